@@ -1,0 +1,70 @@
+# Verbs for working on fusecuda. Needs Python 3.11 or newer, a C compiler and make;
+# everything else is installed into .venv. `make PYTHON=python3.12 setup` picks the
+# interpreter, `make test ARGS='-k softmax'` passes arguments on.
+
+PYTHON ?= python3
+CUDA   ?= 13
+ARGS   ?=
+
+VENV := .venv
+BIN  := $(VENV)/bin
+RUN  := $(BIN)/python
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help setup fmt check test test-gpu golden bench demo clean
+
+help:
+	@echo 'make setup     create $(VENV) with what tests and tools need'
+	@echo 'make fmt       format and apply safe lint fixes'
+	@echo 'make check     lint, formatting, types and the import contract'
+	@echo 'make test      the default test suite'
+	@echo 'make test-gpu  the tests that need a CUDA device (CUDA=12 or CUDA=13)'
+	@echo 'make golden    run the tests and rewrite the golden files'
+	@echo 'make bench     the benchmarks'
+	@echo 'make demo      a short tour of what fusion does'
+	@echo 'make clean     remove $(VENV), caches and build products'
+
+# One stamp per extra: an extra is installed once, and again when pyproject.toml changes.
+$(VENV)/.stamp-venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo 'fusecuda needs Python 3.11 or newer; set PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.stamp-%: pyproject.toml | $(VENV)/.stamp-venv
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+setup: $(VENV)/.stamp-test $(VENV)/.stamp-tools
+
+fmt: $(VENV)/.stamp-test
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+check: $(VENV)/.stamp-test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(VENV)/.stamp-test
+	$(RUN) -m pytest $(ARGS)
+
+test-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
+	$(RUN) -m pytest -m gpu $(ARGS)
+
+golden: $(VENV)/.stamp-test
+	$(RUN) -m pytest --update-goldens $(ARGS)
+
+bench: $(VENV)/.stamp-bench
+	$(RUN) -m bench $(ARGS)
+
+demo: $(VENV)/.stamp-tools
+	$(RUN) -m fusecuda demo $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .hypothesis
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

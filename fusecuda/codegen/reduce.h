@@ -1,0 +1,59 @@
+// The reduction tree (see graph/tree.py): lanes within a chunk, pairwise over chunks. FC_TREE makes
+// it for one kind and element type; V is a value, P what is combined (a value, or one with its
+// position), IDENTITY the P that leaves every other unchanged.
+
+enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
+
+#define FC_TREE(name, V, P, IDENTITY, LEAF, COMBINE)                                               \
+    typedef struct { P slot[FC_LEVELS]; int64_t count, top; } fc_tree_##name;                      \
+    FC_INLINE P fc_leaf_##name(V v, int64_t i) { (void)i; return LEAF; }                           \
+    FC_INLINE P fc_combine_##name(P a, P b) { return COMBINE; }                                    \
+    FC_INLINE P fc_identity_##name(void) { return IDENTITY; }                                      \
+    FC_INLINE P fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
+        P lane[FC_LANES];                                                                          \
+        int64_t valid = n < FC_LANES ? n : FC_LANES, k = valid;                                    \
+        for (int64_t l = 0; l < valid; ++l) lane[l] = fc_leaf_##name(v[l], first + l);             \
+        for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
+            for (int64_t l = 0; l < FC_LANES; ++l)                                                 \
+                lane[l] = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l));     \
+        for (int64_t l = 0; k + l < n; ++l)                                                        \
+            lane[l] = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l));         \
+        for (int64_t w = FC_LANES / 2; w; w /= 2) {                                                \
+            for (int64_t l = 0; l + w < valid; ++l)                                                \
+                lane[l] = fc_combine_##name(lane[l], lane[l + w]);                                 \
+            valid = valid < w ? valid : w;                                                         \
+        }                                                                                          \
+        return lane[0];                                                                            \
+    }                                                                                              \
+    FC_INLINE void fc_start_##name(fc_tree_##name *t) { t->count = t->top = 0; }                   \
+    FC_INLINE void fc_push_##name(fc_tree_##name *t, P p) {                                        \
+        for (int64_t c = t->count++; c & 1; c >>= 1)                                               \
+            p = fc_combine_##name(t->slot[--t->top], p);                                           \
+        t->slot[t->top++] = p;                                                                     \
+    }                                                                                              \
+    FC_INLINE P fc_finish_##name(fc_tree_##name *t) {                                              \
+        if (t->top == 0) return IDENTITY;                                                          \
+        P p = t->slot[--t->top];                                                                   \
+        while (t->top) p = fc_combine_##name(t->slot[--t->top], p);                                \
+        return p;                                                                                  \
+    }
+
+// argmax and argmin: the first of the largest; NaN is larger (smaller) than any number.
+#define FC_ARG_TREE(name, V, BETTER)                                                               \
+    typedef struct { V value; int64_t index; } fc_at_##name;                                       \
+    FC_INLINE fc_at_##name fc_pair_##name(V v, int64_t i) {                                        \
+        fc_at_##name p;                                                                            \
+        p.value = v;                                                                               \
+        p.index = i;                                                                               \
+        return p;                                                                                  \
+    }                                                                                              \
+    FC_INLINE fc_at_##name fc_first_##name(fc_at_##name a, fc_at_##name b) {                       \
+        if (a.index < 0) return b;                                                                 \
+        if (b.index < 0) return a;                                                                 \
+        const bool a_nan = a.value != a.value, b_nan = b.value != b.value;                         \
+        if (a_nan | b_nan) return !b_nan || (a_nan && a.index < b.index) ? a : b;                  \
+        if (a.value == b.value) return a.index < b.index ? a : b;                                  \
+        return a.value BETTER b.value ? a : b;                                                     \
+    }                                                                                              \
+    FC_TREE(name, V, fc_at_##name, fc_pair_##name(0, -1), fc_pair_##name(v, i),                    \
+            fc_first_##name(a, b))

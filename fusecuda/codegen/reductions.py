@@ -1,0 +1,84 @@
+"""The reduction kinds as text: identity, combination, and the instance of the tree each needs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..fusion.kernel_ir import Reduce
+from ..graph.dtypes import BOOL, DType
+from .scalar import c_type, suffix
+
+
+def tree_name(reduce: Reduce) -> str:
+    """The name of the tree's functions for this kind and element type, such as ``sum_f64``."""
+    return f"{reduce.kind}_{suffix(reduce.value_dtype)}"
+
+
+def partial_type(reduce: Reduce) -> str:
+    """The C type of what the tree combines."""
+    if reduce.kind.startswith("arg"):
+        return f"fc_at_{tree_name(reduce)}"
+    return c_type(reduce.value_dtype)
+
+
+def result(reduce: Reduce, partial: str) -> str:
+    """The C expression of the reduction's value, given what the tree combined."""
+    if reduce.kind.startswith("arg"):
+        return f"{partial}.index"
+    # A sum of negative zeros alone is +0.0 (NumPy starts from it).
+    return f"{partial} + 0" if reduce.kind == "sum" and reduce.dtype.kind == "f" else partial
+
+
+def instance(reduce: Reduce) -> str:
+    """The macro call that makes the tree, guarded so that each unit has it once."""
+    name, dtype = tree_name(reduce), reduce.value_dtype
+    value = c_type(dtype)
+    if reduce.kind.startswith("arg"):
+        text = f"FC_ARG_TREE({name}, {value}, {'>' if reduce.kind == 'argmax' else '<'})"
+    else:
+        identity, combine = _RULES[reduce.kind](dtype)
+        text = f"FC_TREE({name}, {value}, {value}, {identity}, v, {combine})"
+    return f"#ifndef FC_HAVE_{name}\n#define FC_HAVE_{name}\n{text}\n#endif\n"
+
+
+def _sum(dtype: DType) -> tuple[str, str]:
+    if dtype.kind == "f":
+        return "-0.0f" if dtype.itemsize == 4 else "-0.0", "a + b"
+    return "0", f"({c_type(dtype)})(a + b)"
+
+
+def _prod(dtype: DType) -> tuple[str, str]:
+    return "1", "a * b" if dtype.kind == "f" else f"({c_type(dtype)})(a * b)"
+
+
+def _extreme(dtype: DType, largest: bool) -> tuple[str, str]:
+    """The identity is the value that loses against every other."""
+    if dtype == BOOL:
+        return ("0", "a | b") if largest else ("1", "a & b")
+    name = "maximum" if largest else "minimum"
+    if dtype.kind == "f":
+        huge = "HUGE_VALF" if dtype.itemsize == 4 else "HUGE_VAL"
+        return f"{'-' if largest else ''}{huge}", f"fc_{name}_{suffix(dtype)}(a, b)"
+    info = np.iinfo(str(dtype))
+    bound = int(info.min if largest else info.max)
+    # The most negative integer has no literal in C.
+    literal = (
+        f"(-{-bound - 1}{_literal_suffix(dtype)} - 1)"
+        if bound < 0
+        else (f"{bound}{_literal_suffix(dtype)}")
+    )
+    return literal, f"a {'>' if largest else '<'} b ? a : b"
+
+
+def _literal_suffix(dtype: DType) -> str:
+    return {("i", 8): "LL", ("u", 8): "ULL", ("u", 4): "U"}.get((dtype.kind, dtype.itemsize), "")
+
+
+_RULES = {
+    "sum": _sum,
+    "prod": _prod,
+    "max": lambda dtype: _extreme(dtype, largest=True),
+    "min": lambda dtype: _extreme(dtype, largest=False),
+    "any": lambda dtype: ("0", "a | b"),
+    "all": lambda dtype: ("1", "a & b"),
+}

@@ -1,0 +1,55 @@
+// The ABI between a plan and its kernels, the same for every back end: pointers, extents, strides,
+// scalars, status word, workspace, work range.
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#define FC_INLINE static inline
+
+typedef union {
+    bool pred;
+    int8_t s8; int16_t s16; int32_t s32; int64_t s64;
+    uint8_t u8; uint16_t u16; uint32_t u32; uint64_t u64;
+    float f32; double f64;
+} fc_scalar;
+
+typedef struct {
+    char *const *ptr;         // one for each address form, its offset applied
+    const int64_t *dim;       // parts, part length, extents, strides, limits
+    const fc_scalar *scalar;  // constants and scalar arguments
+    int64_t *status;          // 0, or 1 + the site of an element that may not be computed
+    char *workspace;          // partial results and row values, shared by the threads
+} fc_args;
+
+typedef void fc_kernel(const fc_args *a, int64_t begin, int64_t end, char *scratch);
+typedef void fc_finish(const fc_args *a);
+
+// One launch: a kernel with its numbers.
+typedef struct {
+    fc_kernel *kernel;
+    fc_finish *finish;
+    const int64_t *dim;
+    const int64_t *place;     // for each address form: buffer, byte offset
+    int64_t forms;
+    int64_t work, grain;      // items, and items below which a thread is not worth its start
+    int64_t scalar, status;   // index of the first scalar, and of the status word
+    int64_t workspace;        // byte offset in the block
+    int64_t scratch, scratch_size;  // byte offset in the block, bytes for each thread
+} fc_launch;
+
+// A frame holds what differs from call to call. The bases arrive as array objects and become
+// addresses; the last of them is the block of temporaries.
+typedef struct {
+    const fc_scalar *scalar;
+    int64_t *status;
+    char **ptr;               // room for one launch's pointers
+    char **base;
+    int64_t bases;
+    int64_t unresolved;       // so many bases are still array objects
+    int64_t data;             // where an array object holds its data pointer
+} fc_frame;

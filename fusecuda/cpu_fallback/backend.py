@@ -1,0 +1,63 @@
+"""The C back end as the engine sees it: `emit` gives sources, `compile` native launches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+from ..fusion.binding import Bound
+from .emit import PLACEHOLDER
+from .emit_reduction import emit as emit_text
+from .loader import KernelSource, LoadedKernel, load_kernels
+
+ABI = 1
+_texts: dict[tuple[int, object], KernelSource] = {}
+
+
+def emit(bound: Bound) -> KernelSource:
+    """The C source of the kernel variant that ``bound`` launches; its symbol names its text."""
+    text = emit_text(bound.lowered.ir, bound.variant)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    symbol = f"{bound.lowered.ir.name}_{digest}"
+    return KernelSource(symbol, text.replace(PLACEHOLDER, symbol))
+
+
+def compile_kernels(sources: Sequence[KernelSource]) -> dict[str, LoadedKernel]:
+    """The loaded kernels by symbol; raises CompilerError where they cannot be had."""
+    return load_kernels(sources, prelude(), epilogue(), abi=ABI)
+
+
+@cache
+def prelude() -> str:
+    """What stands above the kernels of every translation unit."""
+    return "\n".join(
+        [
+            _read("cpu_fallback", "abi.h"),
+            _vector_math(),
+            _read("codegen", "prelude.h"),
+            _read("codegen", "reduce.h"),
+        ]
+    )
+
+
+@cache
+def epilogue() -> str:
+    """What stands below them: the driver."""
+    return _read("cpu_fallback", "driver.h")
+
+
+def _vector_math() -> str:
+    """The vector math headers as one text, each include replaced by the file it names."""
+    lines = []
+    for line in _read("cpu_fallback", "vecmath.h").splitlines():
+        if line.startswith('#include "'):
+            lines.append(_read("cpu_fallback", line.split('"')[1]))
+        else:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _read(folder: str, name: str) -> str:
+    return resources.files(f"fusecuda.{folder}").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,274 @@
+"""Emission of C: kernel IR and a variant in, the text of one kernel out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..codegen import names
+from ..codegen.scalar import c_type, expression, memory_type, suffix
+from ..codegen.writer import Writer
+from ..fusion import kernel_ir as ir
+from ..fusion.binding import Variant
+
+PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
+
+
+class Layout:
+    """Where each integer argument of a kernel stands in ``dim``; the order is `Bound.dims`'s."""
+
+    def __init__(self, kernel: ir.KernelIR) -> None:
+        rows = 0 if kernel.kind == "loop" else max(1, kernel.row_rank)
+        inner = max(1, kernel.rank)
+        self.row_axes = [f"m{a}" for a in range(rows)]
+        self.axes = [f"n{a}" for a in range(inner)]
+        self.position = {"parts": 0, "part_length": 1}
+        for axis in self.row_axes + self.axes:
+            self._next(axis)
+        for f, form in enumerate(kernel.forms):
+            for axis in self.row_axes + self.axes:
+                self._next(names.stride(f, axis))
+            if form.dtype is None:
+                self._next(names.origin(f))
+        for number in range(kernel.limits):
+            self._next(names.limit(number))
+
+    def _next(self, name: str) -> None:
+        self.position[name] = len(self.position)
+
+    def declare(self, used: Iterable[str]) -> list[str]:
+        """Declarations of the integer arguments ``used``, in their order."""
+        found = sorted(set(used), key=self.position.__getitem__)
+        return [f"const int64_t {name} = a->dim[{self.position[name]}];" for name in found]
+
+
+class Place:
+    """How the statements of one scope are written: element values, row values, or final ones.
+
+    ``step`` is the loop variable of the elements, empty for row values; ``axis`` the axis it walks.
+    """
+
+    def __init__(self, emitter: KernelEmitter, step: str, axis: str, base: str) -> None:
+        self.emitter = emitter
+        self.step = step
+        self.axis = axis
+        self.base = base  # prefix of the pointers and indices that the scope starts from
+
+    def address(self, form: int) -> str:
+        """The C lvalue of the element at hand of address form ``form``."""
+        kernel, unit = self.emitter.kernel, self.emitter.variant.unit
+        name = self.base + names.pointer(kernel, form)
+        dtype = kernel.forms[form].dtype
+        assert dtype is not None
+        if not self.step:
+            return self.emitter.dereference(name, "", dtype, form)
+        if unit is not None:
+            return f"{name}[{self.step}]" if unit[form] else f"*{name}"
+        stride = names.stride(form, self.axis)
+        return self.emitter.dereference(name, f" + {self.step} * {stride}", dtype, form)
+
+    def index(self, form: int) -> str:
+        """The C expression of index form ``form`` at the element at hand."""
+        name = self.base + names.index(form)
+        return f"{name} + {self.step} * {names.stride(form, self.axis)}" if self.step else name
+
+    def name(self, number: int) -> str:
+        """The C expression of value ``number``."""
+        return names.value(number)
+
+    def define(self, number: int, ctype: str, text: str) -> str:
+        """The statement that gives value ``number`` its expression."""
+        return f"const {ctype} {names.value(number)} = {text};"
+
+    def lines(self, statement: ir.Statement) -> list[str]:
+        """The C statements of one IR statement."""
+        name = self.name
+        match statement:
+            case ir.Argument(out, dtype, number):
+                return [self.define(out, c_type(dtype), f"a->scalar[{number}].{suffix(dtype)}")]
+            case ir.Load(out, dtype, form, guard):
+                text = self.address(form) + (" != 0" if dtype.kind == "b" else "")
+                if guard is not None:
+                    text = f"{name(guard)} ? {text} : 0"
+                return [self.define(out, c_type(dtype), text)]
+            case ir.Index(out, _, form):
+                return [self.define(out, "int64_t", self.index(form))]
+            case ir.InRange(out, _, tests, guard):
+                terms = [] if guard is None else [name(guard)]
+                terms += [
+                    f"((uint64_t)({self.index(f)}) < (uint64_t){names.limit(n)})" for f, n in tests
+                ]
+                return [self.define(out, "bool", " & ".join(terms) or "true")]
+            case ir.Select(out, dtype, conditions, values, otherwise):
+                chosen = "".join(
+                    f"{name(c)} ? {name(v)} : " for c, v in zip(conditions, values, strict=True)
+                )
+                return [self.define(out, c_type(dtype), chosen + name(otherwise))]
+            case ir.Compute():
+                return self._compute(statement)
+            case ir.Gather():
+                return self._gather(statement)
+            case ir.Keep(slot, value, _):
+                return [f"{self.kept(slot)} = {name(value)};"]
+            case ir.Recall(out, dtype, slot):
+                return [self.define(out, c_type(dtype), self.kept(slot))]
+            case ir.Store(form, value, _):
+                return [f"{self.address(form)} = {name(value)};"]
+
+    def kept(self, slot: int) -> str:
+        """The element at hand of resident row ``slot``."""
+        return f"keep{slot}[{self.step}]"
+
+    def _compute(self, statement: ir.Compute) -> list[str]:
+        operands = [self.name(o) for o in statement.operands]
+        text = expression(statement.op, statement.dtype, statement.operand_dtypes, operands)
+        lines = [self.define(statement.out, c_type(statement.dtype), text)]
+        if statement.site >= 0 and statement.dtype.kind == "i":
+            lines.append(f"if ({operands[1]} < 0) a->status[0] = {statement.site + 1};")
+        return lines
+
+    def _gather(self, statement: ir.Gather) -> list[str]:
+        out = statement.out
+        lines, terms, tests = [], [], []
+        for i, (index, (extent, stride)) in enumerate(
+            zip(statement.indices, statement.limits, strict=True)
+        ):
+            at, n = f"g{out}_{i}", names.limit(extent)
+            value = self.name(index)
+            lines.append(f"const int64_t {at} = {value} < 0 ? {value} + {n} : {value};")
+            tests.append(f"((uint64_t){at} < (uint64_t){n})")
+            terms.append(f"{at} * {names.limit(stride)}")
+        pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
+        if self.step and self.emitter.variant.unit is None:
+            terms.append(f"{self.step} * {names.stride(statement.form, self.axis)}")
+        elif self.step and self.emitter.variant.unit and self.emitter.variant.unit[statement.form]:
+            terms.append(f"{self.step} * (int64_t)sizeof({memory_type(statement.dtype)})")
+        lines.append(f"const bool ok{out} = {' & '.join(tests)};")
+        lines.append(f"if (!ok{out}) a->status[0] = {statement.site + 1};")
+        at = "".join(f" + {t}" for t in terms)
+        element = self.emitter.dereference(
+            f"(const char *){pointer}", at, statement.dtype, statement.form
+        )
+        compare = " != 0" if statement.dtype.kind == "b" else ""
+        lines.append(self.define(out, c_type(statement.dtype), f"ok{out} ? {element}{compare} : 0"))
+        return lines
+
+
+class KernelEmitter:
+    """What the skeletons share: declarations, pointers, and the walk along a run of elements."""
+
+    def __init__(self, kernel: ir.KernelIR, variant: Variant) -> None:
+        self.kernel = kernel
+        self.variant = variant
+        self.layout = Layout(kernel)
+        self.w = Writer()
+
+    def dereference(self, pointer: str, displacement: str, dtype: ir.DType, form: int) -> str:
+        """The element of ``dtype`` at ``pointer`` displaced by so many bytes."""
+        const = "" if self.kernel.forms[form].store else "const "
+        return f"*({const}{memory_type(dtype)} *)({pointer}{displacement})"
+
+    def forms_of(self, statements: Iterable[ir.Statement]) -> list[int]:
+        """The forms that ``statements`` walk, in order."""
+        found: set[int] = set()
+        for s in statements:
+            if isinstance(s, ir.Load | ir.Index | ir.Gather | ir.Store):
+                found.add(s.form)
+            elif isinstance(s, ir.InRange):
+                found.update(form for form, _ in s.tests)
+        return sorted(found)
+
+    def limits_of(self, statements: Iterable[ir.Statement]) -> list[str]:
+        """The names of the integer limits that ``statements`` use."""
+        found = []
+        for s in statements:
+            if isinstance(s, ir.Gather):
+                found += [names.limit(n) for pair in s.limits for n in pair]
+            elif isinstance(s, ir.InRange):
+                found += [names.limit(n) for _, n in s.tests]
+        return found
+
+    def bases(
+        self, forms: Sequence[int], prefix: str, source: str, axes: dict[str, str], typed: bool
+    ) -> None:
+        """Declare where each form stands: ``source`` displaced along ``axes`` (axis -> index)."""
+        for f in forms:
+            moves = "".join(f" + {i} * {names.stride(f, axis)}" for axis, i in axes.items())
+            dtype = self.kernel.forms[f].dtype
+            if dtype is None:
+                start = source + names.index(f) if source else names.origin(f)
+                self.w.line(f"const int64_t {prefix}{names.index(f)} = {start}{moves};")
+                continue
+            pointer = names.pointer(self.kernel, f)
+            start = f"{source}{pointer}" if source else f"a->ptr[{self.pointer_number(f)}]"
+            const = "" if self.kernel.forms[f].store else "const "
+            if typed:
+                kind = f"{const}{memory_type(dtype)} *"
+                self.w.line(f"{kind}{prefix}{pointer} = ({kind})({start}{moves});")
+            else:
+                self.w.line(f"{const}char *{prefix}{pointer} = {start}{moves};")
+
+    def pointer_number(self, form: int) -> int:
+        """The place of address form ``form`` among the pointers."""
+        return sum(f.dtype is not None for f in self.kernel.forms[:form])
+
+    def unravel(self, position: str, axes: Sequence[str]) -> dict[str, str]:
+        """Declare the index along each of ``axes`` of row-major ``position``; axis -> its name."""
+        found = {axis: f"i_{axis}" for axis in axes}
+        if len(axes) == 1:
+            self.w.line(f"const int64_t {found[axes[0]]} = {position};")
+            return found
+        self.w.line(f"int64_t rest_{axes[0]} = {position};")
+        for axis in reversed(axes):
+            self.w.line(f"const int64_t {found[axis]} = rest_{axes[0]} % {axis};")
+            if axis != axes[0]:
+                self.w.line(f"rest_{axes[0]} /= {axis};")
+        return found
+
+    def strides_of(self, forms: Iterable[int], axes: Sequence[str]) -> list[str]:
+        """The names of the strides (and offsets of index forms) that walking ``forms`` uses."""
+        found = []
+        for f in forms:
+            found += [names.stride(f, axis) for axis in axes]
+            if self.kernel.forms[f].dtype is None:
+                found.append(names.origin(f))
+        return found
+
+    @property
+    def typed(self) -> bool:
+        """True if element pointers have the element's type and step by one (or stand still)."""
+        return self.variant.unit is not None
+
+
+class LoopEmitter(KernelEmitter):
+    """A loop kernel: independent elements, in runs along the innermost axis."""
+
+    def emit(self) -> str:
+        """The text of the kernel, with PLACEHOLDER for its symbol."""
+        (stage,) = self.kernel.stages
+        forms = self.forms_of(stage.body)
+        invariant = self.forms_of(stage.head)
+        axes = self.layout.axes
+        used = [*axes, *self.strides_of(forms, axes)]
+        used += self.limits_of([*stage.head, *stage.body])
+        used += [names.origin(f) for f in invariant if self.kernel.forms[f].dtype is None]
+        self.w.lines(self.kernel.comment.splitlines())
+        head = f"void {PLACEHOLDER}(const fc_args *a, int64_t begin, int64_t end, char *scratch)"
+        with self.w.block(head):
+            self.w.line("(void)scratch;")
+            self.w.lines(self.layout.declare(used))
+            self.bases(invariant, "row_", "", {}, typed=False)
+            row = Place(self, "", "", "row_")
+            for statement in stage.head:
+                self.w.lines(row.lines(statement))
+            with self.w.block("for (int64_t at = begin; at < end;)"):
+                index = self.unravel("at", axes)
+                last = axes[-1]
+                self.w.line(f"const int64_t run = fc_min({last} - {index[last]}, end - at);")
+                self.bases(forms, "", "", index, self.typed)
+                element = Place(self, "k", last, "")
+                self.w.line("#pragma GCC ivdep")
+                with self.w.block("for (int64_t k = 0; k < run; ++k)"):
+                    for statement in stage.body:
+                        self.w.lines(element.lines(statement))
+                self.w.line("at += run;")
+        return self.w.text()

@@ -1,0 +1,402 @@
+"""Emission of reductions: rows one after the other, or blocks of rows side by side (columns).
+
+The row skeleton serves rows whose elements lie side by side; elements are computed in chunks of
+FC_CHUNK into a small buffer that is folded by the tree. The column skeleton serves rows that lie
+side by side themselves: COLUMN_BLOCK rows advance together, one element of each at a time, and every
+row value is an array over the block. Both follow the same tree.
+"""
+
+from __future__ import annotations
+
+from ..codegen import names, reductions
+from ..codegen.scalar import c_type, memory_type
+from ..fusion import kernel_ir as ir
+from ..fusion.binding import COLUMN, COLUMN_BLOCK, Variant
+from ..graph.tree import CHUNK
+from .emit import PLACEHOLDER, KernelEmitter, LoopEmitter, Place
+
+
+def emit(kernel: ir.KernelIR, variant: Variant) -> str:
+    """The C text of ``kernel`` in ``variant``, with PLACEHOLDER for its symbol."""
+    if kernel.kind == "loop":
+        return LoopEmitter(kernel, variant).emit()
+    if variant.skeleton == COLUMN:
+        return ColumnEmitter(kernel, variant).emit()
+    return RowEmitter(kernel, variant).emit()
+
+
+class ReductionEmitter(KernelEmitter):
+    """What both skeletons share: instances of the tree, row tails, and the final part."""
+
+    def prologue(self) -> None:
+        """The instances of the tree and the kernel's comment."""
+        seen = {}
+        for reduce in [r for s in self.kernel.stages for r in s.reduces] + self.kernel.outer:
+            seen[reductions.tree_name(reduce)] = reductions.instance(reduce)
+        for text in seen.values():
+            self.w.lines(text.splitlines())
+        self.w.lines(self.kernel.comment.splitlines())
+
+    @property
+    def inner(self) -> list[ir.Reduce]:
+        """The reductions within a row, in order."""
+        return [r for s in self.kernel.stages for r in s.reduces]
+
+    def head(self, forms: list[int], statements: list[ir.Statement]) -> None:
+        """Declare the integer arguments that walking ``forms`` and ``statements`` need."""
+        axes = self.layout.row_axes + self.layout.axes
+        used = [*axes, "parts", "part_length", *self.strides_of(forms, axes)]
+        used += self.limits_of(statements)
+        self.w.lines(self.layout.declare(used))
+        length = " * ".join(self.layout.axes)
+        self.w.line(f"const int64_t length = {length}, rows = {' * '.join(self.layout.row_axes)};")
+        self.w.line("(void)length; (void)rows; (void)parts; (void)part_length;")
+
+    def keeps(self, width: str) -> None:
+        """Declare the resident rows, one after the other in the thread's scratch."""
+        self.w.line("char *free_scratch = scratch;")
+        for slot, dtype in enumerate(self.kernel.resident):
+            kind = memory_type(dtype)
+            self.w.line(f"{kind} *const row_keep{slot} = ({kind} *)free_scratch;")
+            self.w.line(f"free_scratch += (length{width} * sizeof({kind}) + 63) / 64 * 64;")
+        self.w.line("(void)free_scratch;")
+
+    def outer_slot(self, number: int, row: str) -> str:
+        """Where the value of ``row`` waits for outer reduction ``number``."""
+        partial = f"16 * {len(self.inner)} * parts * rows * (parts > 1)"
+        dtype = c_type(self.kernel.outer[number].value_dtype)
+        return f"(({dtype} *)(a->workspace + {partial} + 8 * rows * {number}))[{row} * (8 / sizeof({dtype}))]"
+
+    def finish(self) -> None:
+        """What runs when all rows are done: split rows are joined, then rows are reduced."""
+        with self.w.block(f"void {PLACEHOLDER}_finish(const fc_args *a)"):
+            final_forms = self.forms_of(self.kernel.final)
+            self.head(final_forms, self.kernel.final)
+            if self.kernel.splittable:
+                self._join_parts()
+            if not self.kernel.outer:
+                return
+            for number, reduce in enumerate(self.kernel.outer):
+                self._reduce_rows(number, reduce)
+            self.bases(final_forms, "row_", "", {}, typed=False)
+            place = Place(self, "", "", "row_")
+            for statement in self.kernel.final:
+                self.w.lines(place.lines(statement))
+
+    def _join_parts(self) -> None:
+        with (
+            self.w.block("if (parts > 1)"),
+            self.w.block("for (int64_t row = 0; row < rows; ++row)"),
+        ):
+            for n, reduce in enumerate(self.inner):
+                name = reductions.tree_name(reduce)
+                self.w.line(f"fc_tree_{name} tree{reduce.out};")
+                self.w.line(f"fc_start_{name}(&tree{reduce.out});")
+                with self.w.block("for (int64_t part = 0; part < parts; ++part)"):
+                    slot = self.partial_slot(n, reduce)
+                    self.w.line(f"fc_push_{name}(&tree{reduce.out}, {slot});")
+            self.w.line(self.tail_call([self.finished(r) for r in self.inner]))
+
+    def partial_slot(self, number: int, reduce: ir.Reduce) -> str:
+        """Where part ``part`` of ``row`` leaves what it has combined."""
+        at = f"16 * ((row * parts + part) * {len(self.inner)} + {number})"
+        return f"*({reductions.partial_type(reduce)} *)(a->workspace + {at})"
+
+    def finished(self, reduce: ir.Reduce) -> str:
+        """The value of a reduction whose tree has seen everything."""
+        tree = f"fc_finish_{reductions.tree_name(reduce)}(&tree{reduce.out})"
+        return reductions.result(reduce, tree)
+
+    def tail_call(self, values: list[str]) -> str:
+        """The call that finishes ``row``, given the values of its reductions."""
+        return f"{PLACEHOLDER}_row({', '.join(['a', 'row', *values])});"
+
+    def _reduce_rows(self, number: int, reduce: ir.Reduce) -> None:
+        name, out = reductions.tree_name(reduce), reduce.out
+        value = c_type(reduce.value_dtype)
+        self.w.line(f"fc_tree_{name} tree{out};")
+        self.w.line(f"fc_start_{name}(&tree{out});")
+        with self.w.block("for (int64_t at = 0; at < rows; at += FC_CHUNK)"):
+            self.w.line(f"{value} b{out}[FC_CHUNK];")
+            self.w.line("const int64_t count = fc_min(FC_CHUNK, rows - at);")
+            slot = self.outer_slot(number, "(at + k)")
+            self.w.line(f"for (int64_t k = 0; k < count; ++k) b{out}[k] = {slot};")
+            self.w.line(f"fc_push_{name}(&tree{out}, fc_fold_{name}(b{out}, count, at));")
+        self.w.line(f"const {c_type(reduce.dtype)} {names.value(out)} = {self.finished(reduce)};")
+
+    def tail_function(self) -> None:
+        """The function that finishes one row: its row values and their stores."""
+        kernel = self.kernel
+        forms = self.forms_of(kernel.tail)
+        values = [f"{c_type(r.dtype)} {names.value(r.out)}" for r in self.inner]
+        parameters = ", ".join(["const fc_args *a", "int64_t row", *values])
+        with self.w.block(f"FC_INLINE void {PLACEHOLDER}_row({parameters})"):
+            self.head(forms, kernel.tail)
+            index = self.unravel("row", self.layout.row_axes)
+            self.bases(forms, "row_", "", index, typed=False)
+            self.tail(Place(self, "", "", "row_"), "row")
+
+    def tail(self, place: Place, row: str) -> None:
+        """The statements that finish a row; values for outer reductions go to the workspace."""
+        for statement in self.kernel.tail:
+            self.w.lines(place.lines(statement))
+        for number, reduce in enumerate(self.kernel.outer):
+            self.w.line(f"{self.outer_slot(number, row)} = {place.name(reduce.value)};")
+
+    def entry(self) -> str:
+        """The head of the kernel's entry function."""
+        return f"void {PLACEHOLDER}(const fc_args *a, int64_t begin, int64_t end, char *scratch)"
+
+    def all_statements(self) -> list[ir.Statement]:
+        """The statements of stages and, where it is not a function of its own, of the tail."""
+        found = [s for stage in self.kernel.stages for s in (*stage.head, *stage.body)]
+        return found if self.kernel.splittable else found + self.kernel.tail
+
+
+class RowEmitter(ReductionEmitter):
+    """Rows one after the other; each stage is one pass over the row in chunks."""
+
+    def emit(self) -> str:
+        kernel = self.kernel
+        self.prologue()
+        if kernel.splittable:
+            self.tail_function()
+        statements = self.all_statements()
+        forms = self.forms_of(statements)
+        with self.w.block(self.entry()):
+            self.head(forms, statements)
+            self.keeps("")
+            with self.w.block("for (int64_t item = begin; item < end; ++item)"):
+                self.w.line("const int64_t row = item / parts, part = item % parts;")
+                self.w.line("(void)part;")
+                index = self.unravel("row", self.layout.row_axes)
+                self.bases(forms, "row_", "", index, typed=False)
+                for stage in kernel.stages:
+                    self._stage(stage)
+                if not kernel.splittable:
+                    self.tail(Place(self, "", "", "row_"), "row")
+                else:
+                    self._end_of_part()
+        if kernel.splittable or kernel.outer:
+            self.finish()
+        return self.w.text()
+
+    def _stage(self, stage: ir.Stage) -> None:
+        place = Place(self, "", "", "row_")
+        for statement in stage.head:
+            self.w.lines(place.lines(statement))
+        if not stage.body and not stage.reduces:
+            return
+        for r in stage.reduces:
+            self.w.line(f"fc_tree_{reductions.tree_name(r)} tree{r.out};")
+            self.w.line(f"fc_start_{reductions.tree_name(r)}(&tree{r.out});")
+        first, last = "0", "length"
+        if self.kernel.splittable:
+            self.w.line("const int64_t first = part * part_length;")
+            self.w.line("const int64_t last = fc_min(first + part_length, length);")
+            first, last = "first", "last"
+        with self.w.block(f"for (int64_t at = {first}; at < {last}; at += FC_CHUNK)"):
+            self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {last} - at);")
+            for r in stage.reduces:
+                self.w.line(f"{c_type(r.value_dtype)} b{r.out}[FC_CHUNK];")
+            self._chunk(stage)
+            for r in stage.reduces:
+                name = reductions.tree_name(r)
+                self.w.line(f"fc_push_{name}(&tree{r.out}, fc_fold_{name}(b{r.out}, count, at));")
+        if not self.kernel.splittable:
+            for r in stage.reduces:
+                self.w.line(f"const {c_type(r.dtype)} {names.value(r.out)} = {self.finished(r)};")
+
+    def _chunk(self, stage: ir.Stage) -> None:
+        """Compute ``count`` elements from ``at`` on, in runs along the innermost axis."""
+        if len(self.layout.axes) == 1:
+            self._run(stage, {self.layout.axes[0]: "at"}, "0", "count")
+            return
+        with self.w.block("for (int64_t done = 0; done < count;)"):
+            self.w.line("const int64_t position = at + done;")
+            index = self.unravel("position", self.layout.axes)
+            last = self.layout.axes[-1]
+            self.w.line(f"const int64_t run = fc_min({last} - {index[last]}, count - done);")
+            self._run(stage, index, "done", "run")
+            self.w.line("done += run;")
+
+    def _run(self, stage: ir.Stage, index: dict[str, str], done: str, run: str) -> None:
+        with self.w.block():
+            self.bases(self.forms_of(stage.body), "", "row_", index, self.typed)
+            for slot in _slots(stage):
+                kind = memory_type(self.kernel.resident[slot])
+                self.w.line(f"{kind} *const keep{slot} = row_keep{slot} + at + {done};")
+            place = Place(self, "k", self.layout.axes[-1], "")
+            self.w.line("#pragma GCC ivdep")
+            with self.w.block(f"for (int64_t k = 0; k < {run}; ++k)"):
+                for statement in stage.body:
+                    self.w.lines(place.lines(statement))
+                for r in stage.reduces:
+                    at = "k" if done == "0" else f"{done} + k"
+                    self.w.line(f"b{r.out}[{at}] = {names.value(r.value)};")
+
+    def _end_of_part(self) -> None:
+        with self.w.block("if (parts == 1)"):
+            self.w.line(self.tail_call([self.finished(r) for r in self.inner]))
+        with self.w.block("else"):
+            for n, r in enumerate(self.inner):
+                tree = f"fc_finish_{reductions.tree_name(r)}(&tree{r.out})"
+                self.w.line(f"{self.partial_slot(n, r)} = {tree};")
+
+
+class _ColumnPlace(Place):
+    """A scope of the column skeleton: row values are arrays over the block of rows."""
+
+    def __init__(
+        self, emitter: ColumnEmitter, step: str, axis: str, base: str, row_scope: bool
+    ) -> None:
+        super().__init__(emitter, step, axis, base)
+        self.row_values = emitter.row_values
+        self.row_scope = row_scope
+
+    def name(self, number: int) -> str:
+        name = names.value(number)
+        return f"{name}[c]" if number in self.row_values else name
+
+    def define(self, number: int, ctype: str, text: str) -> str:
+        if number in self.row_values:
+            return f"{names.value(number)}[c] = {text};"
+        return super().define(number, ctype, text)
+
+    def kept(self, slot: int) -> str:
+        return f"row_keep{slot}[(at + done) * {COLUMN_BLOCK} + c]"
+
+
+class ColumnEmitter(ReductionEmitter):
+    """Blocks of rows side by side; each stage walks the rows' elements in step."""
+
+    def __init__(self, kernel: ir.KernelIR, variant: Variant) -> None:
+        super().__init__(kernel, variant)
+        self.row_values: dict[int, str] = {r.out: c_type(r.dtype) for r in self.inner}
+        rows = [s for stage in kernel.stages for s in stage.head] + kernel.tail
+        for s in rows:
+            if not isinstance(s, ir.Store | ir.Keep):
+                self.row_values[s.out] = c_type(s.dtype)
+
+    def emit(self) -> str:
+        kernel = self.kernel
+        self.prologue()
+        statements = [s for st in kernel.stages for s in (*st.head, *st.body)] + kernel.tail
+        forms = self.forms_of(statements)
+        *outer, inner = self.layout.row_axes
+        with self.w.block(self.entry()):
+            self.head(forms, statements)
+            self.keeps(f" * {COLUMN_BLOCK}")
+            with self.w.block("for (int64_t item = begin; item < end; ++item)"):
+                self.w.line(
+                    f"const int64_t blocks = ({inner} + {COLUMN_BLOCK - 1}) / {COLUMN_BLOCK};"
+                )
+                self.w.line(f"const int64_t first = item % blocks * {COLUMN_BLOCK};")
+                self.w.line(f"const int64_t width = fc_min({COLUMN_BLOCK}, {inner} - first);")
+                self.w.line("const int64_t outer = item / blocks;")
+                self.w.line(f"const int64_t row = outer * {inner} + first;")
+                self.w.line("(void)row; (void)outer;")
+                index = self.unravel("outer", outer) if outer else {}
+                self.bases(forms, "row_", "", {**index, inner: "first"}, self.typed)
+                for number, kind in self.row_values.items():
+                    self.w.line(f"{kind} {names.value(number)}[{COLUMN_BLOCK}];")
+                for stage in kernel.stages:
+                    self._stage(stage)
+                self._rows(kernel.tail, with_outer=True)
+        if kernel.outer or kernel.splittable:
+            self.finish()
+        return self.w.text()
+
+    def _join_parts(self) -> None:
+        """Rows side by side are never split."""
+
+    def _rows(self, statements: list[ir.Statement], with_outer: bool = False) -> None:
+        """Row statements, for each row of the block."""
+        if not statements and not (with_outer and self.kernel.outer):
+            return
+        place = _ColumnPlace(self, "c", self.layout.row_axes[-1], "row_", row_scope=True)
+        with self.w.block("for (int64_t c = 0; c < width; ++c)"):
+            for statement in statements:
+                self.w.lines(place.lines(statement))
+            if with_outer:
+                for number, reduce in enumerate(self.kernel.outer):
+                    slot = self.outer_slot(number, "(row + c)")
+                    self.w.line(f"{slot} = {place.name(reduce.value)};")
+
+    def _stage(self, stage: ir.Stage) -> None:
+        self._rows(stage.head)
+        if not stage.body and not stage.reduces:
+            return
+        for r in stage.reduces:
+            name = reductions.tree_name(r)
+            self.w.line(f"fc_tree_{name} tree{r.out}[{COLUMN_BLOCK}];")
+            self.w.line(f"for (int64_t c = 0; c < width; ++c) fc_start_{name}(&tree{r.out}[c]);")
+        with self.w.block("for (int64_t at = 0; at < length; at += FC_CHUNK)"):
+            self.w.line("const int64_t count = fc_min(FC_CHUNK, length - at);")
+            for r in stage.reduces:
+                name = reductions.tree_name(r)
+                kind = reductions.partial_type(r)
+                self.w.line(f"{kind} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
+                self.w.line(f"for (int64_t l = 0; l < FC_LANES * {COLUMN_BLOCK}; ++l)")
+                self.w.line(f"    lane{r.out}[l] = fc_identity_{name}();")
+            with self.w.block("for (int64_t done = 0; done < count; ++done)"):
+                self._elements(stage)
+            for r in stage.reduces:
+                self._fold(r)
+        for r in stage.reduces:
+            tree = f"fc_finish_{reductions.tree_name(r)}(&tree{r.out}[c])"
+            self.w.line("for (int64_t c = 0; c < width; ++c)")
+            self.w.line(f"    {names.value(r.out)}[c] = {reductions.result(r, tree)};")
+
+    def _elements(self, stage: ir.Stage) -> None:
+        """One element of each row of the block."""
+        self.w.line("const int64_t position = at + done;")
+        index = self.unravel("position", self.layout.axes)
+        forms = self.forms_of(stage.body)
+        for f in forms:
+            self._element_base(f, index)
+        inner = self.layout.row_axes[-1]
+        place = _ColumnPlace(self, "c", inner, "", row_scope=False)
+        self.w.line(f"const int64_t lanes = done % FC_LANES * {COLUMN_BLOCK};")
+        self.w.line("(void)lanes;")
+        self.w.line("#pragma GCC ivdep")
+        with self.w.block("for (int64_t c = 0; c < width; ++c)"):
+            for statement in stage.body:
+                self.w.lines(place.lines(statement))
+            for r in stage.reduces:
+                name, lane = reductions.tree_name(r), f"lane{r.out}[lanes + c]"
+                leaf = f"fc_leaf_{name}({place.name(r.value)}, position)"
+                self.w.line(f"{lane} = fc_combine_{name}({lane}, {leaf});")
+
+    def _element_base(self, form: int, index: dict[str, str]) -> None:
+        """Where ``form`` stands at the present element of the block's first row."""
+        moves = "".join(f" + {i} * {names.stride(form, axis)}" for axis, i in index.items())
+        dtype = self.kernel.forms[form].dtype
+        if dtype is None:
+            name = names.index(form)
+            self.w.line(f"const int64_t {name} = row_{name}{moves};")
+            return
+        name = names.pointer(self.kernel, form)
+        const = "" if self.kernel.forms[form].store else "const "
+        kind = f"{const}{memory_type(dtype)} *"
+        self.w.line(f"{kind}{name} = ({kind})(({const}char *)row_{name}{moves});")
+
+    def _fold(self, r: ir.Reduce) -> None:
+        name, out = reductions.tree_name(r), r.out
+        with self.w.block("for (int64_t w = FC_LANES / 2; w; w /= 2)"):
+            self.w.line("for (int64_t l = 0; l < w; ++l)")
+            self.w.line("    for (int64_t c = 0; c < width; ++c)")
+            lane, other = (
+                f"lane{out}[l * {COLUMN_BLOCK} + c]",
+                f"lane{out}[(l + w) * {COLUMN_BLOCK} + c]",
+            )
+            self.w.line(f"        {lane} = fc_combine_{name}({lane}, {other});")
+        self.w.line("for (int64_t c = 0; c < width; ++c)")
+        self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
+
+
+def _slots(stage: ir.Stage) -> list[int]:
+    return sorted({s.slot for s in stage.body if isinstance(s, ir.Keep | ir.Recall)})
+
+
+assert CHUNK == 512  # FC_CHUNK of codegen/reduce.h

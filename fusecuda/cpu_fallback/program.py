@@ -1,0 +1,324 @@
+"""A program: the launches of an assembly in native form, run by the driver in one call.
+
+Everything that stays the same from call to call (kernels, extents, strides, offsets, constants) is
+laid out once. A call fills a frame with the array objects at hand and calls the driver, which reads
+their data pointers itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..fusion.assembly import Assembly
+from ..fusion.binding import Bound
+from ..graph.dtypes import DType
+from ..graph.library import call
+from ..graph.node import LibraryCall, Node
+from .backend import compile_kernels
+from .loader import KernelSource
+from .pool import pool
+from .shared_library import address_of
+
+Array = np.ndarray[Any, Any]
+_KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
+_FRAME_WORDS = 7
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+
+
+def _data_offset() -> int:
+    """Where an ndarray object holds its data pointer: behind the object head, part of NumPy's ABI."""
+    offset = object.__basicsize__
+    probe = np.empty(3)
+    found = ctypes.c_void_p.from_address(id(probe) + offset).value
+    if found != probe.ctypes.data:
+        raise ImportError("fusecuda needs CPython and NumPy's array layout")
+    return offset
+
+
+_DATA = _data_offset()
+_threads = int(os.environ.get("OMP_NUM_THREADS", "0").split(",")[0] or 0) or len(
+    os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+)
+
+
+def thread_count() -> int:
+    """On how many threads kernels run at most."""
+    return _threads
+
+
+def set_thread_count(count: int) -> int:
+    """Let kernels run on at most ``count`` threads; the count before is returned.
+
+    Results do not depend on it. A forked child runs on one: its parent's threads are not its own.
+    """
+    global _threads  # noqa: PLW0603 - a setting of the process
+    before, _threads = _threads, max(1, count)
+    return before
+
+
+os.register_at_fork(after_in_child=lambda: set_thread_count(1))
+
+
+class ElementError(Exception):
+    """Some element could not be computed; ``node`` is the operation (the caller says the line)."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node.op)
+        self.node = node
+
+
+@dataclass(slots=True)
+class _Frame:
+    """One call's memory in the driver's layout, reused by later calls."""
+
+    buffer: ctypes.Array[ctypes.c_char]
+    address: int
+    block: Array | None
+    status: Array
+
+
+class Program:
+    """The native form of an assembly. Raises CompilerError if its kernels cannot be compiled."""
+
+    def __init__(
+        self, assembly: Assembly, sources: Sequence[KernelSource | None], layout: Layout
+    ) -> None:
+        self.assembly = assembly
+        self.layout = layout
+        self.threads = layout.threads
+        kernels = compile_kernels([s for s in sources if s is not None])
+        self._keep: list[object] = [kernels]
+        self._segments: list[tuple[int, int] | Node] = []  # (address of launches, how many)
+        self._constants = bytearray()
+        self._dynamic: list[tuple[int, int, str]] = []  # argument, byte offset, struct format
+        self._sites: list[tuple[int, Bound]] = []
+        self._run: Callable[[int, int, int, int], None] = _RUN()
+        records: list[list[int]] = []
+        for number, step in enumerate(assembly.steps):
+            if number == len(assembly.steps) - assembly.plan.commits:
+                self._flush(records)
+            if isinstance(step, Node):
+                self._flush(records)
+                self._segments.append(step)
+                continue
+            source = sources[number]
+            assert source is not None
+            kernel = kernels[source.symbol]
+            self._run = _RUN(address_of(kernel.library, "fc_run"))
+            if step.work > 0 or step.lowered.ir.outer:
+                addresses = kernel.address(), kernel.address("_finish")
+                records.append(self._record(number, step, addresses))
+        self._flush(records)
+        self._arguments = [b.argument for b in assembly.buffers if b.argument is not None]
+        shapes = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
+        made = [b.output for b in assembly.buffers if b.output is not None]
+        self._made = [(i, *shapes[i]) for i in made]
+        self._pack = struct.Struct(f"={2 + len(self._arguments) + len(made) + 1}q").pack_into
+        self._frames: list[_Frame] = []
+
+    def _record(self, number: int, step: Bound, addresses: tuple[int, int]) -> list[int]:
+        """The words of one fc_launch (see abi.h)."""
+        layout = self.layout
+        places: list[int] = []
+        for buffer, offset in zip(step.buffers, step.offsets, strict=True):
+            spec = self.assembly.buffers[buffer]
+            if spec.argument is None and spec.output is None:
+                places += [self._last_base(), offset + layout.buffer_offsets[buffer]]
+            else:
+                places += [self._base(buffer), offset]
+        first = len(self._constants) // 8
+        for node in step.lowered.scalars:
+            self._scalar(node)
+        if step.lowered.sites:
+            self._sites.append((number, step))
+        return [
+            *addresses,
+            self._array(step.dims),
+            self._array(places),
+            len(step.buffers),
+            step.work,
+            step.grain,
+            first,
+            number,
+            layout.workspace_offsets[number],
+            layout.scratch_offsets[number],
+            step.scratch,
+        ]
+
+    def _base(self, buffer: int) -> int:
+        """The place of an argument or result among the bases: arguments first."""
+        buffers = self.assembly.buffers
+        own = buffers[buffer]
+        if own.argument is not None:
+            return sum(b.argument is not None for b in buffers[:buffer])
+        arguments = sum(b.argument is not None for b in buffers)
+        return arguments + sum(b.output is not None for b in buffers[:buffer])
+
+    def _last_base(self) -> int:
+        return sum(b.argument is not None or b.output is not None for b in self.assembly.buffers)
+
+    def _array(self, words: Sequence[int]) -> int:
+        """The address of an array of 64-bit words that lives as long as the program."""
+        array = (ctypes.c_int64 * max(1, len(words)))(*words)
+        self._keep.append(array)
+        return ctypes.addressof(array)
+
+    def _scalar(self, node: Node) -> None:
+        if node.op == "constant":
+            assert isinstance(node.attr, bytes)
+            self._constants += node.attr.ljust(8, b"\0")
+        else:
+            code = "?" if node.dtype.kind == "b" else node.dtype.char
+            self._dynamic.append((node.parameter.number, len(self._constants), "=" + _code(code)))
+            self._constants += bytes(8)
+
+    def _flush(self, records: list[list[int]]) -> None:
+        if records:
+            words = [w for record in records for w in record]
+            self._segments.append((self._array(words), len(records)))
+            records.clear()
+
+    # --- calls
+
+    def _frame(self) -> _Frame:
+        """A frame of this program that no other call is using."""
+        try:
+            return self._frames.pop()
+        except IndexError:
+            pass
+        bases = len(self._arguments) + len(self._made) + 1
+        steps = len(self.assembly.steps)
+        forms = max(
+            (len(s.buffers) for s in self.assembly.steps if isinstance(s, Bound)), default=0
+        )
+        scalar = 8 * (_FRAME_WORDS + bases)
+        status = scalar + len(self._constants)
+        pointers = status + 8 * steps
+        buffer = ctypes.create_string_buffer(pointers + 8 * forms + 8)
+        address = ctypes.addressof(buffer)
+        head = (address + scalar, address + status, address + pointers)
+        struct.pack_into("=7q", buffer, 0, *head, address + 8 * _FRAME_WORDS, bases, 0, _DATA)
+        buffer[scalar:status] = bytes(self._constants)
+        size = self.layout.block_bytes
+        block = np.empty(max(size, 8), np.uint8) if size <= _KEPT_BLOCK else None
+        return _Frame(buffer, address, block, np.frombuffer(buffer, np.int64, steps, status))
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Array | None]:
+        """The results, in the order of the outputs; None for one that overwrote its argument.
+
+        ``arguments`` are indexed by parameter number. Raises ElementError for an element that
+        may not be computed; arguments are then as they were.
+        """
+        frame = self._frame()
+        try:
+            return self._call(frame, arguments)
+        finally:
+            self._frames.append(frame)
+
+    def _call(self, frame: _Frame, arguments: Sequence[Any]) -> list[Array | None]:
+        arrays = [arguments[n] for n in self._arguments]
+        made = [pool.empty(shape, dtype) for _, shape, dtype in self._made]
+        block = frame.block
+        if block is None:
+            block = pool.empty((self.layout.block_bytes,), _BYTE)
+        buffer = frame.buffer
+        bases = len(arrays) + len(made) + 1
+        self._pack(buffer, 40, bases, _DATA, *map(id, arrays), *map(id, made), id(block))
+        scalar = 8 * (_FRAME_WORDS + bases)
+        for number, offset, code in self._dynamic:
+            struct.pack_into(code, buffer, scalar + offset, arguments[number])
+        commits = len(self._segments) - bool(self.assembly.plan.commits)
+        for i, segment in enumerate(self._segments):
+            if i == commits and self._sites:
+                self._check(frame)
+            if isinstance(segment, Node):
+                self._library(segment, [*arrays, *made, block])
+            else:
+                self._run(segment[0], segment[1], frame.address, self.threads)
+        if self._sites:
+            self._check(frame)
+        results: list[Array | None] = [None] * len(self.assembly.plan.graph.outputs)
+        for (i, _, _), array in zip(self._made, made, strict=True):
+            results[i] = array
+        return results
+
+    def _check(self, frame: _Frame) -> None:
+        """Raise ElementError if a kernel has set its status word."""
+        for number, step in self._sites:
+            site = int(frame.status[number])
+            if site:
+                frame.status[:] = 0
+                raise ElementError(step.lowered.sites[site - 1])
+
+    def _library(self, node: Node, bases: list[Array]) -> None:
+        assert isinstance(node.attr, LibraryCall)
+        operands = [self._view(o, bases) for o in node.operands]
+        self._view(node, bases)[...] = call(node.attr, operands)
+
+    def _view(self, node: Node, bases: list[Array]) -> Array:
+        """``node``'s memory as an array; never handed out."""
+        if node.op == "constant":
+            return np.asarray(node.value)
+        memory = self.assembly.memory(node)
+        spec = self.assembly.buffers[memory.buffer]
+        if spec.argument is None and spec.output is None:
+            offset = memory.offset + self.layout.buffer_offsets[memory.buffer]
+            return np.ndarray(node.shape, node.dtype, bases[-1], offset, memory.strides)
+        base = bases[self._base(memory.buffer)]
+        if 0 in node.shape:
+            return np.empty(node.shape, node.dtype)
+        start = base.reshape(-1)[:0] if base.size == 0 else base
+        address = start.__array_interface__["data"][0] + memory.offset
+        window = _Window(address, node.shape, memory.strides, node.dtype, base)
+        return np.asarray(window)
+
+
+class _Window:
+    """Memory of another array under its own shape and strides, for `numpy.asarray`."""
+
+    def __init__(
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: DType,
+        base: Array,
+    ) -> None:
+        self.base = base
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": dtype.str,
+        }
+
+
+_BYTE = np.dtype(np.uint8)
+
+
+def _code(char: str) -> str:
+    """The struct code of a NumPy type character under standard sizes."""
+    return {"l": "q", "L": "Q"}.get(char, char)
+
+
+class Layout(Protocol):
+    """What a program needs of the memory plan (see streams/memory_plan.py)."""
+
+    @property
+    def block_bytes(self) -> int: ...
+    @property
+    def buffer_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def workspace_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def scratch_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def threads(self) -> int: ...

@@ -1,0 +1,315 @@
+/* Single-precision half of vecmath.h; include that file, not this one.
+ *
+ * Nearly all of it computes in double with short polynomials: the argument and the
+ * result convert exactly or with one rounding, subnormals and overflow come out of the
+ * final conversion, and no step needs compensation.  The error is then 0.5 ULP plus
+ * the 2^-28 or so of the fits. */
+#ifndef FUSECUDA_VECMATH_F32_H
+#define FUSECUDA_VECMATH_F32_H
+
+/* ---- exponentials ---------------------------------------------------------- */
+
+typedef struct { double p, t; } fc_expo32;   /* e^x = 2^n (1 + p), n in t's low bits */
+
+FC_FN double fc_em1_poly32(double r) {
+    return fc_fma(r * r, FC_P6(r, 0x1.0000003a3f74bp-1, 0x1.55555442eba2dp-3,
+        0x1.55548d7d6e63cp-5, 0x1.111270c2571b7p-7, 0x1.6d8d4bf2e2433p-10,
+        0x1.9f0907964c19bp-13), r);
+}
+
+FC_FN fc_expo32 fc_expo32_of(double x) {
+    fc_expo32 e;
+    e.t = fc_fma(x, 0x1.71547652b82fep+0, FC_MAGIC);
+    e.p = fc_em1_poly32(fc_fma(-(e.t - FC_MAGIC), FC_LN2_HI, x));
+    return e;
+}
+
+FC_FN float fc_capf(float x, float bound) { return x > bound ? bound : x; }
+FC_FN float fc_limitf(float x, float bound) {
+    return __builtin_copysignf(fc_capf(__builtin_fabsf(x), bound), x);
+}
+
+FC_FN double fc_exp32(float x) {                       /* |x| < 700 */
+    fc_expo32 e = fc_expo32_of(x);
+    double s = fc_pow2(fc_bits(e.t));
+    return fc_fma(s, e.p, s);
+}
+
+FC_FN float fc_exp_f32(float x) {
+    return (float)fc_exp32(fc_limitf(x, 150.0f));
+}
+
+FC_FN float fc_exp2_f32(float x) {
+    double c = fc_limitf(x, 200.0f), t = c + FC_MAGIC;
+    double s = fc_pow2(fc_bits(t));
+    return (float)fc_fma(s, fc_em1_poly32((c - (t - FC_MAGIC)) * FC_LN2_HI), s);
+}
+
+FC_FN float fc_expm1_f32(float x) {
+    fc_expo32 e = fc_expo32_of(fc_limitf(x, 100.0f));
+    double s = fc_pow2(fc_bits(e.t));
+    return __builtin_copysignf((float)fc_fma(s, e.p, s - 1.0), x);
+}
+
+FC_FN float fc_tanh_f32(float x) {
+    fc_expo32 e = fc_expo32_of(2.0f * fc_capf(__builtin_fabsf(x), 15.0f));
+    double s = fc_pow2(fc_bits(e.t)), n = fc_fma(s, e.p, s - 1.0);
+    return __builtin_copysignf((float)(n / (n + 2.0)), x);
+}
+
+FC_FN float fc_sinh_f32(float x) {
+    fc_expo32 e = fc_expo32_of(fc_capf(__builtin_fabsf(x), 100.0f));
+    double s = fc_pow2(fc_bits(e.t)), t = fc_fma(s, e.p, s - 1.0);
+    return __builtin_copysignf((float)(0.5 * (t + t / (t + 1.0))), x);
+}
+
+FC_FN float fc_cosh_f32(float x) {
+    double e = fc_exp32(fc_capf(__builtin_fabsf(x), 100.0f));
+    return (float)(0.5 * (e + 1.0 / e));
+}
+
+FC_FN float fc_expit_f32(float x) {
+    return (float)(1.0 / (1.0 + fc_exp32(-fc_limitf(x, 150.0f))));
+}
+
+/* ---- error functions ----------------------------------------------------------- */
+
+/* e^(-a^2) * Q(t) / (1 + 2a) at t = (a - 3) / (a + 3), for a >= 0 */
+FC_FN double fc_erfc_core32(float x) {
+    double a = fc_capf(x, 10.5f), t = (a - 3.0) / (a + 3.0);
+    fc_expo32 e = fc_expo32_of(-a * a);
+    double s = fc_pow2(fc_bits(e.t));
+    double q = FC_P13(t, 0x1.40c522d7e4fc4p+0, -0x1.15c084da3f7a3p-3, -0x1.85a15c6edd2e2p-5,
+        0x1.09836d039945fp-3, -0x1.e88b78a48fbb2p-4, 0x1.17c969994d772p-4,
+        -0x1.8577d22f51164p-6, 0x1.4c17819a64704p-9, 0x1.f0c8557eec3dcp-10,
+        -0x1.9dfe10ebfe60cp-11, -0x1.0bec513ade208p-13, 0x1.07109abde002bp-13,
+        0x1.1226ee230da9ap-15);
+    return fc_fma(s, e.p, s) * q / fc_fma(2.0, a, 1.0);
+}
+
+FC_FN float fc_erfc_f32(float x) {
+    double y = fc_erfc_core32(__builtin_fabsf(x));
+    return (float)(x < 0.0f ? 2.0 - y : y);
+}
+
+FC_FN float fc_erf_f32(float x) {
+    double a = __builtin_fabsf(x), z = fc_cap(a * a, 1.0);
+    double p = FC_P8(z, 0x1.20dd75040020ap+0, -0x1.8127465f2b372p-2, 0x1.ce2f07726e833p-4,
+        -0x1.b829a3c455875p-6, 0x1.5628be0df5055p-8, -0x1.bcbc3ea84763cp-11,
+        0x1.d817e22b72177p-14, -0x1.43603ea39ef19p-17);
+    double y = 1.0 - fc_erfc_core32(__builtin_fabsf(x));
+    return __builtin_copysignf((float)(a < 1.0 ? a * p : y), x);
+}
+
+/* ---- logarithms -------------------------------------------------------------- */
+
+/* log(1 + f) for |f| < 0.42 */
+FC_FN double fc_log_poly32(double f) {
+    double s = f / (2.0 + f), z = s * s;
+    double r = z * FC_P4(z, 0x1.555554fd6a053p-1, 0x1.999a7ae85827dp-2,
+        0x1.2438bf6582b2fp-2, 0x1.e2fa2122e5150p-3);
+    return fc_fma(s, r, s + s);
+}
+
+FC_FN float fc_log_ends32(float x, double r) {
+    float bad = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
+    float y = x < __builtin_inff() ? (float)r : x;
+    return x > 0.0f ? y : bad;
+}
+
+FC_FN float fc_log_f32(float x) {   /* every float but 0 is a normal double */
+    fc_split s = fc_split_normal(x);
+    return fc_log_ends32(x, fc_fma(s.k, FC_LN2_HI, fc_log_poly32(s.f)));
+}
+
+FC_FN float fc_log2_f32(float x) {
+    fc_split s = fc_split_normal(x);
+    return fc_log_ends32(x, fc_fma(fc_log_poly32(s.f), 0x1.71547652b82fep+0, s.k));
+}
+
+FC_FN float fc_log10_f32(float x) {
+    fc_split s = fc_split_normal(x);
+    double y = fc_log_poly32(s.f) * 0x1.bcb7b1526e50ep-2;
+    return fc_log_ends32(x, fc_fma(s.k, 0x1.34413509f79ffp-2, y));
+}
+
+FC_FN double fc_log1p32(double y) {   /* y > -1 and finite */
+    fc_split s = fc_split_normal(1.0 + y);
+    double f = s.k == 0.0 ? y : s.f;
+    return fc_fma(s.k, FC_LN2_HI, fc_log_poly32(f));
+}
+
+FC_FN float fc_log1p_f32(float x) {
+    float y = x < __builtin_inff() ? (float)fc_log1p32(x) : x;
+    y = x < -1.0f ? __builtin_nanf("") : y;
+    y = x == -1.0f ? -__builtin_inff() : y;
+    return __builtin_copysignf(y, x);
+}
+
+FC_FN float fc_arcsinh_f32(float x) {
+    double a = __builtin_fabsf(x), w = a * a;
+    float y = (float)fc_log1p32(a + w / (1.0 + __builtin_sqrt(w + 1.0)));
+    return __builtin_copysignf(a < __builtin_inf() ? y : (float)a, x);
+}
+
+FC_FN float fc_arccosh_f32(float x) {
+    double t = (double)x - 1.0;
+    t = t >= 0.0 ? t : 0.0;
+    float y = (float)fc_log1p32(t + __builtin_sqrt(fc_fma(t, t, 2.0 * t)));
+    y = x < __builtin_inff() ? y : x;
+    return x < 1.0f ? __builtin_nanf("") : y;
+}
+
+FC_FN float fc_arctanh_f32(float x) {
+    float a = __builtin_fabsf(x), y;
+    double b = a < 1.0f ? a : 0.0;
+    y = (float)(0.5 * fc_log1p32(2.0 * b / (1.0 - b)));
+    y = a < 1.0f ? y : (a == 1.0f ? __builtin_inff() : __builtin_nanf(""));
+    return __builtin_copysignf(y, x);
+}
+
+FC_FN float fc_logaddexp_f32(float x, float y) {
+    float big = x > y ? x : y, d = __builtin_fabsf(x - y);
+    double e = fc_exp32(-fc_capf(d, 600.0f));
+    float r = (float)((double)big + fc_log1p32(e));
+    r = x == y ? (float)((double)x + FC_LN2_HI) : r;
+    return x != x || y != y ? x + y : r;
+}
+
+/* x^y = 2^(y log2 x) with a logarithm good to 2^-50, relative. */
+FC_FN float fc_pow_f32(float x, float y) {
+    double a = __builtin_fabsf(x), b = fc_limit(y, 0x1p200);   /* now 0 * inf is 0 */
+    fc_split d = fc_split_normal(a);
+    double log = fc_fma(d.f - fc_log_rest(d.f), 0x1.71547652b82fep+0, d.k);
+    log = a < __builtin_inf() ? log : a;
+    log = a == 0.0 ? -__builtin_inf() : log;
+    double p = fc_limit(b * log, 200.0), t = p + FC_MAGIC, s = fc_pow2(fc_bits(t));
+    double r = fc_fma(s, fc_em1_poly32((p - (t - FC_MAGIC)) * FC_LN2_HI), s);
+    /* y - 2 rint(y/2) is 0 for even, +-1 for odd whole numbers */
+    double parity = fc_abs(fc_fma(-2.0, __builtin_rint(0.5 * b), b));
+    uint64_t odd = -(uint64_t)(parity == 1.0);
+    r = fc_from_bits(fc_bits(r) ^ (odd & fc_bits(x) & FC_SIGN_BIT));
+    double root = __builtin_rint(b) == b ? 0.0 : x;    /* of a negative number: NaN */
+    r = root < 0.0 ? (root < -0x1p200 ? r : __builtin_nan("")) : r;
+    r = y == 0.0f ? 1.0 : r;
+    return (float)(x == 1.0f ? 1.0 : r);
+}
+
+/* ---- trigonometric functions --------------------------------------------------- */
+
+/* x * 2/pi - back less the nearest multiple of 1 or 2.  Of the bits of 2/pi those are
+ * left out that times x give multiples of 4.  Two windows of 135 bits serve all floats:
+ * a piece of 29 bits, whose product with a 24-bit x is exact, and two of 53 bits, whose
+ * products only round when added.  The error is below 2^-53 of a quadrant, and
+ * relative where the angle is small. */
+typedef struct { double r; uint64_t count; } fc_angle32;
+
+FC_FN fc_angle32 fc_reduce32(double ax, double back, double magic) {
+    int big = ax >= 0x1p76;
+    double a = ax * (big ? 0x1.529fc27000000p-52 : 0x1.45f306d000000p-1);
+    double b = big ? 0x1.5f47d4d377037p-82 : 0x1.9391054a7f09dp-30;
+    double c = big ? -0x1.3ad4cd8778df8p-137 : 0x1.7d1f534ddc0dbp-84;
+    a = a - ((a + 0x1.8p54) - 0x1.8p54) - back;        /* multiples of 4 go */
+    double t = fc_fma(ax, b, a) + magic;
+    fc_angle32 out = { fc_fma(ax, c, fc_fma(ax, b, a - (t - magic))), fc_bits(t) };
+    return out;
+}
+
+#define FC_MAGIC_EVEN 0x1.8p53   /* rounds to an even integer, kept halved */
+
+/* sin(|x| - back * pi/2), negated where `flip` has its top bit set.  The angle is taken
+ * modulo pi, which a longer polynomial pays for: no cosine, no choice. */
+FC_FN float fc_sine32(double ax, double back, uint64_t flip) {
+    fc_angle32 a = fc_reduce32(ax, back, FC_MAGIC_EVEN);
+    double z = a.r * a.r, zz = z * z;
+    double p = fc_fma(fc_fma(-0x1.cbb50c3659f84p-19, z, 0x1.500c31069871ap-13), zz,
+        fc_fma(-0x1.32d1026685d4ep-8, z, 0x1.466bbfc465d2dp-4));
+    p = fc_fma(p, zz, fc_fma(-0x1.4abbce51e044ep-1, z, FC_PIO2_HI)) * a.r;
+    return (float)fc_from_bits(fc_bits(p) ^ (a.count << 63) ^ flip);
+}
+
+FC_FN float fc_sin_f32(float x) {   /* the reduction makes NaN of infinity */
+    double w = x;
+    return fc_sine32(fc_abs(w), 0.0, fc_bits(w) & FC_SIGN_BIT);
+}
+
+FC_FN float fc_cos_f32(float x) { return fc_sine32(__builtin_fabsf(x), 1.0, FC_SIGN_BIT); }
+
+FC_FN float fc_tan_f32(float x) {
+    double w = x;
+    fc_angle32 a = fc_reduce32(fc_abs(w), 0.0, FC_MAGIC);
+    double r = a.r * FC_PIO2_HI, z = r * r;
+    double s = fc_fma(r * z, FC_P4(z, -0x1.5555554c6d56ap-3, 0x1.11110867115e5p-7,
+        -0x1.a00f7c803d45fp-13, 0x1.6cd1510b0f283p-19), r);
+    double c = fc_fma(z, FC_P4(z, -0x1.ffffffcb6b1aap-2, 0x1.55553c6f9971ep-5,
+        -0x1.6c07edc7ec6e6p-10, 0x1.9915c388db8f6p-16), 1.0);
+    double y = (a.count & 1 ? c : s) / (a.count & 1 ? s : c);
+    return (float)fc_from_bits(fc_bits(y) ^ (a.count << 63) ^ (fc_bits(w) & FC_SIGN_BIT));
+}
+
+/* ---- inverse trigonometric functions -------------------------------------------- */
+
+FC_FN double fc_atan_ratio32(double n, double d) {
+    int low = n <= 0x1.a827999fcef32p-2 * d, high = n > 0x1.3504f333f9de6p+1 * d;
+    double base = low ? 0.0 : (high ? FC_PIO2_HI : 0.5 * FC_PIO2_HI);
+    double t = (low ? n : (high ? -d : n - d)) / (low ? d : (high ? n : n + d)), z = t * t;
+    double p = FC_P6(z, -0x1.555554c5a7d33p-2, 0x1.9999185b21153p-3,
+        -0x1.247ed2029a6cbp-3, 0x1.c46321ba5da12p-4, -0x1.5b2b1976ded4ep-4,
+        0x1.848c22dc191a3p-5);
+    return base + fc_fma(z * t, p, t);
+}
+
+FC_FN float fc_arctan_f32(float x) {
+    double a = __builtin_fabsf(x);
+    float y = (float)fc_atan_ratio32(a > 0x1p60 ? 0x1p60 : a, 1.0);
+    return __builtin_copysignf(x != x ? x : y, x);
+}
+
+FC_FN float fc_arctan2_f32(float y, float x) {
+    double n = __builtin_fabsf(y), d = __builtin_fabsf(x), inf = __builtin_inf();
+    double d1 = d == inf ? (n == inf ? n : 1.0) : (n == 0.0 && d == 0.0 ? 1.0 : d);
+    double n1 = n == inf ? (d == inf ? d : 0x1p200) : (d == inf ? 0.0 : n);
+    n1 = n == inf && d == inf ? 1.0 : n1;
+    d1 = n == inf && d == inf ? 1.0 : d1;
+    double a = fc_atan_ratio32(n1, d1);
+    uint64_t left = fc_bits(x) & FC_SIGN_BIT;
+    float r = (float)(left ? 2.0 * FC_PIO2_HI - a : a);
+    return __builtin_copysignf(x != x || y != y ? x + y : r, y);
+}
+
+FC_FN double fc_asin_core32(double a) {
+    double z = a > 0.5 ? fc_fma(-0.5, a, 0.5) : a * a;
+    double s = a > 0.5 ? __builtin_sqrt(a > 0.5 ? z : 0.0) : a;
+    return fc_fma(z * s, FC_P6(z, 0x1.55554c5938d13p-3, 0x1.33387fde04fb1p-4,
+        0x1.6cae4c7f5f070p-5, 0x1.04963f94d8105p-5, 0x1.d8d61a181b7e4p-7,
+        0x1.3370c7427c9d4p-5), s);
+}
+
+FC_FN float fc_arcsin_f32(float x) {
+    double a = __builtin_fabsf(x), y = fc_asin_core32(a);
+    return __builtin_copysignf((float)(a > 0.5 ? fc_fma(-2.0, y, FC_PIO2_HI) : y), x);
+}
+
+FC_FN float fc_arccos_f32(float x) {
+    double a = __builtin_fabsf(x), y = fc_asin_core32(a);
+    double pos = a > 0.5 ? 2.0 * y : FC_PIO2_HI - y;
+    return (float)(x < 0.0f ? 2.0 * FC_PIO2_HI - pos : pos);
+}
+
+/* ---- roots ------------------------------------------------------------------------ */
+
+FC_FN float fc_hypot_f32(float x, float y) {
+    double a = __builtin_fabsf(x), b = __builtin_fabsf(y), inf = __builtin_inf();
+    double r = __builtin_sqrt(fc_fma(a, a, b * b));
+    return (float)(a == inf || b == inf ? inf : r);
+}
+
+FC_FN float fc_cbrt_f32(float x) {
+    double a = __builtin_fabsf(x);
+    fc_thirds d = fc_split_thirds(a);
+    double w = d.w * fc_fma(fc_fma(-d.z * d.w, d.w * d.w, 1.0), 0x1.5555555555555p-2, 1.0);
+    float y = (float)(d.z * w * w * d.scale);
+    return a > 0.0 && a < __builtin_inf() ? __builtin_copysignf(y, x) : x + x;
+}
+
+#endif

@@ -1,0 +1,193 @@
+"""The engine: the pipeline as one straight function of named steps, and the table of back ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import options as settings
+from .cpu_fallback import backend as c_backend
+from .cpu_fallback.loader import KernelSource
+from .cpu_fallback.program import ElementError, Program, thread_count
+from .errors import CompilerError
+from .fusion.assembly import Assembly, assemble
+from .fusion.binding import Bound
+from .fusion.explain import KernelSummary, explain_plan, summarize
+from .fusion.planner import make_plan
+from .graph.interpret import interpret
+from .graph.node import Graph, Node
+from .graph.passes import simplify
+from .graph.text import print_hlo
+from .graph.verify import verify
+from .options import Options
+from .streams.launches import record
+from .streams.memory_plan import MemoryPlan, plan_memory
+
+Array = np.ndarray[Any, Any]
+Strides = Mapping[int, Sequence[int]]  # parameter number -> strides in elements, if not contiguous
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of an executable, as the user sees it."""
+
+    name: str
+    kind: str
+    source: str
+    bytes_read: int
+    bytes_written: int
+    flops: int
+
+
+@dataclass
+class Executable:
+    """A graph planned, emitted and (when first called) compiled, for one set of shapes."""
+
+    graph: Graph
+    assembly: Assembly
+    memory: MemoryPlan
+    sources: list[KernelSource | None]
+    options: Options
+    _program: Program | None = None
+    _failure: CompilerError | None = None
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def launches(self) -> int:
+        """The number of kernels that one call launches."""
+        return len(self.names)
+
+    @property
+    def hlo(self) -> str:
+        """The graph as HLO text, after simplification."""
+        return print_hlo(self.graph)
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels (and library calls) in the order of execution."""
+        found = []
+        for step, source in zip(self.assembly.steps, self.sources, strict=True):
+            s = summarize(step, self.assembly)
+            text = source.text if source else f"numpy.{s.name}\n"
+            found.append(
+                Kernel(s.name, s.kind, s.header + text, s.bytes_read, s.bytes_written, s.flops)
+            )
+        return found
+
+    def explain(self) -> str:
+        """Text: which operations share a kernel, each refusal with its reason, bytes and peak."""
+        return explain_plan(self.assembly, self.memory.peak_bytes)
+
+    def emit(self, target: str = "c", arch: str | None = None) -> list[str]:
+        """The sources of all kernels for ``target``; raises ValueError for an unknown target."""
+        if target != "c":
+            raise ValueError(f"target must be 'c', not {target!r}")
+        return [k.source for k, s in zip(self.kernels, self.sources, strict=True) if s]
+
+    def timeline(self) -> list[dict[str, Any]]:
+        """One entry for each step: its lane, its name, and the steps that it waits for."""
+        entries: list[dict[str, Any]] = []
+        for number, step in enumerate(self.assembly.steps):
+            summary = summarize(step, self.assembly)
+            waits = [number - 1] if number else []
+            entries.append({"step": number, "lane": 0, "name": summary.name, "waits": waits})
+        return entries
+
+    def run(self, arguments: Sequence[Any]) -> list[Array | None]:
+        """The results, None where an argument was overwritten; see `Program`.
+
+        Without a usable compiler the interpreter computes them, after one warning.
+        """
+        program = self._program
+        if program is None:
+            program = self._compile()
+            if program is None:
+                return self._interpret(arguments)
+        try:
+            results = program(arguments)
+        except ElementError as error:
+            raise element_error(error.node) from None
+        record(self.names)
+        return results
+
+    def _compile(self) -> Program | None:
+        if self._failure is None:
+            try:
+                self._program = Program(self.assembly, self.sources, self.memory)
+            except CompilerError as error:
+                self._failure = error
+                warn_interpreted(error)
+        return self._program
+
+    def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:
+        """The same results by NumPy; arguments are overwritten when all is computed."""
+        taken: set[int] = set()
+        results: list[Array | None] = []
+        values = interpret(self.graph, arguments)
+        for i, value in enumerate(values):
+            shared = any(np.may_share_memory(value, a) for a in arguments if _is_array(a))
+            fresh = np.array(value) if shared or id(value) in taken else value
+            taken.add(id(value))
+            results.append(np.require(fresh, requirements=["C", "W"]))
+        for i in range(len(results)):
+            target = self.graph.target(i)
+            if target is not None:
+                arguments[target][...] = results[i]
+                results[i] = None
+        return results
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+_warned: set[str] = set()
+
+
+def warn_interpreted(error: CompilerError) -> None:
+    """Say once for each cause that kernels cannot be compiled and NumPy computes instead."""
+    import warnings  # noqa: PLC0415
+
+    text = str(error)
+    if text not in _warned:
+        _warned.add(text)
+        message = f"fusecuda computes with NumPy, unfused, because kernels do not compile: {text}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def element_error(node: Node) -> Exception:
+    """The exception for an element that cannot be computed, naming the recorded line."""
+    where = f" (recorded at {node.line})" if node.line else ""
+    if node.op == "gather":
+        extents = node.operands[0].shape[: len(node.operands) - 1]
+        bounds = ", ".join(f"size {n} of axis {a}" for a, n in enumerate(extents))
+        return IndexError(f"an index is out of bounds for {bounds}{where}")
+    from .graph.ops import row_of  # noqa: PLC0415
+
+    return ValueError(f"{row_of(node.op).may_fail}{where}")
+
+
+def build(graph: Graph, strides: Strides, options: Options) -> Executable:
+    """The executable of ``graph`` for parameters laid out as ``strides`` says."""
+    if settings.verify_enabled():
+        verify(graph)
+    simplified = simplify(graph)
+    if settings.verify_enabled():
+        verify(simplified)
+    plan = make_plan(simplified, strides, fuse=settings.fusion_enabled())
+    assembly = assemble(plan, strides)
+    memory = plan_memory(assembly, thread_count())
+    sources = [c_backend.emit(s) if isinstance(s, Bound) else None for s in assembly.steps]
+    executable = Executable(simplified, assembly, memory, sources, options)
+    executable.names = [
+        step.lowered.ir.name
+        for step in assembly.steps
+        if isinstance(step, Bound) and (step.work > 0 or step.lowered.ir.outer)
+    ]
+    return executable
+
+
+__all__ = ["Executable", "Kernel", "KernelSummary", "build", "element_error"]

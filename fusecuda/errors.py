@@ -1,0 +1,23 @@
+"""The exceptions that fusecuda raises on its own account; NumPy's own types are kept where it has one."""
+
+from __future__ import annotations
+
+
+class FusecudaError(Exception):
+    """Base of every error that is fusecuda's and not NumPy's."""
+
+
+class CompilerError(FusecudaError, RuntimeError):
+    """The system compiler is missing, failed, hung, or produced something unusable."""
+
+
+class GraphError(FusecudaError, ValueError):
+    """A graph breaks a rule of the op table: a fault of ours, or of hand-written HLO text."""
+
+
+class NotFusedError(FusecudaError, RuntimeError):
+    """Under ``fused(strict=True)``: something would have run unfused, and this says what and why."""
+
+
+class FlushError(FusecudaError, RuntimeError):
+    """A pending array could not be computed; raised whenever that array is touched."""

@@ -1,0 +1,1 @@
+"""Fusion: which operations share a kernel and why, the kernel IR, and its binding to shapes."""

@@ -1,0 +1,123 @@
+"""Assembly: a plan bound to its shapes, every value at its place in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..graph.index_map import contiguous_strides, reshape_strides
+from ..graph.node import Node
+from .binding import Bound, Memory, bind
+from .cluster import Cluster
+from .lowering import lower
+from .planner import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A piece of memory: an argument's, a result's, or (both None) a temporary's of ``nbytes``."""
+
+    argument: int | None
+    output: int | None
+    nbytes: int
+
+
+@dataclass(slots=True)
+class Assembly:
+    """The steps of a plan, each a bound launch or a library node, over numbered buffers."""
+
+    plan: Plan
+    steps: list[Bound | Node]
+    buffers: list[Buffer]
+    lives: list[tuple[int, int]]  # first and last step that touches each buffer
+    places: _Places
+
+    def memory(self, node: Node) -> Memory:
+        """Where ``node``, a stored value or a view or reshape of one, is in memory."""
+        return self.places.of(node)
+
+
+class _Places:
+    """The memory of every stored node."""
+
+    def __init__(self, plan: Plan, strides: Mapping[int, Sequence[int]]) -> None:
+        self.plan = plan
+        self.strides = strides  # of parameters, in elements, where not contiguous
+        self.buffers: list[Buffer] = []
+        self.number: dict[Node, int] = {}
+        for parameter in plan.graph.parameters:
+            if not parameter.parameter.scalar:
+                self._add(parameter, Buffer(parameter.parameter.number, None, parameter.nbytes))
+        for i, output in enumerate(plan.graph.outputs):
+            base = output
+            while base.op == "reshape":
+                base = base.operands[0]
+            home = plan.home.get(base, base)
+            if plan.graph.target(i) is None:
+                self._add(home, Buffer(None, i, home.nbytes))
+        for root in plan.stored:
+            home = plan.home[root]
+            if home not in self.number:
+                self._add(home, Buffer(None, None, home.nbytes))
+
+    def _add(self, node: Node, buffer: Buffer) -> None:
+        self.number[node] = len(self.buffers)
+        self.buffers.append(buffer)
+
+    def of(self, node: Node) -> Memory:
+        """The memory of ``node``, seen through whatever views and reshapes it is of a buffer."""
+        item = node.dtype.itemsize
+        if node in self.plan.roots or node.op == "parameter":
+            home = self.plan.home.get(node, node)
+            if home.op == "parameter":
+                number = home.parameter.number
+                strides = self.strides.get(number, contiguous_strides(home.shape))
+            else:
+                strides = contiguous_strides(home.shape)
+            return Memory(self.number[home], 0, tuple(s * item for s in strides))
+        below = self.of(node.operands[0])
+        if node.op == "reshape":
+            walked = reshape_strides(node.operands[0].shape, below.strides, node.shape)
+            assert walked is not None
+            if 0 in node.shape:
+                walked = contiguous_strides(node.shape, item)
+            return Memory(below.buffer, below.offset, walked)
+        assert node.op == "index"
+        offset = below.offset + node.map.offset(below.strides)
+        return Memory(below.buffer, offset, node.map.strides(below.strides))
+
+
+def assemble(plan: Plan, strides: Mapping[int, Sequence[int]]) -> Assembly:
+    """``plan`` lowered and bound; ``strides`` are those of parameters that are not contiguous."""
+    places = _Places(plan, strides)
+    steps: list[Bound | Node] = []
+    lives: list[list[int]] = [[] for _ in places.buffers]
+    for step in plan.steps:
+        number = len(steps)
+        if isinstance(step, Node):
+            steps.append(step)
+            touched = {places.of(o).buffer for o in step.operands} | {places.of(step).buffer}
+        else:
+            bound = bind(lower(step, plan.roots, plan.stored, kernel_name(step)), places.of)
+            steps.append(bound)
+            touched = set(bound.buffers)
+        for buffer in touched:
+            lives[buffer].append(number)
+    spans = [(min(used), max(used)) if used else (0, -1) for used in lives]
+    return Assembly(plan, steps, places.buffers, spans, places)
+
+
+def kernel_name(cluster: Cluster) -> str:
+    """A name that tells what the kernel does: its kind and its most telling operations."""
+    ops: dict[str, None] = {}
+    for root, region in cluster.regions.items():
+        for node, _ in reversed(region.inlined):
+            if node.op not in ("constant", "index", "convert"):
+                ops[node.op] = None
+        ops[root.reduction.kind if root.op == "reduce" else root.op] = None
+    kind = "loop" if cluster.reduced is None else "reduce"
+    picked = [op for op in ops if op not in ("constant",)]
+    if len(picked) > 5:
+        picked = picked[:2] + picked[-3:]
+    return re.sub(r"\W", "_", "_".join([kind, *picked]))

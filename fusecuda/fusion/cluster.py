@@ -1,0 +1,173 @@
+"""Cluster: the roots that share one kernel, and the legality of letting another one in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from ..graph.index_map import IndexMap, Shape, axis_map, identity
+from ..graph.node import Node
+from ..graph.passes import are_disjoint
+from .cost import MAX_STATEMENTS, RESIDENT_BYTES
+from .kernel_ir import ELEMENT, FINAL, ROW
+from .region import Region, Roots, domain
+
+OUTER = "outer"  # the role of a reduction over row values
+
+
+@dataclass(eq=False, slots=True)
+class Cluster:
+    """Roots computed by one kernel over ``shape``, whose ``reduced`` axes are the row's.
+
+    ``roles`` tells for each root whether it is an element of a row, a row value, a reduction over
+    rows, or final.
+    """
+
+    number: int
+    shape: Shape
+    reduced: tuple[int, ...] | None = None
+    roles: dict[Node, str] = field(default_factory=dict)
+    regions: dict[Node, Region] = field(default_factory=dict)
+    writes: dict[Node, tuple[IndexMap, Shape]] = field(default_factory=dict)
+    ancestors: int = 0  # bit mask of the numbers of the clusters that run before
+    statements: int = 0
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The axes that count rows."""
+        reduced = self.reduced or ()
+        return tuple(a for a in range(len(self.shape)) if a not in reduced)
+
+    @property
+    def rows(self) -> Shape:
+        """The extents that count rows."""
+        return tuple(self.shape[a] for a in self.kept)
+
+    def projection(self) -> IndexMap:
+        """The map from an element's index to its row's."""
+        return axis_map([(0, 1, a) for a in self.kept], len(self.shape))
+
+    def add(self, root: Node, role: str, region: Region, roots: Roots) -> None:
+        """Let ``root`` in; `verdict` has allowed it."""
+        if root.op == "reduce" and role == ROW:
+            self.reduced = root.reduction.axes
+        self.roles[root] = role
+        self.regions[root] = region
+        self.statements += 1 + len(region.inlined)
+        if root.op == "update":
+            self.writes[roots.source(root.operands[0])] = (root.map, domain(root))
+
+
+def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple[str, str]:
+    """The role that ``root`` may take in ``cluster`` and ``""``, or ``""`` and why it may not."""
+    inside = [(node, at) for node, at in region.reads if roots.source(node) in cluster.roles]
+    if any(s in cluster.roles for s in region.gathers):
+        return "", "a gather reads elements that other rows of this kernel compute"
+    if any(node not in cluster.roles for node, _ in inside):
+        return "", "a reshape regroups what the kernel computes"
+    if cluster.statements + len(region.inlined) >= MAX_STATEMENTS:
+        return "", f"a kernel holds at most {MAX_STATEMENTS} operations"
+    role = _role(cluster, root, bool(inside))
+    if not role:
+        return "", _shape_reason(cluster, root)
+    reader = _reading_level(root, role)
+    for node, at in inside:
+        why = _unreachable(cluster, reader, node, at)
+        if why:
+            return "", why
+    why = _hazard(cluster, root, region, role, roots)
+    return ("", why) if why else (role, "")
+
+
+def _role(cluster: Cluster, root: Node, depends: bool) -> str:
+    over = domain(root)
+    if root.op == "reduce":
+        axes = root.reduction.axes
+        if over == cluster.shape and cluster.reduced in (None, axes):
+            return ROW
+        whole = depends and len(axes) == len(over)
+        return OUTER if whole and cluster.reduced and cluster.kept and over == cluster.rows else ""
+    if over == cluster.shape:
+        return ELEMENT
+    if not depends or cluster.reduced is None or root.op == "update":
+        return ""
+    if over == cluster.rows:
+        return ROW
+    outer = any(role == OUTER for role in cluster.roles.values())
+    return FINAL if outer and over == () else ""
+
+
+def _reading_level(root: Node, role: str) -> str:
+    """The level at which ``root`` reads: a reduction reads one level below its result."""
+    if root.op != "reduce":
+        return role
+    return ROW if role == OUTER else ELEMENT
+
+
+def _shape_reason(cluster: Cluster, root: Node) -> str:
+    if root.op == "reduce" and domain(root) == cluster.shape:
+        return f"it reduces axes {root.reduction.axes}, the kernel {cluster.reduced}"
+    return f"it runs over {list(domain(root))}, the kernel over {list(cluster.shape)}"
+
+
+def _unreachable(cluster: Cluster, reader: str, node: Node, at: IndexMap) -> str:
+    """Why level ``reader`` cannot read ``node``, computed in the same kernel, at ``at``."""
+    theirs = cluster.roles[node]
+    if node.op == "update":
+        return "it reads an array that the kernel is still writing"
+    if theirs == ELEMENT:
+        if reader != ELEMENT or not at.is_identity():
+            return "it reads other elements than the one at hand"
+        return ""
+    if theirs == ROW:
+        own = cluster.projection() if reader == ELEMENT else identity(len(cluster.rows))
+        if reader == FINAL or at != own:
+            return "it reads the values of other rows"
+        return _too_long(cluster) if reader == ELEMENT else ""
+    return "" if reader == FINAL else "a reduction over rows is known when all rows are done"
+
+
+def _too_long(cluster: Cluster) -> str:
+    """A single long row is an array: passing over it twice is two kernels, each in parallel."""
+    length = math.prod(cluster.shape[a] for a in cluster.reduced or ())
+    if math.prod(cluster.rows) > 1 or length * 8 <= RESIDENT_BYTES:
+        return ""
+    return f"one row of {length} elements is no row but an array; a second pass is a second kernel"
+
+
+def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Roots) -> str:
+    """Why reads and writes of one storage would meet in the kernel, or an empty string."""
+    if root.op == "update":
+        written = roots.source(root.operands[0])
+        if written in cluster.writes or written in cluster.roles:
+            return "the kernel writes that storage already"
+        place = (root.map, domain(root))
+        if any(overlaps(other, written, place, roots) for other in cluster.regions.values()):
+            return "it overwrites elements that the kernel reads elsewhere"
+    for written, place in cluster.writes.items():
+        if role != ELEMENT and written in region.sources:
+            return "it reads elements that the kernel overwrites"
+        if overlaps(region, written, place, roots):
+            return "it reads elements that the kernel overwrites"
+    return ""
+
+
+def overlaps(region: Region, written: Node, place: tuple[IndexMap, Shape], roots: Roots) -> bool:
+    """True if ``region`` may read elements of ``written`` that another index overwrites.
+
+    Reading at the very index that is written is harmless: each element is read before its own
+    write. ``place`` is the region of ``written`` that is overwritten, over the kernel's domain.
+    """
+    if written in region.gathers:
+        return True
+    over = domain(region.root)
+    for node, at in region.reads:
+        if roots.source(node) is not written:
+            continue
+        if node is not written:
+            return True
+        if over == place[1] and at == place[0]:
+            continue
+        if not are_disjoint(at, over, *place):
+            return True
+    return False

@@ -1,0 +1,28 @@
+"""Every constant of the cost model, in one place, and the prices made from them."""
+
+from __future__ import annotations
+
+from ..graph.node import Node
+from ..graph.ops import OPS
+
+NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
+NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised
+MAX_STATEMENTS = 240  # in one kernel: beyond, compilers slow down more than launches cost
+RESIDENT_BYTES = 1 << 20  # a single long row is not kept resident beyond this: it is an array
+GRAIN_ELEMENTS = 32768  # work below which a second thread costs more than it brings
+SPLIT_ELEMENTS = 65536  # a row longer than this is split over threads when rows are few
+
+
+def op_cost(node: Node) -> int:
+    """The cost of one element of ``node``, in units of one addition."""
+    row = OPS.get(node.op)
+    if row is not None:
+        return row.cost
+    return {"gather": 9, "concatenate": 3, "pad": 3}.get(node.op, 0)
+
+
+def recompute_pays(node: Node, region_cost: int, copies: int) -> bool:
+    """True if computing ``node`` in ``copies`` places costs less than storing and reading it."""
+    again = (copies - 1) * region_cost * NS_PER_COST
+    kept = (1 + copies) * node.dtype.itemsize * NS_PER_BYTE
+    return again <= kept

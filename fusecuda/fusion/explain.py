@@ -1,0 +1,129 @@
+"""Explain: what shares a kernel, what does not and why, and the bytes that each kernel moves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..graph.node import Node
+from ..graph.ops import OPS
+from .assembly import Assembly
+from .binding import Bound
+from .kernel_ir import Compute
+from .lowering import Access, Lowered
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSummary:
+    """One step in figures; ``header`` is the comment that heads its source."""
+
+    name: str
+    kind: str
+    header: str
+    bytes_read: int
+    bytes_written: int
+    flops: int
+
+
+def summarize(step: Bound | Node, assembly: Assembly) -> KernelSummary:
+    """The figures of one step: bytes at least read and written, operations of the op table."""
+    if isinstance(step, Node):
+        name = getattr(step.attr, "name", "library")
+        read = sum(o.nbytes for o in step.operands)
+        return KernelSummary(name, "library", "", read, step.nbytes, 0)
+    lowered = step.lowered
+    read = _bytes(lowered, store=False)
+    written = _bytes(lowered, store=True)
+    elements = math.prod(lowered.row_shape + lowered.shape)
+    rows = math.prod(lowered.row_shape)
+    body = sum(len(s.reduces) + _count(s.body) for s in lowered.ir.stages)
+    heads = _count(lowered.ir.tail) + sum(_count(s.head) for s in lowered.ir.stages)
+    flops = elements * body + rows * heads + _count(lowered.ir.final)
+    kind = "resident" if len(lowered.ir.stages) > 1 else lowered.ir.kind
+    return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
+
+
+def _count(statements: object) -> int:
+    return sum(isinstance(s, Compute) and s.op != "convert" for s in statements)  # type: ignore[attr-defined]
+
+
+def _bytes(lowered: Lowered, store: bool) -> int:
+    """Bytes of distinct elements touched, each array counted once and at most whole."""
+    total: dict[int, int] = {}
+    size: dict[int, int] = {}
+    domain = lowered.row_shape + lowered.shape
+    for access in lowered.accesses:
+        if access.node is not None and access.store == store:
+            key = id(access.node)
+            size[key] = access.node.nbytes if not store else _touched(access, domain)
+            total[key] = total.get(key, 0) + _touched(access, domain)
+    return sum(min(t, size[k]) if not store else t for k, t in total.items())
+
+
+def _touched(access: Access, domain: tuple[int, ...]) -> int:
+    assert access.node is not None
+    used = (n for j, n in enumerate(domain) if access.at.uses_axis(j))
+    return math.prod(used) * access.node.dtype.itemsize
+
+
+def _header(step: Bound, assembly: Assembly) -> str:
+    """The comment at the head of a kernel's source: which region, shapes, and why together."""
+    lowered = step.lowered
+    rows, row = list(lowered.row_shape), list(lowered.shape)
+    what = f"{row}" if lowered.ir.kind == "loop" else f"{rows} rows of {row}"
+    lines = [f"// {assembly.plan.graph.name}: {lowered.ir.name}, {lowered.ir.kind} over {what}"]
+    for f, access in enumerate(lowered.accesses):
+        if access.node is not None:
+            word = "writes" if access.store else "reads"
+            shape = f"{access.node.dtype}{list(access.node.shape)}"
+            lines.append(
+                f"//   {'out' if access.store else 'in'}{f} {word} {access.node.op} {shape}"
+            )
+    stages = len(lowered.ir.stages)
+    if stages > 1:
+        lines.append(f"// {stages} passes over each row, which stays resident between them")
+    return "\n".join(lines) + "\n"
+
+
+def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
+    """The whole plan as text."""
+    lines = []
+    saved = 0
+    launches = sum(isinstance(s, Bound) for s in assembly.steps)
+    for number, step in enumerate(assembly.steps):
+        s = summarize(step, assembly)
+        lines.append(
+            f"{number}: {s.name} ({s.kind}), reads {s.bytes_read:,} B, writes {s.bytes_written:,} B"
+        )
+        if isinstance(step, Bound):
+            ops, stored = _operations(step)
+            saved += ops
+            lines.append(f"   {stored}")
+    head = f"{assembly.plan.graph.name}: {launches} launches, peak {peak_bytes:,} B"
+    lines.insert(0, head)
+    reasons = [
+        f"{_name(root)} has a buffer: {why}"
+        for root, why in assembly.plan.roots.reasons.items()
+        if root in assembly.plan.stored and why != "it is a result"
+    ]
+    lines += reasons
+    for refusal in assembly.plan.refusals:
+        lines.append(
+            f"not fused: {refusal.producer} into {refusal.consumer}: {refusal.reason} "
+            f"({refusal.nbytes:,} B)"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _operations(step: Bound) -> tuple[int, str]:
+    ops = [s.op for s in step.lowered.ir.statements() if isinstance(s, Compute)]
+    reduces = [r.kind for stage in step.lowered.ir.stages for r in stage.reduces]
+    reduces += [r.kind for r in step.lowered.ir.outer]
+    text = ", ".join([*ops, *reduces]) or "copy"
+    return len(ops), text if len(text) < 200 else f"{text[:197]}…"
+
+
+def _name(node: Node) -> str:
+    row = OPS.get(node.op)
+    kind = node.reduction.kind if node.op == "reduce" else row.name if row else node.op
+    return f"{kind} {node.dtype}{list(node.shape)}"

@@ -1,0 +1,188 @@
+"""Kernel IR: what one kernel does, free of shapes; between the plan and the emitters.
+
+A kernel walks rows, and in each row elements. Its values stand at one of three levels: *element*
+(one for each element of a row), *row* (one for each row) and *final* (one for the launch). Elements
+are computed in stages, one pass over the row each; a reduction made in one stage is a row value for
+the next. A loop kernel is one row of all elements in one stage with no reduction.
+
+Extents, strides and offsets are arguments of the kernel. A *form* is an affine function of the loop
+indices: the address of an access, or an index as a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..graph.dtypes import DType
+
+ELEMENT, ROW, FINAL = "element", "row", "final"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An affine function of the loop indices, whose offset and strides are given at bind time.
+
+    ``dtype`` is the element type behind an address form and None for an index form.
+    """
+
+    dtype: DType | None
+    store: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """``out`` is scalar argument ``number``."""
+
+    out: int
+    dtype: DType
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """``out`` is read at address form ``form``; with a ``guard`` only where that bool holds."""
+
+    out: int
+    dtype: DType
+    form: int
+    guard: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """``out`` is index form ``form``, int64."""
+
+    out: int
+    dtype: DType
+    form: int
+
+
+@dataclass(frozen=True, slots=True)
+class InRange:
+    """``out`` is true where ``guard`` holds and each (form, limit) has its form in [0, limit)."""
+
+    out: int
+    dtype: DType
+    tests: tuple[tuple[int, int], ...]
+    guard: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """``out`` is the value of the first test that holds, else ``otherwise``."""
+
+    out: int
+    dtype: DType
+    tests: tuple[int, ...]
+    values: tuple[int, ...]
+    otherwise: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """``out`` is read at ``form`` displaced by the ``indices``; (extent, stride) are limits.
+
+    A negative index counts from the end; one out of range sets the status word.
+    """
+
+    out: int
+    dtype: DType
+    form: int
+    indices: tuple[int, ...]
+    limits: tuple[tuple[int, int], ...]
+    site: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """``out`` is op-table row ``op`` of the operands, which have ``operand_dtype``."""
+
+    out: int
+    dtype: DType
+    op: str
+    operands: tuple[int, ...]
+    operand_dtypes: tuple[DType, ...]
+    site: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """``value``, of the element at hand, is kept in resident row ``slot`` for later stages."""
+
+    slot: int
+    value: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """``out`` is what resident row ``slot`` keeps for the element at hand."""
+
+    out: int
+    dtype: DType
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """``value`` is written at address form ``form``."""
+
+    form: int
+    value: int
+    dtype: DType
+
+
+Statement = Argument | Load | Index | InRange | Select | Gather | Compute | Keep | Recall | Store
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """``out`` combines ``value`` over the elements of a row (or the rows of a launch)."""
+
+    out: int
+    dtype: DType  # of the result
+    kind: str
+    value: int
+    value_dtype: DType
+
+
+@dataclass(slots=True)
+class Stage:
+    """One pass over a row: row values first, then for each element the body, then reductions."""
+
+    head: list[Statement] = field(default_factory=list)
+    body: list[Statement] = field(default_factory=list)
+    reduces: list[Reduce] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class KernelIR:
+    """One kernel: stages over each row, the row's tail, reductions over rows, the final part."""
+
+    name: str
+    kind: str  # "loop" or "reduction"
+    row_rank: int  # axes that count rows
+    rank: int  # axes within a row
+    forms: list[Form] = field(default_factory=list)
+    limits: int = 0
+    scalars: list[DType] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    tail: list[Statement] = field(default_factory=list)
+    outer: list[Reduce] = field(default_factory=list)
+    final: list[Statement] = field(default_factory=list)
+    resident: list[DType] = field(default_factory=list)
+    comment: str = ""
+
+    def statements(self) -> Iterator[Statement]:
+        """Every statement, in the order of execution."""
+        for stage in self.stages:
+            yield from stage.head
+            yield from stage.body
+        yield from self.tail
+        yield from self.final
+
+    @property
+    def splittable(self) -> bool:
+        """True if one row may be cut into parts that are reduced apart and combined afterwards."""
+        return self.kind == "reduction" and len(self.stages) == 1

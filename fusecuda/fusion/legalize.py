@@ -1,0 +1,114 @@
+"""Legalize: copies made explicit, so that every write and every result has memory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..graph.index_map import Shape, contiguous_strides, identity, reshape_strides
+from ..graph.node import Graph, Node
+
+
+@dataclass(slots=True)
+class Decisions:
+    """What earlier attempts at a plan found out, in terms of the graph before legalization."""
+
+    copy_old: dict[Node, str] = field(default_factory=dict)  # update -> why old is copied first
+    own_value: dict[Node, str] = field(default_factory=dict)  # update -> why the value is stored
+    copy_output: dict[int, str] = field(default_factory=dict)  # output -> why it is copied
+    forced: dict[Node, str] = field(default_factory=dict)  # node -> why it is a root
+    commit: str = ""  # why arguments are overwritten only at the end, or empty
+
+    def count(self) -> int:
+        """How many decisions there are; planning ends when none is new."""
+        return sum(map(len, (self.copy_old, self.own_value, self.copy_output, self.forced)))
+
+
+@dataclass(slots=True)
+class Legal:
+    """A legalized graph, which of its nodes must be roots, and where each node came from."""
+
+    graph: Graph
+    forced: dict[Node, str]
+    original: dict[Node, Node]
+    commits: set[Node] = field(default_factory=set)  # copies into arguments, made last
+
+
+def copy(node: Node) -> Node:
+    """A node that is ``node`` in memory of its own."""
+    return Node("index", (node,), node.shape, node.dtype, identity(len(node.shape)))
+
+
+def legalize(graph: Graph, decisions: Decisions, strides: Mapping[int, Sequence[int]]) -> Legal:
+    """``graph`` with the copies that ``decisions`` and the parameters' strides ask for.
+
+    ``strides`` gives the strides, in elements, of the parameters that are not contiguous.
+    """
+    new: dict[Node, Node] = {}
+    forced: dict[Node, str] = {}
+    original: dict[Node, Node] = {}
+    for node in graph.nodes():
+        operands = [new[o] for o in node.operands]
+        if node.op == "update":
+            into_argument = decisions.commit and operands[0].op == "parameter"
+            if (
+                node in decisions.copy_old
+                or into_argument
+                or operands[0].op in ("constant", "index")
+            ):
+                operands[0] = copy(operands[0])
+                forced[operands[0]] = decisions.copy_old.get(node, "an update writes into it")
+            if node in decisions.own_value:
+                if operands[1].op in ("parameter", "reshape", "constant"):
+                    operands[1] = copy(operands[1])
+                forced[operands[1]] = decisions.own_value[node]
+        elif node.op == "reshape" and not _bitcast(operands[0], node.shape, strides):
+            operands[0] = copy(operands[0])
+            forced[operands[0]] = "a reshape of scattered memory needs a copy"
+        new[node] = node.with_operands(tuple(operands))
+        original[new[node]] = node
+        if node in decisions.forced:
+            forced[new[node]] = decisions.forced[node]
+    legal = Legal(graph, forced, original)
+    copied = dict(decisions.copy_output)
+    if decisions.commit:
+        copied.update((i, "") for i, t in enumerate(graph.targets) if t is not None)
+    outputs = _own_outputs(legal, new, copied)
+    if decisions.commit:
+        legal.commits = {outputs[i] for i in copied if graph.target(i) is not None}
+        legal.commits &= set(forced)
+    legal.graph = graph.with_outputs(outputs)
+    return legal
+
+
+def _bitcast(operand: Node, shape: Shape, strides: Mapping[int, Sequence[int]]) -> bool:
+    """True if the memory of ``operand`` can be read under ``shape`` as it lies."""
+    if operand.op != "parameter":
+        return True
+    given = strides.get(operand.parameter.number, contiguous_strides(operand.shape))
+    return reshape_strides(operand.shape, given, shape) is not None
+
+
+def _own_outputs(
+    legal: Legal, new: Mapping[Node, Node], copied: Collection[int]
+) -> tuple[Node, ...]:
+    """The outputs, each in a buffer that no other output and no argument shares."""
+    outputs: list[Node] = []
+    taken: set[Node] = set()
+    graph = legal.graph
+    for i, old in enumerate(graph.outputs):
+        node = new[old]
+        base = node
+        while base.op == "reshape":
+            base = base.operands[0]
+        target = graph.target(i)
+        same = base.op == "parameter" and base.parameter.number == target
+        reshaped = base is not node and target is not None
+        if not same and (
+            base in taken or base.op in ("parameter", "constant") or i in copied or reshaped
+        ):
+            node = base = copy(node)
+            legal.forced[node] = "each result has memory of its own"
+        taken.add(base)
+        outputs.append(node)
+    return tuple(outputs)

@@ -1,0 +1,389 @@
+"""The planner: from a graph to ordered steps, each a kernel or a library call.
+
+Planning is a fixed point. An attempt assumes that every update happens in place; where that turns
+out to be impossible, a decision (a copy, a temporary) is added and the attempt repeated.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..graph.node import Graph, Node
+from ..graph.ops import OPS
+from .cluster import ELEMENT, ROW, Cluster, domain, overlaps, verdict
+from .cost import op_cost, recompute_pays
+from .legalize import Decisions, Legal, legalize
+from .region import Region, Roots
+from .roots import choose_roots
+
+_ATTEMPTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Two operations that could have shared a kernel, and why they do not."""
+
+    producer: str
+    consumer: str
+    reason: str
+    nbytes: int  # what fusing them would have saved
+
+
+@dataclass(slots=True)
+class Plan:
+    """Steps in execution order, where each root's value lives, and why things are as they are.
+
+    ``home`` maps each root to the root or parameter whose buffer it is written into; a root with a
+    buffer of its own maps to itself.
+    """
+
+    graph: Graph
+    steps: list[Cluster | Node]
+    roots: Roots
+    home: dict[Node, Node]
+    refusals: list[Refusal]
+    stored: dict[Node, None] = field(default_factory=dict)
+    commits: int = 0  # so many steps at the end overwrite arguments, once nothing can fail
+
+
+def make_plan(graph: Graph, strides: Mapping[int, Sequence[int]], fuse: bool = True) -> Plan:
+    """The plan of ``graph``; with ``fuse=False`` each operation is a kernel of its own.
+
+    ``strides`` gives the strides, in elements, of the parameters that are not contiguous.
+    """
+    decisions = Decisions()
+    if any(t is not None for t in graph.targets) and any(map(may_fail, graph.nodes())):
+        why = "an argument is overwritten only when no element has failed"
+        decisions.commit = why
+    for _ in range(_ATTEMPTS):
+        before = decisions.count()
+        attempt = _Attempt(legalize(graph, decisions, strides), decisions, fuse)
+        plan = attempt.run()
+        if decisions.count() == before:
+            assert plan is not None
+            return plan
+    raise AssertionError("planning did not converge")
+
+
+class _Attempt:
+    """One attempt at a plan; what stands in its way is added to ``decisions``."""
+
+    def __init__(self, legal: Legal, decisions: Decisions, fuse: bool) -> None:
+        self.graph = legal.graph
+        self.original = legal.original
+        self.decisions = decisions
+        self.fuse = fuse
+        self.roots = self._choose_roots(legal)
+        self.clusters: list[Cluster] = []
+        self.place: dict[Node, int] = {}  # root -> number of its step
+        self.steps: list[Cluster | Node] = []
+        self.ancestors: list[int] = []
+        self.refusals: list[Refusal] = []
+        self.touching: dict[Node, list[int]] = {}  # source -> steps that read it
+        self.commits = legal.commits
+
+    def _choose_roots(self, legal: Legal) -> Roots:
+        if self.fuse:
+            return choose_roots(legal.graph, legal.forced)
+        skip = ("parameter", "constant", "reshape")
+        return Roots({n: "fusion is off" for n in legal.graph.nodes() if n.op not in skip})
+
+    def run(self) -> Plan | None:
+        for root in self.graph_order():
+            if root.op == "library":
+                self._new_step(root, root, [self.roots.source(o) for o in root.operands])
+            else:
+                self._place(root)
+        self._keep_expensive()
+        home = self._homes()
+        order = self._schedule(home)
+        if order is None:
+            return None
+        plan = Plan(self.graph, order, self.roots, home, self.refusals)
+        plan.stored = _stored(plan)
+        plan.commits = len({self.place[n] for n in self.commits})
+        return plan
+
+    def graph_order(self) -> list[Node]:
+        return [n for n in self.graph.nodes() if n in self.roots]
+
+    # --- forming clusters
+
+    def _place(self, root: Node) -> None:
+        region = Region(root, self.roots)
+        self._check_own_hazard(root, region)
+        needed = list(region.sources)
+        if root.op == "update":
+            needed.append(self.roots.source(root.operands[0]))
+        if self.fuse:
+            for number in self._candidates(root, region):
+                cluster = self.steps[number]
+                assert isinstance(cluster, Cluster)
+                commit = any(r in self.commits for r in cluster.roles)
+                if commit != (root in self.commits) or self._cyclic(number, needed):
+                    continue
+                role, why = verdict(cluster, root, region, self.roots)
+                if role:
+                    cluster.add(root, role, region, self.roots)
+                    self._depend(number, root, needed)
+                    return
+                self._refuse(cluster, root, region, why)
+        cluster = Cluster(len(self.steps), domain(root))
+        cluster.add(root, ROW if root.op == "reduce" else ELEMENT, region, self.roots)
+        self.clusters.append(cluster)
+        self._new_step(cluster, root, needed)
+
+    def _new_step(self, step: Cluster | Node, root: Node, needed: Sequence[Node]) -> None:
+        self.steps.append(step)
+        self.ancestors.append(0)
+        self._depend(len(self.steps) - 1, root, needed)
+
+    def _depend(self, number: int, root: Node, needed: Sequence[Node]) -> None:
+        """Record that step ``number`` computes ``root`` after ``needed``."""
+        self.place[root] = number
+        mask = 0
+        for node in needed:
+            self.touching.setdefault(node, []).append(number)
+            if node in self.place and self.place[node] != number:
+                mask |= 1 << self.place[node] | self.ancestors[self.place[node]]
+        if mask & ~self.ancestors[number]:
+            own = 1 << number
+            self.ancestors[number] |= mask
+            for later, seen in enumerate(self.ancestors):
+                if seen & own:
+                    self.ancestors[later] |= mask
+
+    def _cyclic(self, number: int, needed: Sequence[Node]) -> bool:
+        """True if something ``needed`` is computed only after step ``number``."""
+        own = 1 << number
+        return any(
+            node in self.place
+            and self.place[node] != number
+            and self.ancestors[self.place[node]] & own
+            for node in needed
+        )
+
+    def _candidates(self, root: Node, region: Region) -> list[int]:
+        """Clusters that compute or read what ``root`` reads, producers first, newest first."""
+        producers = {self.place[s] for s in region.sources if s in self.place}
+        sharing = {n for s in region.sources for n in self.touching.get(s, ())[-4:]}
+        ranked = sorted(producers, reverse=True)[:8]
+        ranked += sorted(sharing - producers, reverse=True)[:4]
+        return [n for n in ranked if isinstance(self.steps[n], Cluster)]
+
+    def _refuse(self, cluster: Cluster, root: Node, region: Region, why: str) -> None:
+        shared = [s for s in region.sources if s in cluster.roles]
+        if shared:
+            nbytes = sum(s.nbytes for s in shared)
+            self.refusals.append(Refusal(_label(shared[0]), _label(root), why, nbytes))
+
+    # --- decisions for the next attempt
+
+    def _check_own_hazard(self, root: Node, region: Region) -> None:
+        if root.op != "update":
+            return
+        place = (root.map, domain(root))
+        if overlaps(region, self.roots.source(root.operands[0]), place, self.roots):
+            why = "it overwrites elements that it still reads, so its value is stored first"
+            self.decisions.own_value.setdefault(self.original[root], why)
+
+    def _keep_expensive(self) -> None:
+        """Force a buffer for what several kernels would compute again at a higher price."""
+        if not self.fuse:
+            return
+        seen: dict[Node, set[int]] = {}
+        for cluster in self.clusters:
+            for region in cluster.regions.values():
+                for node, _ in region.inlined:
+                    seen.setdefault(node, set()).add(cluster.number)
+        for node, places in seen.items():
+            if len(places) > 1 and node in self.original and node.size > 1:
+                cost = _region_cost(node, self.roots)
+                if not recompute_pays(node, cost, len(places)):
+                    why = f"{len(places)} kernels use it, and it costs more than keeping it"
+                    self.decisions.forced.setdefault(self.original[node], why)
+
+    # --- storage
+
+    def _homes(self) -> dict[Node, Node]:
+        home: dict[Node, Node] = {}
+        parameters = {p.parameter.number: p for p in self.graph.parameters}
+        for root in self.roots:
+            home[root] = root
+            if root.op == "update":
+                old = self.roots.source(root.operands[0])
+                home[root] = home.get(old, old)
+        for i, output in enumerate(self.graph.outputs):
+            target = self.graph.target(i)
+            if target is not None and output in home and home[output] is output:
+                home[output] = parameters[target]
+                for root in self.roots:
+                    if home[root] is output:
+                        home[root] = parameters[target]
+        return home
+
+    def _schedule(self, home: dict[Node, Node]) -> list[Cluster | Node] | None:
+        """The steps in an order that respects reads before overwrites, or None to try again."""
+        before = self._anti_dependencies(home)
+        count = len(self.steps)
+        after: list[list[int]] = [[] for _ in range(count)]
+        waiting = [0] * count
+        edges = set(before)
+        for number in range(count):
+            edges.update((p, number) for p in self._direct(number))
+        commits = {self.place[n] for n in self.commits}
+        edges.update((n, c) for c in commits for n in range(count) if n not in commits)
+        for first, then in edges:
+            after[first].append(then)
+            waiting[then] += 1
+        ready = [n for n in range(count) if not waiting[n]]
+        heapq.heapify(ready)
+        order = []
+        while ready:
+            number = heapq.heappop(ready)
+            order.append(self.steps[number])
+            for then in after[number]:
+                waiting[then] -= 1
+                if not waiting[then]:
+                    heapq.heappush(ready, then)
+        if len(order) < count:
+            self._break_cycle(before, waiting)
+            return None
+        return order
+
+    def _direct(self, number: int) -> set[int]:
+        step = self.steps[number]
+        roots = [step] if isinstance(step, Node) else list(step.roles)
+        found = set()
+        for root in roots:
+            for node in self._needs(root):
+                if node in self.place and self.place[node] != number:
+                    found.add(self.place[node])
+        return found
+
+    def _needs(self, root: Node) -> list[Node]:
+        step = self.steps[self.place[root]]
+        if isinstance(step, Node):
+            return [self.roots.source(o) for o in root.operands]
+        needed = list(step.regions[root].sources)
+        if root.op == "update":
+            needed.append(self.roots.source(root.operands[0]))
+        return needed
+
+    def _anti_dependencies(self, home: dict[Node, Node]) -> dict[tuple[int, int], Node]:
+        """(reader's step, writer's step) -> writer, for each overwritten version of a buffer."""
+        writers = self._overwrites(home)
+        found: dict[tuple[int, int], Node] = {}
+        outputs = set(self.graph.outputs)
+        for writer, version in writers:
+            why = self._forbidden(writer, version, home, outputs)
+            if why:
+                self._copy_before(writer, why)
+                continue
+            mine = self.place[writer]
+            for reader in self.touching.get(version, ()):
+                if reader != mine:
+                    found[reader, mine] = writer
+                elif writer.op != "update" and not self._harmless(writer, version):
+                    self._copy_before(writer, "it overwrites elements that it still reads")
+        return found
+
+    def _overwrites(self, home: dict[Node, Node]) -> list[tuple[Node, Node]]:
+        """Each root that writes over an earlier version of a buffer, with that version."""
+        found = []
+        versions: dict[Node, list[Node]] = {}
+        for root in self.roots:
+            if home[root] is not root:
+                versions.setdefault(home[root], []).append(root)
+        for buffer, writers in versions.items():
+            for root in writers:
+                if root.op == "update":
+                    found.append((root, self.roots.source(root.operands[0])))
+                else:  # a result that replaces an argument: after every use of what was there
+                    found += [(root, v) for v in (buffer, *writers) if v is not root]
+        return found
+
+    def _forbidden(
+        self, writer: Node, version: Node, home: dict[Node, Node], outputs: set[Node]
+    ) -> str:
+        """Why ``version`` may not be overwritten at all, or an empty string."""
+        if version.op == "parameter":
+            number = version.parameter.number
+            if number not in self.graph.targets:
+                return "an argument that is not the result must stay as it is"
+        if version in outputs and writer.op == "update":
+            return "the version before it is a result too"
+        for output in outputs:
+            if output.op == "reshape" and self.roots.source(output) is version:
+                return "the version before it is a result too"
+        return ""
+
+    def _harmless(self, writer: Node, version: Node) -> bool:
+        """True if the kernel of ``writer`` reads ``version`` only where it writes."""
+        cluster = self.steps[self.place[writer]]
+        assert isinstance(cluster, Cluster)
+        if cluster.roles[writer] != ELEMENT or version in cluster.roles:
+            return False
+        for region in cluster.regions.values():
+            for node, at in region.reads:
+                if self.roots.source(node) is version and (
+                    node is not version
+                    or not at.is_identity()
+                    or domain(region.root) != cluster.shape
+                ):
+                    return False
+            if version in region.gathers:
+                return False
+        return True
+
+    def _copy_before(self, writer: Node, why: str) -> None:
+        """Let ``writer`` write elsewhere in the next attempt."""
+        if writer.op == "update":
+            self.decisions.copy_old.setdefault(self.original[writer], why)
+        else:
+            for i, output in enumerate(self.graph.outputs):
+                if output is writer:
+                    self.decisions.copy_output.setdefault(i, why)
+
+    def _break_cycle(self, before: dict[tuple[int, int], Node], waiting: list[int]) -> None:
+        stuck = {writer for (_, then), writer in before.items() if waiting[then]}
+        for writer in stuck:
+            self._copy_before(writer, "something that comes later still reads what was there")
+
+
+def may_fail(node: Node) -> bool:
+    """True if some values make the operation an error."""
+    row = OPS.get(node.op)
+    return node.op in ("gather", "library") or bool(row and row.may_fail and node.dtype.kind == "i")
+
+
+def _region_cost(node: Node, roots: Roots) -> int:
+    return op_cost(node) + sum(op_cost(n) for n, _ in Region(node, roots).inlined)
+
+
+def _label(node: Node) -> str:
+    kind = node.reduction.kind if node.op == "reduce" else node.op
+    return f"{kind} {node.dtype}{list(node.shape)}"
+
+
+def _stored(plan: Plan) -> dict[Node, None]:
+    """The roots that something outside their own kernel reads, and that are written to memory."""
+    stored: dict[Node, None] = {}
+    for output in plan.graph.outputs:
+        stored[plan.roots.source(output)] = None
+    for step in plan.steps:
+        if isinstance(step, Node):
+            stored.update(dict.fromkeys(plan.roots.source(o) for o in step.operands))
+            stored[step] = None
+            continue
+        for root, region in step.regions.items():
+            if root.op == "update":
+                stored[root] = None
+                stored[plan.roots.source(root.operands[0])] = None
+            for node, _ in region.reads:
+                if node not in step.roles:
+                    stored[plan.roots.source(node)] = None
+            stored.update(region.gathers)
+    return {n: None for n in stored if n.op != "parameter"}

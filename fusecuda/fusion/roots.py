@@ -1,0 +1,130 @@
+"""Which values get a buffer (the roots of kernels) and which are computed where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..graph.node import Graph, Node, users
+from .cost import MAX_STATEMENTS, op_cost, recompute_pays
+from .region import Roots
+
+_MAX_COST = 1 << 30
+
+
+def choose_roots(graph: Graph, forced: Collection[Node]) -> Roots:
+    """The nodes to materialise, operands first, each with the reason.
+
+    Parameters, constants and reshapes are not among them: a parameter has its buffer, a constant
+    needs none, a reshape is its operand's buffer under another shape.
+    """
+    nodes = graph.nodes()
+    reasons = _required(graph, nodes)
+    reasons.update((node, "an earlier plan asked for it") for node in forced)
+    return Roots(_Cut(nodes, reasons).run())
+
+
+def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
+    reasons: dict[Node, str] = {}
+    for node in nodes:
+        if node.op == "reduce":
+            reasons[node] = "a reduction ends its pass"
+        elif node.op == "update":
+            reasons[node] = "an update writes to its storage"
+            reasons.setdefault(_unshaped(node.operands[0]), "an update writes into it")
+        elif node.op == "library":
+            reasons[node] = f"NumPy's {getattr(node.attr, 'name', '')} runs as it is"
+            for operand in node.operands:
+                reasons.setdefault(_viewed(operand), "a library call reads it whole")
+        elif node.op == "gather":
+            reasons.setdefault(_viewed(node.operands[0]), "a gather reads it at computed indices")
+        elif node.op == "reshape":
+            reasons.setdefault(_unshaped(node), "a reshape merges its axes")
+    for node in graph.outputs:
+        reasons[_unshaped(node)] = "it is a result"
+    return {n: why for n, why in reasons.items() if n.op != "parameter"}
+
+
+def _unshaped(node: Node) -> Node:
+    """The node whose buffer ``node`` is under another shape."""
+    while node.op == "reshape":
+        node = node.operands[0]
+    return node
+
+
+def _viewed(node: Node) -> Node:
+    """The node that needs a buffer so that ``node`` can be read as a view of memory."""
+    below = node.operands[0] if node.op == "index" else node
+    below = _unshaped(below)
+    return below if below.shape else node
+
+
+class _Cut:
+    """One walk that inlines what it can and cuts where a kernel would grow or repeat too much."""
+
+    def __init__(self, nodes: list[Node], reasons: dict[Node, str]) -> None:
+        self.nodes = nodes
+        self.reasons = reasons
+        self.used_by = users(nodes)
+        self.cost: dict[Node, int] = {}
+        self.group: dict[Node, Node] = {}
+        self.size: dict[Node, int] = {}
+
+    def run(self) -> dict[Node, str]:
+        for node in self.nodes:
+            if node.op in ("parameter", "constant", "reshape", "library"):
+                continue
+            self._measure(node)
+            if node not in self.reasons:
+                why = self._refusal(node)
+                if why:
+                    self.reasons[node] = why
+        return {n: self.reasons[n] for n in self.nodes if n in self.reasons}
+
+    def _inlined(self, node: Node) -> list[Node]:
+        return [o for o in dict.fromkeys(node.operands) if o in self.cost and o not in self.reasons]
+
+    def _measure(self, node: Node) -> None:
+        """Price ``node`` with what is inlined into it; cut its operands off if it grew too large."""
+        below = self._inlined(node)
+        groups = {self._find(o) for o in below}
+        if 1 + sum(self.size[g] for g in groups) > MAX_STATEMENTS:
+            for operand in below:
+                self.reasons[operand] = f"a kernel holds at most {MAX_STATEMENTS} operations"
+            below, groups = [], set()
+        self.cost[node] = min(op_cost(node) + sum(self.cost[o] for o in below), _MAX_COST)
+        self.group[node] = node
+        self.size[node] = 1 + sum(self.size[g] for g in groups)
+        for g in groups:
+            self.group[g] = node
+
+    def _find(self, node: Node) -> Node:
+        path = []
+        while self.group[node] is not node:
+            path.append(node)
+            node = self.group[node]
+        for passed in path:
+            self.group[passed] = node
+        return node
+
+    def _refusal(self, node: Node) -> str | None:
+        """Why ``node`` should not be inlined, or None."""
+        if node.op == "iota":
+            return None
+        places = {u.map if u.op == "index" else None for u in self.used_by[node]}
+        if len(places) > 1 and node.op != "index":
+            if not recompute_pays(node, self.cost[node], len(places)):
+                return f"computing it again at {len(places)} places costs more than keeping it"
+            self.size[self._find(node)] *= len(places)
+        if self._inside_selection(node) and self.cost[node] > _SELECTED_COST:
+            return "a part of a concatenate or pad is computed apart unless it is cheap"
+        return None
+
+    def _inside_selection(self, node: Node) -> bool:
+        return any(
+            u.op in ("concatenate", "pad")
+            or (u.op == "index" and any(w.op in ("concatenate", "pad") for w in self.used_by[u]))
+            for u in self.used_by[node]
+        )
+
+
+_SELECTED_COST = 8  # what may fail, a gather or an integer power, costs more too

@@ -1,0 +1,140 @@
+"""The NumPy interpreter: the living definition of every operation, and the oracle of the tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import library
+from .index_map import IndexMap
+from .node import Graph, LibraryCall, Node
+from .ops import row_of
+from .tree import tree_prod, tree_sum
+
+Array = np.ndarray[Any, Any]
+
+
+def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Array]:
+    """The outputs of ``graph`` on ``arguments``, one fresh or shared array for each output.
+
+    Arguments are indexed by parameter number. No argument is written to. Raises what NumPy raises
+    for value-dependent faults (IndexError, ValueError).
+    """
+    values: dict[Node, Array] = {}
+    nodes = graph.nodes()
+    remaining = {node: 0 for node in nodes}
+    for node in (*(o for n in nodes for o in n.operands), *graph.outputs):
+        remaining[node] += 1
+    with np.errstate(all="ignore"):
+        for node in nodes:
+            if node.op == "parameter":
+                values[node] = np.asarray(arguments[node.parameter.number], node.dtype)
+                continue
+            values[node] = evaluate(node, [values[o] for o in node.operands])
+            for operand in node.operands:
+                remaining[operand] -= 1
+                if not remaining[operand]:
+                    values.pop(operand, None)
+    return [values[o] for o in graph.outputs]
+
+
+def evaluate(node: Node, operands: list[Array]) -> Array:
+    """The value of one operation, of exactly ``node.shape`` and ``node.dtype``."""
+    if node.is_elementwise:
+        result = _elementwise(node, operands)
+    else:
+        result = _STRUCTURAL[node.op](node, operands)
+    array = np.asarray(result)
+    assert array.dtype == node.dtype, f"{node!r} gave {array.dtype}"
+    assert array.shape == node.shape, f"{node!r} gave {array.shape}"
+    return array
+
+
+def _elementwise(node: Node, operands: list[Array]) -> Any:
+    if node.op == "convert":
+        return operands[0].astype(node.dtype)
+    result = row_of(node.op).numpy(*operands)
+    shaped = np.broadcast_to(result, node.shape)
+    return np.asarray(shaped, node.dtype)
+
+
+def _index(node: Node, operands: list[Array]) -> Array:
+    return view(operands[0], node.map, node.shape)
+
+
+def view(array: Array, view_map: IndexMap, shape: tuple[int, ...]) -> Array:
+    """``array`` seen through ``view_map`` as a NumPy view of ``shape``, sharing its memory."""
+    if 0 in shape:
+        return np.empty(shape, array.dtype)
+    assert view_map.fits(shape, array.shape)
+    base = array[tuple(slice(o, None) for o in view_map.offsets)]
+    strides = view_map.strides(array.strides)
+    return np.lib.stride_tricks.as_strided(base, shape, strides)
+
+
+def _reduce(node: Node, operands: list[Array]) -> Any:
+    kind, axes = node.reduction.kind, node.reduction.axes
+    (array,) = operands
+    if kind not in _BY_ROWS:
+        return getattr(np, kind)(array, axis=axes)
+    kept = [a for a in range(array.ndim) if a not in axes]
+    length = math.prod(array.shape[a] for a in axes)
+    rows = array.transpose(*kept, *axes).reshape(*(array.shape[a] for a in kept), length)
+    return _BY_ROWS[kind](rows)
+
+
+_BY_ROWS: dict[str, Callable[[Array], Any]] = {
+    "sum": tree_sum,
+    "prod": tree_prod,
+    "argmax": lambda rows: np.asarray(rows.argmax(axis=-1)),
+    "argmin": lambda rows: np.asarray(rows.argmin(axis=-1)),
+}
+
+
+def _concatenate(node: Node, operands: list[Array]) -> Any:
+    return np.concatenate(operands, axis=node.axis)
+
+
+def _pad(node: Node, operands: list[Array]) -> Any:
+    assert isinstance(node.attr, tuple)
+    return np.pad(operands[0], node.attr, constant_values=operands[1][()])
+
+
+def _gather(node: Node, operands: list[Array]) -> Any:
+    return operands[0][tuple(operands[1:])]
+
+
+def _update(node: Node, operands: list[Array]) -> Array:
+    old, value = operands
+    result = old.copy()
+    if value.size:
+        view(result, node.map, value.shape)[...] = value
+    return result
+
+
+def _iota(node: Node, operands: list[Array]) -> Array:
+    shape = [1] * len(node.shape)
+    shape[node.axis] = -1
+    return np.broadcast_to(np.arange(node.shape[node.axis]).reshape(shape), node.shape)
+
+
+def _library(node: Node, operands: list[Array]) -> Array:
+    assert isinstance(node.attr, LibraryCall)
+    return library.call(node.attr, operands)
+
+
+_STRUCTURAL: dict[str, Callable[[Node, list[Array]], Any]] = {
+    "constant": lambda node, _: node.value,
+    "iota": _iota,
+    "index": _index,
+    "reshape": lambda node, operands: operands[0].reshape(node.shape),
+    "reduce": _reduce,
+    "concatenate": _concatenate,
+    "pad": _pad,
+    "gather": _gather,
+    "update": _update,
+    "library": _library,
+}

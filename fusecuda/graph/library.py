@@ -1,0 +1,78 @@
+"""Library nodes: the NumPy functions that run as they are, with the shape each one gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .dtypes import DType
+from .index_map import Shape
+from .node import LibraryCall, Operand
+
+Result = tuple[Shape, DType]
+
+
+def call(spec: LibraryCall, values: list[np.ndarray]) -> np.ndarray:
+    """The result of ``spec`` on ``values``, computed by NumPy; raises what NumPy raises."""
+    function = FUNCTIONS[spec.name] if spec.name in FUNCTIONS else _ufunc(spec.name)
+    args = [values[a.number] if isinstance(a, Operand) else a for a in spec.args]
+    return np.asarray(function(*args, **dict(spec.kwargs)))
+
+
+def known(name: str) -> bool:
+    """True if ``name`` may stand in a library node: a listed function or a NumPy ufunc."""
+    return name in FUNCTIONS or isinstance(getattr(np, name, None), np.ufunc)
+
+
+def _ufunc(name: str) -> Callable[..., Any]:
+    function = getattr(np, name, None)
+    if not isinstance(function, np.ufunc):
+        raise ValueError(f"{name!r} is not a library function of the graph")
+    return function
+
+
+def _convert(value: np.ndarray, dtype: str) -> np.ndarray:
+    return value.astype(np.dtype(dtype))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "matmul": np.matmul,
+    "dot": np.dot,
+    "sort": np.sort,
+    "argsort": np.argsort,
+    "cumsum": np.cumsum,
+    "cumprod": np.cumprod,
+    "astype": _convert,
+}
+
+
+def matmul_result(a: Result, b: Result) -> Result:
+    """Shape and dtype of ``a @ b``; raises NumPy's ValueError when the shapes do not fit."""
+    (sa, da), (sb, db) = a, b
+    if not sa or not sb:
+        raise ValueError("matmul: Input operand does not have enough dimensions")
+    left = sa if len(sa) > 1 else (1, *sa)
+    right = sb if len(sb) > 1 else (*sb, 1)
+    if left[-1] != right[-2]:
+        raise ValueError(
+            f"matmul: shapes {sa} and {sb} do not fit: the inner extents are {left[-1]} and "
+            f"{right[-2]}"
+        )
+    batch = np.broadcast_shapes(left[:-2], right[:-2])
+    shape = batch + left[-2:-1] * (len(sa) > 1) + right[-1:] * (len(sb) > 1)
+    return shape, np.matmul.resolve_dtypes((da, db, None))[-1]
+
+
+def dot_result(a: Result, b: Result) -> Result:
+    """Shape and dtype of ``numpy.dot(a, b)``; raises ValueError when the shapes do not fit."""
+    (sa, da), (sb, db) = a, b
+    dtype = np.result_type(da, db)
+    if not sa or not sb:
+        return np.broadcast_shapes(sa, sb), dtype
+    inner = -1 if len(sb) == 1 else -2
+    if sa[-1] != sb[inner]:
+        raise ValueError(f"shapes {sa} and {sb} not aligned: {sa[-1]} != {sb[inner]}")
+    rest = sb[:-1] if len(sb) == 1 else sb[:-2] + sb[-1:]
+    return sa[:-1] + rest, dtype

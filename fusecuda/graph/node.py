@@ -1,0 +1,209 @@
+"""Node and Graph: one immutable node class for every operation, and the DAG between them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .dtypes import DType
+from .index_map import IndexMap, Shape
+
+# The structural operations and the type of their ``attr``; every other op is a row of the op table
+# (graph/ops.py), elementwise, with no attr.
+#
+#   parameter    Parameter       an input: the n-th array, or a scalar given anew at each call
+#   constant     bytes           a 0-d value, its exact bits
+#   iota         int             0-d index along the axis given
+#   index        IndexMap        result[d] = operand[map(d)]
+#   reshape      None            the elements of the operand in row-major order
+#   reduce       Reduction       see REDUCTIONS
+#   concatenate  int             operands joined along the axis
+#   pad          PadWidths       operand framed by the 0-d second operand
+#   gather       None            result[b…, r…] = operand[i0[b…], i1[b…], …, r…]
+#   update       IndexMap        operand 0 with operand 1 written at map(d); the map is injective
+#   library      LibraryCall     a NumPy function that runs as it is
+
+STRUCTURAL = frozenset(
+    "parameter constant iota index reshape reduce concatenate pad gather update library".split()
+)
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Which argument a parameter node stands for; a scalar one is a kernel argument by value."""
+
+    number: int
+    scalar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What a reduce node does: its kind, one of REDUCTIONS, over which axes (ascending)."""
+
+    kind: str
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryCall:
+    """A NumPy function called on whole arrays: its dotted name and its literal arguments.
+
+    ``args`` holds ``Operand(i)`` where operand ``i`` goes and plain literals elsewhere.
+    """
+
+    name: str
+    args: tuple[Hashable, ...]
+    kwargs: tuple[tuple[str, Hashable], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """The place of operand ``number`` among a library call's arguments."""
+
+    number: int
+
+
+PadWidths = tuple[tuple[int, int], ...]
+Attr = Parameter | bytes | int | IndexMap | Reduction | PadWidths | LibraryCall | None
+
+
+class Node:
+    """One operation of the DAG; immutable, compared by identity.
+
+    ``line`` is the user's file and line for operations whose errors depend on values.
+    """
+
+    __slots__ = ("__weakref__", "attr", "dtype", "line", "op", "operands", "shape")
+
+    def __init__(
+        self,
+        op: str,
+        operands: tuple[Node, ...],
+        shape: Shape,
+        dtype: DType,
+        attr: Attr = None,
+        line: str | None = None,
+    ) -> None:
+        self.op = op
+        self.operands = operands
+        self.shape = shape
+        self.dtype = dtype
+        self.attr = attr
+        self.line = line
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the value when it is stored."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def value(self) -> np.generic:
+        """The value of a constant."""
+        assert self.op == "constant" and isinstance(self.attr, bytes)
+        return np.frombuffer(self.attr, self.dtype)[0]  # type: ignore[no-any-return]
+
+    @property
+    def map(self) -> IndexMap:
+        """The index map of an index or update node."""
+        assert isinstance(self.attr, IndexMap)
+        return self.attr
+
+    @property
+    def reduction(self) -> Reduction:
+        """The reduction of a reduce node."""
+        assert isinstance(self.attr, Reduction)
+        return self.attr
+
+    @property
+    def parameter(self) -> Parameter:
+        """The argument of a parameter node."""
+        assert isinstance(self.attr, Parameter)
+        return self.attr
+
+    @property
+    def axis(self) -> int:
+        """The axis of a concatenate or iota node."""
+        assert isinstance(self.attr, int)
+        return self.attr
+
+    @property
+    def is_elementwise(self) -> bool:
+        """True if the op is a row of the op table."""
+        return self.op not in STRUCTURAL
+
+    def with_operands(self, operands: tuple[Node, ...]) -> Node:
+        """The same operation on other operands; the node itself if they are the same."""
+        if all(a is b for a, b in zip(operands, self.operands, strict=True)):
+            return self
+        return Node(self.op, operands, self.shape, self.dtype, self.attr, self.line)
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.dtype}{list(self.shape)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A DAG: its parameters, its outputs, and a name for texts and dumps.
+
+    ``targets[i]`` is the number of the parameter in whose memory output ``i`` must end up, or None
+    for a new array; empty means all new.
+    """
+
+    parameters: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+    name: str = "region"
+    targets: tuple[int | None, ...] = ()
+
+    def target(self, output: int) -> int | None:
+        """The number of the parameter that output ``output`` overwrites, or None."""
+        return self.targets[output] if self.targets else None
+
+    def with_outputs(self, outputs: tuple[Node, ...]) -> Graph:
+        """The same graph after a rewrite of its nodes."""
+        return Graph(self.parameters, outputs, self.name, self.targets)
+
+    def nodes(self) -> list[Node]:
+        """Every node reachable from the outputs, operands first, in a stable order."""
+        return topological(self.outputs)
+
+
+def topological(roots: Iterable[Node], within: Container[Node] | None = None) -> list[Node]:
+    """Every node reachable from ``roots`` (through ``within`` only), operands before users."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    for root in roots:
+        if id(root) in seen:
+            continue
+        seen.add(id(root))
+        stack: list[tuple[Node, Iterator[Node]]] = [(root, iter(root.operands))]
+        while stack:
+            node, operands = stack[-1]
+            for operand in operands:
+                if id(operand) not in seen and (within is None or operand in within):
+                    seen.add(id(operand))
+                    stack.append((operand, iter(operand.operands)))
+                    break
+            else:
+                stack.pop()
+                order.append(node)
+    return order
+
+
+def users(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
+    """For each of ``nodes`` the nodes among them that use it, each once, in order."""
+    found: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for node in nodes:
+        for operand in dict.fromkeys(node.operands):
+            found[operand].append(node)
+    return found

@@ -1,0 +1,241 @@
+"""The op table: one row for each elementwise operation; all else iterates these rows.
+
+A row gives the operation's name (NumPy's), the NumPy function that defines it, its text in C and
+CUDA C for each kind of operand, its cost, and the domain from which tests draw its operands.
+
+Slots of the texts: ``{0}``, ``{1}``, ``{2}`` operands, always names or literals; ``{T}`` the C type
+of the result; ``{U}`` the unsigned C type in which the operand type's arithmetic wraps around;
+``{t}`` the operand type's short name (``f64``), the suffix of helper functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .dtypes import DType
+
+Text = dict[str, str]  # operand kind ("b", "i", "u", "f") -> C expression
+
+
+@dataclass(frozen=True)
+class OpRow:
+    """One elementwise operation."""
+
+    name: str
+    numpy: Callable[..., Any]
+    arity: int
+    text: Text = field(repr=False)
+    cost: int = 1  # in units of one addition
+    domain: str = "any"
+    may_fail: str = ""  # the message of the ValueError that some operands raise
+
+    def c_text(self, dtype: DType) -> str | None:
+        """The C expression for operands of ``dtype``, or None where NumPy has no such loop."""
+        return self.text.get(dtype.kind)
+
+    @property
+    def is_expensive(self) -> bool:
+        """True if computing it again costs more than keeping its value."""
+        return self.cost >= EXPENSIVE
+
+
+EXPENSIVE = 8
+
+
+def _float(text: str) -> Text:
+    return {"f": text}
+
+
+def _call(name: str) -> Text:
+    return {"f": f"fc_{name}_{{t}}({{0}})"}
+
+
+def _call2(name: str) -> Text:
+    return {"f": f"fc_{name}_{{t}}({{0}}, {{1}})"}
+
+
+def _wrap(symbol: str, on_bool: str) -> Text:
+    """Arithmetic that wraps around on integers: computed on the unsigned type, cast back."""
+    wrapped = f"({{T}})(({{U}}){{0}} {symbol} ({{U}}){{1}})"
+    text = {"i": wrapped, "u": wrapped, "f": f"{{0}} {symbol} {{1}}"}
+    return {"b": on_bool, **text} if on_bool else text
+
+
+def _all(text: str) -> Text:
+    return dict.fromkeys("biuf", text)
+
+
+def _ints(text: str, on_bool: str = "") -> Text:
+    return {"b": on_bool or text, "i": text, "u": text}
+
+
+def _helper(name: str, kinds: str = "iuf") -> Text:
+    return dict.fromkeys(kinds, f"fc_{name}_{{t}}({{0}}, {{1}})")
+
+
+def _compare(symbol: str) -> Text:
+    return _all(f"{{0}} {symbol} {{1}}")
+
+
+def _convert(a: Any) -> Any:
+    raise NotImplementedError("a conversion needs the dtype of its node")  # see interpret.py
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    return np.where(condition, a, b)
+
+
+def _special(name: str) -> Callable[..., Any]:
+    """A function of SciPy's, looked up when it is first called; fusecuda does not import SciPy."""
+
+    def call(*args: Any) -> Any:
+        import scipy.special  # type: ignore[import-untyped]  # noqa: PLC0415
+
+        return getattr(scipy.special, name)(*args)
+
+    call.__name__ = name
+    return call
+
+
+_IDENTITY: Text = {"b": "{0}", "i": "{0}", "u": "{0}", "f": "{0}"}
+_NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
+
+ROWS: tuple[OpRow, ...] = (
+    # arithmetic
+    OpRow("add", np.add, 2, _wrap("+", "{0} | {1}")),
+    OpRow("subtract", np.subtract, 2, _wrap("-", "")),
+    OpRow("multiply", np.multiply, 2, _wrap("*", "{0} & {1}")),
+    OpRow("divide", np.divide, 2, _float("{0} / {1}"), cost=4),
+    OpRow("floor_divide", np.floor_divide, 2, _helper("floor_divide"), cost=16, domain="divide"),
+    OpRow("remainder", np.remainder, 2, _helper("remainder"), cost=16, domain="divide"),
+    OpRow("fmod", np.fmod, 2, _helper("fmod"), cost=16, domain="divide"),
+    OpRow("power", np.power, 2, _helper("power"), 40, "power", may_fail=_NEGATIVE_POWER),
+    OpRow("negative", np.negative, 1, {**_ints("({T})(-({U}){0})"), "f": "-{0}"}),
+    OpRow("positive", np.positive, 1, {k: "{0}" for k in "iuf"}),
+    OpRow(
+        "absolute",
+        np.absolute,
+        1,
+        {"b": "{0}", "u": "{0}", "i": "fc_absolute_{t}({0})", "f": "fc_absolute_{t}({0})"},
+    ),  # fmt: skip
+    OpRow("fabs", np.fabs, 1, _call("absolute")),
+    OpRow(
+        "sign",
+        np.sign,
+        1,
+        {"i": "({T})(({0} > 0) - ({0} < 0))", "u": "({T})({0} > 0)", "f": "fc_sign_{t}({0})"},
+    ),  # fmt: skip
+    OpRow("square", np.square, 1, {**_ints("({T})(({U}){0} * ({U}){0})"), "f": "{0} * {0}"}),
+    OpRow(
+        "reciprocal",
+        np.reciprocal,
+        1,
+        {"i": "fc_reciprocal_{t}({0})", "u": "fc_reciprocal_{t}({0})", "f": "1 / {0}"},
+        cost=4,
+    ),  # fmt: skip
+    OpRow("sqrt", np.sqrt, 1, _call("sqrt"), cost=6),
+    OpRow("cbrt", np.cbrt, 1, _call("cbrt"), cost=30),
+    # rounding
+    OpRow("rint", np.rint, 1, _call("rint")),
+    OpRow("floor", np.floor, 1, {**_IDENTITY, "f": "fc_floor_{t}({0})"}),
+    OpRow("ceil", np.ceil, 1, {**_IDENTITY, "f": "fc_ceil_{t}({0})"}),
+    OpRow("trunc", np.trunc, 1, {**_IDENTITY, "f": "fc_trunc_{t}({0})"}),
+    # exponential and logarithmic
+    OpRow("exp", np.exp, 1, _call("exp"), 16, "exponent"),
+    OpRow("exp2", np.exp2, 1, _call("exp2"), 16, "exponent"),
+    OpRow("expm1", np.expm1, 1, _call("expm1"), 20, "exponent"),
+    OpRow("log", np.log, 1, _call("log"), 16, "positive"),
+    OpRow("log2", np.log2, 1, _call("log2"), 16, "positive"),
+    OpRow("log10", np.log10, 1, _call("log10"), 16, "positive"),
+    OpRow("log1p", np.log1p, 1, _call("log1p"), 20, "positive"),
+    OpRow("logaddexp", np.logaddexp, 2, _call2("logaddexp"), 40, "exponent"),
+    OpRow("logaddexp2", np.logaddexp2, 2, _call2("logaddexp2"), 40, "exponent"),
+    # trigonometric and hyperbolic
+    OpRow("sin", np.sin, 1, _call("sin"), 20),
+    OpRow("cos", np.cos, 1, _call("cos"), 20),
+    OpRow("tan", np.tan, 1, _call("tan"), 30),
+    OpRow("arcsin", np.arcsin, 1, _call("arcsin"), 25, "unit"),
+    OpRow("arccos", np.arccos, 1, _call("arccos"), 25, "unit"),
+    OpRow("arctan", np.arctan, 1, _call("arctan"), 25),
+    OpRow("arctan2", np.arctan2, 2, _call2("arctan2"), 35),
+    OpRow("hypot", np.hypot, 2, _call2("hypot"), 20),
+    OpRow("sinh", np.sinh, 1, _call("sinh"), 30, "exponent"),
+    OpRow("cosh", np.cosh, 1, _call("cosh"), 30, "exponent"),
+    OpRow("tanh", np.tanh, 1, _call("tanh"), 25),
+    OpRow("arcsinh", np.arcsinh, 1, _call("arcsinh"), 35),
+    OpRow("arccosh", np.arccosh, 1, _call("arccosh"), 35, "positive"),
+    OpRow("arctanh", np.arctanh, 1, _call("arctanh"), 35, "unit"),
+    OpRow("degrees", np.degrees, 1, _call("degrees"), cost=2),
+    OpRow("radians", np.radians, 1, _call("radians"), cost=2),
+    # extrema and parts of numbers
+    OpRow(
+        "maximum",
+        np.maximum,
+        2,
+        {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), "f": "fc_maximum_{t}({0}, {1})"},
+    ),  # fmt: skip
+    OpRow(
+        "minimum",
+        np.minimum,
+        2,
+        {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_minimum_{t}({0}, {1})"},
+    ),  # fmt: skip
+    OpRow(
+        "fmax",
+        np.fmax,
+        2,
+        {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), "f": "fc_fmax_{t}({0}, {1})"},
+    ),  # fmt: skip
+    OpRow(
+        "fmin",
+        np.fmin,
+        2,
+        {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_fmin_{t}({0}, {1})"},
+    ),  # fmt: skip
+    OpRow("copysign", np.copysign, 2, _call2("copysign")),
+    OpRow("nextafter", np.nextafter, 2, _call2("nextafter"), cost=8),
+    OpRow("heaviside", np.heaviside, 2, _call2("heaviside")),
+    # comparison and logic
+    OpRow("equal", np.equal, 2, _compare("==")),
+    OpRow("not_equal", np.not_equal, 2, _compare("!=")),
+    OpRow("less", np.less, 2, _compare("<")),
+    OpRow("less_equal", np.less_equal, 2, _compare("<=")),
+    OpRow("greater", np.greater, 2, _compare(">")),
+    OpRow("greater_equal", np.greater_equal, 2, _compare(">=")),
+    OpRow("logical_and", np.logical_and, 2, _all("({0} != 0) & ({1} != 0)")),
+    OpRow("logical_or", np.logical_or, 2, _all("({0} != 0) | ({1} != 0)")),
+    OpRow("logical_xor", np.logical_xor, 2, _all("({0} != 0) ^ ({1} != 0)")),
+    OpRow("logical_not", np.logical_not, 1, _all("{0} == 0")),
+    OpRow("isnan", np.isnan, 1, {**_ints("0"), "f": "{0} != {0}"}),
+    OpRow("isinf", np.isinf, 1, {**_ints("0"), "f": "fc_isinf_{t}({0})"}),
+    OpRow("isfinite", np.isfinite, 1, {**_ints("1"), "f": "fc_isfinite_{t}({0})"}),
+    OpRow("signbit", np.signbit, 1, _float("fc_signbit_{t}({0})")),
+    # bits
+    OpRow("bitwise_and", np.bitwise_and, 2, _ints("({T})({0} & {1})")),
+    OpRow("bitwise_or", np.bitwise_or, 2, _ints("({T})({0} | {1})")),
+    OpRow("bitwise_xor", np.bitwise_xor, 2, _ints("({T})({0} ^ {1})")),
+    OpRow("invert", np.invert, 1, _ints("({T})(~{0})", "!{0}")),
+    OpRow("left_shift", np.left_shift, 2, _helper("left_shift", "iu"), domain="shift"),
+    OpRow("right_shift", np.right_shift, 2, _helper("right_shift", "iu"), domain="shift"),
+    OpRow("gcd", np.gcd, 2, _helper("gcd", "iu"), cost=60),
+    OpRow("lcm", np.lcm, 2, _helper("lcm", "iu"), cost=70),
+    # SciPy's, recognised by name
+    OpRow("erf", _special("erf"), 1, _call("erf"), 30),
+    OpRow("erfc", _special("erfc"), 1, _call("erfc"), 30),
+    OpRow("expit", _special("expit"), 1, _call("expit"), 20, "exponent"),
+    # selection and conversion, whose operands differ in type; see graph/build.py
+    OpRow("where", _where, 3, _all("{0} ? {1} : {2}")),
+    OpRow("convert", _convert, 1, _all("({T}){0}")),
+)
+
+OPS: dict[str, OpRow] = {row.name: row for row in ROWS}
+SCIPY_NAMES = frozenset({"erf", "erfc", "expit"})
+
+
+def row_of(name: str) -> OpRow:
+    """The row of the operation called ``name``; raises KeyError if there is none."""
+    return OPS[name]

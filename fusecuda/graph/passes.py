@@ -1,0 +1,301 @@
+"""Passes: rewrite rules that never change a bit, applied in one walk with common subexpressions.
+
+Each rule takes a node, whose operands are already rewritten, and gives its replacement or None. Its
+docstring says why the numbers stay the same. Dead code needs no pass: a node that no output reaches
+is never visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import build, index_map
+from .dtypes import DType
+from .interpret import evaluate
+from .node import Graph, Node, topological, users
+from .ops import OPS
+
+Rule = Callable[[Node], Node | None]
+
+
+def simplify(graph: Graph) -> Graph:
+    """The same graph after all passes: motion of reshapes, then the rules with CSE."""
+    return rewrite(move_reshapes(graph), RULES)
+
+
+def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
+    """``graph`` with ``rules`` applied to each node until none fits, equal nodes made one."""
+    new: dict[Node, Node] = {}
+    seen: dict[tuple[object, ...], Node] = {}
+    for node in graph.nodes():
+        fresh = node.with_operands(tuple(new[o] for o in node.operands))
+        fresh = _apply(fresh, rules)
+        # A rule may have built several nodes; each of them is looked up, operands first.
+        new[node] = _share(fresh, seen)
+    return graph.with_outputs(tuple(new[o] for o in graph.outputs))
+
+
+def _apply(node: Node, rules: tuple[Rule, ...]) -> Node:
+    changed = True
+    while changed:
+        changed = False
+        for rule in rules:
+            replacement = rule(node)
+            if replacement is not None:
+                node, changed = replacement, True
+    return node
+
+
+def _share(node: Node, seen: dict[tuple[object, ...], Node]) -> Node:
+    """The first node seen that computes the same as ``node``; constants are compared by bits."""
+    if node.op == "parameter":
+        return node
+    key = (node.op, node.attr, node.shape, node.dtype, *map(id, node.operands))
+    return seen.setdefault(key, node)
+
+
+def _is_constant(node: Node, value: float) -> bool:
+    """True if ``node`` is a constant equal to ``value`` in value and sign."""
+    if node.op != "constant":
+        return False
+    bits = np.asarray(value, node.dtype)
+    return bool(bits == value) and bits.tobytes() == node.attr
+
+
+def fold_constants(node: Node) -> Node | None:
+    """Constants are combined by NumPy itself; only cheap ops, whose C text gives NumPy's bits."""
+    row = OPS.get(node.op)
+    if row is None or row.is_expensive or row.may_fail or node.shape:
+        return None
+    if not all(o.op == "constant" for o in node.operands):
+        return None
+    with np.errstate(all="ignore"):
+        value = evaluate(node, [np.asarray(o.value) for o in node.operands])
+    return build.constant(value, node.dtype)
+
+
+def _whole(node: Node, operand: Node) -> Node:
+    """``operand`` in place of ``node``, broadcast if it is the 0-d operand of a larger result."""
+    return build.broadcast_to(operand, node.shape)
+
+
+def drop_identity_arithmetic(node: Node) -> Node | None:
+    """x * 1, x / 1, x - 0, x + -0.0 and, for integers, x + 0 are x for every x, ±0 included."""
+    if len(node.operands) != 2 or node.op not in ("add", "subtract", "multiply", "divide"):
+        return None
+    a, b = node.operands
+    if node.dtype == bool or node.dtype != a.dtype:
+        return None
+    zero = -0.0 if node.dtype.kind == "f" else 0
+    if node.op in ("multiply", "divide") and _is_constant(b, 1):
+        return _whole(node, a)
+    if node.op == "multiply" and _is_constant(a, 1):
+        return _whole(node, b)
+    if node.op == "add" and _is_constant(b, zero):
+        return _whole(node, a)
+    if node.op == "add" and _is_constant(a, zero):
+        return _whole(node, b)
+    if node.op == "subtract" and _is_constant(b, 0):
+        return _whole(node, a)
+    return None
+
+
+_INVOLUTIONS = frozenset({"negative", "invert"})
+_IDEMPOTENT = frozenset({"absolute", "fabs", "floor", "ceil", "trunc", "rint", "positive"})
+
+
+def drop_repeats(node: Node) -> Node | None:
+    """-(-x) and ~(~x) flip the same bits twice; |·| and rounding change nothing a second time."""
+    if node.op == "positive":
+        return node.operands[0]
+    if len(node.operands) != 1 or node.operands[0].op != node.op:
+        return None
+    if node.op in _INVOLUTIONS:
+        return node.operands[0].operands[0]
+    return node.operands[0] if node.op in _IDEMPOTENT else None
+
+
+def merge_conversions(node: Node) -> Node | None:
+    """A cast after a cast that loses nothing is one cast; a cast to the own type is none."""
+    if node.op != "convert":
+        return None
+    (inner,) = node.operands
+    if inner.dtype == node.dtype:
+        return inner
+    if inner.op == "convert" and is_lossless(inner.operands[0].dtype, inner.dtype):
+        return build.convert(inner.operands[0], node.dtype)
+    return None
+
+
+def is_lossless(source: DType, target: DType) -> bool:
+    """True if every value of ``source`` is a value of ``target`` and casting back restores it."""
+    if source.kind in "iu" and target.kind == "f":
+        return 8 * source.itemsize - (source.kind == "i") <= np.finfo(str(target)).nmant + 1
+    return bool(np.can_cast(source, target, "safe"))
+
+
+def decide_where(node: Node) -> Node | None:
+    """A selection between one value and itself, or by a constant, needs no selection."""
+    if node.op != "where":
+        return None
+    condition, a, b = node.operands
+    if condition.op == "constant":
+        return _whole(node, a if condition.value else b)
+    return _whole(node, a) if a is b else None
+
+
+def compose_views(node: Node) -> Node | None:
+    """A view of a view is one view; a view of every element at its own index is none."""
+    if node.op == "index":
+        (operand,) = node.operands
+        if operand.op == "index" or (operand.shape == node.shape and node.map.is_identity()):
+            return build.index(operand, node.map, node.shape)
+    if node.op == "reshape" and node.operands[0].op == "reshape":
+        return build.reshape(node.operands[0].operands[0], node.shape)
+    if node.op == "reshape" and node.operands[0].shape == node.shape:
+        return node.operands[0]
+    return None
+
+
+def reshape_to_view(node: Node) -> Node | None:
+    """A reshape that only splits axes or drops extents of one is a view: no element moves."""
+    if node.op != "reshape" or node.size == 0:
+        return None
+    view = index_map.split_axes(node.operands[0].shape, node.shape)
+    return None if view is None else build.index(node.operands[0], view, node.shape)
+
+
+def unwrap_scalar_operands(node: Node) -> Node | None:
+    """An elementwise op takes a 0-d operand as it is: each element reads the same value."""
+    if not node.is_elementwise or not any(o.op == "index" for o in node.operands):
+        return None
+    bare = [o.operands[0] if _is_scalar_view(o) else o for o in node.operands]
+    if all(a is b for a, b in zip(bare, node.operands, strict=True)):
+        return None
+    if all(o.shape == () for o in bare):
+        small = Node(node.op, tuple(bare), (), node.dtype, node.attr, node.line)
+        return build.broadcast_to(small, node.shape)
+    return node.with_operands(tuple(bare))
+
+
+def _is_scalar_view(node: Node) -> bool:
+    return node.op == "index" and node.operands[0].shape == ()
+
+
+def forward_writes(node: Node) -> Node | None:
+    """Reading what was just written gives the value; reading elsewhere, the version before."""
+    if node.op == "update" and node.operands[0].op == "update":
+        first = node.operands[0]
+        if first.map == node.map and first.operands[1].shape == node.operands[1].shape:
+            return build.update(first.operands[0], node.operands[1], node.map)
+    if node.op != "index" or node.operands[0].op != "update":
+        return None
+    written = node.operands[0]
+    old, value = written.operands
+    if node.map == written.map and node.shape == value.shape:
+        return value
+    if are_disjoint(node.map, node.shape, written.map, value.shape):
+        return build.index(old, node.map, node.shape)
+    return None
+
+
+def are_disjoint(
+    a: index_map.IndexMap, a_shape: tuple[int, ...], b: index_map.IndexMap, b_shape: tuple[int, ...]
+) -> bool:
+    """True if two views of one array surely share no element: apart along some axis.
+
+    Along an axis they are apart when their ranges do not meet or their steps keep them on
+    different residues. False may also mean "not known".
+    """
+    if 0 in a_shape or 0 in b_shape:
+        return True
+    for axis in range(len(a.offsets)):
+        a_low, a_high, a_step = _progression(a, a_shape, axis)
+        b_low, b_high, b_step = _progression(b, b_shape, axis)
+        if a_high < b_low or b_high < a_low:
+            return True
+        common = int(np.gcd(a_step, b_step))
+        if common > 1 and (a_low - b_low) % common:
+            return True
+    return False
+
+
+def _progression(
+    view: index_map.IndexMap, shape: tuple[int, ...], axis: int
+) -> tuple[int, int, int]:
+    """Lowest and highest index that ``view`` reads along operand ``axis``, and their step."""
+    low = high = view.offsets[axis]
+    step = 0
+    for c, n in zip(view.coefs[axis], shape, strict=True):
+        low += min(c * (n - 1), 0)
+        high += max(c * (n - 1), 0)
+        step = int(np.gcd(step, c)) if n > 1 else step
+    return low, high, step
+
+
+RULES: tuple[Rule, ...] = (
+    compose_views,
+    reshape_to_view,
+    forward_writes,
+    unwrap_scalar_operands,
+    merge_conversions,
+    fold_constants,
+    drop_identity_arithmetic,
+    drop_repeats,
+    decide_where,
+)
+
+_RESHAPE_LEAVES = frozenset("parameter constant reshape reduce library update gather".split())
+
+
+def move_reshapes(graph: Graph) -> Graph:
+    """Reshapes that merge axes are moved above the elementwise ops that only they use.
+
+    The same elements meet in the same operations; only the shape in which they are counted changes.
+    """
+    nodes = graph.nodes()
+    used_by = users(nodes)
+    outputs = set(graph.outputs)
+    new: dict[Node, Node] = {}
+    for node in nodes:
+        if node.op == "reshape" and node.size:
+            region = _movable(node, used_by, outputs)
+            if region:
+                new[node] = _rebuild(node, region, new)
+                continue
+        new[node] = node.with_operands(tuple(new[o] for o in node.operands))
+    return graph.with_outputs(tuple(new[o] for o in graph.outputs))
+
+
+def _movable(
+    reshape: Node, used_by: dict[Node, list[Node]], outputs: set[Node]
+) -> list[Node] | None:
+    """The elementwise nodes that ``reshape`` may pass, operands first, or None if it may not."""
+    (top,) = reshape.operands
+    if index_map.split_axes(top.shape, reshape.shape) is not None:
+        return None
+    region: set[Node] = set()
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        if node.op in _RESHAPE_LEAVES or node.shape == () or node in region:
+            continue
+        private = all(u is reshape or u in region for u in used_by[node])
+        if not node.is_elementwise or node in outputs or not private:
+            return None
+        region.add(node)
+        stack.extend(node.operands)
+    return topological([top], region) if region else None
+
+
+def _rebuild(reshape: Node, region: list[Node], new: dict[Node, Node]) -> Node:
+    moved: dict[Node, Node] = {}
+    for node in region:
+        operands = tuple(
+            moved.get(o) or (new[o] if o.shape == () else build.reshape(new[o], reshape.shape))
+            for o in node.operands
+        )
+        moved[node] = Node(node.op, operands, reshape.shape, node.dtype, node.attr, node.line)
+    return moved[region[-1]]

@@ -1,0 +1,58 @@
+"""The reduction tree of the CPU: in which order the elements of one reduction are combined.
+
+The n elements of a reduction, in row-major order of the reduced axes, are cut into chunks of CHUNK.
+In a chunk, lane l of LANES combines elements l, l + LANES, l + 2 LANES, … one after the other; the
+lanes are then folded in halves, lane l with lane l + 16, then with l + 8, and so on. The chunks are
+combined pairwise: neighbours 0 and 1, 2 and 3, …, then the results in the same way, an odd one out
+passing up unchanged. The tree depends on n alone: not on threads, vector width, memory layout or on
+what is fused, and its depth, 16 + 5 + log2(n / 512), is that of NumPy's pairwise summation.
+
+Missing elements count as the identity, and -0.0 is the one of addition (x + -0.0 is x for every x,
+both zeros included). A sum of nothing but negative zeros is +0.0, as in NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+LANES = 32
+CHUNK = 512
+
+Array = np.ndarray[Any, Any]
+
+
+def tree_reduce(ufunc: np.ufunc, rows: Array, identity: Any) -> Array:
+    """``ufunc`` combined over the last axis of ``rows`` in the order of the tree; same dtype."""
+    *lead, n = rows.shape
+    chunks = max(1, -(-n // CHUNK))
+    padded = np.full((*lead, chunks * CHUNK), identity, rows.dtype)
+    padded[..., :n] = rows
+    steps = padded.reshape(*lead, chunks, CHUNK // LANES, LANES)
+    lanes = steps[..., 0, :].copy()
+    for step in range(1, CHUNK // LANES):
+        lanes = ufunc(lanes, steps[..., step, :])
+    width = LANES // 2
+    while width:
+        lanes = ufunc(lanes[..., :width], lanes[..., width : 2 * width])
+        width //= 2
+    partial = lanes[..., 0]
+    while partial.shape[-1] > 1:
+        even = partial[..., : partial.shape[-1] // 2 * 2]
+        paired = ufunc(even[..., 0::2], even[..., 1::2])
+        odd = partial[..., even.shape[-1] :]
+        partial = np.concatenate([paired, odd], axis=-1)
+    return np.asarray(partial[..., 0])
+
+
+def tree_sum(rows: Array) -> Array:
+    """The sums over the last axis of ``rows``, in the order of the tree; no NaN is lost."""
+    zero = np.zeros((), rows.dtype)
+    identity = -zero if rows.dtype.kind == "f" else zero
+    return np.asarray(tree_reduce(np.add, rows, identity) + zero)
+
+
+def tree_prod(rows: Array) -> Array:
+    """The products over the last axis of ``rows``, in the order of the tree."""
+    return tree_reduce(np.multiply, rows, np.ones((), rows.dtype))

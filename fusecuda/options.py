@@ -1,0 +1,45 @@
+"""Options: one frozen value that reaches planner and emitters and is part of every cache key."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user may choose for a region; equal options share plans and kernels."""
+
+    device: str = "cpu"
+    contract: bool = False
+    strict: bool = False
+    streams: int = 1
+
+    def __post_init__(self) -> None:
+        if self.device not in DEVICES:
+            raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
+        if self.streams < 1:
+            raise ValueError(f"streams must be at least 1, not {self.streams}")
+
+
+DEVICES = ("cpu",)
+
+
+def default_device() -> str:
+    """The device named by ``FUSECUDA_DEVICE``, else ``"cpu"``."""
+    return os.environ.get("FUSECUDA_DEVICE", "cpu")
+
+
+def fusion_enabled() -> bool:
+    """False when ``FUSECUDA_FUSE=0`` asks for every operation to run unfused, for bisecting."""
+    return os.environ.get("FUSECUDA_FUSE", "1") != "0"
+
+
+def verify_enabled() -> bool:
+    """True when ``FUSECUDA_VERIFY=1`` asks for the IR verifiers to run between passes."""
+    return os.environ.get("FUSECUDA_VERIFY", "0") == "1"
+
+
+def dump_folder() -> str | None:
+    """The folder named by ``FUSECUDA_DUMP``, where each new plan leaves its graph and sources."""
+    return os.environ.get("FUSECUDA_DUMP") or None

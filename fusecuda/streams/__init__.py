@@ -1,0 +1,1 @@
+"""Schedule, liveness and buffer reuse (pure), and the execution of a program on the host."""

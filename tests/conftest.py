@@ -1,0 +1,88 @@
+"""Fixtures and options that every test shares."""
+
+from __future__ import annotations
+
+import ctypes
+import difflib
+import functools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+GOLDENS = Path(__file__).parent / "goldens"
+
+Golden = Callable[[str, str], None]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-goldens",
+        action="store_true",
+        help="write what the tests produce to tests/goldens instead of comparing with it",
+    )
+
+
+@functools.cache
+def cuda_device_count() -> int:
+    """Devices the CUDA driver offers; 0 without a driver. Asks the driver, not CuPy."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if not on_gpu or cuda_device_count() > 0:
+        return
+    items[:] = [item for item in items if not item.get_closest_marker("gpu")]
+    config.hook.pytest_deselected(items=on_gpu)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep compiled kernels away from the user's own cache.
+
+    Each run starts with an empty folder; FUSECUDA_TEST_CACHE names one to keep instead.
+    """
+    kept = os.environ.get("FUSECUDA_TEST_CACHE")
+    folder = Path(kept).absolute() if kept else tmp_path_factory.mktemp("kernel-cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUSECUDA_CACHE_DIR", str(folder))
+        yield folder
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """``golden("name.txt", text)`` demands that tests/goldens/name.txt holds just that text.
+
+    A missing file fails: only ``--update-goldens`` writes, so nothing blesses itself.
+    """
+    update: bool = request.config.getoption("--update-goldens")
+
+    def compare(name: str, text: str) -> None:
+        path = (GOLDENS / name).resolve()
+        if not path.is_relative_to(GOLDENS.resolve()):
+            raise ValueError(f"{name!r} leads out of {GOLDENS}")
+        if update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+            return
+        if not path.exists():
+            pytest.fail(f"no golden file {name}; `make golden` writes it", pytrace=False)
+        expected = path.read_bytes().decode()
+        if text != expected:
+            diff = difflib.unified_diff(
+                expected.splitlines(), text.splitlines(), f"goldens/{name}", "produced", lineterm=""
+            )
+            # Texts that differ in line ends alone have an empty diff.
+            shown = "\n".join(diff) or f"only line ends differ from goldens/{name}"
+            pytest.fail(shown, pytrace=False)
+
+    return compare

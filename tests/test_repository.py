@@ -1,0 +1,117 @@
+"""What must hold for the repository as a whole."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "fusecuda"
+
+# Where packages come from is for each machine's own settings to say. The names are put
+# together here so that this file passes its own test.
+REGISTRY_HOSTS = tuple(
+    ".".join(parts)
+    for parts in (
+        ("pypi", "org"),
+        ("pypi", "python", "org"),
+        ("pythonhosted", "org"),
+        ("anaconda", "org"),
+        ("anaconda", "com"),
+        ("pypi", "nvidia", "com"),
+        ("pypi", "ngc", "nvidia", "com"),
+        ("registry", "npmjs", "org"),
+    )
+)
+
+HEAVY_IMPORTS = ("cupy", "matplotlib", "scipy")
+
+ENVIRONMENT_NAME = re.compile(r"FUSECUDA_[A-Z0-9_]+")
+C_GETENV = re.compile(r'getenv\s*\(\s*"(FUSECUDA_[A-Z0-9_]+)"')
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def repository_files() -> list[Path]:
+    """Files that git tracks, and those that it would with the next `git add`."""
+    try:
+        # The tests may run as another user than the one who owns the clone.
+        listed = run(
+            *("git", "-c", "safe.directory=*", "ls-files", "-z"),
+            *("--cached", "--others", "--exclude-standard"),
+        )
+    except FileNotFoundError:
+        pytest.skip("git is not installed")
+    if listed.returncode != 0:
+        pytest.skip("not a git clone")
+    paths = (ROOT / name for name in listed.stdout.split("\0") if name)
+    return [path for path in paths if path.is_file()]
+
+
+def python_strings(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def environment_variables() -> set[str]:
+    """Each name in the package that can only be a variable's: a whole string, or C's getenv."""
+    names: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        strings = python_strings(path.read_text(encoding="utf-8"))
+        names.update(text for text in strings if ENVIRONMENT_NAME.fullmatch(text))
+    for suffix in ("*.c", "*.h"):
+        for path in PACKAGE.rglob(suffix):
+            names.update(C_GETENV.findall(path.read_text(encoding="utf-8")))
+    return names
+
+
+def documented_variables(readme: str) -> set[str]:
+    """Names in the first cell of the rows of README's tables."""
+    names: set[str] = set()
+    for line in readme.splitlines():
+        if line.lstrip().startswith("|"):
+            first_cell = line.strip().strip("|").split("|")[0]
+            names.update(ENVIRONMENT_NAME.findall(first_cell))
+    return names
+
+
+def test_import_contract_holds() -> None:
+    if importlib.util.find_spec("importlinter") is None:
+        pytest.skip("import-linter is not installed")
+    command = "from importlinter.cli import lint_imports_command as lint; lint()"
+    result = run(sys.executable, "-c", command, "--no-cache")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_no_file_names_a_package_registry() -> None:
+    found: list[str] = []
+    for path in repository_files():
+        content = path.read_bytes()
+        if b"\0" in content:
+            continue
+        text = content.decode("utf-8", errors="replace").lower()
+        found += [f"{path.relative_to(ROOT)}: {host}" for host in REGISTRY_HOSTS if host in text]
+    assert not found, "\n".join(found)
+
+
+def test_every_environment_variable_is_in_the_readme() -> None:
+    documented = documented_variables((ROOT / "README.md").read_text(encoding="utf-8"))
+    missing = sorted(environment_variables() - documented)
+    assert not missing, f"README.md's table of environment variables lacks {', '.join(missing)}"
+
+
+def test_import_loads_no_heavy_package() -> None:
+    program = f"import sys, fusecuda; print(*sorted(set({HEAVY_IMPORTS}) & set(sys.modules)))"
+    result = run(sys.executable, "-c", program)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == []

@@ -1,0 +1,245 @@
+"""The functions of ``vecmath.h``: accuracy, special values, exactness, vectorisation."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import vecmath_harness as harness
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+SETS = Path(np.__file__).parent / "_core" / "tests" / "data"
+DTYPES = [np.float64, np.float32]
+INF, NAN = float("inf"), float("nan")
+PI = np.pi
+# The largest error allowed against mpmath, in ULP; the head of the header states
+# what was measured.
+BOUND = {"f64": 0.9, "f32": 0.51}
+LOOSER = {
+    ("pow", "f64"): 1.0,
+    ("erfc", "f64"): 2.0,
+    ("logaddexp", "f64"): 2.5,
+    ("logaddexp", "f32"): 1.0,
+}
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Compile once, with all warnings and the vectoriser's report."""
+    folder = tmp_path_factory.mktemp("vecmath")
+    return harness.compile_library(folder, ("-Wall", "-Wextra", "-fopt-info-vec"))
+
+
+@pytest.fixture(scope="session")
+def lib(build: tuple[Path, str]) -> harness.Functions:
+    """Return the compiled loops."""
+    return harness.Functions(build[0])
+
+
+def ordered(values: np.ndarray) -> np.ndarray:
+    """Map floats to integers that count them in order, -0 and 0 alike."""
+    bits = values.view(f"i{values.itemsize}")
+    return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits)
+
+
+def read_set(path: Path, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Read arguments, results and tolerances of one type from a validation set."""
+    rows = [line.split(",") for line in path.read_text().splitlines() if line.startswith("np.")]
+    rows = [row for row in rows if row[0] == f"np.{dtype.__name__}"]
+    unsigned = f"u{np.dtype(dtype).itemsize}"
+    columns = [np.array([int(row[i], 16) for row in rows], unsigned) for i in (1, 2)]
+    return columns[0].view(dtype), columns[1].view(dtype), np.array([int(r[3]) for r in rows])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("path", sorted(SETS.glob("*.csv")), ids=lambda p: p.stem.split("-")[-1])
+def test_numpy_validation_set(lib: harness.Functions, path: Path, dtype: type) -> None:
+    x, want, tolerance = read_set(path, dtype)
+    got = lib(path.stem.split("-")[-1], x)
+    nan = np.isnan(want)
+    np.testing.assert_array_equal(np.isnan(got), nan)
+    x, want, got, tolerance = (a[~nan] for a in (x, want, got, tolerance))
+    bad = (np.abs(ordered(got) - ordered(want)) > tolerance) | (np.signbit(got) != np.signbit(want))
+    assert not bad.any(), list(zip(x[bad], got[bad], want[bad], strict=True))[:5]
+
+
+SPECIAL = {
+    "exp": [(INF, INF), (-INF, 0.0), (0.0, 1.0), (-0.0, 1.0), (1e4, INF), (-1e4, 0.0)],
+    "exp2": [(INF, INF), (-INF, 0.0), (-0.0, 1.0), (1e9, INF), (-1e9, 0.0)],
+    "expm1": [(INF, INF), (-INF, -1.0), (0.0, 0.0), (-0.0, -0.0), (-200.0, -1.0), (1e4, INF)],
+    "log": [(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (INF, INF), (-INF, NAN)],
+    "log2": [(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (INF, INF), (-INF, NAN)],
+    "log10": [(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (INF, INF), (-INF, NAN)],
+    "log1p": [(-1.0, -INF), (0.0, 0.0), (-0.0, -0.0), (-2.0, NAN), (INF, INF), (-INF, NAN)],
+    "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
+    "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "tanh": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (50.0, 1.0)],
+    "cbrt": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (27.0, 3.0), (-8.0, -2.0)],
+    "arctan": [(0.0, 0.0), (-0.0, -0.0), (INF, PI / 2), (-INF, -PI / 2), (1e30, PI / 2)],
+    "sinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1e4, INF), (-1e4, -INF)],
+    "cosh": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (1e4, INF)],
+    "arcsin": [(0.0, 0.0), (-0.0, -0.0), (1.0, PI / 2), (-1.0, -PI / 2), (1.5, NAN), (-INF, NAN)],
+    "arccos": [(1.0, 0.0), (-1.0, PI), (0.0, PI / 2), (1.5, NAN), (-1.5, NAN), (INF, NAN)],
+    "erf": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (30.0, 1.0), (-30.0, -1.0)],
+    "erfc": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (30.0, 0.0), (-30.0, 2.0)],
+    "arcsinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)],
+    "arccosh": [(1.0, 0.0), (0.5, NAN), (-1.0, NAN), (INF, INF), (-INF, NAN)],
+    "arctanh": [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (1.5, NAN), (-INF, NAN)],
+    "expit": [(0.0, 0.5), (INF, 1.0), (-INF, 0.0), (1e4, 1.0), (-1e4, 0.0)],
+}
+ENDS = [0.0, 1.0, 0.5, 2.0, 3.0, 2.5, 1e30, 1e-30, 1e-40, INF]
+ENDS = np.array([*ENDS, *(-v for v in ENDS), NAN])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_values(lib: harness.Functions, name: str, dtype: type) -> None:
+    x, want = np.array([*SPECIAL[name], (NAN, NAN)], dtype).T
+    got = lib(name, x)
+    np.testing.assert_array_equal(got, want)
+    known = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", harness.BINARY)
+def test_special_pairs_match_numpy(lib: harness.Functions, name: str, dtype: type) -> None:
+    x, y = (a.ravel().astype(dtype) for a in np.meshgrid(ENDS, ENDS))
+    with np.errstate(all="ignore"):
+        want = getattr(np, harness.NUMPY_NAME.get(name, name))(x, y)
+    got = lib(name, x, y)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    known = ~np.isnan(want)
+    if name != "logaddexp":  # NumPy's own may cancel to either zero
+        np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
+    gap = np.abs(ordered(got[known]) - ordered(want[known]))
+    assert gap.max() <= 2, (x[known][gap > 2], y[known][gap > 2])
+
+
+def extreme(name: str, dtype: type, count: int) -> tuple[np.ndarray, ...]:
+    """Draw arguments over all magnitudes on which the function is finite."""
+    rng = np.random.default_rng(7)
+    info = np.finfo(dtype)
+    top = info.maxexp * 0.693
+    wide = {
+        "exp": (-top, top),
+        "expm1": (-top, top),
+        "expit": (-top, top),
+        "exp2": (info.minexp - info.nmant, info.maxexp),
+        "sinh": (-top, top),
+        "cosh": (-top, top),
+        "tanh": (-20, 20),
+        "erf": (-1, 1),
+        "erfc": (-1, 26.5 if dtype is np.float64 else 10),
+    }
+    if name in wide:
+        return (rng.uniform(*wide[name], count).astype(dtype),)
+    with np.errstate(over="ignore"):
+        sizes = np.exp2(rng.uniform(info.minexp - 20, info.maxexp, count)).astype(dtype)
+    if name in {"arcsin", "arccos", "arctanh"}:
+        sizes = 1 - np.exp2(rng.uniform(-info.nmant, 0, count)).astype(dtype)
+    if name == "arccosh":
+        sizes = 1 + np.exp2(rng.uniform(-info.nmant, info.maxexp - 2, count)).astype(dtype)
+    if name not in {"log", "log2", "log10", "log1p", "arccosh"}:
+        sizes *= rng.choice([-1, 1], count).astype(dtype)
+    return (sizes,)
+
+
+@pytest.mark.parametrize("kind", harness.TYPES)
+@pytest.mark.parametrize("name", (*harness.UNARY, *harness.BINARY))
+def test_error_against_mpmath(lib: harness.Functions, name: str, kind: str) -> None:
+    pytest.importorskip("mpmath")
+    dtype = harness.TYPES[kind][0]
+    draws = [harness.sample(name, dtype, 400, seed=5)]
+    if name not in harness.BINARY:
+        draws.append(extreme(name, dtype, 250))
+    for args in draws:
+        errors = harness.ulp_errors(name, args, lib(name, *args))
+        worst = int(np.argmax(errors))
+        bound = LOOSER.get((name, kind), BOUND[kind])
+        assert errors[worst] <= bound, (errors[worst], [float(a[worst]) for a in args])
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_reduction_next_to_multiples_of_half_pi(lib: harness.Functions, name: str) -> None:
+    mpmath = pytest.importorskip("mpmath")
+    mpmath.mp.prec = 1200
+    near = [float(n * 2**k * mpmath.pi / 2) for n in (1, 3, 11, 355) for k in range(0, 1000, 37)]
+    # closest of all doubles, by the continued fraction of 2/pi
+    near.append(float.fromhex("0x1.6ac5b262ca1ffp+849"))
+    x = np.array(near)
+    assert harness.ulp_errors(name, (x,), lib(name, x)).max() <= 0.9
+    single = x[np.abs(x) < 1e38].astype(np.float32)
+    assert harness.ulp_errors(name, (single,), lib(name, single)).max() <= 0.51
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_of_two_are_exact(lib: harness.Functions, dtype: type) -> None:
+    info = np.finfo(dtype)
+    n = np.arange(info.minexp - info.nmant, info.maxexp).astype(dtype)
+    powers = np.ldexp(dtype(1), n.astype(int))
+    np.testing.assert_array_equal(lib("exp2", n), powers)
+    np.testing.assert_array_equal(lib("log2", powers), n)
+
+
+def test_powers_of_ten(lib: harness.Functions) -> None:
+    n = np.arange(-300, 301)
+    powers = np.power(10.0, n.astype(float))
+    np.testing.assert_array_equal(lib("pow", np.full(n.size, 10.0), n.astype(float)), powers)
+    with np.errstate(all="ignore"):
+        got, want = lib("log10", powers), np.log10(powers)
+    assert (np.abs(got - n) <= np.abs(want - n)).all()
+
+
+def test_whole_powers_are_exact_where_representable(lib: harness.Functions) -> None:
+    base, exponent = (a.ravel() for a in np.meshgrid(np.arange(-40, 41), np.arange(0, 33)))
+    exact = [int(b) ** int(e) for b, e in zip(base, exponent, strict=True)]
+    fits = np.array([int(float(v)) == v for v in exact])
+    want = np.array([float(v) for v in exact])[fits]
+    got = lib("pow", base[fits].astype(float), exponent[fits].astype(float))
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", (*harness.UNARY, *harness.BINARY))
+def test_bits_do_not_depend_on_position(lib: harness.Functions, name: str, dtype: type) -> None:
+    args = harness.sample(name, dtype, 75)
+    alone = np.concatenate([lib(name, *(a[i : i + 1] for a in args)) for i in range(75)])
+    for size in range(1, 68):
+        for offset in (0, 1, 2, 3, 5, 7):
+            part = lib(name, *(a[offset : offset + size] for a in args))
+            np.testing.assert_array_equal(part, alone[offset : offset + size])
+
+
+def is_gcc() -> bool:
+    """Whether ``cc`` is gcc, whose report the next test reads."""
+    said = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False).stdout
+    return "Free Software Foundation" in said
+
+
+def test_loops_are_vectorised(build: tuple[Path, str]) -> None:
+    if not is_gcc():
+        pytest.skip("cc is not gcc")
+    library, report = build
+    lines = library.with_name("loops.c").read_text().splitlines()
+    done = {int(n) for n in re.findall(r"loops\.c:(\d+):.*loop vectorized", report)}
+    for name, kind in harness.VECTORISED:
+        assert any(f"fc_{name}_{kind}(" in lines[n - 1] for n in done), (name, kind)
+
+
+def test_unused_functions_do_not_warn(build: tuple[Path, str], tmp_path: Path) -> None:
+    assert "warning" not in build[1]
+    text = tmp_path / "one.c"
+    text.write_text('#include "vecmath.h"\ndouble f(double x) { return fc_exp_f64(x); }\n')
+    for target in ("-march=native", "-U__FMA__"):  # with FMA, and as without
+        command = ["cc", *harness.FLAGS, target, "-Wall", "-Wextra", "-Werror"]
+        command += [f"-I{harness.HEADER_DIR}", str(text), "-o", str(tmp_path / "one.so"), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

@@ -1,0 +1,205 @@
+"""Build the functions of ``vecmath.h`` into a shared library, check and time them.
+
+``python tests/vecmath_harness.py --bench`` prints ns per element beside NumPy's;
+``--ulp N`` prints the largest error over N random arguments per function.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+HEADER_DIR = Path(__file__).resolve().parents[1] / "fusecuda" / "cpu_fallback"
+FLAGS = (
+    "-std=c11 -O3 -march=native -fPIC -shared -fwrapv -ffp-contract=off -fno-math-errno "
+    "-fno-trapping-math -fopenmp"
+).split()
+
+PRIORITY_1 = ("exp", "log", "sin", "cos", "tanh", "expm1", "log1p", "exp2", "log2", "log10", "tan")
+UNARY = (
+    *PRIORITY_1,
+    *("cbrt", "arctan", "sinh", "cosh", "arcsin", "arccos"),
+    *("erf", "erfc", "arcsinh", "arccosh", "arctanh", "expit"),
+)
+BINARY = ("pow", "arctan2", "hypot", "logaddexp")
+TYPES = {"f64": (np.float64, "double"), "f32": (np.float32, "float")}
+# All but this are vectorised; this calls the C library.
+LIBM = {("pow", "f64")}
+VECTORISED = [
+    (name, kind) for name in (*UNARY, *BINARY) for kind in TYPES if (name, kind) not in LIBM
+]
+NUMPY_NAME = {"pow": "power"}
+
+# Where each function is sampled for errors and times: everyday arguments.
+DOMAIN = {
+    "exp": (-20, 20),
+    "log": (1e-3, 1e3),
+    "sin": (-100, 100),
+    "cos": (-100, 100),
+    "tan": (-100, 100),
+    "tanh": (-3, 3),
+    "expm1": (-3, 3),
+    "log1p": (-0.9, 10),
+    "exp2": (-20, 20),
+    "log2": (1e-3, 1e3),
+    "log10": (1e-3, 1e3),
+    "cbrt": (-100, 100),
+    "arctan": (-10, 10),
+    "sinh": (-5, 5),
+    "cosh": (-5, 5),
+    "arcsin": (-1, 1),
+    "arccos": (-1, 1),
+    "arcsinh": (-10, 10),
+    "arccosh": (1, 10),
+    "arctanh": (-1, 1),
+    "erf": (-4, 4),
+    "erfc": (-4, 10),
+    "expit": (-20, 20),
+}
+
+
+def source() -> str:
+    """Return a C file with one plain loop per function and type."""
+    lines = ['#include "vecmath.h"']
+    for kind, (_, ctype) in TYPES.items():
+        lines += [
+            f"void {name}_{kind}(const {ctype} *restrict x, {ctype} *restrict out, long n)\n"
+            f"{{ for (long i = 0; i < n; i++) out[i] = fc_{name}_{kind}(x[i]); }}"
+            for name in UNARY
+        ]
+        lines += [
+            f"void {name}_{kind}(const {ctype} *restrict x, const {ctype} *restrict y,\n"
+            f"    {ctype} *restrict out, long n)\n"
+            f"{{ for (long i = 0; i < n; i++) out[i] = fc_{name}_{kind}(x[i], y[i]); }}"
+            for name in BINARY
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def compile_library(folder: Path, extra: tuple[str, ...] = ()) -> tuple[Path, str]:
+    """Compile every loop; return the library and what the compiler said."""
+    text, library = folder / "loops.c", folder / "loops.so"
+    text.write_text(source())
+    command = ["cc", *FLAGS, *extra, f"-I{HEADER_DIR}", str(text), "-o", str(library), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return library, done.stderr
+
+
+class Functions:
+    """The compiled loops as functions of arrays: ``lib("exp", x)``."""
+
+    def __init__(self, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+
+    def __call__(self, name: str, *args: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        args = tuple(np.ascontiguousarray(arg) for arg in args)
+        kind = {8: "f64", 4: "f32"}[args[0].itemsize]
+        out = np.empty_like(args[0]) if out is None else out
+        function = self._library[f"{name}_{kind}"]
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*args, out)]
+        function(*pointers, ctypes.c_long(args[0].size))
+        return out
+
+
+def sample(name: str, dtype: type, count: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """Draw everyday arguments of one function."""
+    rng = np.random.default_rng(seed)
+    if name in BINARY:
+        return rng.uniform(0.1, 10, count).astype(dtype), rng.uniform(-10, 10, count).astype(dtype)
+    return (rng.uniform(*DOMAIN[name], count).astype(dtype),)
+
+
+def best_time(call: Callable[[], object], repeats: int = 15) -> float:
+    """Return the least of several wall times of ``call()``."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def bench(lib: Functions, count: int = 100_000) -> None:
+    """Print ns per element, ours and NumPy's."""
+    print(f"{'':10s} {'f64':>8s} {'NumPy':>8s} {'f32':>8s} {'NumPy':>8s}")
+    for name in (*UNARY, *BINARY):
+        cells = []
+        for dtype, _ in TYPES.values():
+            args = sample(name, dtype, count)
+            out = np.empty_like(args[0])
+            ours = best_time(lambda a=args, o=out: lib(name, *a, out=o))
+            cells.append(f"{ours / count * 1e9:8.2f}")
+            ufunc = getattr(np, NUMPY_NAME.get(name, name), None)
+            theirs = ufunc and best_time(lambda a=args, o=out: ufunc(*a, out=o))
+            cells.append(f"{theirs / count * 1e9:8.2f}" if theirs else f"{'-':>8s}")
+        print(f"{name:10s} " + " ".join(cells))
+
+
+def reference(name: str) -> Callable[..., object]:
+    """Return the mpmath function under NumPy's name."""
+    import mpmath
+
+    table = {
+        "exp2": lambda x: mpmath.mpf(2) ** x,
+        "log2": lambda x: mpmath.log(x, 2),
+        "arcsin": mpmath.asin,
+        "arccos": mpmath.acos,
+        "arctan": mpmath.atan,
+        "arcsinh": mpmath.asinh,
+        "arccosh": mpmath.acosh,
+        "arctanh": mpmath.atanh,
+        "arctan2": mpmath.atan2,
+        "pow": mpmath.power,
+        "expit": lambda x: 1 / (1 + mpmath.exp(-x)),
+        "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
+        "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    }
+    return table.get(name) or getattr(mpmath, name)
+
+
+def ulp_errors(name: str, args: tuple[np.ndarray, ...], got: np.ndarray) -> np.ndarray:
+    """Return |got - exact| in units of the last place of the exact result."""
+    import mpmath
+
+    mpmath.mp.prec = 200
+    function, info, errors = reference(name), np.finfo(got.dtype), []
+    for *values, result in zip(*(a.tolist() for a in args), got.tolist(), strict=True):
+        exact = function(*map(mpmath.mpf, values))
+        _, exponent = mpmath.frexp(exact)
+        place = max(int(exponent) - info.nmant - 1, info.minexp - info.nmant)
+        errors.append(float(abs(mpmath.mpf(result) - exact) / mpmath.mpf(2) ** place))
+    return np.array(errors)
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bench", action="store_true")
+    parser.add_argument("--ulp", type=int, default=0, metavar="N")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        lib = Functions(compile_library(Path(folder))[0])
+        if options.bench:
+            bench(lib)
+        for name in (*UNARY, *BINARY) if options.ulp else ():
+            cells = []
+            for dtype, _ in TYPES.values():
+                args = sample(name, dtype, options.ulp)
+                errors = ulp_errors(name, args, lib(name, *args))
+                worst = int(errors.argmax())
+                cells.append(f"{errors[worst]:.3f} at {[float(a[worst]) for a in args]}")
+            print(f"{name:10s} " + "   ".join(cells))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
