@@ -46,7 +46,7 @@ def expression(
     Raises KeyError for an unknown op and AssertionError for dtypes that the row has no text for.
     """
     if op == "convert":
-        return f"({c_type(dtype)}){operands[0]}"
+        return _conversion(dtype, operand_dtypes[0], operands[0])
     kinds = "".join(d.kind for d in operand_dtypes)
     text = _MIXED.get((op, kinds)) or OPS[op].c_text(operand_dtypes[0])
     assert text is not None, f"{op} has no text for {operand_dtypes}"
@@ -55,3 +55,12 @@ def expression(
     body = text.format(*operands, T=c_type(dtype), U=element.unsigned, t=element.hlo)
     narrow = dtype.kind in "iu" and dtype.itemsize < 4 and not body.startswith("(")
     return f"({c_type(dtype)})({body})" if narrow else body
+
+
+def _conversion(dtype: DType, source: DType, operand: str) -> str:
+    """The C expression of a cast; an integer zero becomes +0.0.
+
+    GCC 12 makes float -> integer -> float one truncation, which would turn -0.5 into -0.0.
+    """
+    cast = f"({c_type(dtype)}){operand}"
+    return f"{operand} ? {cast} : 0" if source.kind in "iu" and dtype.kind == "f" else cast

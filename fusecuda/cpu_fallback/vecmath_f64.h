@@ -402,7 +402,7 @@ static const uint64_t fc_two_over_pi[76] = {
     0xed7ec47e35742158u, 0xc47e357421580cc1u, 0x357421580cc11bf1u, 0x21580cc11bf1edaeu,
 };
 
-/* piece at `bits`, shifted, times a power of two chosen by `unit` = 2^(52 + power) */
+/* the 48 bits of `word` from bit `shift` on, times 2^p where `unit` is 2^(52 + p) */
 FC_FN double fc_piece(uint64_t word, uint64_t shift, double unit) {
     return fc_from_bits(((word << shift) >> 16) | fc_bits(unit)) - unit;
 }

@@ -1,0 +1,1 @@
+"""Capture: lazy arrays, `fused`, views and mutation, and NumPy's protocols."""

@@ -1,0 +1,310 @@
+"""Recorder: storages with pending versions, and the flush that computes them.
+
+A storage is memory, its present version a node of the graph. Arrays are views of storages: a write
+makes a new version, a later read through any view sees it. A flush computes the last version of
+every storage that is still alive, in one graph, so a version is never overwritten while something
+recorded still reads it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..engine import Executable, build
+from ..graph.dtypes import DType
+from ..graph.index_map import Shape
+from ..graph.node import Graph, Node, Parameter, topological
+from ..options import Options
+from . import dumping
+from .periods import smallest_period
+
+NDArray = np.ndarray[Any, Any]
+PENDING_LIMIT = 512  # operations recorded before a flush is sought
+
+_numbers = itertools.count()
+_PACKAGE = __name__.rsplit(".", 2)[0]
+
+
+class Leaf(Node):
+    """A parameter node that carries what it stands for: an array, or a scalar's value."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any, shape: Shape, dtype: DType, scalar: bool = False) -> None:
+        super().__init__("parameter", (), shape, dtype, Parameter(next(_numbers), scalar))
+        self.array = array
+
+
+class Storage:
+    """Memory and its present version; ``node`` is a leaf when nothing is pending.
+
+    ``held`` storages keep their address: somebody else has a pointer to them. ``shared`` ones may
+    also be written by others at any time, so what reads or writes them is flushed at once.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "buffer",
+        "dtype",
+        "error",
+        "held",
+        "node",
+        "noted",
+        "recorder",
+        "shape",
+        "shared",
+    )
+
+    def __init__(self, recorder: Recorder, node: Node, buffer: NDArray | None = None) -> None:
+        self.recorder = recorder
+        self.node = node
+        self.buffer = buffer
+        self.shape = node.shape
+        self.dtype = node.dtype
+        self.held = False
+        self.shared = False
+        self.noted = False
+        self.error: BaseException | None = None
+
+    @classmethod
+    def of_array(cls, recorder: Recorder, array: NDArray) -> Storage:
+        """A storage over the memory of ``array``."""
+        return cls(recorder, Leaf(array, array.shape, array.dtype), array)
+
+    @property
+    def pending(self) -> bool:
+        """True if the present version has not been computed."""
+        return not (isinstance(self.node, Leaf) and self.node.array is self.buffer)
+
+    def read(self) -> Node:
+        """The present version; raises the error of a flush that failed to compute it."""
+        if self.error is not None:
+            raise self.error
+        return self.node
+
+    def write(self, node: Node) -> None:
+        """Make ``node`` the present version."""
+        self.recorder.note(node, self)
+        self.node = node
+        if self.held or self.shared:
+            self.recorder.flush()
+
+    def settle(self, array: NDArray) -> None:
+        """Take ``array`` as the computed present version."""
+        self.buffer = array
+        self.node = Leaf(array, array.shape, array.dtype)
+
+
+class Recorder:
+    """What has been recorded and not yet computed; shared by all threads that use its arrays."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self.lock = threading.RLock()
+        self.launches = 0
+        self.reports: list[str] = []
+        self.observed = False  # something was computed while recording went on
+        self._live: list[weakref.ref[Storage]] = []  # in the order of recording
+        self._sequence: list[int] = []
+        self._cut = PENDING_LIMIT
+
+    def value(self, node: Node) -> Storage:
+        """A storage of its own for the result ``node``."""
+        storage = Storage(self, node)
+        self.note(node, storage)
+        return storage
+
+    def note(self, node: Node, storage: Storage) -> None:
+        """Record that ``storage`` waits for ``node``; flush where a repeating body ends."""
+        if not storage.noted:
+            storage.noted = True
+            self._live.append(weakref.ref(storage))
+        sequence = self._sequence
+        sequence.append(hash((node.op, node.shape, node.attr)))
+        if len(sequence) >= self._cut:
+            self._flush_at_period()
+
+    def _flush_at_period(self) -> None:
+        """Flush at the end of a repeating body, so that each flush has the same graph."""
+        count = len(self._sequence)
+        if count < 4 * PENDING_LIMIT:
+            rest = smallest_period(self._sequence)
+            if rest:
+                self._cut = count + rest
+                return
+        self.flush(keep_observed=True)
+
+    def pending(self) -> list[Storage]:
+        """The live storages whose present version is not computed, in the order of recording."""
+        found = (reference() for reference in self._live)
+        return [s for s in found if s is not None and s.pending and s.error is None]
+
+    def flush(self, keep_observed: bool = False) -> None:
+        """Compute every pending storage; faults are kept in the storages that they concern."""
+        with self.lock:
+            self._sequence.clear()
+            self._cut = PENDING_LIMIT
+            waiting = self.pending()
+            self._live.clear()
+            for storage in waiting:
+                storage.noted = False
+            if not waiting:
+                return
+            if not keep_observed:
+                self.observed = True
+            try:
+                self._compute(waiting)
+            except Exception as error:  # noqa: BLE001 - whatever it was, it belongs to arrays
+                self._compute_apart(waiting, error)
+
+    def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
+        """Find out which of several storages a fault concerns; the others are computed."""
+        if len(waiting) == 1:
+            waiting[0].error = error
+            return
+        for storage in waiting:
+            try:
+                self._compute([storage], overwrite=False)
+            except Exception as own:  # noqa: BLE001
+                storage.error = own
+
+    def _compute(self, waiting: Sequence[Storage], overwrite: bool = True) -> None:
+        targets = [overwrite and _in_place(s) for s in waiting]
+        leaves, executable = self._executable(waiting, targets)
+        results = executable.run([leaf.array for leaf in leaves])
+        self.launches += executable.launches
+        self.reports.append(executable.explain())
+        for storage, result in zip(waiting, results, strict=True):
+            if result is not None and storage.held and storage.buffer is not None:
+                storage.buffer[...] = result
+                result = None
+            storage.settle(storage.buffer if result is None else result)  # type: ignore[arg-type]
+
+    def _executable(
+        self, waiting: Sequence[Storage], targets: Sequence[bool]
+    ) -> tuple[list[Leaf], Executable]:
+        outputs = [s.node for s in waiting]
+        own = [
+            Leaf(s.buffer, s.shape, s.dtype) if t and s.buffer is not None else None
+            for s, t in zip(waiting, targets, strict=True)
+        ]
+        return executable_for(outputs, own, self.options)
+
+
+def _in_place(storage: Storage) -> bool:
+    """True if the new version belongs in the storage's present memory."""
+    if storage.buffer is None:
+        return False
+    if storage.held:
+        return True
+    node = storage.node
+    while node.op in ("reshape", "update"):
+        node = node.operands[0]
+    return isinstance(node, Leaf) and node.array is storage.buffer and storage.node is not node
+
+
+_plans: dict[tuple[object, ...], Executable] = {}
+_PLANS_LIMIT = 512
+
+
+def executable_for(
+    outputs: Sequence[Node], own: Sequence[Leaf | None], options: Options
+) -> tuple[list[Leaf], Executable]:
+    """The leaves that ``outputs`` depend on, and the executable that takes their arrays.
+
+    ``own[i]`` stands for the memory that output ``i`` overwrites, if any. Graphs that are alike but
+    for the arrays have one executable.
+    """
+    nodes = topological(outputs)
+    leaves: list[Leaf] = []
+    number: dict[Node, int] = {}
+    by_array: dict[int, int] = {}
+    key: list[object] = [options]
+    layouts: dict[int, Sequence[int]] = {}
+    for leaf in (*(n for n in nodes if n.op == "parameter"), *(o for o in own if o)):
+        assert isinstance(leaf, Leaf)
+        same = None if leaf.parameter.scalar else by_array.get(id(leaf.array))
+        if same is None:
+            same = len(leaves)
+            by_array[id(leaf.array)] = same
+            leaves.append(leaf)
+            strides = leaf_strides(leaf)
+            if strides is not None:
+                layouts[same] = strides
+            key.append((leaf.shape, leaf.dtype.num, leaf.parameter.scalar, strides))
+        number[leaf] = same
+    position: dict[Node, int] = {}
+    for node in nodes:
+        position[node] = len(position)
+        if node.op == "parameter":
+            key.append(number[node])
+        else:
+            operands = tuple(position[o] for o in node.operands)
+            key.append((node.op, node.attr, node.shape, node.dtype.num, operands))
+    targets = tuple(number[o] if o is not None else None for o in own)
+    key += [tuple(position[o] for o in outputs), targets, _settings()]
+    found = _plans.get(tuple(key))
+    if found is None:
+        graph = renumbered(nodes, outputs, leaves, number, targets)
+        found = build(graph, layouts, options)
+        dumping.dump(found)
+        if len(_plans) >= _PLANS_LIMIT:
+            _plans.clear()
+        _plans[tuple(key)] = found
+    return leaves, found
+
+
+def _settings() -> tuple[object, ...]:
+    from ..options import fusion_enabled  # noqa: PLC0415
+
+    return (fusion_enabled(),)
+
+
+def leaf_strides(leaf: Leaf) -> tuple[int, ...] | None:
+    """The strides of a leaf's array in elements, or None if it is C-contiguous."""
+    if leaf.parameter.scalar or leaf.array.flags.c_contiguous:
+        return None
+    item = leaf.dtype.itemsize
+    return tuple(s // item for s in leaf.array.strides)
+
+
+def renumbered(
+    nodes: Iterable[Node],
+    outputs: Sequence[Node],
+    leaves: Sequence[Leaf],
+    number: dict[Node, int],
+    targets: tuple[int | None, ...],
+) -> Graph:
+    """The graph over plain parameters, numbered as ``number`` says."""
+    plain = [
+        Node("parameter", (), leaf.shape, leaf.dtype, Parameter(i, leaf.parameter.scalar))
+        for i, leaf in enumerate(leaves)
+    ]
+    new: dict[Node, Node] = {}
+    for node in nodes:
+        if node.op == "parameter":
+            new[node] = plain[number[node]]
+        else:
+            new[node] = node.with_operands(tuple(new[o] for o in node.operands))
+    some = targets if any(t is not None for t in targets) else ()
+    return Graph(tuple(plain), tuple(new[o] for o in outputs), "region", some)
+
+
+def user_line() -> str:
+    """The file and line of the innermost frame outside this package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "?"
+
+
+default_recorder = Recorder()

@@ -1,0 +1,148 @@
+"""TracedScalar: a Python number given to a `fused` function, followed through its arithmetic.
+
+Arithmetic with Python numbers is recorded and done again, in Python, at each replay; the result
+enters kernels as an argument. Whatever looks at the value itself (a comparison, ``int()``, an axis)
+marks it observed: the trace then holds for that value only.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..graph.dtypes import DType
+from ..graph.node import Node
+
+Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+class TracedScalar:
+    """Stands for a Python int or float whose value may differ in the next call."""
+
+    __slots__ = ("_nodes", "observe", "recipe", "value")
+
+    def __init__(
+        self, value: float, recipe: Recipe | int, observe: Callable[[], None]
+    ) -> None:
+        self.value = value
+        self.recipe = recipe  # how to compute it again; an int is the number of an argument
+        self.observe = observe
+        self._nodes: dict[DType, Node] = {}
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return type(self.value)
+
+    @property
+    def weak_type(self) -> type:
+        """``int`` or ``float``, as which it takes part in type resolution."""
+        return int if isinstance(self.value, int) else float
+
+    def node(self, dtype: DType) -> Node:
+        """The node of the value cast to ``dtype``; raises OverflowError as NumPy does."""
+        from .recorder import Leaf  # noqa: PLC0415
+
+        if dtype not in self._nodes:
+            dtype.type(self.value)
+            leaf = Leaf(self, (), dtype, scalar=True)
+            self._nodes[dtype] = leaf
+        return self._nodes[dtype]
+
+    def seen(self) -> Any:
+        """The value, from now on a condition of the trace."""
+        self.observe()
+        return self.value
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """NumPy looks at the value, unless a lazy array is there to record the operation."""
+        if any(hasattr(v, "read_node") for v in inputs if type(v) is not TracedScalar):
+            return NotImplemented
+        plain = [v.seen() if type(v) is TracedScalar else v for v in inputs]
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self.seen(), dtype, copy=copy)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.seen(), name)
+
+    def __repr__(self) -> str:
+        return repr(self.seen())
+
+
+def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
+    def method(self: TracedScalar, other: Any) -> Any:
+        kind = type(other)
+        if kind is not TracedScalar and kind not in (int, float):
+            return NotImplemented
+        value = other.value if kind is TracedScalar else other
+        args, values = (self, other), (self.value, value)
+        if swapped:
+            args, values = args[::-1], values[::-1]
+
+        def observe() -> None:
+            self.observe()
+            if kind is TracedScalar:
+                other.observe()
+
+        result = function(*values)
+        if type(result) not in (int, float):
+            observe()
+            return result
+        return TracedScalar(result, (function, args), observe)
+
+    return method
+
+
+def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: TracedScalar, *args: Any) -> Any:
+        plain = [a.seen() if type(a) is TracedScalar else a for a in args]
+        return function(self.seen(), *plain)
+
+    return method
+
+
+def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: TracedScalar) -> Any:
+        return TracedScalar(function(self.value), (function, (self,)), self.observe)
+
+    return method
+
+
+for _name in ("neg", "pos", "abs"):
+    setattr(TracedScalar, f"__{_name}__", _unary(getattr(operator, _name)))
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    _function = getattr(operator, _name)
+    setattr(TracedScalar, f"__{_name}__", _arithmetic(_function))
+    setattr(TracedScalar, f"__r{_name}__", _arithmetic(_function, swapped=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "lshift", "rshift", "and_", "or_", "xor"):
+    _function = getattr(operator, _name)
+    setattr(TracedScalar, f"__{_name.rstrip('_')}__", _observed(_function))
+for _function in (float, int, bool, complex, hash, round, divmod, str, format):
+    setattr(TracedScalar, f"__{_function.__name__}__", _observed(_function))
+for _name in ("index", "invert"):
+    if hasattr(operator, _name):
+        setattr(TracedScalar, f"__{_name}__", _observed(getattr(operator, _name)))
+
+
+def _swapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: function(other, self.seen())
+
+
+for _name in ("lshift", "rshift", "and_", "or_", "xor", "divmod"):
+    _function = divmod if _name == "divmod" else getattr(operator, _name)
+    setattr(TracedScalar, f"__r{_name.rstrip('_')}__", _swapped(_function))
+
+
+def value_of(recipe: Any, arguments: list[Any]) -> Any:
+    """What a recipe gives for the scalar ``arguments`` of a call."""
+    if type(recipe) is TracedScalar:
+        recipe = recipe.recipe
+        if isinstance(recipe, int):
+            return arguments[recipe]
+        function, args = recipe
+        return function(*(value_of(a, arguments) for a in args))
+    return recipe

@@ -1,0 +1,128 @@
+"""View: which elements of a storage an array shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph import build
+from ..graph.index_map import (
+    IndexMap,
+    Shape,
+    axis_map,
+    contiguous_strides,
+    identity,
+    reshape_strides,
+    transpose,
+)
+from ..graph.node import Node
+
+
+class View(NamedTuple):
+    """Element d of the array is element map(d) of the storage reshaped to ``base_shape``."""
+
+    base_shape: Shape
+    map: IndexMap
+    shape: Shape
+
+    @classmethod
+    def whole(cls, shape: Shape) -> View:
+        """The view of a whole storage of ``shape``."""
+        return cls(shape, identity(len(shape)), shape)
+
+    def is_whole(self) -> bool:
+        """True if the view shows every element of the storage, in row-major order."""
+        return self.shape == self.base_shape and self.map.is_identity()
+
+    def read(self, version: Node) -> Node:
+        """The elements that the view shows of ``version``."""
+        return build.index(build.reshape(version, self.base_shape), self.map, self.shape)
+
+    def write(self, version: Node, value: Node) -> Node:
+        """``version`` with ``value``, of the view's shape, in place of what the view shows."""
+        based = build.reshape(version, self.base_shape)
+        return build.reshape(build.update(based, value, self.map), version.shape)
+
+    def mapped(self, outer: IndexMap, shape: Shape) -> View:
+        """The view through ``outer`` of this view."""
+        return View(self.base_shape, outer.then(self.map), shape)
+
+    def strides(self) -> tuple[int, ...]:
+        """Strides in elements over contiguous storage."""
+        return self.map.strides(contiguous_strides(self.base_shape))
+
+    def reshaped(self, shape: Shape) -> View | None:
+        """This view under another shape, if that needs no copy (NumPy's rule), else None."""
+        if self.is_whole():
+            return View.whole(shape)
+        strides = reshape_strides(self.shape, self.strides(), shape)
+        if strides is None:
+            return None
+        offset = self.map.offset(contiguous_strides(self.base_shape))
+        flat = (math.prod(self.base_shape),)
+        return View(flat, IndexMap(len(shape), (offset,), (strides,)), shape)
+
+    def transposed(self, axes: Sequence[int]) -> View:
+        """This view with its axes in the order ``axes``."""
+        return self.mapped(transpose(axes), tuple(self.shape[a] for a in axes))
+
+    def of(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What the view shows of ``array``, the storage's memory, as a NumPy view of it."""
+        if self.is_whole() and array.shape == self.shape:
+            return array
+        strides = array.strides
+        if self.base_shape != array.shape:
+            found = reshape_strides(array.shape, array.strides, self.base_shape)
+            assert found is not None, "a storage that is reshaped is contiguous"
+            strides = found
+        offset = self.map.offset(strides)
+        if 0 in self.shape:
+            return np.empty(self.shape, array.dtype)
+        start = np.lib.stride_tricks.as_strided(array, (1,) * array.ndim or (1,))
+        first = _displaced(start, offset)
+        return np.lib.stride_tricks.as_strided(first, self.shape, self.map.strides(strides))
+
+
+def _displaced(array: np.ndarray[Any, Any], offset: int) -> np.ndarray[Any, Any]:
+    """A one-element view ``offset`` bytes behind the first element of ``array``."""
+    item = array.dtype.itemsize
+    flat = np.lib.stride_tricks.as_strided(array, (abs(offset) // item + 1,), (item,))
+    return flat[offset // item :]
+
+
+def basic_index(shape: Shape, key: tuple[Any, ...]) -> tuple[IndexMap, Shape] | None:
+    """The map and shape of ``array[key]`` for integers, slices, None and Ellipsis, else None.
+
+    Raises NumPy's IndexError for a key that does not fit ``shape``.
+    """
+    if not all(k is None or k is Ellipsis or isinstance(k, slice) or _is_integer(k) for k in key):
+        return None
+    probe = np.broadcast_to(np.False_, shape)
+    result_shape = probe[key].shape  # NumPy checks the key and knows the shape
+    consumed = sum(k is not None and k is not Ellipsis for k in key)
+    full = [slice(None)] * (len(shape) - consumed)
+    at = next((i for i, k in enumerate(key) if k is Ellipsis), len(key))
+    expanded = [*key[:at], *full, *key[at + 1 :]]
+    rows: list[tuple[int, int, int | None]] = []
+    axis = result = 0
+    for k in expanded:
+        if k is None:
+            result += 1
+            continue
+        extent = shape[axis]
+        if isinstance(k, slice):
+            start, _, step = k.indices(extent)
+            rows.append((start, step, result) if result_shape[result] else (0, 0, None))
+            result += 1
+        else:
+            position = int(k)
+            rows.append((position + extent if position < 0 else position, 0, None))
+        axis += 1
+    return axis_map(rows, len(result_shape)), result_shape
+
+
+def _is_integer(key: object) -> bool:
+    return isinstance(key, int | np.integer) and not isinstance(key, bool | np.bool_)

@@ -1,0 +1,139 @@
+"""What the tests draw from: values, operands and memory layouts; graphs are in random_graphs.py.
+
+`SPECIALS` are the corner values of each dtype: both zeros, infinities, NaN, subnormals, the ends of
+the range, powers of two where rounding changes, and for integers the widths of shifts.
+`operands` makes the operands of an op row from its ``domain``; `lay_out` gives values another
+memory layout: contiguous, off the 64-byte grid, reversed, every third element, transposed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fusecuda.graph.dtypes import ELEMENT_TYPES, DType
+from fusecuda.graph.index_map import Shape
+from fusecuda.graph.ops import SCIPY_NAMES, OpRow
+
+Array = np.ndarray[Any, Any]
+Rng = np.random.Generator
+
+DTYPES: tuple[DType, ...] = tuple(ELEMENT_TYPES)
+TRANSCENDENTAL: frozenset[str] = SCIPY_NAMES.union(
+    {"cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2"}
+    | {"sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot", "sinh", "cosh"}
+    | {"tanh", "arcsinh", "arccosh", "arctanh"}
+)
+EITHER_ZERO = frozenset({"maximum", "minimum", "fmax", "fmin"})  # of ±0 NumPy returns either
+
+# --- values
+
+
+def _specials(dtype: DType) -> Array:
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        info, width = np.iinfo(str(dtype)), 8 * dtype.itemsize
+        lows = range(0, 4) if dtype.kind == "u" else range(-3, 4)
+        values = {*lows, 5, 7, width - 1, width, width + 1, 100}
+        values |= {int(info.min), int(info.min) + 1, int(info.max) - 1, int(info.max)}
+        return np.array(sorted(values), dtype)
+    finfo = np.finfo(str(dtype))
+    exact = 2.0 ** (finfo.nmant + 1)
+    values = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 0.1, math.pi, 10.0, 127.5, 1e10, exact - 1, exact]
+    values += [float(finfo.eps), 1 + float(finfo.eps), 1 - float(finfo.epsneg), 2.0**31, 2.0**63]
+    values += [float(finfo.max), float(finfo.tiny), float(finfo.smallest_subnormal), math.inf]
+    return np.array([*values, *(-v for v in values), math.nan], dtype)
+
+
+SPECIALS: dict[DType, Array] = {dtype: _specials(dtype) for dtype in DTYPES}
+
+
+def random_values(rng: Rng, dtype: DType, shape: Shape, domain: str = "any") -> Array:
+    """Values of ``dtype`` from an op row's ``domain``."""
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        info = np.iinfo(str(dtype))
+        wide = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+        small = rng.integers(max(info.min, -9), 10, shape).astype(dtype)
+        return np.where(rng.random(shape) < 0.5, wide, small)
+    values = {
+        "exponent": lambda: rng.uniform(-100, 100, shape),
+        "positive": lambda: np.exp(rng.uniform(-50, 50, shape)),
+        "unit": lambda: rng.uniform(-1, 1, shape),
+    }.get(domain, lambda: rng.normal(size=shape) * np.exp(rng.uniform(-9, 9, shape)))()
+    return np.asarray(values, dtype)
+
+
+def mixed_values(rng: Rng, dtype: DType, shape: Shape) -> Array:
+    """Random values with a special one here and there."""
+    special = rng.choice(SPECIALS[dtype], shape)
+    return np.where(rng.random(shape) < 0.15, special, random_values(rng, dtype, shape))
+
+
+def operands(rng: Rng, row: OpRow, dtypes: Sequence[DType], count: int = 500) -> list[Array]:
+    """1-d operands of one length: every combination of special values, and ``count`` random ones.
+
+    Exponents of an integer power are not negative: that is an error, tested by itself.
+    """
+    grid = list(itertools.product(*(SPECIALS[d] for d in dtypes)))
+    columns = []
+    for i, dtype in enumerate(dtypes):
+        drawn = random_values(rng, dtype, (count,), row.domain)
+        column = np.concatenate([np.array([g[i] for g in grid], dtype), drawn])
+        if row.name == "power" and i == 1 and dtype.kind == "i":
+            column = np.where(column < 0, ~column, column)
+        columns.append(column)
+    return columns
+
+
+# --- layouts
+
+LAYOUTS = ("contiguous", "offset", "reversed", "strided", "transposed", "mixed")
+
+
+def lay_out(values: Array, layout: str) -> Array:
+    """An array equal to ``values`` whose elements lie in memory as ``layout`` says."""
+    shape = values.shape
+    if layout == "contiguous" or not shape:
+        return np.array(values, order="C")
+    if layout == "offset":  # one element off whatever alignment the memory has
+        room = np.empty(values.size + 1, values.dtype)[1:].reshape(shape)
+    elif layout == "reversed":
+        room = np.empty(shape, values.dtype)[tuple(slice(None, None, -1) for _ in shape)]
+    elif layout == "strided":
+        room = np.empty([3 * n for n in shape], values.dtype)[
+            tuple(slice(1, None, 3) for _ in shape)
+        ]
+    elif layout == "transposed":
+        room = np.empty(shape[::-1], values.dtype).T
+    else:  # the last axis backwards, the others every other element
+        steps = [slice(None, None, 2)] * (len(shape) - 1) + [slice(None, None, -1)]
+        room = np.empty([*(2 * n for n in shape[:-1]), shape[-1]], values.dtype)[tuple(steps)]
+    room[...] = values
+    return room
+
+
+def strides_of(arguments: Sequence[Any]) -> dict[int, Shape]:
+    """The strides, in elements, of those arguments that are not contiguous."""
+    return {
+        i: tuple(s // a.itemsize for s in a.strides)
+        for i, a in enumerate(arguments)
+        if isinstance(a, np.ndarray) and not a.flags.c_contiguous
+    }
+
+
+def same_bits(a: Array, b: Array) -> bool:
+    """True if dtype, shape and every bit agree, all NaN counting as one."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    if a.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    bits = f"u{a.itemsize}"
+    return bool(np.all((a.view(bits) == b.view(bits)) | (np.isnan(a) & np.isnan(b))))

@@ -1,0 +1,136 @@
+"""Random graphs: fused C, unfused C and the interpreter give the same bits, and texts lose nothing.
+
+Graphs are merged, so that one compilation covers many. A failing batch is taken apart: the message
+names the seed, and ``random_graph(seed)`` is the reproducer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fusecuda.engine import build
+from fusecuda.graph.interpret import interpret
+from fusecuda.graph.passes import simplify
+from fusecuda.graph.text import parse_hlo, print_hlo
+from fusecuda.graph.verify import verify
+from fusecuda.options import Options
+from tests.random_graphs import Case, merge, random_graph
+from tests.strategies import Array, same_bits
+
+BATCH = 20  # graphs in one compilation
+
+
+def cases(first: int, exact: bool = True, failing: bool = True) -> list[Case]:
+    """The batch of graphs whose seeds start at ``first``."""
+    return [random_graph(seed, exact, failing) for seed in range(first, first + BATCH)]
+
+
+def copies(arguments: Sequence[Any]) -> list[Any]:
+    """The arguments with memory of their own, laid out as they were."""
+    return [_copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
+
+
+def _copy(array: Array) -> Array:
+    """A copy with the same strides, negative and zero ones too."""
+    span = sum(abs(s) * (n - 1) for n, s in zip(array.shape, array.strides, strict=True))
+    if array.size == 0:
+        return np.empty_like(array)
+    room = np.empty(span // array.itemsize + 1, array.dtype)
+    start = -sum(min(s, 0) * (n - 1) for n, s in zip(array.shape, array.strides, strict=True))
+    twin = np.ndarray(array.shape, array.dtype, room, start, array.strides)
+    twin[...] = array
+    return twin
+
+
+def compiled(case: Case) -> list[Array]:
+    """The outputs of ``case`` by compiled kernels; arguments must be overwritten as targets say."""
+    arguments = copies(case.arguments)
+    with np.errstate(all="ignore"):  # library calls warn as NumPy does
+        results = build(case.graph, case.strides, Options()).run(arguments)
+    targets = set(case.graph.targets)
+    for number, (before, after) in enumerate(zip(case.arguments, arguments, strict=True)):
+        if number not in targets and isinstance(before, np.ndarray):
+            assert same_bits(before, after), f"argument {number} was written to"
+    outputs = []
+    for i, result in enumerate(results):
+        target = case.graph.target(i)
+        assert (result is None) == (target is not None)
+        outputs.append(result if target is None else arguments[target])
+    return outputs
+
+
+def disagreement(case: Case, monkeypatch: pytest.MonkeyPatch, oracle: bool) -> str:
+    """Which output differs where, or ""; without ``oracle``, fused from unfused."""
+    try:
+        monkeypatch.setenv("FUSECUDA_FUSE", "0")
+        unfused = compiled(case)
+        monkeypatch.setenv("FUSECUDA_FUSE", "1")
+        fused = compiled(case)
+    except AssertionError as error:
+        return f"{error!r}"
+    expected = interpret(case.graph, case.arguments) if oracle else unfused
+    for name, got in (("unfused", unfused), ("fused", fused)):
+        for i, (want, have) in enumerate(zip(expected, got, strict=True)):
+            if not same_bits(want, have):
+                return f"{name} output {i}:\n{have!r}\nnot\n{want!r}"
+    return ""
+
+
+def check(batch: list[Case], monkeypatch: pytest.MonkeyPatch, oracle: bool = True) -> None:
+    """Fail, with the graph at fault, if the outputs of ``batch`` disagree."""
+    together = disagreement(merge(batch), monkeypatch, oracle)
+    if not together:
+        return
+    for case in batch:
+        alone = disagreement(case, monkeypatch, oracle)
+        if alone:
+            pytest.fail(f"{case.name}: {alone}\n{print_hlo(case.graph)}", pytrace=False)
+    pytest.fail(f"only merged, from {batch[0].name}: {together}", pytrace=False)
+
+
+@pytest.mark.parametrize("first", range(0, 320, BATCH))
+def test_compiled_graphs_give_the_interpreters_bits(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the batches hold nothing that may fail, so that results overwrite arguments early."""
+    check(cases(first, failing=first // BATCH % 2 == 0), monkeypatch)
+
+
+@pytest.mark.parametrize("first", range(10_000, 10_080, BATCH))
+def test_fusion_does_not_change_transcendental_functions(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where NumPy's bits are not promised, fused and unfused kernels still agree on every bit."""
+    check(cases(first, exact=False), monkeypatch, oracle=False)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("first", range(20_000, 23_000, BATCH))
+def test_many_more_graphs(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the two tests above, on other seeds."""
+    exact = first // BATCH % 5 != 0
+    check(cases(first, exact, failing=first // BATCH % 2 == 0), monkeypatch, oracle=exact)
+
+
+@pytest.mark.parametrize("first", range(0, 400, BATCH))
+def test_simplified_and_parsed_graphs_compute_the_same(first: int) -> None:
+    """Passes keep graphs well-formed and their bits; text is read back to an equal graph."""
+    for case in [*cases(first), *cases(first + 10_000, exact=False)]:
+        graph, arguments = case.graph, case.arguments
+        verify(graph)
+        simplified = simplify(graph)
+        verify(simplified)
+        text = print_hlo(graph)
+        parsed = parse_hlo(text)
+        assert print_hlo(parsed) == text
+        assert parsed.targets == graph.targets
+        want = interpret(graph, arguments)
+        for other in (simplified, parsed):
+            got = interpret(other, arguments)
+            same = [same_bits(a, b) for a, b in zip(want, got, strict=True)]
+            assert all(same), f"{case.name}, outputs {same}\n{text}"
