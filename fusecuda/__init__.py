@@ -1,3 +1,37 @@
-"""fusecuda: a kernel-fusion engine for NumPy and CuPy array code."""
+"""fusecuda: a kernel-fusion engine for NumPy and CuPy array code.
+
+``@fused`` compiles the array operations of a function into few C kernels; `Array` is a lazy NumPy
+array; `lower` shows what a function becomes. See README.md for a tour and ARCHITECTURE.md for how
+it works.
+"""
+
+from .api import count_launches, info, lower, spec
+from .capture.array import Array
+from .capture.fused import FusedFunction, fused
+from .cpu_fallback.compiler import compile_count
+from .engine import Executable, Kernel
+from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError
+from .graph.text import parse_hlo
+from .options import Options
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Array",
+    "CompilerError",
+    "Executable",
+    "FlushError",
+    "FusecudaError",
+    "FusedFunction",
+    "GraphError",
+    "Kernel",
+    "NotFusedError",
+    "Options",
+    "compile_count",
+    "count_launches",
+    "fused",
+    "info",
+    "lower",
+    "parse_hlo",
+    "spec",
+]

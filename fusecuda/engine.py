@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,13 @@ class Executable:
     _program: Program | None = None
     _failure: CompilerError | None = None
     names: list[str] = field(default_factory=list)
+    caller: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        """What the lowered function returns for ``args``; raises TypeError if they do not fit."""
+        if self.caller is None:
+            return self.run(args)
+        return self.caller(*args)
 
     @property
     def launches(self) -> int:

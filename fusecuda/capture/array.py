@@ -98,7 +98,7 @@ class Array:
     def hand_out(self) -> NDArray:
         """As `compute`, and the storage keeps its address: later writes show in what is given."""
         result = self.compute()
-        self._storage.held = True
+        self._storage.held = self._storage.escaped = True
         return result
 
     # --- attributes
@@ -243,7 +243,7 @@ class Array:
         return namespace
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        self.compute()
+        self.hand_out()
         self._storage.shared = True
         assert self._storage.buffer is not None
         return self._view.of(self._storage.buffer).__dlpack__(**kwargs)

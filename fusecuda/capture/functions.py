@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ..graph import build, library
 from ..graph.dtypes import BOOL, FLOAT64, INT64, is_supported
-from ..graph.index_map import axis_map, transpose as transpose_map
+from ..graph.index_map import axis_map
 from ..graph.node import Node, Operand
 from . import ufuncs
 from .recorder import user_line
@@ -45,7 +45,7 @@ def handles(*targets: Any) -> Callable[[Handler], Handler]:
 def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     """The result of NumPy's ``func``: recorded if the table has it, else computed by NumPy."""
     handler = TABLE.get(func)
-    if handler is not None and not _raising():
+    if handler is not None and not raising():
         out = kwargs.get("out")
         if out is not None:
             rest = {k: v for k, v in kwargs.items() if k != "out"}
@@ -63,7 +63,7 @@ def call_ufunc(
 ) -> Any:
     """What ``ufunc.method(*inputs, **kwargs)`` records, or NumPy's result on computed values."""
     out = kwargs.get("out")
-    if method == "__call__" and not _raising():
+    if method == "__call__" and not raising():
         if not kwargs:
             result = ufuncs.apply(array_type, ufunc, inputs, None)
         elif kwargs.keys() <= {"out", "dtype", "where", "casting"} and ufunc.nout == 1:
@@ -99,11 +99,9 @@ def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
 
     if isinstance(target, tuple):
         (target,) = target
-    source = getattr(result, "dtype", np.asarray(plain(result)).dtype)
+    source = result.dtype if hasattr(result, "dtype") else np.asarray(plain(result)).dtype
     if cast and not np.can_cast(source, target.dtype, casting=cast):
-        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-            np.add, cast, source, target.dtype, 0
-        ) if False else TypeError(
+        raise TypeError(
             f"Cannot cast ufunc output from {source!r} to {target.dtype!r} "
             f"with casting rule '{cast}'"
         )
@@ -157,10 +155,18 @@ def wrap(value: Any) -> Any:
     return value
 
 
-def _raising() -> bool:
+_error_state = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]
+_known_state: tuple[Any, bool] = (None, False)
+
+
+def raising() -> bool:
     """True under an ``errstate`` that raises or calls: kernels cannot, so NumPy computes."""
-    state = np.geterr()
-    return any(v not in ("warn", "ignore") for v in state.values())
+    global _known_state  # noqa: PLW0603 - remembers the answer for the state last seen
+    state = _error_state.get(None) if _error_state is not None else object()
+    if state is not _known_state[0]:
+        kinds = np.geterr().values()
+        _known_state = (state, any(v not in ("warn", "ignore") for v in kinds))
+    return _known_state[1]
 
 
 def _array(value: Any) -> Array:
@@ -882,5 +888,3 @@ def result_type(*values: Any) -> Any:
     """NumPy's result type."""
     return np.result_type(*(v.dtype if hasattr(v, "read_node") else v for v in values))
 
-
-del transpose_map

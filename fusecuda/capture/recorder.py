@@ -45,8 +45,9 @@ class Leaf(Node):
 class Storage:
     """Memory and its present version; ``node`` is a leaf when nothing is pending.
 
-    ``held`` storages keep their address: somebody else has a pointer to them. ``shared`` ones may
-    also be written by others at any time, so what reads or writes them is flushed at once.
+    ``held`` storages keep their address: new versions end up in the same memory. In ``escaped``
+    ones somebody else sees that memory, so writes happen at once. ``shared`` ones may also be
+    written by others at any time, so reads take a copy at once.
     """
 
     __slots__ = (
@@ -54,6 +55,7 @@ class Storage:
         "buffer",
         "dtype",
         "error",
+        "escaped",
         "held",
         "node",
         "noted",
@@ -69,6 +71,7 @@ class Storage:
         self.shape = node.shape
         self.dtype = node.dtype
         self.held = False
+        self.escaped = False
         self.shared = False
         self.noted = False
         self.error: BaseException | None = None
@@ -93,8 +96,10 @@ class Storage:
         """Make ``node`` the present version."""
         self.recorder.note(node, self)
         self.node = node
-        if self.held or self.shared:
+        if self.escaped or self.shared:
             self.recorder.flush()
+            if self.error is not None:
+                raise self.error
 
     def settle(self, array: NDArray) -> None:
         """Take ``array`` as the computed present version."""

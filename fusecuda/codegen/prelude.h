@@ -31,15 +31,16 @@
         for (; b > 0; b = (T)(b >> 1), x *= x) r *= b & 1 ? x : 1;                                 \
         return (T)r;                                                                               \
     }                                                                                              \
-    FC_INLINE T fc_gcd_##t(T a, T b) {                                                             \
-        U x = a < 0 ? 0 - (U)a : (U)a, y = b < 0 ? 0 - (U)b : (U)b;                                \
+    FC_INLINE U fc_magnitude_##t(T a) { return a < 0 ? 0 - (U)a : (U)a; }                          \
+    FC_INLINE U fc_divisor_##t(T a, T b) {                                                         \
+        U x = fc_magnitude_##t(a), y = fc_magnitude_##t(b);                                        \
         while (x) { const U r = y % x; y = x; x = r; }                                             \
-        return (T)y;                                                                               \
+        return y;                                                                                  \
     }                                                                                              \
+    FC_INLINE T fc_gcd_##t(T a, T b) { return (T)fc_divisor_##t(a, b); }                           \
     FC_INLINE T fc_lcm_##t(T a, T b) {                                                             \
-        const T g = fc_gcd_##t(a, b);                                                              \
-        const U x = a < 0 ? 0 - (U)a : (U)a, y = b < 0 ? 0 - (U)b : (U)b;                          \
-        return (T)(g == 0 ? 0 : x / (U)g * y);                                                     \
+        const U g = fc_divisor_##t(a, b);                                                          \
+        return (T)(g == 0 ? 0 : fc_magnitude_##t(a) / g * fc_magnitude_##t(b));                    \
     }
 
 #define FC_UNSIGNED(t, T, U)                                                                       \
@@ -121,8 +122,20 @@ FC_FLOAT(f64, double, , HUGE_VAL)
 
 FC_INLINE bool fc_signbit_f32(float a) { return copysignf(1.0f, a) < 0; }
 FC_INLINE bool fc_signbit_f64(double a) { return copysign(1.0, a) < 0; }
-FC_INLINE float fc_degrees_f32(float a) { return a * (float)(180.0 / 3.14159265358979323846); }
+FC_INLINE float fc_degrees_f32(float a) { return a * (180.0f / 3.14159265358979323846f); }
 FC_INLINE double fc_degrees_f64(double a) { return a * (180.0 / 3.14159265358979323846); }
-FC_INLINE float fc_radians_f32(float a) { return a * (float)(3.14159265358979323846 / 180.0); }
+FC_INLINE float fc_radians_f32(float a) { return a * (3.14159265358979323846f / 180.0f); }
 FC_INLINE double fc_radians_f64(double a) { return a * (3.14159265358979323846 / 180.0); }
 FC_INLINE int64_t fc_min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Of two infinities of one sign, x - y is NaN: equal operands are told apart first.
+#define FC_TRANSCENDENTAL(t, T)                                                                    \
+    FC_INLINE T fc_power_##t(T a, T b) { return fc_pow_##t(a, b); }                                \
+    FC_INLINE T fc_logaddexp2_##t(T a, T b) {                                                      \
+        const T d = a - b, log2_e = (T)1.44269504088896340736;                                     \
+        const T rest = log2_e * fc_log1p_##t(fc_exp2_##t(d > 0 ? -d : d));                         \
+        return a == b ? a + 1 : (d > 0 ? a : b) + rest;                                            \
+    }
+
+FC_TRANSCENDENTAL(f32, float)
+FC_TRANSCENDENTAL(f64, double)

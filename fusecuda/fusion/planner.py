@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..graph.node import Graph, Node
+from ..graph.node import Graph, Node, users
 from ..graph.ops import OPS
 from .cluster import ELEMENT, ROW, Cluster, domain, overlaps, verdict
 from .cost import op_cost, recompute_pays
@@ -217,10 +217,10 @@ class _Attempt:
                 home[root] = home.get(old, old)
         for i, output in enumerate(self.graph.outputs):
             target = self.graph.target(i)
-            if target is not None and output in home and home[output] is output:
-                home[output] = parameters[target]
+            if target is not None and output in home and home[output] is not parameters[target]:
+                own = home[output]
                 for root in self.roots:
-                    if home[root] is output:
+                    if home[root] is own:
                         home[root] = parameters[target]
         return home
 
@@ -349,8 +349,15 @@ class _Attempt:
 
     def _break_cycle(self, before: dict[tuple[int, int], Node], waiting: list[int]) -> None:
         stuck = {writer for (_, then), writer in before.items() if waiting[then]}
+        shared = users(self.graph.nodes())
         for writer in stuck:
-            self._copy_before(writer, "something that comes later still reads what was there")
+            value = writer.operands[1] if writer.op == "update" else writer
+            if value not in self.roots and value.op != "constant" and len(shared[value]) > 1:
+                why = "it is written to an array and used after that"
+                self.decisions.forced.setdefault(self.original[value], why)
+            else:
+                why = "something that comes later still reads what was there"
+                self._copy_before(writer, why)
 
 
 def may_fail(node: Node) -> bool:

@@ -65,6 +65,11 @@ def _wrap(symbol: str, on_bool: str) -> Text:
     return {"b": on_bool, **text} if on_bool else text
 
 
+def _wrap1(text: str) -> Text:
+    """Arithmetic on one integer, of which NumPy has no loop for bool."""
+    return dict.fromkeys("iu", f"({{T}})({text})")
+
+
 def _all(text: str) -> Text:
     return dict.fromkeys("biuf", text)
 
@@ -114,7 +119,7 @@ ROWS: tuple[OpRow, ...] = (
     OpRow("remainder", np.remainder, 2, _helper("remainder"), cost=16, domain="divide"),
     OpRow("fmod", np.fmod, 2, _helper("fmod"), cost=16, domain="divide"),
     OpRow("power", np.power, 2, _helper("power"), 40, "power", may_fail=_NEGATIVE_POWER),
-    OpRow("negative", np.negative, 1, {**_ints("({T})(-({U}){0})"), "f": "-{0}"}),
+    OpRow("negative", np.negative, 1, {**_wrap1("-({U}){0}"), "f": "-{0}"}),
     OpRow("positive", np.positive, 1, {k: "{0}" for k in "iuf"}),
     OpRow(
         "absolute",
@@ -129,7 +134,7 @@ ROWS: tuple[OpRow, ...] = (
         1,
         {"i": "({T})(({0} > 0) - ({0} < 0))", "u": "({T})({0} > 0)", "f": "fc_sign_{t}({0})"},
     ),  # fmt: skip
-    OpRow("square", np.square, 1, {**_ints("({T})(({U}){0} * ({U}){0})"), "f": "{0} * {0}"}),
+    OpRow("square", np.square, 1, {**_wrap1("({U}){0} * ({U}){0}"), "f": "{0} * {0}"}),
     OpRow(
         "reciprocal",
         np.reciprocal,

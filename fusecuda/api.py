@@ -1,0 +1,79 @@
+"""The functions of the public interface that are not a class of their own."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .capture.fused import FusedFunction, lower_function
+from .cpu_fallback.cache import default_cache
+from .cpu_fallback.compiler import find_compiler, why_no_compiler
+from .cpu_fallback.program import thread_count
+from .engine import Executable
+from .graph.dtypes import DType
+from .options import Options
+from .streams.launches import LaunchCounter
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """The shape and dtype of an argument that need not exist (C-contiguous)."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+def spec(shape: int | tuple[int, ...], dtype: Any = np.float64) -> ArraySpec:
+    """A stand-in for an array argument of `lower`: its shape and dtype."""
+    full = (shape,) if isinstance(shape, int) else tuple(shape)
+    return ArraySpec(full, np.dtype(dtype))
+
+
+def lower(function: Callable[..., Any], *args: Any, **options: Any) -> Executable:
+    """The executable that ``function`` becomes for these arguments, without running it.
+
+    Arguments are arrays, numbers, or `spec` stand-ins. Calling the executable with arguments of the
+    same shapes, dtypes and strides gives what the function would. Raises NotFusedError if the
+    function looks at a value while it is recorded, for it is then no single graph.
+    """
+    if isinstance(function, FusedFunction):
+        options = {**_options_of(function.options), **options}
+        function = function.function
+    values = [np.empty(a.shape, a.dtype) if isinstance(a, ArraySpec) else a for a in args]
+    return lower_function(function, values, Options(**options))
+
+
+def _options_of(options: Options) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in Options.__dataclass_fields__}
+
+
+def count_launches() -> LaunchCounter:
+    """A context manager that counts kernel launches: ``.total`` and ``.by_name``.
+
+    Counts every compiled kernel that the process calls inside the block, in all threads.
+    """
+    return LaunchCounter()
+
+
+def info() -> dict[str, Any]:
+    """Versions, devices, compiler, threads and cache of this process."""
+    from . import __version__  # noqa: PLC0415 - the package is complete when this is called
+
+    compiler = find_compiler()
+    stats = default_cache().stats()
+    return {
+        "fusecuda": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "devices": ["cpu"],
+        "threads": thread_count(),
+        "compiler": compiler.version if compiler else f"none: {why_no_compiler()}",
+        "flags": " ".join(compiler.flags) if compiler else "",
+        "cache": str(stats.folder),
+        "cached kernels": stats.entries,
+        "cached bytes": stats.bytes,
+    }
