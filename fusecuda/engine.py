@@ -139,10 +139,10 @@ class Executable:
             fresh = np.array(value) if shared or id(value) in taken else value
             taken.add(id(value))
             results.append(np.require(fresh, requirements=["C", "W"]))
-        for i in range(len(results)):
+        for i, value in enumerate(values):
             target = self.graph.target(i)
             if target is not None:
-                arguments[target][...] = results[i]
+                arguments[target][...] = value
                 results[i] = None
         return results
 
@@ -190,9 +190,7 @@ def build(graph: Graph, strides: Strides, options: Options) -> Executable:
     sources = [c_backend.emit(s) if isinstance(s, Bound) else None for s in assembly.steps]
     executable = Executable(simplified, assembly, memory, sources, options)
     executable.names = [
-        step.lowered.ir.name
-        for step in assembly.steps
-        if isinstance(step, Bound) and (step.work > 0 or step.lowered.ir.outer)
+        s.lowered.ir.name for s in assembly.steps if isinstance(s, Bound) and s.launched
     ]
     return executable
 

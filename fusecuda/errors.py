@@ -1,4 +1,4 @@
-"""The exceptions that fusecuda raises on its own account; NumPy's own types are kept where it has one."""
+"""The exceptions that fusecuda raises where NumPy has none of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class GraphError(FusecudaError, ValueError):
 
 
 class NotFusedError(FusecudaError, RuntimeError):
-    """Under ``fused(strict=True)``: something would have run unfused, and this says what and why."""
+    """Under ``fused(strict=True)``: something would have run unfused; says what and why."""
 
 
 class FlushError(FusecudaError, RuntimeError):

@@ -26,7 +26,7 @@ def origin(form: int) -> str:
 
 
 def stride(form: int, axis: str) -> str:
-    """The name of the stride of ``form`` along an axis such as ``n0`` (in a row) or ``m0`` (rows)."""
+    """The name of the stride of ``form`` along axis ``n0`` (in a row), ``m0`` (rows), …"""
     return f"s{form}_{axis}"
 
 

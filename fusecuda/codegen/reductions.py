@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..fusion.kernel_ir import Reduce
@@ -74,7 +76,7 @@ def _literal_suffix(dtype: DType) -> str:
     return {("i", 8): "LL", ("u", 8): "ULL", ("u", 4): "U"}.get((dtype.kind, dtype.itemsize), "")
 
 
-_RULES = {
+_RULES: dict[str, Callable[[DType], tuple[str, str]]] = {
     "sum": _sum,
     "prod": _prod,
     "max": lambda dtype: _extreme(dtype, largest=True),

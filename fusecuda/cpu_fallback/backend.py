@@ -13,24 +13,28 @@ from .emit_reduction import emit as emit_text
 from .loader import KernelSource, LoadedKernel, load_kernels
 
 ABI = 1
-_texts: dict[tuple[int, object], KernelSource] = {}
 
 
-def emit(bound: Bound) -> KernelSource:
-    """The C source of the kernel variant that ``bound`` launches; its symbol names its text."""
-    text = emit_text(bound.lowered.ir, bound.variant)
+def emit(bound: Bound, traffic: bool = False) -> KernelSource:
+    """The C source of the kernel variant that ``bound`` launches; its symbol names its text.
+
+    With ``traffic`` it counts every access to an array element (see traffic.h).
+    """
+    text = emit_text(bound.lowered.ir, bound.variant, traffic)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     symbol = f"{bound.lowered.ir.name}_{digest}"
     return KernelSource(symbol, text.replace(PLACEHOLDER, symbol))
 
 
-def compile_kernels(sources: Sequence[KernelSource]) -> dict[str, LoadedKernel]:
+def compile_kernels(
+    sources: Sequence[KernelSource], traffic: bool = False
+) -> dict[str, LoadedKernel]:
     """The loaded kernels by symbol; raises CompilerError where they cannot be had."""
-    return load_kernels(sources, prelude(), epilogue(), abi=ABI)
+    return load_kernels(sources, prelude(traffic), epilogue(), abi=ABI)
 
 
 @cache
-def prelude() -> str:
+def prelude(traffic: bool = False) -> str:
     """What stands above the kernels of every translation unit."""
     return "\n".join(
         [
@@ -38,6 +42,7 @@ def prelude() -> str:
             _vector_math(),
             _read("codegen", "prelude.h"),
             _read("codegen", "reduce.h"),
+            _read("cpu_fallback", "traffic.h") if traffic else "",
         ]
     )
 

@@ -9,6 +9,7 @@ from ..codegen.scalar import c_type, expression, memory_type, suffix
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import Variant
+from ..graph.dtypes import DType
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
 
@@ -55,6 +56,9 @@ class Place:
 
     def address(self, form: int) -> str:
         """The C lvalue of the element at hand of address form ``form``."""
+        return self.emitter.counted(form, self._lvalue(form))
+
+    def _lvalue(self, form: int) -> str:
         kernel, unit = self.emitter.kernel, self.emitter.variant.unit
         name = self.base + names.pointer(kernel, form)
         dtype = kernel.forms[form].dtype
@@ -148,6 +152,7 @@ class Place:
         element = self.emitter.dereference(
             f"(const char *){pointer}", at, statement.dtype, statement.form
         )
+        element = self.emitter.counted(statement.form, element)
         compare = " != 0" if statement.dtype.kind == "b" else ""
         lines.append(self.define(out, c_type(statement.dtype), f"ok{out} ? {element}{compare} : 0"))
         return lines
@@ -156,16 +161,23 @@ class Place:
 class KernelEmitter:
     """What the skeletons share: declarations, pointers, and the walk along a run of elements."""
 
-    def __init__(self, kernel: ir.KernelIR, variant: Variant) -> None:
+    def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
+        self.traffic = traffic  # count every access (see traffic.h)
         self.kernel = kernel
         self.variant = variant
         self.layout = Layout(kernel)
         self.w = Writer()
 
-    def dereference(self, pointer: str, displacement: str, dtype: ir.DType, form: int) -> str:
+    def dereference(self, pointer: str, displacement: str, dtype: DType, form: int) -> str:
         """The element of ``dtype`` at ``pointer`` displaced by so many bytes."""
         const = "" if self.kernel.forms[form].store else "const "
         return f"*({const}{memory_type(dtype)} *)({pointer}{displacement})"
+
+    def counted(self, form: int, lvalue: str) -> str:
+        """``lvalue``, an element of ``form``, or what counts the access in the instrumented build."""
+        if not self.traffic:
+            return lvalue
+        return f"FC_{'STORED' if self.kernel.forms[form].store else 'LOADED'}({lvalue})"
 
     def forms_of(self, statements: Iterable[ir.Statement]) -> list[int]:
         """The forms that ``statements`` walk, in order."""

@@ -2,8 +2,8 @@
 
 The row skeleton serves rows whose elements lie side by side; elements are computed in chunks of
 FC_CHUNK into a small buffer that is folded by the tree. The column skeleton serves rows that lie
-side by side themselves: COLUMN_BLOCK rows advance together, one element of each at a time, and every
-row value is an array over the block. Both follow the same tree.
+side by side themselves: COLUMN_BLOCK rows advance together, one element of each at a time, and
+every row value is an array over the block. Both follow the same tree.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..graph.tree import CHUNK
 from .emit import PLACEHOLDER, KernelEmitter, LoopEmitter, Place
 
 
-def emit(kernel: ir.KernelIR, variant: Variant) -> str:
+def emit(kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> str:
     """The C text of ``kernel`` in ``variant``, with PLACEHOLDER for its symbol."""
     if kernel.kind == "loop":
-        return LoopEmitter(kernel, variant).emit()
+        return LoopEmitter(kernel, variant, traffic).emit()
     if variant.skeleton == COLUMN:
-        return ColumnEmitter(kernel, variant).emit()
-    return RowEmitter(kernel, variant).emit()
+        return ColumnEmitter(kernel, variant, traffic).emit()
+    return RowEmitter(kernel, variant, traffic).emit()
 
 
 class ReductionEmitter(KernelEmitter):
@@ -65,7 +65,8 @@ class ReductionEmitter(KernelEmitter):
         """Where the value of ``row`` waits for outer reduction ``number``."""
         partial = f"16 * {len(self.inner)} * parts * rows * (parts > 1)"
         dtype = c_type(self.kernel.outer[number].value_dtype)
-        return f"(({dtype} *)(a->workspace + {partial} + 8 * rows * {number}))[{row} * (8 / sizeof({dtype}))]"
+        start = f"({dtype} *)(a->workspace + {partial} + 8 * rows * {number})"
+        return f"({start})[{row} * (8 / sizeof({dtype}))]"
 
     def finish(self) -> None:
         """What runs when all rows are done: split rows are joined, then rows are reduced."""
@@ -270,8 +271,8 @@ class _ColumnPlace(Place):
 class ColumnEmitter(ReductionEmitter):
     """Blocks of rows side by side; each stage walks the rows' elements in step."""
 
-    def __init__(self, kernel: ir.KernelIR, variant: Variant) -> None:
-        super().__init__(kernel, variant)
+    def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
+        super().__init__(kernel, variant, traffic)
         self.row_values: dict[int, str] = {r.out: c_type(r.dtype) for r in self.inner}
         rows = [s for stage in kernel.stages for s in stage.head] + kernel.tail
         for s in rows:

@@ -33,7 +33,7 @@ _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, 
 
 
 def _data_offset() -> int:
-    """Where an ndarray object holds its data pointer: behind the object head, part of NumPy's ABI."""
+    """Where an ndarray object holds its data pointer: behind the head, as NumPy's ABI says."""
     offset = object.__basicsize__
     probe = np.empty(3)
     found = ctypes.c_void_p.from_address(id(probe) + offset).value
@@ -58,7 +58,7 @@ def set_thread_count(count: int) -> int:
 
     Results do not depend on it. A forked child runs on one: its parent's threads are not its own.
     """
-    global _threads  # noqa: PLW0603 - a setting of the process
+    global _threads
     before, _threads = _threads, max(1, count)
     return before
 
@@ -88,12 +88,22 @@ class Program:
     """The native form of an assembly. Raises CompilerError if its kernels cannot be compiled."""
 
     def __init__(
-        self, assembly: Assembly, sources: Sequence[KernelSource | None], layout: Layout
+        self,
+        assembly: Assembly,
+        sources: Sequence[KernelSource | None],
+        layout: Layout,
+        traffic: bool = False,
     ) -> None:
         self.assembly = assembly
         self.layout = layout
-        self.threads = layout.threads
-        kernels = compile_kernels([s for s in sources if s is not None])
+        self.threads = 1 if traffic else layout.threads
+        wanted = [
+            source
+            for step, source in zip(assembly.steps, sources, strict=True)
+            if source is not None and isinstance(step, Bound) and step.launched
+        ]
+        kernels = compile_kernels(wanted, traffic) if wanted else {}
+        self.libraries = [k.library for k in kernels.values()]
         self._keep: list[object] = [kernels]
         self._segments: list[tuple[int, int] | Node] = []  # (address of launches, how many)
         self._constants = bytearray()
@@ -109,12 +119,12 @@ class Program:
                 self._segments.append(step)
                 continue
             source = sources[number]
-            assert source is not None
+            if source is None or not step.launched:
+                continue
             kernel = kernels[source.symbol]
             self._run = _RUN(address_of(kernel.library, "fc_run"))
-            if step.work > 0 or step.lowered.ir.outer:
-                addresses = kernel.address(), kernel.address("_finish")
-                records.append(self._record(number, step, addresses))
+            addresses = kernel.address(), kernel.address("_finish")
+            records.append(self._record(number, step, addresses))
         self._flush(records)
         self._arguments = [b.argument for b in assembly.buffers if b.argument is not None]
         shapes = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
@@ -122,6 +132,11 @@ class Program:
         self._made = [(i, *shapes[i]) for i in made]
         self._pack = struct.Struct(f"={2 + len(self._arguments) + len(made) + 1}q").pack_into
         self._frames: list[_Frame] = []
+        self._placed: Sequence[Array] | None = None
+
+    def place_results(self, arrays: Sequence[Array]) -> None:
+        """Let every call write its results into ``arrays``, one for each output."""
+        self._placed = arrays
 
     def _record(self, number: int, step: Bound, addresses: tuple[int, int]) -> list[int]:
         """The words of one fc_launch (see abi.h)."""
@@ -205,10 +220,12 @@ class Program:
         address = ctypes.addressof(buffer)
         head = (address + scalar, address + status, address + pointers)
         struct.pack_into("=7q", buffer, 0, *head, address + 8 * _FRAME_WORDS, bases, 0, _DATA)
-        buffer[scalar:status] = bytes(self._constants)
+        ctypes.memmove(address + scalar, bytes(self._constants), len(self._constants))
         size = self.layout.block_bytes
         block = np.empty(max(size, 8), np.uint8) if size <= _KEPT_BLOCK else None
-        return _Frame(buffer, address, block, np.frombuffer(buffer, np.int64, steps, status))
+        return _Frame(
+            buffer, address, block, np.frombuffer(memoryview(buffer), np.int64, steps, status)
+        )
 
     def __call__(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The results, in the order of the outputs; None for one that overwrote its argument.
@@ -224,7 +241,10 @@ class Program:
 
     def _call(self, frame: _Frame, arguments: Sequence[Any]) -> list[Array | None]:
         arrays = [arguments[n] for n in self._arguments]
-        made = [pool.empty(shape, dtype) for _, shape, dtype in self._made]
+        if self._placed is None:
+            made = [pool.empty(shape, dtype) for _, shape, dtype in self._made]
+        else:
+            made = [self._placed[i] for i, _, _ in self._made]
         block = frame.block
         if block is None:
             block = pool.empty((self.layout.block_bytes,), _BYTE)

@@ -15,7 +15,7 @@ from ..graph.node import Node
 from ..graph.ops import OPS
 from ..graph.tree import CHUNK
 from . import cost, kernel_ir
-from .lowering import Lowered
+from .lowering import Limit, Lowered
 
 LOOP, ROW, COLUMN = "loop", "row", "column"
 COLUMN_BLOCK = 32  # row values computed side by side where the rows lie side by side in memory
@@ -61,6 +61,11 @@ class Bound:
     workspace: int  # bytes shared by all threads: partial results and row values
     scratch: int  # bytes for each thread: resident rows
 
+    @property
+    def launched(self) -> bool:
+        """True if there is anything to do: an element, or a reduction over no rows."""
+        return self.work > 0 or bool(self.lowered.ir.outer)
+
 
 @dataclass(slots=True)
 class _Walk:
@@ -73,7 +78,7 @@ class _Walk:
         return _Walk([self.extents[a] for a in axes], [[s[a] for a in axes] for s in self.strides])
 
     def collapsed(self) -> _Walk:
-        """Neighbouring axes merged where every form allows it, ones put in front; rank unchanged."""
+        """Neighbouring axes merged where every form allows it; ones in front keep the rank."""
         rank = len(self.extents)
         extents = [1]
         strides: list[list[int]] = [[0] for _ in self.strides]
@@ -104,7 +109,9 @@ def bind(lowered: Lowered, memory: Callable[[Node], Memory]) -> Bound:
     """
     kernel = lowered.ir
     row_rank = len(lowered.row_shape)
-    offsets, strides, places = [], [], []
+    offsets: list[int] = []
+    strides: list[list[int]] = []
+    places: list[Memory | None] = []
     for form, access in zip(kernel.forms, lowered.accesses, strict=True):
         if access.node is None or form.dtype is None:
             offsets.append(access.at.offsets[0])
@@ -180,7 +187,8 @@ def _choose(kernel: kernel_ir.KernelIR, rows: _Walk, elements: _Walk) -> Variant
     if by_row is not None:
         return Variant(ROW, by_row)
     by_column = _pattern(kernel, rows)
-    if by_column is not None and rows.extents[-1] >= COLUMN_BLOCK // 4:
+    many = COLUMN_BLOCK // 4 if elements.extents[-1] > 1 else cost.GRAIN_ELEMENTS
+    if by_column is not None and rows.extents[-1] >= many:
         return Variant(COLUMN, by_column)
     return Variant(ROW, None)
 
@@ -238,8 +246,8 @@ def _weight(kernel: kernel_ir.KernelIR) -> float:
     return total / 4
 
 
-def _limit(limit: object, memory: Callable[[Node], Memory]) -> int:
-    node, axis, stride = limit  # type: ignore[misc]
+def _limit(limit: Limit, memory: Callable[[Node], Memory]) -> int:
+    node, axis, stride = limit
     return memory(node).strides[axis] if stride else node.shape[axis]
 
 

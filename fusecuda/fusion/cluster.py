@@ -116,12 +116,14 @@ def _unreachable(cluster: Cluster, reader: str, node: Node, at: IndexMap) -> str
     if node.op == "update":
         return "it reads an array that the kernel is still writing"
     if theirs == ELEMENT:
-        if reader != ELEMENT or not at.is_identity():
+        if reader != ELEMENT or not at.same_over(identity(len(node.shape)), cluster.shape):
             return "it reads other elements than the one at hand"
         return ""
     if theirs == ROW:
-        own = cluster.projection() if reader == ELEMENT else identity(len(cluster.rows))
-        if reader == FINAL or at != own:
+        element = reader == ELEMENT
+        own = cluster.projection() if element else identity(len(cluster.rows))
+        over = cluster.shape if element else cluster.rows
+        if reader == FINAL or not at.same_over(own, over):
             return "it reads the values of other rows"
         return _too_long(cluster) if reader == ELEMENT else ""
     return "" if reader == FINAL else "a reduction over rows is known when all rows are done"
@@ -166,7 +168,7 @@ def overlaps(region: Region, written: Node, place: tuple[IndexMap, Shape], roots
             continue
         if node is not written:
             return True
-        if over == place[1] and at == place[0]:
+        if over == place[1] and at.same_over(place[0], over):
             continue
         if not are_disjoint(at, over, *place):
             return True

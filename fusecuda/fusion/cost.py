@@ -8,7 +8,7 @@ from ..graph.ops import OPS
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
 NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised
 MAX_STATEMENTS = 240  # in one kernel: beyond, compilers slow down more than launches cost
-RESIDENT_BYTES = 1 << 20  # a single long row is not kept resident beyond this: it is an array
+RESIDENT_BYTES = 1 << 24  # a single row that is longer is no row but an array
 GRAIN_ELEMENTS = 32768  # work below which a second thread costs more than it brings
 SPLIT_ELEMENTS = 65536  # a row longer than this is split over threads when rows are few
 

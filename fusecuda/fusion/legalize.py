@@ -21,7 +21,8 @@ class Decisions:
 
     def count(self) -> int:
         """How many decisions there are; planning ends when none is new."""
-        return sum(map(len, (self.copy_old, self.own_value, self.copy_output, self.forced)))
+        found = len(self.copy_old) + len(self.own_value)
+        return found + len(self.copy_output) + len(self.forced)
 
 
 @dataclass(slots=True)

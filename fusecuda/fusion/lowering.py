@@ -119,6 +119,8 @@ class _Lowering:
             if self.roots.is_leaf(node) and node not in self.cluster.roles:
                 break
             node, at = node.operands[0], at.then(node.map)
+        if node in self.cluster.roles and not inside and node.op != "index":
+            at = self.place_of(node)  # legality has shown that it is read there
         return Key(node, at, guard, inside)
 
     def operands(self, key: Key) -> list[Key]:
@@ -403,7 +405,5 @@ class _Schedule:
             return row.is_expensive or bool(row.may_fail)
         if key.node.op == "gather":
             return True
-        axes = range(key.at.rank)
-        domain = self.low.out.row_shape + self.low.out.shape
-        whole = all(key.at.uses_axis(j) or domain[j] == 1 for j in axes)
+        whole = all(key.at.uses_axis(j) for j in range(key.at.rank))
         return self.low.roots.is_leaf(key.node) and whole

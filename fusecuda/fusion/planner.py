@@ -10,12 +10,14 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..graph.index_map import identity
 from ..graph.node import Graph, Node, users
 from ..graph.ops import OPS
-from .cluster import ELEMENT, ROW, Cluster, domain, overlaps, verdict
+from .cluster import Cluster, overlaps, verdict
 from .cost import op_cost, recompute_pays
+from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
-from .region import Region, Roots
+from .region import Region, Roots, domain
 from .roots import choose_roots
 
 _ATTEMPTS = 16
@@ -330,7 +332,7 @@ class _Attempt:
             for node, at in region.reads:
                 if self.roots.source(node) is version and (
                     node is not version
-                    or not at.is_identity()
+                    or not at.same_over(identity(len(node.shape)), cluster.shape)
                     or domain(region.root) != cluster.shape
                 ):
                     return False

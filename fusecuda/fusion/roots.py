@@ -59,7 +59,7 @@ def _viewed(node: Node) -> Node:
 
 
 class _Cut:
-    """One walk that inlines what it can and cuts where a kernel would grow or repeat too much."""
+    """One walk that inlines what it can; cuts where a kernel grows or repeats too much."""
 
     def __init__(self, nodes: list[Node], reasons: dict[Node, str]) -> None:
         self.nodes = nodes

@@ -61,9 +61,7 @@ def elementwise(op: str, operands: Sequence[Node], dtype: DType, line: str | Non
     shape = operands[0].shape
     if any(o.shape != shape for o in operands):
         shape = broadcast_shapes(*(o.shape for o in operands))
-    placed = tuple(
-        o if o.shape == shape or o.shape == () else broadcast_to(o, shape) for o in operands
-    )
+    placed = tuple(o if o.shape in (shape, ()) else broadcast_to(o, shape) for o in operands)
     return Node(op, placed, shape, dtype, None, line)
 
 

@@ -59,6 +59,16 @@ class IndexMap:
             and all(c == (a == j) for a, row in enumerate(self.coefs) for j, c in enumerate(row))
         )
 
+    def same_over(self, other: IndexMap, shape: Shape) -> bool:
+        """True if both maps read the same at every index of ``shape``.
+
+        Along an axis of extent 1 the factors do not matter.
+        """
+        return self.offsets == other.offsets and all(
+            all(c == d or n <= 1 for c, d, n in zip(row, twin, shape, strict=True))
+            for row, twin in zip(self.coefs, other.coefs, strict=True)
+        )
+
     def uses_axis(self, j: int) -> bool:
         """True if the operand index depends on result axis ``j``."""
         return any(row[j] for row in self.coefs)
@@ -75,12 +85,36 @@ class IndexMap:
         return True
 
     def is_injective(self, shape: Shape) -> bool:
-        """True if no two indices of ``shape`` are known to read one element (no broadcast axis)."""
-        return all(n <= 1 or self.uses_axis(j) for j, n in enumerate(shape))
+        """True if surely no two indices of ``shape`` read one element.
+
+        An operand index tells its result axes apart where each factor is larger than all that the
+        smaller ones add up to; the axes found so count no more in the other operand indices.
+        """
+        unknown = {j for j, n in enumerate(shape) if n > 1} if 0 not in shape else set()
+        found = True
+        while unknown and found:
+            found = False
+            for row in self.coefs:
+                axes = sorted((j for j in unknown if row[j]), key=lambda j: abs(row[j]))
+                if axes and _is_radix([(abs(row[j]), shape[j]) for j in axes]):
+                    unknown.difference_update(axes)
+                    found = True
+        return not unknown
 
     def __str__(self) -> str:
         rows = zip(self.offsets, self.coefs, strict=True)
-        return f"({', '.join(f'd{j}' for j in range(self.rank))}) -> ({', '.join(map(_row_text, rows))})"
+        domain = ", ".join(f"d{j}" for j in range(self.rank))
+        return f"({domain}) -> ({', '.join(map(_row_text, rows))})"
+
+
+def _is_radix(digits: Sequence[tuple[int, int]]) -> bool:
+    """True if each (factor, extent), ascending, has a factor beyond the sum of those before."""
+    reach = 0
+    for factor, extent in digits:
+        if factor <= reach:
+            return False
+        reach += factor * (extent - 1)
+    return True
 
 
 def _row_text(row: tuple[int, tuple[int, ...]]) -> str:
@@ -107,7 +141,7 @@ def identity(rank: int) -> IndexMap:
 
 
 def axis_map(rows: Sequence[tuple[int, int, int | None]], rank: int) -> IndexMap:
-    """A map whose operand axis ``a`` is ``offset + step * d_j`` for ``rows[a] = (offset, step, j)``.
+    """A map whose operand axis ``a`` is ``offset + step * d_j``, ``(offset, step, j) = rows[a]``.
 
     ``j`` is None where the operand axis is fixed at the offset.
     """
@@ -140,13 +174,15 @@ def split_axes(shape: Shape, target: Shape) -> IndexMap | None:
     Affine are the reshapes that only merge operand axes' indices from result axes: those in which
     every operand axis is a product of whole result axes (and extents of one come and go).
     """
+    if 0 in shape:
+        return IndexMap(len(target), (0,) * len(shape), ((0,) * len(target),) * len(shape))
     rows: list[tuple[int, ...]] = []
     j = 0
     for extent in shape:
         row = [0] * len(target)
         group = []
         size = 1
-        while j < len(target) and (size < extent or (target[j] == 1 and size == extent)):
+        while j < len(target) and (size < extent or (extent == 1 == target[j] and not group)):
             group.append(j)
             size *= target[j]
             j += 1
@@ -154,7 +190,7 @@ def split_axes(shape: Shape, target: Shape) -> IndexMap | None:
             return None
         step = 1
         for axis in reversed(group):
-            row[axis] = step if target[axis] != 1 else 0
+            row[axis] = step
             step *= target[axis]
         rows.append(tuple(row))
     if any(target[k] != 1 for k in range(j, len(target))):

@@ -26,7 +26,19 @@ from .index_map import IndexMap, Shape
 #   library      LibraryCall     a NumPy function that runs as it is
 
 STRUCTURAL = frozenset(
-    "parameter constant iota index reshape reduce concatenate pad gather update library".split()
+    (
+        "parameter",
+        "constant",
+        "iota",
+        "index",
+        "reshape",
+        "reduce",
+        "concatenate",
+        "pad",
+        "gather",
+        "update",
+        "library",
+    )
 )
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")
 

@@ -126,14 +126,14 @@ ROWS: tuple[OpRow, ...] = (
         np.absolute,
         1,
         {"b": "{0}", "u": "{0}", "i": "fc_absolute_{t}({0})", "f": "fc_absolute_{t}({0})"},
-    ),  # fmt: skip
+    ),
     OpRow("fabs", np.fabs, 1, _call("absolute")),
     OpRow(
         "sign",
         np.sign,
         1,
         {"i": "({T})(({0} > 0) - ({0} < 0))", "u": "({T})({0} > 0)", "f": "fc_sign_{t}({0})"},
-    ),  # fmt: skip
+    ),
     OpRow("square", np.square, 1, {**_wrap1("({U}){0} * ({U}){0}"), "f": "{0} * {0}"}),
     OpRow(
         "reciprocal",
@@ -141,7 +141,7 @@ ROWS: tuple[OpRow, ...] = (
         1,
         {"i": "fc_reciprocal_{t}({0})", "u": "fc_reciprocal_{t}({0})", "f": "1 / {0}"},
         cost=4,
-    ),  # fmt: skip
+    ),
     OpRow("sqrt", np.sqrt, 1, _call("sqrt"), cost=6),
     OpRow("cbrt", np.cbrt, 1, _call("cbrt"), cost=30),
     # rounding
@@ -182,25 +182,25 @@ ROWS: tuple[OpRow, ...] = (
         np.maximum,
         2,
         {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), "f": "fc_maximum_{t}({0}, {1})"},
-    ),  # fmt: skip
+    ),
     OpRow(
         "minimum",
         np.minimum,
         2,
         {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_minimum_{t}({0}, {1})"},
-    ),  # fmt: skip
+    ),
     OpRow(
         "fmax",
         np.fmax,
         2,
         {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), "f": "fc_fmax_{t}({0}, {1})"},
-    ),  # fmt: skip
+    ),
     OpRow(
         "fmin",
         np.fmin,
         2,
         {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_fmin_{t}({0}, {1})"},
-    ),  # fmt: skip
+    ),
     OpRow("copysign", np.copysign, 2, _call2("copysign")),
     OpRow("nextafter", np.nextafter, 2, _call2("nextafter"), cost=8),
     OpRow("heaviside", np.heaviside, 2, _call2("heaviside")),

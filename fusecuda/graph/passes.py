@@ -14,7 +14,8 @@ import numpy as np
 from . import build, index_map
 from .dtypes import DType
 from .interpret import evaluate
-from .node import Graph, Node, topological, users
+from .motion import gather_operands, gather_to_view, move_reshapes
+from .node import Graph, Node
 from .ops import OPS
 
 Rule = Callable[[Node], Node | None]
@@ -82,14 +83,17 @@ def _whole(node: Node, operand: Node) -> Node:
 
 
 def drop_identity_arithmetic(node: Node) -> Node | None:
-    """x * 1, x / 1, x - 0, x + -0.0 and, for integers, x + 0 are x for every x, ±0 included."""
-    if len(node.operands) != 2 or node.op not in ("add", "subtract", "multiply", "divide"):
+    """x * 1, x - 0, x + -0.0 and, for integers, x + 0 are x for every x, ±0 included.
+
+    x / 1 stays: a mean divides by an extent, and a kernel should not depend on extents.
+    """
+    if len(node.operands) != 2 or node.op not in ("add", "subtract", "multiply"):
         return None
     a, b = node.operands
     if node.dtype == bool or node.dtype != a.dtype:
         return None
     zero = -0.0 if node.dtype.kind == "f" else 0
-    if node.op in ("multiply", "divide") and _is_constant(b, 1):
+    if node.op == "multiply" and _is_constant(b, 1):
         return _whole(node, a)
     if node.op == "multiply" and _is_constant(a, 1):
         return _whole(node, b)
@@ -236,6 +240,8 @@ def _progression(
 
 
 RULES: tuple[Rule, ...] = (
+    gather_to_view,
+    gather_operands,
     compose_views,
     reshape_to_view,
     forward_writes,
@@ -246,56 +252,3 @@ RULES: tuple[Rule, ...] = (
     drop_repeats,
     decide_where,
 )
-
-_RESHAPE_LEAVES = frozenset("parameter constant reshape reduce library update gather".split())
-
-
-def move_reshapes(graph: Graph) -> Graph:
-    """Reshapes that merge axes are moved above the elementwise ops that only they use.
-
-    The same elements meet in the same operations; only the shape in which they are counted changes.
-    """
-    nodes = graph.nodes()
-    used_by = users(nodes)
-    outputs = set(graph.outputs)
-    new: dict[Node, Node] = {}
-    for node in nodes:
-        if node.op == "reshape" and node.size:
-            region = _movable(node, used_by, outputs)
-            if region:
-                new[node] = _rebuild(node, region, new)
-                continue
-        new[node] = node.with_operands(tuple(new[o] for o in node.operands))
-    return graph.with_outputs(tuple(new[o] for o in graph.outputs))
-
-
-def _movable(
-    reshape: Node, used_by: dict[Node, list[Node]], outputs: set[Node]
-) -> list[Node] | None:
-    """The elementwise nodes that ``reshape`` may pass, operands first, or None if it may not."""
-    (top,) = reshape.operands
-    if index_map.split_axes(top.shape, reshape.shape) is not None:
-        return None
-    region: set[Node] = set()
-    stack = [top]
-    while stack:
-        node = stack.pop()
-        if node.op in _RESHAPE_LEAVES or node.shape == () or node in region:
-            continue
-        private = all(u is reshape or u in region for u in used_by[node])
-        if not node.is_elementwise or node in outputs or not private:
-            return None
-        region.add(node)
-        stack.extend(node.operands)
-    return topological([top], region) if region else None
-
-
-def _rebuild(reshape: Node, region: list[Node], new: dict[Node, Node]) -> Node:
-    moved: dict[Node, Node] = {}
-    for node in region:
-        operands = tuple(
-            moved.get(o) or (new[o] if o.shape == () else build.reshape(new[o], reshape.shape))
-            for o in node.operands
-        )
-        moved[node] = Node(node.op, operands, reshape.shape, node.dtype, node.attr, node.line)
-    return moved[region[-1]]

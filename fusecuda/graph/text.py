@@ -9,7 +9,8 @@
       %5 = f64[100] library(%4), call=sort($0, axis=-1)
     ROOT (%3, %5 -> 0)
 
-Operands come before their users; ``-> n`` marks a result that overwrites parameter n; ``//`` starts a comment. Constants are the exact bits, big-endian.
+Operands come before their users; ``-> n`` marks a result that
+overwrites parameter n; ``//`` starts a comment. Constants are the exact bits, big-endian.
 What each operation means is said in graph/node.py and defined by graph/interpret.py.
 """
 
@@ -79,7 +80,9 @@ _MAP_TERM = re.compile(r"(?:(-?\d+)\*)?d(\d+)|(-?\d+)")
 def parse_hlo(text: str) -> Graph:
     """The graph that ``text`` describes; raises GraphError, with the line, for malformed text."""
     nodes: dict[str, Node] = {}
-    name, outputs, targets = "region", None, ()
+    name = "region"
+    outputs: tuple[Node, ...] | None = None
+    targets: tuple[int | None, ...] = ()
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.split("//")[0].strip()
         try:

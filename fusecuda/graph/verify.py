@@ -11,10 +11,10 @@ from .index_map import IndexMap
 from .node import REDUCTIONS, Graph, LibraryCall, Node, Parameter, Reduction
 from .ops import OPS
 
-_BOOL_RESULT = frozenset(
-    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
-    "logical_not isnan isinf isfinite signbit".split()
-)
+_COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+_LOGIC = frozenset(("logical_and", "logical_or", "logical_xor", "logical_not"))
+_TESTS = frozenset(("isnan", "isinf", "isfinite", "signbit"))
+_BOOL_RESULT = _COMPARISONS | _LOGIC | _TESTS
 
 
 def verify(graph: Graph) -> None:
@@ -57,13 +57,10 @@ def _elementwise(node: Node) -> None:
         pass
     elif any(row.c_text(d) is None for d in dtypes):
         _fail(node, "has no loop for these dtypes")
-    elif len(set(dtypes)) != 1 and node.op not in _MIXED_COMPARISONS:
+    elif len(set(dtypes)) != 1 and node.op not in _COMPARISONS:
         _fail(node, "has operands of unlike dtypes")
     elif (node.dtype == BOOL) != (node.op in _BOOL_RESULT) and BOOL not in dtypes:
         _fail(node, "has a result of the wrong dtype")
-
-
-_MIXED_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
 
 
 def _leaf(node: Node) -> None:

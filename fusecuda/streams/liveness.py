@@ -1,4 +1,4 @@
-"""Liveness: when each temporary is needed, and offsets in one block so that dead memory is reused."""
+"""Liveness: when each temporary is needed, and offsets that let dead memory be reused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A temporary of ``nbytes`` that is live from step ``first`` to step ``last``, both included."""
+    """A temporary of ``nbytes``, live from step ``first`` to step ``last``, both included."""
 
     first: int
     last: int
