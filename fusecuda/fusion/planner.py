@@ -85,6 +85,7 @@ class _Attempt:
         self.refusals: list[Refusal] = []
         self.touching: dict[Node, list[int]] = {}  # source -> steps that read it
         self.commits = legal.commits
+        self.home: dict[Node, Node] = {}
 
     def _choose_roots(self, legal: Legal) -> Roots:
         if self.fuse:
@@ -99,7 +100,7 @@ class _Attempt:
             else:
                 self._place(root)
         self._keep_expensive()
-        home = self._homes()
+        home = self.home = self._homes()
         order = self._schedule(home)
         if order is None:
             return None
@@ -300,11 +301,11 @@ class _Attempt:
             if home[root] is not root:
                 versions.setdefault(home[root], []).append(root)
         for buffer, writers in versions.items():
-            for root in writers:
+            for i, root in enumerate(writers):
                 if root.op == "update":
                     found.append((root, self.roots.source(root.operands[0])))
-                else:  # a result that replaces an argument: after every use of what was there
-                    found += [(root, v) for v in (buffer, *writers) if v is not root]
+                else:  # it replaces all that was there, after every use of it
+                    found += [(root, version) for version in (buffer, *writers[:i])]
         return found
 
     def _forbidden(
@@ -346,7 +347,8 @@ class _Attempt:
             self.decisions.copy_old.setdefault(self.original[writer], why)
         else:
             for i, output in enumerate(self.graph.outputs):
-                if output is writer:
+                chain = output is writer or self.home.get(output) is self.home[writer]
+                if chain and self.graph.target(i) is not None:
                     self.decisions.copy_output.setdefault(i, why)
 
     def _break_cycle(self, before: dict[tuple[int, int], Node], waiting: list[int]) -> None:

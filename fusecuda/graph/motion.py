@@ -101,6 +101,28 @@ _RESHAPE_LEAVES = frozenset(
 )
 
 
+def drop_overwritten(graph: Graph) -> Graph:
+    """Without the updates that only the next update of the same region sees: it hides them."""
+    nodes = graph.nodes()
+    used_by = users(nodes)
+    new: dict[Node, Node] = {}
+    for node in nodes:
+        operands = tuple(new[o] for o in node.operands)
+        if node.op == "update":
+            old, value = node.operands
+            hidden = (
+                old.op == "update"
+                and used_by[old] == [node]
+                and old.map == node.map
+                and old.operands[1].shape == value.shape
+                and old not in graph.outputs
+            )
+            if hidden and value is not old:
+                operands = (new[old].operands[0], operands[1])
+        new[node] = node.with_operands(operands)
+    return graph.with_outputs(tuple(new[o] for o in graph.outputs))
+
+
 def move_reshapes(graph: Graph) -> Graph:
     """Reshapes that merge axes are moved above the elementwise ops that only they use.
 

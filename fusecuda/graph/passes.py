@@ -14,7 +14,7 @@ import numpy as np
 from . import build, index_map
 from .dtypes import DType
 from .interpret import evaluate
-from .motion import gather_operands, gather_to_view, move_reshapes
+from .motion import drop_overwritten, gather_operands, gather_to_view, move_reshapes
 from .node import Graph, Node
 from .ops import OPS
 
@@ -22,8 +22,8 @@ Rule = Callable[[Node], Node | None]
 
 
 def simplify(graph: Graph) -> Graph:
-    """The same graph after all passes: motion of reshapes, then the rules with CSE."""
-    return rewrite(move_reshapes(graph), RULES)
+    """The same graph after all passes: motion, the rules with CSE, writes that nobody sees."""
+    return drop_overwritten(rewrite(move_reshapes(graph), RULES))
 
 
 def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
@@ -178,7 +178,7 @@ def unwrap_scalar_operands(node: Node) -> Node | None:
     bare = [o.operands[0] if _is_scalar_view(o) else o for o in node.operands]
     if all(a is b for a, b in zip(bare, node.operands, strict=True)):
         return None
-    if all(o.shape == () for o in bare):
+    if all(o.shape == () for o in bare) and not (OPS[node.op].may_fail and node.size == 0):
         small = Node(node.op, tuple(bare), (), node.dtype, node.attr, node.line)
         return build.broadcast_to(small, node.shape)
     return node.with_operands(tuple(bare))
@@ -189,11 +189,14 @@ def _is_scalar_view(node: Node) -> bool:
 
 
 def forward_writes(node: Node) -> Node | None:
-    """Reading what was just written gives the value; reading elsewhere, the version before."""
+    """Reading what was just written gives the value; reading elsewhere, the version before.
+
+    Writing again what was just written changes nothing.
+    """
     if node.op == "update" and node.operands[0].op == "update":
-        first = node.operands[0]
-        if first.map == node.map and first.operands[1].shape == node.operands[1].shape:
-            return build.update(first.operands[0], node.operands[1], node.map)
+        first, value = node.operands
+        if first.map == node.map and first.operands[1] is value:
+            return first
     if node.op != "index" or node.operands[0].op != "update":
         return None
     written = node.operands[0]

@@ -8,7 +8,7 @@ from ..errors import GraphError
 from . import library
 from .dtypes import BOOL, INT64
 from .index_map import IndexMap
-from .node import REDUCTIONS, Graph, LibraryCall, Node, Parameter, Reduction
+from .node import REDUCTIONS, Graph, LibraryCall, Node, Operand, Parameter, Reduction
 from .ops import OPS
 
 _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
@@ -22,14 +22,34 @@ def verify(graph: Graph) -> None:
     numbers = [p.parameter.number for p in graph.parameters if isinstance(p.attr, Parameter)]
     if len(numbers) != len(graph.parameters) or len(set(numbers)) != len(numbers):
         raise GraphError("the parameters of a graph are parameter nodes with distinct numbers")
+    _targets(graph)
     known = set(graph.parameters)
     for node in graph.nodes():
         if any(n < 0 for n in node.shape):
             _fail(node, "has a negative extent")
+        if node.dtype.hasobject:
+            _fail(node, "holds Python objects")
         if node.op == "parameter" and node not in known:
             _fail(node, "is not listed among the graph's parameters")
         check = _CHECKS.get(node.op, _elementwise)
         check(node)
+
+
+def _targets(graph: Graph) -> None:
+    if graph.targets and len(graph.targets) != len(graph.outputs):
+        raise GraphError("a graph has one target for each output, or none at all")
+    arrays = {p.parameter.number: p for p in graph.parameters if not p.parameter.scalar}
+    taken: set[int] = set()
+    for i, output in enumerate(graph.outputs):
+        target = graph.target(i)
+        if target is None:
+            continue
+        parameter = arrays.get(target)
+        if parameter is None or target in taken:
+            _fail(output, f"cannot overwrite parameter {target}: there is none, or it is taken")
+        elif (parameter.shape, parameter.dtype) != (output.shape, output.dtype):
+            _fail(output, f"does not fit parameter {target}, which it overwrites")
+        taken.add(target)
 
 
 def _fail(node: Node, why: str) -> None:
@@ -175,6 +195,10 @@ def _gather(node: Node) -> None:
 def _library(node: Node) -> None:
     if not isinstance(node.attr, LibraryCall) or not library.known(node.attr.name):
         _fail(node, "names no library function")
+        return
+    numbers = [a.number for a in node.attr.args if isinstance(a, Operand)]
+    if any(not 0 <= n < len(node.operands) for n in numbers):
+        _fail(node, "names an operand that it does not have")
 
 
 _CHECKS: dict[str, Callable[[Node], None]] = {
