@@ -1,0 +1,122 @@
+region: 1 launches, peak 2,056 B
+0: reduce_max_subtract_iota_gather_divide (resident), reads 49,664 B, writes 8 B
+   subtract, subtract, exp, log, subtract, divide, max, sum, sum
+
+// region: reduce_max_subtract_iota_gather_divide, reduction over [64] rows of [96]
+//   in0 reads parameter float64[64, 96]
+//   in1 reads parameter int64[64]
+//   in3 reads parameter float64[64, 96]
+//   out4 writes divide float64[]
+// 2 passes over each row, which stays resident between them
+#ifndef FC_HAVE_max_f64
+#define FC_HAVE_max_f64
+FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
+#endif
+#ifndef FC_HAVE_sum_f64
+#define FC_HAVE_sum_f64
+FC_TREE(sum_f64, double, double, -0.0, v, a + b)
+#endif
+void reduce_max_subtract_iota_gather_divide_cd4ef5bc1c2e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+    const int64_t parts = a->dim[0];
+    const int64_t part_length = a->dim[1];
+    const int64_t m0 = a->dim[2];
+    const int64_t n0 = a->dim[3];
+    const int64_t s0_m0 = a->dim[4];
+    const int64_t s0_n0 = a->dim[5];
+    const int64_t s1_m0 = a->dim[6];
+    const int64_t s1_n0 = a->dim[7];
+    const int64_t s2_m0 = a->dim[8];
+    const int64_t s2_n0 = a->dim[9];
+    const int64_t origin2 = a->dim[10];
+    const int64_t s3_m0 = a->dim[11];
+    const int64_t s3_n0 = a->dim[12];
+    const int64_t limit0 = a->dim[15];
+    const int64_t limit1 = a->dim[16];
+    const int64_t limit2 = a->dim[17];
+    const int64_t limit3 = a->dim[18];
+    const int64_t length = n0, rows = m0;
+    (void)length; (void)rows; (void)parts; (void)part_length;
+    char *free_scratch = scratch;
+    double *const row_keep0 = (double *)free_scratch;
+    free_scratch += (length * sizeof(double) + 63) / 64 * 64;
+    (void)free_scratch;
+    for (int64_t item = begin; item < end; ++item) {
+        const int64_t row = item / parts, part = item % parts;
+        (void)part;
+        const int64_t i_m0 = row;
+        const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
+        const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
+        const int64_t row_at2 = origin2 + i_m0 * s2_m0;
+        const char *row_in3 = a->ptr[2] + i_m0 * s3_m0;
+        const int64_t v5 = *(const int64_t *)(row_in1);
+        const int64_t v6 = row_at2;
+        const int64_t g7_0 = v6 < 0 ? v6 + limit0 : v6;
+        const int64_t g7_1 = v5 < 0 ? v5 + limit2 : v5;
+        const bool ok7 = ((uint64_t)g7_0 < (uint64_t)limit0) & ((uint64_t)g7_1 < (uint64_t)limit2);
+        if (!ok7) a->status[0] = 1;
+        const double v7 = ok7 ? *(const double *)((const char *)row_in3 + g7_0 * limit1 + g7_1 * limit3) : 0;
+        fc_tree_max_f64 tree1;
+        fc_start_max_f64(&tree1);
+        for (int64_t at = 0; at < length; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, length - at);
+            double b1[FC_CHUNK];
+            {
+                const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                double *const keep0 = row_keep0 + at + 0;
+                #pragma GCC ivdep
+                for (int64_t k = 0; k < count; ++k) {
+                    const double v0 = in0[k];
+                    keep0[k] = v0;
+                    b1[k] = v0;
+                }
+            }
+            fc_push_max_f64(&tree1, fc_fold_max_f64(b1, count, at));
+        }
+        const double v1 = fc_finish_max_f64(&tree1);
+        const double v8 = v7 - v1;
+        fc_tree_sum_f64 tree4;
+        fc_start_sum_f64(&tree4);
+        for (int64_t at = 0; at < length; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, length - at);
+            double b4[FC_CHUNK];
+            {
+                double *const keep0 = row_keep0 + at + 0;
+                #pragma GCC ivdep
+                for (int64_t k = 0; k < count; ++k) {
+                    const double v0 = keep0[k];
+                    const double v2 = v0 - v1;
+                    const double v3 = fc_exp_f64(v2);
+                    b4[k] = v3;
+                }
+            }
+            fc_push_sum_f64(&tree4, fc_fold_sum_f64(b4, count, at));
+        }
+        const double v4 = fc_finish_sum_f64(&tree4) + 0;
+        const double v9 = fc_log_f64(v4);
+        const double v10 = v9 - v8;
+        ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 8 * rows * 0))[row * (8 / sizeof(double))] = v10;
+    }
+}
+void reduce_max_subtract_iota_gather_divide_cd4ef5bc1c2e_finish(const fc_args *a) {
+    const int64_t parts = a->dim[0];
+    const int64_t part_length = a->dim[1];
+    const int64_t m0 = a->dim[2];
+    const int64_t n0 = a->dim[3];
+    const int64_t s4_m0 = a->dim[13];
+    const int64_t s4_n0 = a->dim[14];
+    const int64_t length = n0, rows = m0;
+    (void)length; (void)rows; (void)parts; (void)part_length;
+    fc_tree_sum_f64 tree11;
+    fc_start_sum_f64(&tree11);
+    for (int64_t at = 0; at < rows; at += FC_CHUNK) {
+        double b11[FC_CHUNK];
+        const int64_t count = fc_min(FC_CHUNK, rows - at);
+        for (int64_t k = 0; k < count; ++k) b11[k] = ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 8 * rows * 0))[(at + k) * (8 / sizeof(double))];
+        fc_push_sum_f64(&tree11, fc_fold_sum_f64(b11, count, at));
+    }
+    const double v11 = fc_finish_sum_f64(&tree11) + 0;
+    char *row_out4 = a->ptr[3];
+    const double v12 = a->scalar[0].f64;
+    const double v13 = v11 / v12;
+    *(double *)(row_out4) = v13;
+}

@@ -1,0 +1,105 @@
+region: 1 launches, peak 50,688 B
+0: reduce_sum_divide_multiply_add_sqrt (resident), reads 50,688 B, writes 49,152 B
+   divide, subtract, multiply, divide, add, sqrt, subtract, divide, multiply, add, sum, sum
+
+// region: reduce_sum_divide_multiply_add_sqrt, reduction over [64] rows of [96]
+//   in0 reads parameter float64[64, 96]
+//   in1 reads parameter float64[96]
+//   in2 reads parameter float64[96]
+//   out3 writes add float64[64, 96]
+// 3 passes over each row, which stays resident between them
+#ifndef FC_HAVE_sum_f64
+#define FC_HAVE_sum_f64
+FC_TREE(sum_f64, double, double, -0.0, v, a + b)
+#endif
+void reduce_sum_divide_multiply_add_sqrt_cfb7e26759df(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+    const int64_t parts = a->dim[0];
+    const int64_t part_length = a->dim[1];
+    const int64_t m0 = a->dim[2];
+    const int64_t n0 = a->dim[3];
+    const int64_t s0_m0 = a->dim[4];
+    const int64_t s0_n0 = a->dim[5];
+    const int64_t s1_m0 = a->dim[6];
+    const int64_t s1_n0 = a->dim[7];
+    const int64_t s2_m0 = a->dim[8];
+    const int64_t s2_n0 = a->dim[9];
+    const int64_t s3_m0 = a->dim[10];
+    const int64_t s3_n0 = a->dim[11];
+    const int64_t length = n0, rows = m0;
+    (void)length; (void)rows; (void)parts; (void)part_length;
+    char *free_scratch = scratch;
+    double *const row_keep0 = (double *)free_scratch;
+    free_scratch += (length * sizeof(double) + 63) / 64 * 64;
+    (void)free_scratch;
+    for (int64_t item = begin; item < end; ++item) {
+        const int64_t row = item / parts, part = item % parts;
+        (void)part;
+        const int64_t i_m0 = row;
+        const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
+        const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
+        const char *row_in2 = a->ptr[2] + i_m0 * s2_m0;
+        char *row_out3 = a->ptr[3] + i_m0 * s3_m0;
+        const double v2 = a->scalar[0].f64;
+        const double v9 = a->scalar[1].f64;
+        fc_tree_sum_f64 tree1;
+        fc_start_sum_f64(&tree1);
+        for (int64_t at = 0; at < length; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, length - at);
+            double b1[FC_CHUNK];
+            {
+                const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                double *const keep0 = row_keep0 + at + 0;
+                #pragma GCC ivdep
+                for (int64_t k = 0; k < count; ++k) {
+                    const double v0 = in0[k];
+                    keep0[k] = v0;
+                    b1[k] = v0;
+                }
+            }
+            fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
+        }
+        const double v1 = fc_finish_sum_f64(&tree1) + 0;
+        const double v3 = v1 / v2;
+        fc_tree_sum_f64 tree6;
+        fc_start_sum_f64(&tree6);
+        for (int64_t at = 0; at < length; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, length - at);
+            double b6[FC_CHUNK];
+            {
+                double *const keep0 = row_keep0 + at + 0;
+                #pragma GCC ivdep
+                for (int64_t k = 0; k < count; ++k) {
+                    const double v0 = keep0[k];
+                    const double v4 = v0 - v3;
+                    const double v5 = v4 * v4;
+                    b6[k] = v5;
+                }
+            }
+            fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
+        }
+        const double v6 = fc_finish_sum_f64(&tree6) + 0;
+        const double v10 = v6 / v2;
+        const double v11 = v10 + v9;
+        const double v12 = fc_sqrt_f64(v11);
+        for (int64_t at = 0; at < length; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, length - at);
+            {
+                const double *in1 = (const double *)(row_in1 + at * s1_n0);
+                const double *in2 = (const double *)(row_in2 + at * s2_n0);
+                double *out3 = (double *)(row_out3 + at * s3_n0);
+                double *const keep0 = row_keep0 + at + 0;
+                #pragma GCC ivdep
+                for (int64_t k = 0; k < count; ++k) {
+                    const double v7 = in1[k];
+                    const double v8 = in2[k];
+                    const double v0 = keep0[k];
+                    const double v4 = v0 - v3;
+                    const double v13 = v4 / v12;
+                    const double v14 = v13 * v8;
+                    const double v15 = v14 + v7;
+                    out3[k] = v15;
+                }
+            }
+        }
+    }
+}

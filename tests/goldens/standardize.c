@@ -1,0 +1,120 @@
+region: 1 launches, peak 147,456 B
+0: reduce_sum_divide_subtract_multiply_sqrt (resident), reads 49,152 B, writes 49,152 B
+   divide, divide, subtract, multiply, divide, sqrt, subtract, divide, sum, sum
+
+// region: reduce_sum_divide_subtract_multiply_sqrt, reduction over [] rows of [64, 96]
+//   in0 reads parameter float64[64, 96]
+//   out1 writes divide float64[64, 96]
+// 3 passes over each row, which stays resident between them
+#ifndef FC_HAVE_sum_f64
+#define FC_HAVE_sum_f64
+FC_TREE(sum_f64, double, double, -0.0, v, a + b)
+#endif
+void reduce_sum_divide_subtract_multiply_sqrt_ce008e2a61e6(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+    const int64_t parts = a->dim[0];
+    const int64_t part_length = a->dim[1];
+    const int64_t m0 = a->dim[2];
+    const int64_t n0 = a->dim[3];
+    const int64_t n1 = a->dim[4];
+    const int64_t s0_m0 = a->dim[5];
+    const int64_t s0_n0 = a->dim[6];
+    const int64_t s0_n1 = a->dim[7];
+    const int64_t s1_m0 = a->dim[8];
+    const int64_t s1_n0 = a->dim[9];
+    const int64_t s1_n1 = a->dim[10];
+    const int64_t length = n0 * n1, rows = m0;
+    (void)length; (void)rows; (void)parts; (void)part_length;
+    char *free_scratch = scratch;
+    double *const row_keep0 = (double *)free_scratch;
+    free_scratch += (length * sizeof(double) + 63) / 64 * 64;
+    (void)free_scratch;
+    for (int64_t item = begin; item < end; ++item) {
+        const int64_t row = item / parts, part = item % parts;
+        (void)part;
+        const int64_t i_m0 = row;
+        const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
+        char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
+        const double v2 = a->scalar[0].f64;
+        fc_tree_sum_f64 tree1;
+        fc_start_sum_f64(&tree1);
+        for (int64_t at = 0; at < length; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, length - at);
+            double b1[FC_CHUNK];
+            for (int64_t done = 0; done < count;) {
+                const int64_t position = at + done;
+                int64_t rest_n0 = position;
+                const int64_t i_n1 = rest_n0 % n1;
+                rest_n0 /= n1;
+                const int64_t i_n0 = rest_n0 % n0;
+                const int64_t run = fc_min(n1 - i_n1, count - done);
+                {
+                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
+                    double *const keep0 = row_keep0 + at + done;
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        keep0[k] = v0;
+                        b1[done + k] = v0;
+                    }
+                }
+                done += run;
+            }
+            fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
+        }
+        const double v1 = fc_finish_sum_f64(&tree1) + 0;
+        const double v3 = v1 / v2;
+        const double v9 = v1 / v2;
+        fc_tree_sum_f64 tree6;
+        fc_start_sum_f64(&tree6);
+        for (int64_t at = 0; at < length; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, length - at);
+            double b6[FC_CHUNK];
+            for (int64_t done = 0; done < count;) {
+                const int64_t position = at + done;
+                int64_t rest_n0 = position;
+                const int64_t i_n1 = rest_n0 % n1;
+                rest_n0 /= n1;
+                const int64_t i_n0 = rest_n0 % n0;
+                const int64_t run = fc_min(n1 - i_n1, count - done);
+                {
+                    double *const keep0 = row_keep0 + at + done;
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = keep0[k];
+                        const double v4 = v0 - v3;
+                        const double v5 = v4 * v4;
+                        b6[done + k] = v5;
+                    }
+                }
+                done += run;
+            }
+            fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
+        }
+        const double v6 = fc_finish_sum_f64(&tree6) + 0;
+        const double v7 = v6 / v2;
+        const double v8 = fc_sqrt_f64(v7);
+        for (int64_t at = 0; at < length; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, length - at);
+            for (int64_t done = 0; done < count;) {
+                const int64_t position = at + done;
+                int64_t rest_n0 = position;
+                const int64_t i_n1 = rest_n0 % n1;
+                rest_n0 /= n1;
+                const int64_t i_n0 = rest_n0 % n0;
+                const int64_t run = fc_min(n1 - i_n1, count - done);
+                {
+                    double *out1 = (double *)(row_out1 + i_n0 * s1_n0 + i_n1 * s1_n1);
+                    double *const keep0 = row_keep0 + at + done;
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = keep0[k];
+                        const double v10 = v0 - v9;
+                        const double v11 = v10 / v8;
+                        out1[k] = v11;
+                    }
+                }
+                done += run;
+            }
+        }
+    }
+}

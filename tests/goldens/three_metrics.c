@@ -1,0 +1,140 @@
+region: 1 launches, peak 24 B
+0: reduce_absolute_max_sum_divide_multiply (reduction), reads 49,152 B, writes 24 B
+   absolute, multiply, divide, divide, max, sum, sum
+
+// region: reduce_absolute_max_sum_divide_multiply, reduction over [] rows of [64, 96]
+//   in0 reads parameter float64[64, 96]
+//   out1 writes reduce float64[]
+//   out2 writes divide float64[]
+//   out3 writes divide float64[]
+#ifndef FC_HAVE_max_f64
+#define FC_HAVE_max_f64
+FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
+#endif
+#ifndef FC_HAVE_sum_f64
+#define FC_HAVE_sum_f64
+FC_TREE(sum_f64, double, double, -0.0, v, a + b)
+#endif
+FC_INLINE void reduce_absolute_max_sum_divide_multiply_128893884a0e_row(const fc_args *a, int64_t row, double v2, double v3, double v7) {
+    const int64_t parts = a->dim[0];
+    const int64_t part_length = a->dim[1];
+    const int64_t m0 = a->dim[2];
+    const int64_t n0 = a->dim[3];
+    const int64_t n1 = a->dim[4];
+    const int64_t s1_m0 = a->dim[8];
+    const int64_t s1_n0 = a->dim[9];
+    const int64_t s1_n1 = a->dim[10];
+    const int64_t s2_m0 = a->dim[11];
+    const int64_t s2_n0 = a->dim[12];
+    const int64_t s2_n1 = a->dim[13];
+    const int64_t s3_m0 = a->dim[14];
+    const int64_t s3_n0 = a->dim[15];
+    const int64_t s3_n1 = a->dim[16];
+    const int64_t length = n0 * n1, rows = m0;
+    (void)length; (void)rows; (void)parts; (void)part_length;
+    const int64_t i_m0 = row;
+    char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
+    char *row_out2 = a->ptr[2] + i_m0 * s2_m0;
+    char *row_out3 = a->ptr[3] + i_m0 * s3_m0;
+    *(double *)(row_out1) = v2;
+    const double v4 = a->scalar[0].f64;
+    const double v5 = v3 / v4;
+    *(double *)(row_out2) = v5;
+    const double v8 = v7 / v4;
+    *(double *)(row_out3) = v8;
+}
+void reduce_absolute_max_sum_divide_multiply_128893884a0e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+    const int64_t parts = a->dim[0];
+    const int64_t part_length = a->dim[1];
+    const int64_t m0 = a->dim[2];
+    const int64_t n0 = a->dim[3];
+    const int64_t n1 = a->dim[4];
+    const int64_t s0_m0 = a->dim[5];
+    const int64_t s0_n0 = a->dim[6];
+    const int64_t s0_n1 = a->dim[7];
+    const int64_t length = n0 * n1, rows = m0;
+    (void)length; (void)rows; (void)parts; (void)part_length;
+    char *free_scratch = scratch;
+    (void)free_scratch;
+    for (int64_t item = begin; item < end; ++item) {
+        const int64_t row = item / parts, part = item % parts;
+        (void)part;
+        const int64_t i_m0 = row;
+        const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
+        fc_tree_max_f64 tree2;
+        fc_start_max_f64(&tree2);
+        fc_tree_sum_f64 tree3;
+        fc_start_sum_f64(&tree3);
+        fc_tree_sum_f64 tree7;
+        fc_start_sum_f64(&tree7);
+        const int64_t first = part * part_length;
+        const int64_t last = fc_min(first + part_length, length);
+        for (int64_t at = first; at < last; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, last - at);
+            double b2[FC_CHUNK];
+            double b3[FC_CHUNK];
+            double b7[FC_CHUNK];
+            for (int64_t done = 0; done < count;) {
+                const int64_t position = at + done;
+                int64_t rest_n0 = position;
+                const int64_t i_n1 = rest_n0 % n1;
+                rest_n0 /= n1;
+                const int64_t i_n0 = rest_n0 % n0;
+                const int64_t run = fc_min(n1 - i_n1, count - done);
+                {
+                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        const double v1 = fc_absolute_f64(v0);
+                        const double v6 = v0 * v0;
+                        b2[done + k] = v1;
+                        b3[done + k] = v1;
+                        b7[done + k] = v6;
+                    }
+                }
+                done += run;
+            }
+            fc_push_max_f64(&tree2, fc_fold_max_f64(b2, count, at));
+            fc_push_sum_f64(&tree3, fc_fold_sum_f64(b3, count, at));
+            fc_push_sum_f64(&tree7, fc_fold_sum_f64(b7, count, at));
+        }
+        if (parts == 1) {
+            reduce_absolute_max_sum_divide_multiply_128893884a0e_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
+        }
+        else {
+            *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 0)) = fc_finish_max_f64(&tree2);
+            *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 1)) = fc_finish_sum_f64(&tree3);
+            *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)) = fc_finish_sum_f64(&tree7);
+        }
+    }
+}
+void reduce_absolute_max_sum_divide_multiply_128893884a0e_finish(const fc_args *a) {
+    const int64_t parts = a->dim[0];
+    const int64_t part_length = a->dim[1];
+    const int64_t m0 = a->dim[2];
+    const int64_t n0 = a->dim[3];
+    const int64_t n1 = a->dim[4];
+    const int64_t length = n0 * n1, rows = m0;
+    (void)length; (void)rows; (void)parts; (void)part_length;
+    if (parts > 1) {
+        for (int64_t row = 0; row < rows; ++row) {
+            fc_tree_max_f64 tree2;
+            fc_start_max_f64(&tree2);
+            for (int64_t part = 0; part < parts; ++part) {
+                fc_push_max_f64(&tree2, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 0)));
+            }
+            fc_tree_sum_f64 tree3;
+            fc_start_sum_f64(&tree3);
+            for (int64_t part = 0; part < parts; ++part) {
+                fc_push_sum_f64(&tree3, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 1)));
+            }
+            fc_tree_sum_f64 tree7;
+            fc_start_sum_f64(&tree7);
+            for (int64_t part = 0; part < parts; ++part) {
+                fc_push_sum_f64(&tree7, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)));
+            }
+            reduce_absolute_max_sum_divide_multiply_128893884a0e_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+"""The launch table: named programs run in the fewest kernels and move the fewest bytes.
+
+Loads and stores are counted for each array element by an instrumented build of the very kernels, so
+the counts are not the planner's own claim.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.tools.traffic import count_traffic
+from tests.programs import PROGRAMS, Program
+
+SIZES = [(37, 53), (5, 1300), (700, 3)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_launches_and_loads(program: Program, size: tuple[int, int]) -> None:
+    """One launch, each argument element read once, each result element written once."""
+    arguments = program.arguments(np.random.default_rng(1), *size)
+    executable = fc.lower(program.function, *arguments)
+    assert executable.launches == program.launches, executable.explain()
+    traffic = count_traffic(executable, arguments)
+    assert traffic.strays == 0
+    for argument, (loads, wanted) in enumerate(
+        zip(traffic.loads, program.loads, strict=False)
+    ):
+        least, most = wanted or (size[0], size[0])
+        assert loads.min() >= least, argument
+        assert loads.max() <= most, argument
+    for stores in traffic.stores[: len(arguments)]:
+        assert not stores.any()
+    for stores in traffic.stores[len(arguments) :]:
+        assert (stores == 1).all()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_values(program: Program) -> None:
+    """The kernels compute what NumPy computes, up to rounding in another order."""
+    arguments = program.arguments(np.random.default_rng(2), 64, 200)
+    want = program.function(*arguments)
+    got = fc.lower(program.function, *arguments)(*arguments)
+    for g, w in zip(np.atleast_1d(got), np.atleast_1d(want), strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-13)
+
+
+def test_launches_are_counted_when_they_happen() -> None:
+    """`count_launches` sees each call of a compiled kernel, by name, and only inside its block."""
+    function = fc.fused(lambda x: np.exp(x) + 1)
+    x = np.ones(10)
+    function(x)
+    with fc.count_launches() as outer:
+        function(x)
+        with fc.count_launches() as inner:
+            function(x)
+    function(x)
+    assert (outer.total, inner.total) == (2, 1)
+    assert list(inner.by_name) == ["loop_exp_add"]
+
+
+def test_a_stencil_update_moves_its_slice_and_not_the_array() -> None:
+    """Ten elements written in the middle of ten thousand: the rest is neither read nor written."""
+
+    def stencil(u: np.ndarray) -> None:
+        u[5000:5010] = u[4999:5009] + u[5001:5011]
+
+    u = np.arange(10_000.0)
+    traffic = count_traffic(fc.lower(stencil, u), (u,))
+    loads, stores = traffic.loads[0], traffic.stores[0]
+    assert loads[:4999].sum() == loads[5011:].sum() == 0
+    assert loads.sum() == 20
+    assert stores.sum() == stores[5000:5010].sum() == 10
+    want = np.arange(10_000.0)
+    stencil(want)
+    np.testing.assert_array_equal(u, want)
+
+
+def test_bytes_of_a_kernel_are_what_is_counted() -> None:
+    """`kernels[i].bytes_read` and `bytes_written` agree with the counted traffic."""
+    x, y, z = (np.ones((30, 40)) for _ in range(3))
+    executable = fc.lower(lambda x, y, z: x + y * z, x, y, z)
+    (kernel,) = executable.kernels
+    traffic = count_traffic(executable, (x, y, z))
+    assert kernel.bytes_read + kernel.bytes_written == traffic.bytes_moved
+    assert kernel.flops == 2 * x.size

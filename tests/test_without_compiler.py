@@ -1,0 +1,85 @@
+"""No compiler, or one that fails, hangs or lies: one clear message, then the same results."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import warnings
+import numpy as np
+import fusecuda as fc
+from fusecuda.cpu_fallback import compiler
+compiler.COMPILE_TIMEOUT_S = compiler.PROBE_TIMEOUT_S = 1.0
+
+def program(x, u):
+    u[1:-1] += 0.25 * (u[2:] - u[:-2])
+    return (x * 2 + 1).sum(axis=1), np.sqrt(np.abs(x))
+
+rng = np.random.default_rng(3)
+x, u = rng.normal(size=(30, 700)), rng.normal(size=50)
+function = fc.fused(program)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(3):
+        sums, roots = function(x, u)
+np.save("out.npy", np.concatenate([sums, roots.ravel(), u]))
+messages = [str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)]
+print(len(messages), messages[0] if messages else "")
+"""
+
+
+def _run(folder: Path, compiler: str | None) -> tuple[bytes, str]:
+    """The bytes of the results, and what was printed, with ``compiler`` as FUSECUDA_CC."""
+    environment = {**os.environ, "FUSECUDA_CACHE_DIR": str(folder / "cache")}
+    environment["PYTHONPATH"] = str(Path(__file__).parent.parent)
+    if compiler is not None:
+        environment["FUSECUDA_CC"] = compiler
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return (folder / "out.npy").read_bytes(), done.stdout
+
+
+def _script(folder: Path, body: str) -> str:
+    path = folder / "cc"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+FAULTS = {
+    "missing": "",
+    "fails": 'case "$*" in *--version*) echo fake 1.0; exit 0;; esac\necho broken >&2; exit 1',
+    "hangs": 'case "$*" in *--version*) echo fake 1.0; exit 0;; esac\nsleep 60',
+    "lies": 'case "$*" in *--version*) echo fake 1.0; exit 0;; esac\nexit 0',
+}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The results with the system's compiler."""
+    data, printed = _run(tmp_path_factory.mktemp("compiled"), None)
+    assert printed.startswith("0"), printed
+    return data
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_results_are_the_same_bits(fault: str, tmp_path: Path, compiled: bytes) -> None:
+    """Sums included: the interpreter follows the same reduction tree as the kernels."""
+    body = FAULTS[fault]
+    compiler = _script(tmp_path, body) if body else str(tmp_path / "nowhere" / "cc")
+    data, printed = _run(tmp_path, compiler)
+    assert data == compiled
+    assert printed.startswith("1 "), printed
+    assert "NumPy" in printed
