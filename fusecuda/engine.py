@@ -17,6 +17,7 @@ from .fusion.assembly import Assembly, assemble
 from .fusion.binding import Bound
 from .fusion.explain import KernelSummary, explain_plan, summarize
 from .fusion.planner import make_plan
+from .fusion.verify import verify_kernel
 from .graph.interpret import interpret
 from .graph.node import Graph, Node
 from .graph.passes import simplify
@@ -28,6 +29,22 @@ from .streams.memory_plan import MemoryPlan, plan_memory
 
 Array = np.ndarray[Any, Any]
 Strides = Mapping[int, Sequence[int]]  # parameter number -> strides in elements, if not contiguous
+
+
+@dataclass(frozen=True)
+class BackEnd:
+    """What the engine needs of a back end.
+
+    ``emit`` turns a bound kernel into its source; ``program`` compiles the sources of an assembly
+    and is then called with arguments; ``threads`` tells how many share a launch's scratch.
+    """
+
+    emit: Callable[[Bound], KernelSource]
+    program: Callable[[Assembly, Sequence[KernelSource | None], MemoryPlan], Program]
+    threads: Callable[[], int]
+
+
+BACK_ENDS: dict[str, BackEnd] = {"cpu": BackEnd(c_backend.emit, Program, thread_count)}
 
 
 @dataclass(frozen=True)
@@ -123,7 +140,8 @@ class Executable:
     def _compile(self) -> Program | None:
         if self._failure is None:
             try:
-                self._program = Program(self.assembly, self.sources, self.memory)
+                make = BACK_ENDS[self.options.device].program
+                self._program = make(self.assembly, self.sources, self.memory)
             except CompilerError as error:
                 self._failure = error
                 warn_interpreted(error)
@@ -186,8 +204,13 @@ def build(graph: Graph, strides: Strides, options: Options) -> Executable:
         verify(simplified)
     plan = make_plan(simplified, strides, fuse=settings.fusion_enabled())
     assembly = assemble(plan, strides)
-    memory = plan_memory(assembly, thread_count())
-    sources = [c_backend.emit(s) if isinstance(s, Bound) else None for s in assembly.steps]
+    if settings.verify_enabled():
+        for step in assembly.steps:
+            if isinstance(step, Bound):
+                verify_kernel(step.lowered.ir)
+    back_end = BACK_ENDS[options.device]
+    memory = plan_memory(assembly, back_end.threads())
+    sources = [back_end.emit(s) if isinstance(s, Bound) else None for s in assembly.steps]
     executable = Executable(simplified, assembly, memory, sources, options)
     executable.names = [
         s.lowered.ir.name for s in assembly.steps if isinstance(s, Bound) and s.launched

@@ -1,0 +1,88 @@
+"""The verifier of kernel IR: every value is defined once, before it is used, where it is visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import GraphError
+from . import kernel_ir as ir
+
+
+def verify_kernel(kernel: ir.KernelIR) -> None:
+    """Raise GraphError if ``kernel`` is not well formed; else do nothing.
+
+    Row values are visible in later stages and in the tail, element values in their stage only,
+    results of outer reductions in the final part only. Forms, limits, scalars and resident rows
+    that are named exist; what is stored to is a store form, what is loaded from is not.
+    """
+    rows: set[int] = set()
+    for stage in kernel.stages:
+        _scope(kernel, stage.head, rows, rows)
+        elements = set(rows)
+        _scope(kernel, stage.body, elements, elements)
+        _reduces(kernel, stage.reduces, elements, rows)
+    tail = {r.out for s in kernel.stages for r in s.reduces} if kernel.splittable else rows
+    _scope(kernel, kernel.tail, tail, tail)
+    final: set[int] = set()
+    _reduces(kernel, kernel.outer, tail, final)
+    _scope(kernel, kernel.final, final, final)
+
+
+def operands(statement: ir.Statement) -> tuple[int, ...]:
+    """The values that ``statement`` uses."""
+    match statement:
+        case ir.Load(guard=guard) | ir.InRange(guard=guard):
+            return () if guard is None else (guard,)
+        case ir.Select(tests=tests, values=values, otherwise=otherwise):
+            return (*tests, *values, otherwise)
+        case ir.Gather(indices=indices):
+            return indices
+        case ir.Compute(operands=used):
+            return used
+        case ir.Keep(value=value) | ir.Store(value=value):
+            return (value,)
+    return ()
+
+
+def _scope(
+    kernel: ir.KernelIR, statements: Iterable[ir.Statement], visible: set[int], defined: set[int]
+) -> None:
+    for statement in statements:
+        for value in operands(statement):
+            if value not in visible:
+                raise GraphError(f"{kernel.name}: value {value} is not visible in {statement}")
+        _numbers(kernel, statement)
+        if not isinstance(statement, ir.Keep | ir.Store):
+            if statement.out in defined:
+                raise GraphError(f"{kernel.name}: value {statement.out} is defined twice")
+            defined.add(statement.out)
+
+
+def _reduces(
+    kernel: ir.KernelIR, reduces: Iterable[ir.Reduce], visible: set[int], defined: set[int]
+) -> None:
+    for reduce in reduces:
+        if reduce.value not in visible:
+            raise GraphError(f"{kernel.name}: value {reduce.value} is not visible in {reduce}")
+        defined.add(reduce.out)
+
+
+def _numbers(kernel: ir.KernelIR, statement: ir.Statement) -> None:
+    """Whatever the statement names by number exists and is of the right kind."""
+    match statement:
+        case ir.Load(form=form) | ir.Gather(form=form):
+            good = 0 <= form < len(kernel.forms) and not kernel.forms[form].store
+        case ir.Store(form=form):
+            good = 0 <= form < len(kernel.forms) and kernel.forms[form].store
+        case ir.Index(form=form):
+            good = 0 <= form < len(kernel.forms) and kernel.forms[form].dtype is None
+        case ir.InRange(tests=tests):
+            good = all(f < len(kernel.forms) and n < kernel.limits for f, n in tests)
+        case ir.Argument(number=number):
+            good = 0 <= number < len(kernel.scalars)
+        case ir.Keep(slot=slot) | ir.Recall(slot=slot):
+            good = 0 <= slot < len(kernel.resident)
+        case _:
+            good = True
+    if not good:
+        raise GraphError(f"{kernel.name}: {statement} names something that does not exist")
