@@ -152,15 +152,15 @@ class Executable:
         taken: set[int] = set()
         results: list[Array | None] = []
         values = interpret(self.graph, arguments)
-        for i, value in enumerate(values):
+        for value in values:
             shared = any(np.may_share_memory(value, a) for a in arguments if _is_array(a))
             fresh = np.array(value) if shared or id(value) in taken else value
             taken.add(id(value))
             results.append(np.require(fresh, requirements=["C", "W"]))
-        for i, value in enumerate(values):
+        for i, result in enumerate(results):
             target = self.graph.target(i)
             if target is not None:
-                arguments[target][...] = value
+                arguments[target][...] = result
                 results[i] = None
         return results
 

@@ -14,6 +14,9 @@ from ..graph.dtypes import DType
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
 
 
+_Valued = ir.Argument | ir.Load | ir.Index | ir.InRange | ir.Select | ir.Recall
+
+
 class Layout:
     """Where each integer argument of a kernel stands in ``dim``; the order is `Bound.dims`'s."""
 
@@ -85,38 +88,41 @@ class Place:
 
     def lines(self, statement: ir.Statement) -> list[str]:
         """The C statements of one IR statement."""
-        name = self.name
         match statement:
-            case ir.Argument(out, dtype, number):
-                return [self.define(out, c_type(dtype), f"a->scalar[{number}].{suffix(dtype)}")]
-            case ir.Load(out, dtype, form, guard):
-                text = self.address(form) + (" != 0" if dtype.kind == "b" else "")
-                if guard is not None:
-                    text = f"{name(guard)} ? {text} : 0"
-                return [self.define(out, c_type(dtype), text)]
-            case ir.Index(out, _, form):
-                return [self.define(out, "int64_t", self.index(form))]
-            case ir.InRange(out, _, tests, guard):
-                terms = [] if guard is None else [name(guard)]
-                terms += [
-                    f"((uint64_t)({self.index(f)}) < (uint64_t){names.limit(n)})" for f, n in tests
-                ]
-                return [self.define(out, "bool", " & ".join(terms) or "true")]
-            case ir.Select(out, dtype, conditions, values, otherwise):
-                chosen = "".join(
-                    f"{name(c)} ? {name(v)} : " for c, v in zip(conditions, values, strict=True)
-                )
-                return [self.define(out, c_type(dtype), chosen + name(otherwise))]
             case ir.Compute():
                 return self._compute(statement)
             case ir.Gather():
                 return self._gather(statement)
             case ir.Keep(slot, value, _):
-                return [f"{self.kept(slot)} = {name(value)};"]
-            case ir.Recall(out, dtype, slot):
-                return [self.define(out, c_type(dtype), self.kept(slot))]
+                return [f"{self.kept(slot)} = {self.name(value)};"]
             case ir.Store(form, value, _):
-                return [f"{self.address(form)} = {name(value)};"]
+                return [f"{self.address(form)} = {self.name(value)};"]
+        return [self.define(statement.out, c_type(statement.dtype), self._value(statement))]
+
+    def _value(self, statement: _Valued) -> str:
+        """The C expression of a statement that is one."""
+        name = self.name
+        match statement:
+            case ir.Argument(_, dtype, number):
+                text = f"a->scalar[{number}].{suffix(dtype)}"
+            case ir.Load(_, dtype, form, guard):
+                text = self.address(form) + (" != 0" if dtype.kind == "b" else "")
+                if guard is not None:
+                    text = f"{name(guard)} ? {text} : 0"
+            case ir.Index(_, _, form):
+                text = self.index(form)
+            case ir.InRange(_, _, tests, guard):
+                terms = [] if guard is None else [name(guard)]
+                terms += [
+                    f"((uint64_t)({self.index(f)}) < (uint64_t){names.limit(n)})" for f, n in tests
+                ]
+                text = " & ".join(terms) or "true"
+            case ir.Select(_, _, conditions, values, otherwise):
+                chosen = zip(conditions, values, strict=True)
+                text = "".join(f"{name(c)} ? {name(v)} : " for c, v in chosen) + name(otherwise)
+            case ir.Recall(_, _, slot):
+                text = self.kept(slot)
+        return text
 
     def kept(self, slot: int) -> str:
         """The element at hand of resident row ``slot``."""
@@ -174,7 +180,7 @@ class KernelEmitter:
         return f"*({const}{memory_type(dtype)} *)({pointer}{displacement})"
 
     def counted(self, form: int, lvalue: str) -> str:
-        """``lvalue``, an element of ``form``, or what counts the access in the instrumented build."""
+        """``lvalue``, an element of ``form``; wrapped to be counted in the instrumented build."""
         if not self.traffic:
             return lvalue
         return f"FC_{'STORED' if self.kernel.forms[form].store else 'LOADED'}({lvalue})"

@@ -1,9 +1,9 @@
 """The pool of result memory: blocks that come back when the last array over them dies.
 
 A result is a plain NumPy array over a pooled block, which is its base. The pool keeps a reference
-to each block, so a block whose reference count is back at the pool's own is free: no destructor runs,
-and a view that outlives its array keeps the block. Small results are NumPy's own, large ones too:
-the pool holds at most LIMIT bytes, in blocks of at most LARGEST.
+to each block, so a block whose reference count is back at the pool's own is free: no destructor
+runs, and a view that outlives its array keeps the block. Small results are NumPy's own, large ones
+too: the pool holds at most LIMIT bytes, in blocks of at most LARGEST.
 """
 
 from __future__ import annotations

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..graph.node import Node
-from ..graph.ops import OPS
 from .assembly import Assembly
 from .binding import Bound
-from .kernel_ir import Compute
+from .kernel_ir import Compute, Statement
 from .lowering import Access, Lowered
 
 
@@ -43,8 +44,8 @@ def summarize(step: Bound | Node, assembly: Assembly) -> KernelSummary:
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
 
 
-def _count(statements: object) -> int:
-    return sum(isinstance(s, Compute) and s.op != "convert" for s in statements)  # type: ignore[attr-defined]
+def _count(statements: Iterable[Statement]) -> int:
+    return sum(isinstance(s, Compute) and s.op != "convert" for s in statements)
 
 
 def _bytes(lowered: Lowered, store: bool) -> int:
@@ -86,44 +87,52 @@ def _header(step: Bound, assembly: Assembly) -> str:
 
 
 def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
-    """The whole plan as text."""
-    lines = []
-    saved = 0
-    launches = sum(isinstance(s, Bound) for s in assembly.steps)
-    for number, step in enumerate(assembly.steps):
-        s = summarize(step, assembly)
-        lines.append(
-            f"{number}: {s.name} ({s.kind}), reads {s.bytes_read:,} B, writes {s.bytes_written:,} B"
-        )
+    """The whole plan as text: totals, each step, why values have buffers, and the refusals."""
+    summaries = [summarize(step, assembly) for step in assembly.steps]
+    moved = sum(s.bytes_read + s.bytes_written for s in summaries)
+    operations = [n for n in assembly.plan.graph.nodes() if n.op not in _NO_WORK]
+    alone = sum(n.nbytes + sum(o.nbytes for o in n.operands) for n in operations)
+    kernels = sum(isinstance(s, Bound) for s in assembly.steps)
+    lines = [
+        f"{assembly.plan.graph.name}: {len(operations)} operations in {_plural(kernels, 'kernel')}",
+        f"  moves {moved:,} B, one operation at a time {max(alone, moved):,} B; "
+        f"peak {peak_bytes:,} B",
+    ]
+    for number, (step, s) in enumerate(zip(assembly.steps, summaries, strict=True)):
+        lines.append(f"  {number}: {s.name} ({s.kind})")
+        lines.append(f"     reads {s.bytes_read:,} B, writes {s.bytes_written:,} B")
         if isinstance(step, Bound):
-            ops, stored = _operations(step)
-            saved += ops
-            lines.append(f"   {stored}")
-    head = f"{assembly.plan.graph.name}: {launches} launches, peak {peak_bytes:,} B"
-    lines.insert(0, head)
-    reasons = [
-        f"{_name(root)} has a buffer: {why}"
+            lines.append(f"     {_operations(step)}")
+    buffers = [
+        f"    {_name(root)}: {why}"
         for root, why in assembly.plan.roots.reasons.items()
         if root in assembly.plan.stored and why != "it is a result"
     ]
-    lines += reasons
-    for refusal in assembly.plan.refusals:
-        lines.append(
-            f"not fused: {refusal.producer} into {refusal.consumer}: {refusal.reason} "
-            f"({refusal.nbytes:,} B)"
-        )
+    refusals = [
+        f"    {r.producer} into {r.consumer}: {r.reason} ({r.nbytes:,} B)"
+        for r in assembly.plan.refusals
+    ]
+    lines += ["  stored between kernels:", *buffers] if buffers else []
+    lines += ["  not fused:", *dict.fromkeys(refusals)] if refusals else []
     return "\n".join(lines) + "\n"
 
 
-def _operations(step: Bound) -> tuple[int, str]:
-    ops = [s.op for s in step.lowered.ir.statements() if isinstance(s, Compute)]
-    reduces = [r.kind for stage in step.lowered.ir.stages for r in stage.reduces]
-    reduces += [r.kind for r in step.lowered.ir.outer]
-    text = ", ".join([*ops, *reduces]) or "copy"
-    return len(ops), text if len(text) < 200 else f"{text[:197]}…"
+_NO_WORK = frozenset(("parameter", "constant", "iota", "index", "reshape"))
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def _operations(step: Bound) -> str:
+    """The operations of a kernel in the order of execution, each name once with its count."""
+    names = [s.op for s in step.lowered.ir.statements() if isinstance(s, Compute)]
+    names += [r.kind for stage in step.lowered.ir.stages for r in stage.reduces]
+    names += [r.kind for r in step.lowered.ir.outer]
+    counted = Counter(names)
+    return ", ".join(n if c == 1 else f"{c} {n}" for n, c in counted.items()) or "copy"
 
 
 def _name(node: Node) -> str:
-    row = OPS.get(node.op)
-    kind = node.reduction.kind if node.op == "reduce" else row.name if row else node.op
+    kind = node.reduction.kind if node.op == "reduce" else node.op
     return f"{kind} {node.dtype}{list(node.shape)}"

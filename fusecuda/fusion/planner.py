@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..graph.index_map import identity
-from ..graph.node import Graph, Node, users
+from ..graph.node import Graph, LibraryCall, Node, users
 from ..graph.ops import OPS
 from .cluster import Cluster, overlaps, verdict
 from .cost import op_cost, recompute_pays
@@ -366,8 +366,10 @@ class _Attempt:
 
 def may_fail(node: Node) -> bool:
     """True if some values make the operation an error."""
+    if isinstance(node.attr, LibraryCall):
+        return node.attr.name == "power"
     row = OPS.get(node.op)
-    return node.op in ("gather", "library") or bool(row and row.may_fail and node.dtype.kind == "i")
+    return node.op == "gather" or bool(row and row.may_fail and node.dtype.kind == "i")
 
 
 def _region_cost(node: Node, roots: Roots) -> int:

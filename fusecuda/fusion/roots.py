@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 
 from ..graph.node import Graph, Node, users
 from .cost import MAX_STATEMENTS, op_cost, recompute_pays
@@ -11,7 +11,7 @@ from .region import Roots
 _MAX_COST = 1 << 30
 
 
-def choose_roots(graph: Graph, forced: Collection[Node]) -> Roots:
+def choose_roots(graph: Graph, forced: Mapping[Node, str]) -> Roots:
     """The nodes to materialise, operands first, each with the reason.
 
     Parameters, constants and reshapes are not among them: a parameter has its buffer, a constant
@@ -19,7 +19,7 @@ def choose_roots(graph: Graph, forced: Collection[Node]) -> Roots:
     """
     nodes = graph.nodes()
     reasons = _required(graph, nodes)
-    reasons.update((node, "an earlier plan asked for it") for node in forced)
+    reasons.update(forced)
     return Roots(_Cut(nodes, reasons).run())
 
 
@@ -84,7 +84,7 @@ class _Cut:
         return [o for o in dict.fromkeys(node.operands) if o in self.cost and o not in self.reasons]
 
     def _measure(self, node: Node) -> None:
-        """Price ``node`` with what is inlined into it; cut its operands off if it grew too large."""
+        """Price ``node`` with what is inlined into it; cut that off if it grew too large."""
         below = self._inlined(node)
         groups = {self._find(o) for o in below}
         if 1 + sum(self.size[g] for g in groups) > MAX_STATEMENTS:

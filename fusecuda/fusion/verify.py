@@ -1,4 +1,4 @@
-"""The verifier of kernel IR: every value is defined once, before it is used, where it is visible."""
+"""The verifier of kernel IR: values are defined once, before use, where they are visible."""
 
 from __future__ import annotations
 

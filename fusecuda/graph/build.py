@@ -29,7 +29,7 @@ def parameter(number: int, shape: Shape, dtype: DType, scalar: bool = False) -> 
 def constant(value: Any, dtype: DType) -> Node:
     """A 0-d constant; raises OverflowError for a Python integer that ``dtype`` cannot hold."""
     if isinstance(value, int) and not isinstance(value, bool) and dtype.kind in "iu":
-        info = np.iinfo(dtype)
+        info = np.iinfo(str(dtype))
         if not info.min <= value <= info.max:
             raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
     return Node("constant", (), (), dtype, np.asarray(value, dtype).tobytes())
@@ -43,7 +43,7 @@ def iota(shape: Shape, axis: int) -> Node:
 @lru_cache(maxsize=4096)
 def resolve(ufunc: np.ufunc, *types: DType | type) -> tuple[DType, ...]:
     """The loop dtypes that NumPy picks for ``ufunc`` on these operand dtypes or weak types."""
-    return ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))  # type: ignore[no-any-return]
+    return ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))
 
 
 def convert(node: Node, dtype: DType) -> Node:

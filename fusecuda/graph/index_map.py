@@ -180,7 +180,7 @@ def split_axes(shape: Shape, target: Shape) -> IndexMap | None:
     j = 0
     for extent in shape:
         row = [0] * len(target)
-        group = []
+        group: list[int] = []
         size = 1
         while j < len(target) and (size < extent or (extent == 1 == target[j] and not group)):
             group.append(j)
@@ -226,7 +226,7 @@ def reshape_strides(shape: Shape, strides: Sequence[int], target: Shape) -> Shap
         if any(s0 != s1 * n1 for (_, s0), (n1, s1) in pairwise(old[first_i : i + 1])):
             return None
         step = old[i][1]
-        group = []
+        group: list[int] = []
         for axis in range(j, first_j - 1, -1):
             group.append(step)
             step *= target[axis]

@@ -56,6 +56,8 @@ def evaluate(node: Node, operands: list[Array]) -> Array:
 def _elementwise(node: Node, operands: list[Array]) -> Any:
     if node.op == "convert":
         return operands[0].astype(node.dtype)
+    if node.size == 0:  # 0-d operands of no elements cannot fail
+        return np.empty(node.shape, node.dtype)
     result = row_of(node.op).numpy(*operands)
     shaped = np.broadcast_to(result, node.shape)
     return np.asarray(shaped, node.dtype)

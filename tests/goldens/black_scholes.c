@@ -1,6 +1,8 @@
-region: 1 launches, peak 98,304 B
-0: loop_multiply_add_log_sqrt_subtract (loop), reads 147,456 B, writes 98,304 B
-   sqrt, multiply, multiply, divide, log, add, divide, subtract, multiply, multiply, multiply, multiply, add, negative, exp, add, divide, multiply, exp, multiply, multiply, multiply, multiply, multipl…
+region: 34 operations in 1 kernel
+  moves 245,760 B, one operation at a time 4,128,856 B; peak 98,304 B
+  0: loop_multiply_add_log_sqrt_subtract (loop)
+     reads 147,456 B, writes 98,304 B
+     sqrt, 14 multiply, 4 divide, log, 6 add, 3 subtract, 2 negative, 3 exp
 
 // region: loop_multiply_add_log_sqrt_subtract, loop over [64, 96]
 //   in0 reads parameter float64[64, 96]

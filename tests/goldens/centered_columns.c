@@ -1,6 +1,8 @@
-region: 1 launches, peak 81,920 B
-0: reduce_sum_divide_subtract (resident), reads 49,152 B, writes 49,152 B
-   divide, subtract, sum
+region: 3 operations in 1 kernel
+  moves 98,304 B, one operation at a time 198,920 B; peak 81,920 B
+  0: reduce_sum_divide_subtract (resident)
+     reads 49,152 B, writes 49,152 B
+     divide, subtract, sum
 
 // region: reduce_sum_divide_subtract, reduction over [96] rows of [64]
 //   in0 reads parameter float64[64, 96]

@@ -1,6 +1,8 @@
-region: 1 launches, peak 768 B
-0: reduce_sum_divide (reduction), reads 49,152 B, writes 768 B
-   divide, sum
+region: 2 operations in 1 kernel
+  moves 49,920 B, one operation at a time 51,464 B; peak 768 B
+  0: reduce_sum_divide (reduction)
+     reads 49,152 B, writes 768 B
+     divide, sum
 
 // region: reduce_sum_divide, reduction over [96] rows of [64]
 //   in0 reads parameter float64[64, 96]

@@ -1,6 +1,8 @@
-region: 1 launches, peak 2,056 B
-0: reduce_max_subtract_iota_gather_divide (resident), reads 49,664 B, writes 8 B
-   subtract, subtract, exp, log, subtract, divide, max, sum, sum
+region: 10 operations in 1 kernel
+  moves 49,672 B, one operation at a time 400,416 B; peak 2,056 B
+  0: reduce_max_subtract_iota_gather_divide (resident)
+     reads 49,664 B, writes 8 B
+     3 subtract, exp, log, divide, max, 2 sum
 
 // region: reduce_max_subtract_iota_gather_divide, reduction over [64] rows of [96]
 //   in0 reads parameter float64[64, 96]

@@ -1,6 +1,8 @@
-region: 1 launches, peak 49,152 B
-0: loop_add (loop), reads 98,304 B, writes 49,152 B
-   add
+region: 1 operations in 1 kernel
+  moves 147,456 B, one operation at a time 147,456 B; peak 49,152 B
+  0: loop_add (loop)
+     reads 98,304 B, writes 49,152 B
+     add
 
 // region: loop_add, loop over [64, 96]
 //   in0 reads parameter float64[96, 64]
