@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from fusecuda.graph import index_map
 from fusecuda.graph.dtypes import ELEMENT_TYPES, DType
-from fusecuda.graph.index_map import Shape
+from fusecuda.graph.index_map import IndexMap, Shape
 from fusecuda.graph.ops import SCIPY_NAMES, OpRow
 
 Array = np.ndarray[Any, Any]
@@ -137,3 +138,36 @@ def same_bits(a: Array, b: Array) -> bool:
         return bool(np.array_equal(a, b))
     bits = f"u{a.itemsize}"
     return bool(np.all((a.view(bits) == b.view(bits)) | (np.isnan(a) & np.isnan(b))))
+
+
+def random_view(rng: Rng, shape: Shape, injective: bool = False) -> tuple[IndexMap, Shape]:
+    """A random view of an array of ``shape``: its map and its shape."""
+    rows: list[tuple[int, int, int | None]] = []
+    extents: list[int] = []
+    for n in shape:
+        kind = rng.integers(0, 8)
+        if not injective and kind == 0 and n and rows and rows[-1][2] is not None:
+            extents[-1] = min(extents[-1], n)  # a diagonal with the axis before
+            rows.append((0, 1, len(extents) - 1))
+        elif kind == 1 and n:
+            rows.append((int(rng.integers(0, n)), 0, None))
+        elif kind in (2, 3) and n:
+            step = int(rng.choice([1, 2, 3, -1, -2]))
+            start = int(rng.integers(0, n))
+            room = (n - 1 - start) // step if step > 0 else start // -step
+            extents.append(int(rng.integers(0 if rng.random() < 0.1 else 1, room + 2)))
+            rows.append((start, step, len(extents) - 1))
+        elif kind == 4 and n:
+            extents.append(n)
+            rows.append((n - 1, -1, len(extents) - 1))
+        else:
+            extents.append(n)
+            rows.append((0, 1, len(extents) - 1))
+    if not injective and rng.random() < 0.3:
+        extents.append(int(rng.choice([1, 2, 5])))
+    order = [int(i) for i in rng.permutation(len(extents))]
+    if rng.random() < 0.5:
+        order = list(range(len(extents)))
+    place = {axis: j for j, axis in enumerate(order)}
+    placed = [(o, s, None if j is None else place[j]) for o, s, j in rows]
+    return index_map.axis_map(placed, len(extents)), tuple(extents[i] for i in order)

@@ -167,7 +167,8 @@ def exact_values(row: OpRow, args: list[Array]) -> Array:
         return np.asarray(row.numpy(*(a.astype(np.longdouble) for a in args)))
     function = getattr(mpmath, row.name)
     with mpmath.workprec(100):
-        texts = [mpmath.nstr(function(mpmath.mpf(float(x))), 25) for x in args[0].flat]
+        inside = np.clip(args[0], -100, 100).flat  # all is 0, 1 or 2 outside
+        texts = [mpmath.nstr(function(mpmath.mpf(float(x))), 25) for x in inside]
     return np.array(texts, np.longdouble).reshape(args[0].shape)
 
 
@@ -175,6 +176,8 @@ def ulp_error(row: OpRow, args: list[Array], got: Array) -> Array:
     """|got - exact| in units of the last place; infinite where a special value is wrong."""
     with np.errstate(all="ignore"):
         exact, own = exact_values(row, args), row.numpy(*args)
+        if row.name == "power":  # of exponents so large NumPy's long double function is wrong
+            exact = np.where(np.abs(args[1]) >= 2.0**53, own, exact)
         rounded = exact.astype(got.dtype)
         scale = np.abs(rounded)
         if row.name.startswith("logaddexp"):  # where the sum cancels, so do its digits

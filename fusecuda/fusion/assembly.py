@@ -75,6 +75,10 @@ class _Places:
                 strides = self.strides.get(number, contiguous_strides(home.shape))
             else:
                 strides = contiguous_strides(home.shape)
+            if node.shape != home.shape:  # an update of a reshape
+                walked = reshape_strides(home.shape, strides, node.shape)
+                assert walked is not None
+                strides = walked
             return Memory(self.number[home], 0, tuple(s * item for s in strides))
         below = self.of(node.operands[0])
         if node.op == "reshape":
@@ -99,7 +103,9 @@ def assemble(plan: Plan, strides: Mapping[int, Sequence[int]]) -> Assembly:
             steps.append(step)
             touched = {places.of(o).buffer for o in step.operands} | {places.of(step).buffer}
         else:
-            bound = bind(lower(step, plan.roots, plan.stored, kernel_name(step)), places.of)
+            overwriting = {r for r in step.roles if plan.home[r] is not r}
+            name = kernel_name(step)
+            bound = bind(lower(step, plan.roots, plan.stored, overwriting, name), places.of)
             steps.append(bound)
             touched = set(bound.buffers)
         for buffer in touched:

@@ -75,9 +75,7 @@ def legalize(graph: Graph, decisions: Decisions, strides: Mapping[int, Sequence[
     if decisions.commit:
         copied.update((i, "") for i, t in enumerate(graph.targets) if t is not None)
     outputs = _own_outputs(legal, new, copied)
-    if decisions.commit:
-        legal.commits = {outputs[i] for i in copied if graph.target(i) is not None}
-        legal.commits &= set(forced)
+    legal.commits = {outputs[i] for i in copied if graph.target(i) is not None} & set(forced)
     legal.graph = graph.with_outputs(outputs)
     return legal
 
@@ -108,6 +106,10 @@ def _own_outputs(
         if not same and (
             base in taken or base.op in ("parameter", "constant") or i in copied or reshaped
         ):
+            if i in copied:  # its own kernel would read what it overwrites
+                if base.op in ("parameter", "constant") or reshaped:
+                    node = copy(node)
+                legal.forced[node] = copied[i]
             node = base = copy(node)
             legal.forced[node] = "each result has memory of its own"
         taken.add(base)

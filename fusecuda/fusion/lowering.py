@@ -70,13 +70,25 @@ class _Value:
     operands: list[Key]
 
 
-def lower(cluster: Cluster, roots: Roots, stored: Container[Node], name: str) -> Lowered:
-    """The kernel of ``cluster``, which writes those of its roots that are ``stored``."""
-    return _Lowering(cluster, roots, name).run(stored)
+def lower(
+    cluster: Cluster,
+    roots: Roots,
+    stored: Container[Node],
+    overwriting: Container[Node],
+    name: str,
+) -> Lowered:
+    """The kernel of ``cluster``, which writes those of its roots that are ``stored``.
+
+    Those that are ``overwriting`` an earlier value of their memory are written in the last stage.
+    """
+    return _Lowering(cluster, roots, overwriting, name).run(stored)
 
 
 class _Lowering:
-    def __init__(self, cluster: Cluster, roots: Roots, name: str) -> None:
+    def __init__(
+        self, cluster: Cluster, roots: Roots, overwriting: Container[Node], name: str
+    ) -> None:
+        self.overwriting = overwriting
         self.cluster = cluster
         self.roots = roots
         rank = len(cluster.shape)
@@ -198,11 +210,18 @@ class _Lowering:
             for root in inner:
                 if self.values[sinks[root]].stage - 1 == number:
                     stage.reduces.append(self._reduce(root, schedule, number))
-            for root in elements:
-                if self.values[sinks[root]].stage == number:
-                    self._store(root, schedule, number)
+            stored_here = [r for r in elements if self._store_stage(r, sinks[r]) == number]
+            for root in stored_here:  # all is read before anything may be overwritten
+                schedule.need(sinks[root], number)
+            for root in stored_here:
+                self._store(root, schedule, number)
         self._finish_rows(written, reduces, schedule)
         return self.out
+
+    def _store_stage(self, root: Node, key: Key) -> int:
+        """The stage that stores an element: what it overwrites may be read until the last."""
+        last = len(self.out.ir.stages) - 1
+        return last if root in self.overwriting else self.values[key].stage
 
     def _finish_rows(self, written: list[Node], reduces: list[Node], schedule: _Schedule) -> None:
         roles = self.cluster.roles

@@ -10,7 +10,7 @@ region: 34 operations in 1 kernel
 //   in2 reads parameter float64[64, 96]
 //   out3 writes subtract float64[64, 96]
 //   out4 writes add float64[64, 96]
-void loop_multiply_add_log_sqrt_subtract_23a07ee0c437(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void loop_multiply_add_log_sqrt_subtract_74b5235e0bfe(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     (void)scratch;
     const int64_t n0 = a->dim[2];
     const int64_t n1 = a->dim[3];
@@ -78,9 +78,9 @@ void loop_multiply_add_log_sqrt_subtract_23a07ee0c437(const fc_args *a, int64_t 
             const double v38 = v22 / v37;
             const double v39 = v7 * v38;
             const double v40 = v39 - v29;
-            out3[k] = v40;
             const double v41 = v40 - v7;
             const double v42 = v41 + v28;
+            out3[k] = v40;
             out4[k] = v42;
         }
         at += run;
