@@ -19,8 +19,8 @@ import numpy as np
 from ..fusion.assembly import Assembly
 from ..fusion.binding import Bound
 from ..graph.dtypes import DType
-from ..graph.library import call
-from ..graph.node import LibraryCall, Node
+from ..graph.interpret import evaluate
+from ..graph.node import Node
 from .backend import compile_kernels
 from .loader import KernelSource
 from .pool import pool
@@ -278,9 +278,8 @@ class Program:
                 raise ElementError(step.lowered.sites[site - 1])
 
     def _library(self, node: Node, bases: list[Array]) -> None:
-        assert isinstance(node.attr, LibraryCall)
         operands = [self._view(o, bases) for o in node.operands]
-        self._view(node, bases)[...] = call(node.attr, operands)
+        self._view(node, bases)[...] = evaluate(node, operands)
 
     def _view(self, node: Node, bases: list[Array]) -> Array:
         """``node``'s memory as an array; never handed out."""

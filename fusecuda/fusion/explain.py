@@ -29,7 +29,7 @@ class KernelSummary:
 def summarize(step: Bound | Node, assembly: Assembly) -> KernelSummary:
     """The figures of one step: bytes at least read and written, operations of the op table."""
     if isinstance(step, Node):
-        name = getattr(step.attr, "name", "library")
+        name = getattr(step.attr, "name", step.op)
         read = sum(o.nbytes for o in step.operands)
         return KernelSummary(name, "library", "", read, step.nbytes, 0)
     lowered = step.lowered

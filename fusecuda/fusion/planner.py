@@ -17,7 +17,7 @@ from .cluster import Cluster, overlaps, verdict
 from .cost import op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
-from .region import Region, Roots, domain
+from .region import Region, Roots, domain, runs_apart
 from .roots import choose_roots
 
 _ATTEMPTS = 16
@@ -95,7 +95,7 @@ class _Attempt:
 
     def run(self) -> Plan | None:
         for root in self.graph_order():
-            if root.op == "library":
+            if runs_apart(root):
                 self._new_step(root, root, [self.roots.source(o) for o in root.operands])
             else:
                 self._place(root)

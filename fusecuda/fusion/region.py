@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..graph.dtypes import is_supported
 from ..graph.index_map import IndexMap, identity
 from ..graph.node import Node
 
@@ -28,6 +29,13 @@ def demands(node: Node, at: IndexMap) -> list[Demand]:
         at_index = IndexMap(at.rank, at.offsets[:lead], at.coefs[:lead])
         return [(operand, at_index) for operand in node.operands[1:]]
     return [(o, at if o.shape else scalar(at)) for o in node.operands]
+
+
+def runs_apart(node: Node) -> bool:
+    """True if ``node`` is no kernel's: a library call, or an operation on types without kernels."""
+    if node.op in ("parameter", "constant", "reshape"):
+        return False
+    return node.op == "library" or not all(is_supported(n.dtype) for n in (node, *node.operands))
 
 
 def scalar(at: IndexMap) -> IndexMap:

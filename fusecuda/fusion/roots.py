@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..graph.node import Graph, Node, users
 from .cost import MAX_STATEMENTS, op_cost, recompute_pays
-from .region import Roots
+from .region import Roots, runs_apart
 
 _MAX_COST = 1 << 30
 
@@ -26,13 +26,13 @@ def choose_roots(graph: Graph, forced: Mapping[Node, str]) -> Roots:
 def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
     reasons: dict[Node, str] = {}
     for node in nodes:
-        if node.op == "reduce":
+        if node.op == "reduce" and not runs_apart(node):
             reasons[node] = "a reduction ends its pass"
         elif node.op == "update":
             reasons[node] = "an update writes to its storage"
             reasons.setdefault(_unshaped(node.operands[0]), "an update writes into it")
-        elif node.op == "library":
-            reasons[node] = f"NumPy's {getattr(node.attr, 'name', '')} runs as it is"
+        if runs_apart(node) and node.op != "index":
+            reasons[node] = f"NumPy's {getattr(node.attr, 'name', node.op)} runs as it is"
             for operand in node.operands:
                 reasons.setdefault(_viewed(operand), "a library call reads it whole")
         elif node.op == "gather":
@@ -41,7 +41,7 @@ def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
             reasons.setdefault(_unshaped(node), "a reshape merges its axes")
     for node in graph.outputs:
         reasons[_unshaped(node)] = "it is a result"
-    return {n: why for n, why in reasons.items() if n.op != "parameter"}
+    return {n: why for n, why in reasons.items() if n.op not in ("parameter", "constant")}
 
 
 def _unshaped(node: Node) -> Node:
@@ -71,7 +71,8 @@ class _Cut:
 
     def run(self) -> dict[Node, str]:
         for node in self.nodes:
-            if node.op in ("parameter", "constant", "reshape", "library"):
+            apart = runs_apart(node) and node.op != "index"
+            if apart or node.op in ("parameter", "constant", "reshape"):
                 continue
             self._measure(node)
             if node not in self.reasons:

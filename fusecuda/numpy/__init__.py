@@ -1,0 +1,97 @@
+"""NumPy's namespace for lazy arrays, which is also one of the Python Array API standard (2024.12).
+
+    import fusecuda.numpy as fnp
+    a = fnp.asarray(x)
+    float(fnp.sum(a * 2))     # recorded; computed in one kernel when it is looked at
+
+Every public function of NumPy is here, made of NumPy's own. It takes lazy arrays, and plain arrays,
+lists and numbers too, and gives lazy arrays. What can be recorded is, if at least one argument is
+an array; all else NumPy computes at once. A result that is a number in NumPy is a 0-d lazy array.
+Arrays of Python objects stay NumPy's. Types and constants are NumPy's, but `ndarray` is the lazy
+array. `names.LEFT_OUT` lists the few names of NumPy that are not here.
+
+Plain arrays are copied, so later writes to them do not show; ``asarray(x, copy=False)`` gives `x`
+up to the lazy array instead, which is then a view of the caller's memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..capture.array import Array
+from . import fft, linalg, random
+from .creation import (
+    array,
+    asanyarray,
+    asarray,
+    ascontiguousarray,
+    empty,
+    empty_like,
+    from_dlpack,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from .names import LEFT_OUT
+from .ranges import (
+    arange,
+    eye,
+    fromfunction,
+    identity,
+    indices,
+    linspace,
+    meshgrid,
+    tri,
+    tril,
+    triu,
+)
+from .standard import (
+    argsort,
+    astype,
+    broadcast_arrays,
+    can_cast,
+    finfo,
+    iinfo,
+    sort,
+    unstack,
+)
+from .wrapping import Indexed, member
+
+__array_api_version__ = "2024.12"
+__array_namespace_info__ = np.__array_namespace_info__
+__version__ = np.__version__
+
+ndarray = Array
+
+_INDEXED = ("c_", "mgrid", "ogrid", "r_")
+
+__all__ = [
+    "arange", "argsort", "array", "asanyarray", "asarray", "ascontiguousarray", "astype",
+    "broadcast_arrays", "can_cast", "empty", "empty_like", "eye", "fft", "finfo", "from_dlpack",
+    "fromfunction", "full", "full_like", "identity", "iinfo", "indices", "linalg", "linspace",
+    "meshgrid", "ndarray", "ones", "ones_like", "random", "sort", "tri", "tril", "triu", "unstack",
+    "zeros", "zeros_like",
+]  # fmt: skip
+__all__ += list(
+    sorted({n for n in dir(np) if not n.startswith("_")} - LEFT_OUT.keys() - {*__all__})
+)
+
+
+def __getattr__(name: str) -> Any:
+    """What is not written above is made of NumPy's own when it is first asked for."""
+    if name in LEFT_OUT:
+        raise AttributeError(f"fusecuda.numpy has no {name!r}: {LEFT_OUT[name]}")
+    found = member(np, name, __name__)
+    if name in _INDEXED:
+        found = Indexed(found, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

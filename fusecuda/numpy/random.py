@@ -1,0 +1,52 @@
+"""`numpy.random` for lazy arrays: NumPy draws the numbers, at once; the arrays are lazy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .wrapping import is_function, made, member
+
+_LEFT_OUT = frozenset({"test"})  # NumPy's own tests
+
+__all__ = list(sorted(set(np.random.__all__) - _LEFT_OUT))
+
+
+class Generator:
+    """A `numpy.random.Generator` whose methods give lazy arrays."""
+
+    def __init__(self, bit_generator: Any) -> None:
+        self._numpy = np.random.Generator(bit_generator)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = getattr(self._numpy, name)
+        return made(found, name, __name__) if is_function(found) else found
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """Create new independent child generators."""
+        return [Generator(child.bit_generator) for child in self._numpy.spawn(n_children)]
+
+    def __repr__(self) -> str:
+        return repr(self._numpy)
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """Construct a new Generator with the default BitGenerator (PCG64)."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(np.random.default_rng(seed).bit_generator)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LEFT_OUT:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = member(np.random, name, __name__)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

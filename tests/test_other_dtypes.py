@@ -1,0 +1,58 @@
+"""Types without kernels (float16, complex, dates) take part in graphs: NumPy computes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+
+DTYPES = ["float16", "complex64", "complex128", "longdouble", "datetime64[s]", "timedelta64[s]"]
+
+
+def _values(dtype: str, shape: tuple[int, ...]) -> Any:
+    count = int(np.prod(shape))
+    return np.arange(1, count + 1).astype("int64").astype(dtype).reshape(shape)
+
+
+def _moved(x: Any) -> Any:
+    y = x.copy()
+    y[1:] = x[:-1]
+    return y.T[::-1], np.concatenate([x, y]), x.reshape(-1)[2:5], y[[0, 1]]
+
+
+def _written(x: Any) -> Any:
+    x[0] = x[1]
+    x[:, 1:] = x[:, :-1]
+    return x[0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("program", [_moved, _written], ids=lambda p: p.__name__)
+def test_movement_and_writes(program: Any, dtype: str) -> None:
+    """Views, joins, gathers and updates of any dtype, twice, traced and replayed."""
+    function = fc.fused(program)
+    for _ in range(2):
+        x, y = _values(dtype, (3, 4)), _values(dtype, (3, 4))
+        want, got = program(x), function(y)
+        np.testing.assert_array_equal(x, y)
+        for w, g in zip(want if type(want) is tuple else (want,),
+                        got if type(got) is tuple else (got,), strict=True):  # fmt: skip
+            assert w.dtype == g.dtype
+            np.testing.assert_array_equal(w, g)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "complex64", "complex128", "longdouble"])
+def test_arithmetic(dtype: str) -> None:
+    """Arithmetic, reductions and mixtures with float64 give NumPy's values and dtypes."""
+
+    def program(x: Any, y: Any) -> Any:
+        return x * y + 2, (x - y).sum(axis=0), x.mean(), np.sqrt(x) / y, x @ y.T, abs(x)
+
+    x, y = _values(dtype, (3, 4)), np.linspace(1, 2, 12).reshape(3, 4)
+    got = fc.fused(program)(x, y)
+    for w, g in zip(program(x, y), got, strict=True):
+        assert w.dtype == g.dtype
+        np.testing.assert_allclose(g, w, rtol=1e-6)
