@@ -1,0 +1,7 @@
+"""``python -m fusecuda``."""
+
+import sys
+
+from .tools.cli import main
+
+sys.exit(main())

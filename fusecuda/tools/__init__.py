@@ -1,0 +1,1 @@
+"""tools: the command line and what it shows."""

@@ -1,0 +1,32 @@
+"""``cache``: what the folder of compiled kernels holds, and emptying it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..cpu_fallback.cache import default_cache
+from . import tables
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's ``commands``."""
+    parser = commands.add_parser("cache", help="the folder of compiled kernels: stats, clear")
+    parser.add_argument("action", nargs="?", choices=("stats", "clear"), default="stats")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print how much the cache holds, or empty it."""
+    cache = default_cache()
+    if arguments.action == "clear":
+        print(f"{_entries(cache.clear())} removed from {cache.folder}")
+        return 0
+    stats = cache.stats()
+    used, limit = tables.size(stats.bytes), tables.size(cache.limit_bytes)
+    print(f"{_entries(stats.entries)}, {used} of at most {limit}, in {stats.folder}")
+    return 0
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"

@@ -1,0 +1,90 @@
+"""Compare: how far two results are apart, in bits, in ULP and in value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..graph.node import Node, topological
+
+Array = np.ndarray[Any, Any]
+
+# Operations whose last bits may differ from NumPy's; all others are promised bit for bit.
+_INEXACT = (
+    "power cbrt exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos "
+    "arctan arctan2 hypot sinh cosh tanh arcsinh arccosh arctanh erf erfc expit"
+)
+INEXACT = frozenset(_INEXACT.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What two arrays of the same shape and dtype differ in; NaN equals NaN."""
+
+    differing: int  # elements
+    ulps: int  # the largest distance in units in the last place; 0 for integers
+    largest: float  # the largest absolute difference
+    first: tuple[int, ...] | None  # index of the first element that differs
+
+    def __str__(self) -> str:
+        if self.first is None:
+            return "bit-equal"
+        return f"at most {self.largest:.1e} apart ({self.ulps:,} ULP)"
+
+
+def compare(a: Array, b: Array) -> Difference:
+    """The difference of two arrays; raises ValueError if shapes or dtypes are not the same."""
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        raise ValueError(f"{a.dtype}{list(a.shape)} is not {b.dtype}{list(b.shape)}")
+    if a.dtype.kind == "f":
+        bits = f"i{a.itemsize}"
+        differs = (a.view(bits) != b.view(bits)) & ~(np.isnan(a) & np.isnan(b))
+    else:
+        differs = a != b
+    count = int(np.count_nonzero(differs))
+    if not count:
+        return Difference(0, 0, 0.0, None)
+    first = tuple(int(i[0]) for i in np.nonzero(differs))
+    with np.errstate(all="ignore"):
+        x, y = a[differs].astype(np.float64), b[differs].astype(np.float64)
+        apart = np.abs(x - y)
+    largest = float(np.max(np.where(np.isnan(apart), np.inf, apart)))
+    ulps = _ulps(a[differs], b[differs]) if a.dtype.kind == "f" else 0
+    return Difference(count, ulps, largest, first)
+
+
+def _ulps(a: Array, b: Array) -> int:
+    """The largest number of representable values between corresponding elements."""
+    bits = f"i{a.itemsize}"
+    low = int(np.iinfo(bits).min)
+
+    def ordered(values: Array) -> list[int]:
+        """Integers in the order of the floats; both zeros are 0."""
+        return [low - i if i < 0 else i for i in values.view(bits).tolist()]
+
+    if a.size > 100_000:  # the exact integers are Python's, so look at the likely ones only
+        with np.errstate(all="ignore"):
+            apart = np.abs(a - b) / np.spacing(np.maximum(np.abs(a), np.abs(b)))
+        worst = np.argsort(np.where(np.isnan(apart), np.inf, apart))[-1000:]
+        a, b = a[worst], b[worst]
+    return max(abs(x - y) for x, y in zip(ordered(a), ordered(b), strict=True))
+
+
+def is_exact(output: Node) -> bool:
+    """True if NumPy's bits are promised for ``output``, and so for all that it is made of."""
+    nodes: Iterable[Node] = topological([output])
+    return not any((n.op in INEXACT and n.dtype.kind == "f") or n.op == "library" for n in nodes)
+
+
+def close(a: Array, b: Array) -> bool:
+    """True if results that round otherwise agree as well as can be asked of any program."""
+    if a.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    tolerance = {2: 2e-2, 4: 1e-4, 8: 1e-10}[a.dtype.itemsize]
+    finite = np.abs(b[np.isfinite(b)])
+    scale = float(np.max(finite)) if finite.size else 0.0
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True))

@@ -1,0 +1,144 @@
+"""``explain``: the plan of a dumped graph, or of a function for arguments that need not exist."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..api import lower, spec
+from ..engine import Executable, build
+from ..errors import FusecudaError, GraphError, NotFusedError
+from ..graph.dtypes import parse_dtype
+from ..graph.node import Graph
+from ..graph.text import parse_hlo
+from ..options import Options
+from .usage import UsageError, one_line
+
+_EPILOG = """\
+TARGET is a dumped graph (FILE.hlo) or a function (FILE.py:NAME or MODULE:NAME), whose arguments are
+given by --arg, in order: an array as TYPE[EXTENTS], such as f8[1000,1000], or a Python literal.
+"""
+_SPEC = re.compile(r"([A-Za-z]\w*)\[([\d,\s]*)\]")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's ``commands``."""
+    parser = commands.add_parser(
+        "explain", help="what shares a kernel and why, with HLO and sources", epilog=_EPILOG
+    )
+    parser.add_argument("target", metavar="TARGET", help="FILE.hlo, FILE.py:NAME or MODULE:NAME")
+    parser.add_argument(
+        "--arg", action="append", default=[], metavar="SPEC", help="f8[1000,1000], 2.0, …"
+    )
+    parser.add_argument("--source", action="store_true", help="print the kernels' sources too")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the graph of a function, the plan, and if asked the sources."""
+    target: str = arguments.target
+    if target.endswith(".hlo"):
+        if arguments.arg:
+            raise UsageError("--arg goes with a function; a dumped graph has its shapes in it")
+        executable = build_graph(read_graph(target))
+    else:
+        executable = lower_target(target, arguments.arg)
+        print(executable.hlo)
+    print(executable.explain(), end="")
+    if arguments.source:
+        for kernel in executable.kernels:
+            print(f"\n{kernel.source.rstrip()}")
+    return 0
+
+
+# --- dumped graphs
+
+
+def read_graph(path: str) -> Graph:
+    """The graph in the file ``path`` of HLO text."""
+    try:
+        return parse_hlo(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(one_line(error)) from None
+    except GraphError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def build_graph(graph: Graph) -> Executable:
+    """The executable of ``graph`` for contiguous arguments."""
+    try:
+        return build(graph, {}, Options())
+    except FusecudaError as error:
+        raise UsageError(one_line(error)) from None
+
+
+# --- functions
+
+
+def lower_target(target: str, specs: list[str]) -> Executable:
+    """The executable that ``FILE.py:NAME`` or ``MODULE:NAME`` becomes for ``specs``."""
+    function = find_function(target)
+    values = [parse_argument(text) for text in specs]
+    try:
+        return lower(function, *values)
+    except NotFusedError as error:
+        raise UsageError(str(error)) from None
+    except Exception as error:  # the user's function may raise anything
+        raise UsageError(f"{target} raised {one_line(error)}") from None
+
+
+def find_function(target: str) -> Callable[..., Any]:
+    """The function that ``target`` names."""
+    place, colon, name = target.rpartition(":")
+    if not colon or not place or not name:
+        raise UsageError(f"{target!r} is neither FILE.hlo, FILE.py:NAME nor MODULE:NAME")
+    found: Any = _load(place)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise UsageError(f"{place} has no {name!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise UsageError(f"{target} is a {type(found).__name__}, not a function")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _load(place: str) -> Any:
+    """The module of a file or of a dotted name, whatever it does when it is imported."""
+    try:
+        if not place.endswith(".py"):
+            sys.path.insert(0, "")
+            return importlib.import_module(place)
+        path = Path(place).resolve(strict=True)
+        found = importlib.util.spec_from_file_location(path.stem, path)
+        if found is None or found.loader is None:
+            raise ImportError(place)
+        module = importlib.util.module_from_spec(found)
+        sys.modules[path.stem] = module
+        sys.path.insert(0, str(path.parent))
+        found.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"cannot import {place}: {one_line(error)}") from None
+    return module
+
+
+def parse_argument(text: str) -> Any:
+    """The array stand-in or the literal that ``text`` describes."""
+    match = _SPEC.fullmatch(text.strip())
+    if match:
+        try:
+            dtype = parse_dtype(match[1])
+        except TypeError:
+            raise UsageError(f"--arg {text}: there is no dtype {match[1]!r}") from None
+        return spec(tuple(int(n) for n in match[2].split(",") if n.strip()), dtype)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise UsageError(f"--arg {text}: neither TYPE[EXTENTS] nor a Python literal") from None

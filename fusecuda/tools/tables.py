@@ -1,0 +1,62 @@
+"""Tables and quantities for people: by rich where it is installed, else plain text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+_PIPE_WIDTH = 140
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; the first column is text, the others are figures, aligned to the right."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        print(plain_table(title, columns, rows))
+        return
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, markup=False)
+    console.print(table)
+
+
+def plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The table as text, without rich."""
+    lines = [columns, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    text = []
+    for line in lines:
+        first, *rest = (
+            c.rjust(w) if i else c.ljust(w)
+            for i, (c, w) in enumerate(zip(line, widths, strict=True))
+        )
+        text.append("  ".join([first, *rest]).rstrip())
+    rule = "-" * max(map(len, text))
+    return "\n".join([title, text[0], rule, *text[1:]])
+
+
+def seconds(value: float) -> str:
+    """A duration in the unit that suits it, three digits."""
+    for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if value * scale >= 1:
+            return f"{_digits(value * scale)} {unit}"
+    return f"{value * 1e9:.0f} ns"
+
+
+def size(count: float) -> str:
+    """A number of bytes in the unit that suits it, three digits."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{_digits(count / scale)} {unit}"
+    return f"{count:.0f} B"
+
+
+def _digits(value: float) -> str:
+    return (
+        f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    )
