@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #define FC_INLINE static inline
 

@@ -12,7 +12,7 @@ from .emit import PLACEHOLDER
 from .emit_reduction import emit as emit_text
 from .loader import KernelSource, LoadedKernel, load_kernels
 
-ABI = 1
+ABI = 2
 
 
 def emit(bound: Bound, traffic: bool = False) -> KernelSource:

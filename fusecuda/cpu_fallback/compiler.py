@@ -40,7 +40,7 @@ class Flag:
     required: bool
 
 
-OPENMP = "-fopenmp"
+THREADS = "-pthread"
 FLAGS = (
     Flag("-std=c11", "the language we write; narrow floats round at each statement", True),
     Flag("-O3", "vectorises the loops", True),
@@ -52,10 +52,10 @@ FLAGS = (
     Flag("-fno-math-errno", "nobody reads errno, and sqrt becomes a vector instruction", False),
     Flag("-fno-trapping-math", "nobody unmasks traps, and a branch may become a select", False),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
-    Flag(OPENMP, "kernels share their work among threads", False),
+    Flag(THREADS, "kernels share their work among threads", False),
 )
 
-_FORMAT = "fusecuda-compiler-2"  # changes with the probe or with what it keeps
+_FORMAT = "fusecuda-compiler-3"  # changes with the probe or with what it keeps
 _CANDIDATES = ("cc", "gcc", "clang")
 _SOURCE, _PRODUCT, _LOG = "kernel.c", "kernel.so", "compiler.log"
 _FEATURES = ("flags", "features")  # how the line of /proc/cpuinfo begins on x86 and on Arm
@@ -64,11 +64,14 @@ _SHOWN_LINES, _SHOWN_COLUMNS, _SHOWN_ERRORS, _CONTEXT_LINES = 20, 300, 3, 2
 _PROBE = """
 #include <math.h>
 #include <stdint.h>
-#ifdef _OPENMP
-#include <omp.h>
+#ifdef _REENTRANT
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 double fc_probe(double *x, int64_t n) {
-#pragma omp parallel for
+#ifdef _REENTRANT
+    pthread_mutex_trylock(&lock);
+#endif
     for (int64_t i = 0; i < n; i++) x[i] = sin(x[i]);
     return n ? x[0] : 0.0;
 }
@@ -90,7 +93,7 @@ class Compiler:
     argv: tuple[str, ...]
     version: str
     flags: tuple[str, ...]
-    openmp: bool
+    threads: bool
     fingerprint: str  # alike only where a library built by one may be loaded for the other
 
     def compile(self, source: str) -> bytes:
@@ -207,7 +210,7 @@ def _load_probed(argv: tuple[str, ...]) -> Compiler | None:
 
 def _make(argv: tuple[str, ...], version: str, flags: tuple[str, ...]) -> Compiler:
     identity = (_FORMAT, json.dumps(_stamps(argv)), version, *flags, _target_features())
-    return Compiler(argv, version, flags, OPENMP in flags, digest_of(*identity))
+    return Compiler(argv, version, flags, THREADS in flags, digest_of(*identity))
 
 
 def _probe_key(argv: tuple[str, ...]) -> str:

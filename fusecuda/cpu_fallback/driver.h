@@ -1,7 +1,131 @@
 // The driver: runs the launches of a plan one after the other, each on as many threads as its work
-// is worth. Every compiled library carries it; any of them serves.
+// is worth. Every compiled library carries it; a process uses the one that it loaded first.
+//
+// The threads are our own: the caller works too and waits only for workers that have taken a part.
+// An OpenMP region ends in a barrier for all its threads, and on a busy machine that is a wait of
+// milliseconds for one that was never needed. Parts are taken in turn, so which thread computes
+// what may differ from call to call; an element's value does not depend on it.
 
-int64_t fc_abi(void) { return 1; }
+int64_t fc_abi(void) { return 2; }
+
+typedef struct {
+    fc_kernel *kernel;
+    const fc_args *args;
+    char *scratch;
+    int64_t scratch_size, work, parts, team;
+} fc_job;
+
+static void fc_run_part(const fc_job *job, int64_t part, int64_t thread)
+{
+    const int64_t begin = job->work * part / job->parts;
+    const int64_t end = job->work * (part + 1) / job->parts;
+    if (begin < end)
+        job->kernel(job->args, begin, end, job->scratch + thread * job->scratch_size);
+}
+
+#ifdef _REENTRANT
+#include <pthread.h>
+
+enum { FC_MOST_THREADS = 256, FC_PARTS = 4, FC_SPINS = 4000 };
+
+static struct {
+    pthread_mutex_t busy;   // one job at a time; another caller works alone
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int64_t workers;        // started so far
+    int64_t job_number;     // of the newest job
+    int64_t open;           // whether its parts may be taken
+    int64_t inside;         // workers that look at it
+    int64_t next;           // the next part
+    fc_job job;
+} fc_pool = {.busy = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER,
+             .wake = PTHREAD_COND_INITIALIZER};
+
+#define FC_READ(x) __atomic_load_n(&fc_pool.x, __ATOMIC_SEQ_CST)
+#define FC_WRITE(x, v) __atomic_store_n(&fc_pool.x, v, __ATOMIC_SEQ_CST)
+#define FC_ADD(x, v) __atomic_fetch_add(&fc_pool.x, v, __ATOMIC_SEQ_CST)
+
+static void fc_take_parts(int64_t thread)
+{
+    for (int64_t part; (part = FC_ADD(next, 1)) < fc_pool.job.parts;)
+        fc_run_part(&fc_pool.job, part, thread);
+}
+
+static void fc_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static int64_t fc_next_job(int64_t seen)
+{
+    for (int i = 0; i < FC_SPINS; ++i) {
+        const int64_t now = FC_READ(job_number);
+        if (now != seen) return now;
+        fc_pause();
+    }
+    pthread_mutex_lock(&fc_pool.lock);
+    while (FC_READ(job_number) == seen)
+        pthread_cond_wait(&fc_pool.wake, &fc_pool.lock);
+    pthread_mutex_unlock(&fc_pool.lock);
+    return FC_READ(job_number);
+}
+
+static void *fc_worker(void *number)
+{
+    const int64_t thread = (int64_t)(intptr_t)number;
+    for (int64_t seen = 0;;) {
+        seen = fc_next_job(seen);
+        // From here to the end the caller waits for us, if the job was still open.
+        FC_ADD(inside, 1);
+        if (FC_READ(open) && FC_READ(job_number) == seen && thread < fc_pool.job.team)
+            fc_take_parts(thread);
+        FC_ADD(inside, -1);
+    }
+    return NULL;
+}
+
+static int64_t fc_start_workers(int64_t wanted)
+{
+    while (fc_pool.workers < wanted) {
+        pthread_t id;
+        pthread_attr_t detached;
+        pthread_attr_init(&detached);
+        pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+        const intptr_t number = fc_pool.workers + 1;
+        const int failed = pthread_create(&id, &detached, fc_worker, (void *)number);
+        pthread_attr_destroy(&detached);
+        if (failed) break;
+        ++fc_pool.workers;
+    }
+    return fc_pool.workers;
+}
+
+static int fc_run_together(const fc_job *job)
+{
+    if (pthread_mutex_trylock(&fc_pool.busy)) return 0;
+    if (!fc_start_workers(job->team - 1)) {
+        pthread_mutex_unlock(&fc_pool.busy);
+        return 0;
+    }
+    fc_pool.job = *job;
+    FC_WRITE(next, 0);
+    FC_WRITE(open, 1);
+    pthread_mutex_lock(&fc_pool.lock);
+    FC_ADD(job_number, 1);
+    pthread_cond_broadcast(&fc_pool.wake);
+    pthread_mutex_unlock(&fc_pool.lock);
+    fc_take_parts(0);
+    FC_WRITE(open, 0);
+    while (FC_READ(inside)) fc_pause();
+    pthread_mutex_unlock(&fc_pool.busy);
+    return 1;
+}
+#else
+enum { FC_MOST_THREADS = 1, FC_PARTS = 1 };
+static int fc_run_together(const fc_job *job) { (void)job; return 0; }
+#endif
 
 static void fc_run_one(const fc_launch *l, const fc_frame *f, int64_t threads)
 {
@@ -11,21 +135,17 @@ static void fc_run_one(const fc_launch *l, const fc_frame *f, int64_t threads)
     const fc_args a = {
         f->ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace
     };
-    char *scratch = block + l->scratch;
-    const int64_t useful = l->work / l->grain;
-    const int64_t team = useful < 2 ? 1 : useful < threads ? useful : threads;
-#ifdef _OPENMP
-    if (team > 1) {
-        #pragma omp parallel num_threads((int)team)
-        {
-            const int64_t t = omp_get_thread_num(), n = omp_get_num_threads();
-            const int64_t begin = l->work * t / n, end = l->work * (t + 1) / n;
-            if (begin < end) l->kernel(&a, begin, end, scratch + t * l->scratch_size);
-        }
-    } else
-#endif
-    if (l->work > 0)
-        l->kernel(&a, 0, l->work, scratch);
+    fc_job job = {l->kernel, &a, block + l->scratch, l->scratch_size, l->work, 1, 1};
+    const int64_t worth = l->work / l->grain;  // threads that the work pays for
+    if (worth > 1 && threads > 1) {
+        job.team = worth < threads ? worth : threads;
+        if (job.team > FC_MOST_THREADS) job.team = FC_MOST_THREADS;
+        job.parts = worth < job.team * FC_PARTS ? worth : job.team * FC_PARTS;
+    }
+    if (l->work > 0 && (job.team == 1 || !fc_run_together(&job))) {
+        job.parts = 1;
+        fc_run_part(&job, 0, 0);
+    }
     if (l->finish)
         l->finish(&a);
 }

@@ -66,6 +66,16 @@ def set_thread_count(count: int) -> int:
 os.register_at_fork(after_in_child=lambda: set_thread_count(1))
 
 
+_driver: list[Callable[[int, int, int, int], None]] = []
+
+
+def _driver_of(library: ctypes.CDLL) -> Callable[[int, int, int, int], None]:
+    """The process's one driver: that of the first library, whose threads all launches share."""
+    if not _driver:
+        _driver.append(_RUN(address_of(library, "fc_run")))
+    return _driver[0]
+
+
 class ElementError(Exception):
     """Some element could not be computed; ``node`` is the operation (the caller says the line)."""
 
@@ -122,7 +132,7 @@ class Program:
             if source is None or not step.launched:
                 continue
             kernel = kernels[source.symbol]
-            self._run = _RUN(address_of(kernel.library, "fc_run"))
+            self._run = _driver_of(kernel.library)
             addresses = kernel.address(), kernel.address("_finish")
             records.append(self._record(number, step, addresses))
         self._flush(records)
