@@ -25,9 +25,7 @@ def test_launches_and_loads(program: Program, size: tuple[int, int]) -> None:
     assert executable.launches == program.launches, executable.explain()
     traffic = count_traffic(executable, arguments)
     assert traffic.strays == 0
-    for argument, (loads, wanted) in enumerate(
-        zip(traffic.loads, program.loads, strict=False)
-    ):
+    for argument, (loads, wanted) in enumerate(zip(traffic.loads, program.loads, strict=False)):
         least, most = wanted or (size[0], size[0])
         assert loads.min() >= least, argument
         assert loads.max() <= most, argument

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from fusecuda.cpu_fallback import compiler
+
 HEADER_DIR = Path(__file__).resolve().parents[1] / "fusecuda" / "cpu_fallback"
-FLAGS = (
-    "-std=c11 -O3 -march=native -fPIC -shared -fwrapv -ffp-contract=off -fno-math-errno "
-    "-fno-trapping-math -fopenmp"
-).split()
+FLAGS = [flag.text for flag in compiler.FLAGS]
 
 PRIORITY_1 = ("exp", "log", "sin", "cos", "tanh", "expm1", "log1p", "exp2", "log2", "log10", "tan")
 UNARY = (
@@ -137,10 +137,10 @@ def bench(lib: Functions, count: int = 100_000) -> None:
         for dtype, _ in TYPES.values():
             args = sample(name, dtype, count)
             out = np.empty_like(args[0])
-            ours = best_time(lambda a=args, o=out: lib(name, *a, out=o))
+            ours = best_time(functools.partial(lib, name, *args, out=out))
             cells.append(f"{ours / count * 1e9:8.2f}")
             ufunc = getattr(np, NUMPY_NAME.get(name, name), None)
-            theirs = ufunc and best_time(lambda a=args, o=out: ufunc(*a, out=o))
+            theirs = ufunc and best_time(functools.partial(ufunc, *args, out=out))
             cells.append(f"{theirs / count * 1e9:8.2f}" if theirs else f"{'-':>8s}")
         print(f"{name:10s} " + " ".join(cells))
 

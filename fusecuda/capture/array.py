@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextvars
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 
 from ..errors import FlushError
-from ..graph.dtypes import DType
+from ..graph.dtypes import DType, is_supported
 from ..graph.index_map import Shape
 from ..graph.node import Node
-from . import functions, indexing
-from .recorder import Leaf, Recorder, Storage, default_recorder
-from .scalar import TracedScalar
-from .view import View
+from . import functions, indexing, joining, movement, products, reductions, selection  # noqa: F401 - they fill the dispatch table
+from .operators import Operators
+from .recorder import Leaf, Recorder, Storage, atomic, default_recorder
+from .view import View, in_memory_order
 
 NDArray = np.ndarray[Any, Any]
 recorder_in_force: contextvars.ContextVar[Recorder] = contextvars.ContextVar(
@@ -24,7 +24,7 @@ recorder_in_force: contextvars.ContextVar[Recorder] = contextvars.ContextVar(
 )
 
 
-class Array:
+class Array(Operators):
     """A view of a storage whose present version may still be pending.
 
     Behaves as `numpy.ndarray` does: NumPy's functions, ufuncs and operators take it and give lazy
@@ -34,29 +34,46 @@ class Array:
     to, or write through ``a``.
     """
 
-    __slots__ = ("_storage", "_view", "is_scalar")
+    __slots__ = ("__weakref__", "_storage", "_view", "is_scalar", "writeable")
     __array_priority__ = 1000
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, storage: Storage, view: View, is_scalar: bool = False) -> None:
         self._storage = storage
         self._view = view
+        self.writeable = True  # False for what NumPy gives as a read-only view
         self.is_scalar = is_scalar  # NumPy would give a scalar here, not a 0-d array
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What NumPy's own array or scalar would say inside a fused function."""
+        if not current_recorder().transparent:
+            return type(self)
+        return self.dtype.type if self.is_scalar else np.ndarray
 
     # --- making
 
     @classmethod
-    def of_node(cls, node: Node, recorder: Recorder | None = None) -> Self:
-        """A new array, with memory of its own, of the value ``node``."""
-        storage = (recorder or current_recorder()).value(node)
-        return cls(storage, View.whole(node.shape), is_scalar=node.shape == ())
+    def of_node(cls, node: Node, is_scalar: bool | None = None) -> Self:
+        """A new array, with memory of its own, of the value ``node``.
+
+        Of rank 0 it stands for a NumPy scalar, unless ``is_scalar`` says otherwise.
+        """
+        if isinstance(node, Leaf) and not is_supported(node.dtype):
+            storage = Storage.of_array(current_recorder(), np.array(node.array))
+        else:
+            storage = current_recorder().value(node)
+        scalar = node.shape == () if is_scalar is None else is_scalar
+        return cls(storage, View.whole(node.shape), scalar)
 
     @classmethod
     def of_array(cls, array: NDArray, copy: bool = True) -> Self:
         """An array with the contents of ``array``; without ``copy`` it takes the memory over."""
         owned = np.array(array) if copy else np.asarray(array)
-        storage = Storage.of_array(current_recorder(), owned)
-        return cls(storage, View.whole(owned.shape))
+        if any(s % owned.itemsize for s in owned.strides if owned.itemsize):
+            owned = owned.copy()  # elements that do not lie on a grid
+        memory, view = in_memory_order(owned)
+        storage = Storage.of_array(current_recorder(), memory)
+        return cls(storage, view, isinstance(array, np.generic))
 
     # --- reading and writing nodes
 
@@ -70,21 +87,32 @@ class Array:
             return self._view.read(build_snapshot(storage))
         node = storage.read()
         view = self._view
-        return node if view.base_shape is view.shape and view.is_whole() else view.read(node)
+        if node.shape == view.shape and view.is_whole():
+            return node
+        if not is_supported(node.dtype):
+            return Leaf(np.array(self.compute(), order="C"), view.shape, node.dtype)
+        return view.read(node)
 
     def write_node(self, value: Node) -> None:
         """Make ``value``, of the array's shape and dtype, what the array shows from now on."""
         storage = self._storage
         buffer = storage.buffer
-        if buffer is not None and not buffer.flags.writeable:
+        if not self.writeable or (buffer is not None and not buffer.flags.writeable):
             raise ValueError("assignment destination is read-only")
-        if not self._view.map.is_injective(self._view.shape):
+        if self.size > 1 and not self._view.map.is_injective(self._view.shape):
             raise ValueError("assignment destination is read-only")
+        recorder = current_recorder()
+        if storage.recorder is not recorder:
+            if storage.pending:
+                storage.recorder.flush()
+            storage.recorder = recorder
         storage.write(self._view.write(storage.read(), value))
 
+    @atomic
     def compute(self) -> NDArray:
         """The values as a read-only NumPy view of the storage, valid until the next write."""
         storage = self._storage
+        current_recorder().look()
         if storage.pending:
             storage.recorder.flush()
         if storage.error is not None:
@@ -95,8 +123,20 @@ class Array:
         result.flags.writeable = False
         return result
 
+    @atomic
+    def at_once(self) -> NDArray:
+        """The array's memory, to be written to before anything else is done."""
+        current_recorder().flush()
+        current_recorder().write_at_once(self._storage.held)
+        self.compute()
+        assert self._storage.buffer is not None
+        result = self._view.of(self._storage.buffer).view()
+        result.flags.writeable = self.writeable and self._storage.buffer.flags.writeable
+        return result
+
     def hand_out(self) -> NDArray:
         """As `compute`, and the storage keeps its address: later writes show in what is given."""
+        current_recorder().hands_out()
         result = self.compute()
         self._storage.held = self._storage.escaped = True
         return result
@@ -140,18 +180,20 @@ class Array:
 
     @property
     def mT(self) -> Array:  # noqa: N802
-        return functions.swapaxes(self, -1, -2)
+        return movement.swapaxes(self, -1, -2)
 
     @property
     def flat(self) -> Any:
-        return self.hand_out().flat
+        self.hand_out()
+        self._storage.shared = True
+        return self.at_once().flat
 
     @property
-    def real(self) -> Array:
+    def real(self) -> Any:
         return self if self.dtype.kind != "c" else functions.eager(np.real, self)
 
     @property
-    def imag(self) -> Array:
+    def imag(self) -> Any:
         return functions.eager(np.imag, self)
 
     def __getattr__(self, name: str) -> Any:
@@ -163,7 +205,9 @@ class Array:
 
     def seen_through(self, view: View) -> Array:
         """Another array over the same storage."""
-        return type(self)(self._storage, view)
+        result = type(self)(self._storage, view)
+        result.writeable = self.writeable
+        return result
 
     @property
     def view_of_storage(self) -> View:
@@ -175,37 +219,37 @@ class Array:
         """The memory that the array is a view of."""
         return self._storage
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array:
         return indexing.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         indexing.setitem(self, key, value)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-        return functions.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+        return movement.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
     def transpose(self, *axes: Any) -> Array:
         if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
             axes = axes[0] if axes[0] is not None else ()
-        return functions.transpose(self, axes or None)
+        return movement.transpose(self, axes or None)
 
     def ravel(self, order: str = "C") -> Array:
-        return functions.reshape(self, -1, order)
+        return movement.reshape(self, -1, order)
 
     def flatten(self, order: str = "C") -> Array:
-        return functions.copy(functions.reshape(self, -1, order))
+        return selection.copy(movement.reshape(self, -1, order))
 
     def swapaxes(self, a: int, b: int) -> Array:
-        return functions.swapaxes(self, a, b)
+        return movement.swapaxes(self, a, b)
 
     def squeeze(self, axis: Any = None) -> Array:
-        return functions.squeeze(self, axis)
+        return movement.squeeze(self, axis)
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Array:
-        return functions.astype(self, dtype, order, casting, **kw)
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
+        return selection.astype(self, dtype, order, casting, **kw)
 
     def copy(self, order: str = "C") -> Array:
-        return functions.copy(self)
+        return selection.copy(self)
 
     def fill(self, value: Any) -> None:
         self[...] = value
@@ -215,6 +259,12 @@ class Array:
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         self[...] = np.sort(self, axis=axis, kind=kind, order=order)
+
+    def partition(self, kth: Any, axis: int = -1, **kwargs: Any) -> None:
+        self[...] = np.partition(self, kth, axis, **kwargs)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        return np.compress(condition, self, axis, out)
 
     def conj(self) -> Any:
         return np.conjugate(self)
@@ -287,6 +337,8 @@ class Array:
         return bool(np.any(self == value))
 
     def __repr__(self) -> str:
+        if current_recorder().transparent:
+            return repr(functions.plain(self))
         return f"{type(self).__name__}{repr(self.compute()).removeprefix('array')}"
 
     def __str__(self) -> str:
@@ -309,126 +361,6 @@ class Array:
 
     def __index__(self) -> int:
         return operator.index(self.compute()[()] if self.shape == () else self.compute())
-
-    # --- operators with a rule of their own
-
-    def __pow__(self, exponent: Any, modulo: None = None) -> Any:
-        return _power(self, exponent)
-
-    def __ipow__(self, exponent: Any) -> Array:
-        return functions.assign_result(self, _power(self, exponent))
-
-    def __divmod__(self, other: Any) -> Any:
-        return np.divmod(self, other)
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return np.divmod(other, self)
-
-
-def _power(base: Array, exponent: Any) -> Any:
-    """``base ** exponent`` with NumPy's shortcuts for 2, 0.5, -1, 1 and 0 given as Python numbers."""
-    if type(exponent) is TracedScalar:
-        exponent = exponent.seen()
-    if type(exponent) in (int, float):
-        integer = base.dtype.kind in "iu"
-        if exponent == 2 and (not integer or type(exponent) is int) and base.dtype.kind != "b":
-            return np.square(base)
-        if base.dtype.kind == "f":
-            shortcut = {0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}.get(exponent)
-            if shortcut is not None:
-                return shortcut(base)
-            if exponent == 0:
-                return functions.full_like(base, 1)
-    return np.power(base, exponent)
-
-
-def _binary(ufunc: np.ufunc) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    def forward(self: Array, other: Any) -> Any:
-        return _operate(ufunc, self, other, (self, other))
-
-    def backward(self: Array, other: Any) -> Any:
-        return _operate(ufunc, self, other, (other, self))
-
-    def in_place(self: Array, other: Any) -> Array:
-        result = _operate(ufunc, self, other, (self, other))
-        return result if result is NotImplemented else functions.assign_result(self, result)
-
-    return forward, backward, in_place
-
-
-def _operate(ufunc: np.ufunc, array: Array, other: Any, inputs: tuple[Any, Any]) -> Any:
-    kind = type(other)
-    if kind not in _OPERANDS and not isinstance(other, _OPERAND_TYPES):
-        if getattr(kind, "__array_ufunc__", NotImplemented) is None:
-            return NotImplemented
-        other = np.asarray(other)
-        inputs = (array, other) if inputs[0] is array else (other, array)
-        if other.dtype.kind in "OUSV":
-            return NotImplemented if other.shape == () else functions.eager(ufunc, *inputs)
-    return functions.call_ufunc(type(array), ufunc, "__call__", inputs, {})
-
-
-_OPERANDS = frozenset({Array, int, float, bool, TracedScalar, np.float64, np.ndarray})
-_OPERAND_TYPES = (Array, TracedScalar, np.ndarray, np.generic, int, float, complex)
-_OPERATORS: dict[str, np.ufunc] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.true_divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "matmul": np.matmul,
-}
-for _name, _ufunc in _OPERATORS.items():
-    _forward, _backward, _in_place = _binary(_ufunc)
-    setattr(Array, f"__{_name}__", _forward)
-    setattr(Array, f"__r{_name}__", _backward)
-    setattr(Array, f"__i{_name}__", _in_place)
-for _name, _ufunc in {
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-}.items():
-    setattr(Array, f"__{_name}__", _binary(_ufunc)[0])
-Array.__rpow__ = _binary(np.power)[1]  # type: ignore[attr-defined]
-
-
-def _unary(ufunc: np.ufunc) -> Callable[[Array], Any]:
-    return lambda self: functions.call_ufunc(Array, ufunc, "__call__", (self,), {})
-
-
-for _name, _ufunc in {
-    "neg": np.negative,
-    "pos": np.positive,
-    "abs": np.absolute,
-    "invert": np.invert,
-}.items():
-    setattr(Array, f"__{_name}__", _unary(_ufunc))
-
-
-def _method(function: Any) -> Callable[..., Any]:
-    def method(self: Array, *args: Any, **kwargs: Any) -> Any:
-        return functions.call_function(function, (self, *args), kwargs)
-
-    method.__name__ = function.__name__
-    method.__doc__ = f"As `numpy.{function.__name__}`."
-    return method
-
-
-for _function in (
-    np.sum, np.prod, np.max, np.min, np.any, np.all, np.mean, np.var, np.std, np.argmax, np.argmin,
-    np.ptp, np.cumsum, np.cumprod, np.clip, np.round, np.argsort, np.take, np.repeat, np.nonzero,
-    np.diagonal, np.trace, np.searchsorted, np.compress, np.choose, np.partition, np.argpartition,
-):  # fmt: skip
-    setattr(Array, _function.__name__, _method(_function))
 
 
 def current_recorder() -> Recorder:

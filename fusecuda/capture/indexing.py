@@ -10,8 +10,8 @@ from ..graph import build
 from ..graph.dtypes import BOOL, INT64, is_supported
 from ..graph.index_map import axis_map
 from ..graph.node import Node
-from . import functions, ufuncs
-from .recorder import user_line
+from . import functions, movement, ufuncs
+from .recorder import atomic, user_line
 from .scalar import TracedScalar
 from .view import basic_index
 
@@ -19,22 +19,26 @@ if TYPE_CHECKING:
     from .array import Array
 
 
-def getitem(array: Array, key: Any) -> Any:
+@atomic
+def getitem(array: Array, key: Any) -> Array:
     """A view for basic indices, a gather for integer arrays; else NumPy decides, on values."""
     keys = _as_tuple(key)
     view = array.view_of_storage
     found = basic_index(view.shape, keys)
     if found is not None:
         result = array.seen_through(view.mapped(*found))
-        result.is_scalar = found[1] == () and Ellipsis not in keys
+        if found[1] == () and Ellipsis not in keys:
+            return type(array).of_node(result.read_node())  # a scalar: no view, does not change
         return result
     gathered = _gather(array, keys)
     if gathered is not None:
         return gathered
     plain = tuple(functions.plain(k) for k in keys)
-    return functions.wrap(array.compute()[plain])
+    copied: Array = functions.wrap(array.compute()[plain])
+    return copied
 
 
+@atomic
 def setitem(array: Array, key: Any, value: Any) -> None:
     """A write to a region for basic indices, a selection for a mask; else NumPy's own write.
 
@@ -42,6 +46,10 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     NumPy's errors for a key or value that does not fit; the array is then unchanged.
     """
     keys = _as_tuple(key)
+    if not is_supported(array.dtype):
+        plain_value = functions.plain(value)
+        array.at_once()[tuple(functions.plain(k) for k in keys)] = plain_value
+        return
     found = basic_index(array.shape, keys)
     if found is not None:
         region = array.seen_through(array.view_of_storage.mapped(*found))
@@ -87,7 +95,9 @@ def _fitted(value: Any, region: Array) -> Node:
     dtype, shape = region.dtype, region.shape
     if isinstance(value, list | tuple):
         value = np.asarray(value)
-    if not isinstance(value, Array | np.ndarray | TracedScalar | np.generic | int | float | complex):
+    if not isinstance(
+        value, Array | np.ndarray | TracedScalar | np.generic | int | float | complex
+    ):
         value = np.asarray(value, dtype)
     if type(value) is float and dtype.kind in "iu":
         value = np.asarray(value)  # int(nan) and int(inf) are errors, as in NumPy
@@ -126,7 +136,7 @@ def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
     indices = [ufuncs.node_of(_index_array(expanded[a]), INT64) for a in indexed]
     rest = [a for a in range(array.ndim) if a not in indexed]
     order = indexed + rest
-    source = functions.transpose(array, order).read_node()
+    source = movement.transpose(array, order).read_node()
     node = build.gather(source, indices, user_line())
     rank = len(node.shape) - len(rest)
     # NumPy puts the index's axes where the indexed ones were, if those stand side by side.

@@ -9,7 +9,7 @@ def smallest_period(sequence: Sequence[int]) -> int:
     """How many more operations end the body that ``sequence`` repeats, 0 if it ends here.
 
     The body is the shortest one that the second half of the sequence repeats; if the beginning of
-    the sequence repeats it too, bodies are counted from the beginning. Also 0 where nothing repeats.
+    the sequence repeats it too, bodies are counted from the beginning. Also 0 if nothing repeats.
     """
     count = len(sequence)
     half = count // 2

@@ -2,87 +2,98 @@
 
 A trace may be replayed only while everything it read is as it was. Globals, closures, defaults and
 attributes of modules are read by name, so the bytecode tells them; functions written in Python that
-are among them are followed. What cannot be understood (an object with attributes of its own, an
-impure builtin, a write to anything that outlives the call) makes the function impure: it is
-recorded anew at every call, which is always right.
+are among them are followed. What may share memory with arrays or keep them (an object with
+attributes of its own, a list, a write to anything that outlives the call) makes the function
+*opaque*: it runs unfused. What only looks at the world (print, a clock, random numbers) makes it
+*volatile*: it is recorded anew at every call.
 """
 
 from __future__ import annotations
 
 import builtins
 import dis
-import math
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from .places import MISSING, Place, is_constant
+
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
     for name in (
-        "abs all any bool bytes callable chr complex dict divmod enumerate filter float frozenset "
-        "getattr hasattr hash int isinstance issubclass len list map max min object ord pow range "
-        "repr reversed round set slice sorted str sum tuple type zip"
-    ).split()
+        *("abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod"),
+        *("enumerate", "filter", "float", "frozenset", "getattr", "hasattr", "hash", "int"),
+        *("isinstance", "issubclass", "len", "list", "map", "max", "min", "object", "ord", "pow"),
+        *("range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple"),
+        "zip",
+    )
 )
-_PURE_MODULES = ("math", "operator", "functools", "itertools", "typing", "numpy", "scipy.special")
-_IMPURE_MODULES = ("numpy.random", "numpy.testing")
-_SIMPLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), np.generic, np.dtype)
+_PURE_MODULES = (
+    *("math", "operator", "functools", "itertools", "typing"),
+    *("numpy", "scipy.special", "fusecuda.numpy"),
+)
+_VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins")
+_IMPURE_NUMPY = ("numpy.random", "numpy.testing", "fusecuda.numpy.random")
+_NUMPY_STATE = frozenset(
+    getattr(np, name)
+    for name in (
+        *("seterr", "geterr", "seterrcall", "setbufsize", "set_printoptions", "save", "savez"),
+        *("savetxt", "savez_compressed", "load", "loadtxt", "genfromtxt", "fromfile", "put"),
+        *("place", "putmask", "put_along_axis", "fill_diagonal", "memmap"),
+    )
+)
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
 _WRITES = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
 
 
 @dataclass(slots=True)
 class Reads:
-    """The places that a function reads: how to read each again, and what it held.
+    """The places that a function reads, and what each held.
 
-    ``arrays`` are NumPy arrays read by name, which a trace takes as further arguments; ``impure``
-    says why the function must be recorded anew each time, and is empty otherwise.
+    ``arrays`` are NumPy arrays read by name, which a trace takes as further arguments. ``opaque``
+    and ``volatile`` say why the function runs unfused, or is recorded anew each time; both are
+    empty otherwise.
     """
 
-    values: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)
-    arrays: list[tuple[Callable[[], Any], np.ndarray[Any, Any]]] = field(default_factory=list)
+    values: dict[tuple[object, ...], tuple[Place, Any]] = field(default_factory=dict)
+    arrays: dict[tuple[object, ...], tuple[Place, np.ndarray[Any, Any]]] = field(
+        default_factory=dict
+    )
     functions: dict[int, types.FunctionType] = field(default_factory=dict)
-    impure: str = ""
+    opaque: str = ""
+    volatile: str = ""
+
+    def value(self, place: Place, seen: Any) -> None:
+        """Enter that ``place`` holds ``seen``."""
+        self.values[place.key] = (place, seen)
 
     def unchanged(self) -> bool:
-        """True if every place holds what it held: the same object, or an equal simple value."""
-        for read, seen in self.values:
-            try:
-                now = read()
-            except (NameError, ValueError, AttributeError):
-                return False
-            if now is not seen and not _same(now, seen):
-                return False
-        return True
+        """True if every place holds the very object that it held, arrays included."""
+        places = (*self.values.values(), *self.arrays.values())
+        return all(place.read() is seen for place, seen in places)
 
 
-def _same(a: Any, b: Any) -> bool:
-    if type(a) is not type(b):
-        return False
-    if type(a) is tuple:
-        return len(a) == len(b) and all(map(_same, a, b))
-    if type(a) is float:
-        return a == b and math.copysign(1, a) == math.copysign(1, b) or (a != a and b != b)
-    return isinstance(a, _SIMPLE) and bool(a == b)
-
-
-def reads_of(function: types.FunctionType) -> Reads:
-    """What ``function``, and every Python function that it reaches by name, reads."""
+def reads_of(*functions: types.FunctionType) -> Reads:
+    """What ``functions``, and every Python function that they reach by name, read."""
     reads = Reads()
-    pending = [function]
-    while pending and not reads.impure:
+    pending = list(functions)
+    while pending and not reads.opaque:
         current = pending.pop()
         if id(current) in reads.functions:
             continue
         reads.functions[id(current)] = current
+        own = Place("object", current)
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            reads.value(own.attribute(name), getattr(current, name))
         for code in _codes(current.__code__):
             pending.extend(_scan(current, code, reads))
         for default in (*(current.__defaults__ or ()), *(current.__kwdefaults__ or {}).values()):
-            if not _is_constant(default):
-                reads.impure = f"a default of {current.__qualname__} is a {type(default).__name__}"
+            if not is_constant(default):
+                reads.opaque = f"a default of {current.__qualname__} is a {type(default).__name__}"
     return reads
 
 
@@ -100,138 +111,118 @@ def _scan(
     found: list[types.FunctionType] = []
     free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if code.co_flags & _YIELDS and code.co_name != "<genexpr>":
-        reads.impure = f"{code.co_name} is a generator or coroutine"
+        reads.opaque = f"{code.co_name} is a generator or coroutine"
     instructions = list(dis.get_instructions(code))
     for i, instruction in enumerate(instructions):
         name = instruction.argval
         if instruction.opname in _WRITES:
-            reads.impure = f"{code.co_name} writes {name!r}, which outlives the call"
+            reads.opaque = f"{code.co_name} writes {name!r}, which outlives the call"
         elif instruction.opname == "STORE_DEREF" and name in free:
-            reads.impure = f"{code.co_name} writes the enclosing function's {name!r}"
+            reads.opaque = f"{code.co_name} writes the enclosing function's {name!r}"
         elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            read = _global_reader(function, name)
-            _enter(read, instructions[i + 1 :], reads, found, name)
+            _enter(_global_place(function, name), instructions[i + 1 :], reads, found)
         elif instruction.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in free:
-            cell = free[name]
-            _enter(lambda cell=cell: cell.cell_contents, instructions[i + 1 :], reads, found, name)
+            _enter(Place("cell", free[name], name), instructions[i + 1 :], reads, found)
     return found
 
 
-def _global_reader(function: types.FunctionType, name: str) -> Callable[[], Any]:
+def _global_place(function: types.FunctionType, name: str) -> Place:
     space = function.__globals__
     outer = space.get("__builtins__", builtins)
     outer = outer if isinstance(outer, dict) else vars(outer)
-
-    def read() -> Any:
-        if name in space:
-            return space[name]
-        if name in outer:
-            return outer[name]
-        raise NameError(f"name {name!r} is not defined")
-
-    return read
+    if name in space or name not in outer:
+        return Place("global", space, name)
+    return Place("builtin", outer, name, hidden_by=space)
 
 
 def _enter(
-    read: Callable[[], Any],
-    following: list[dis.Instruction],
+    place: Place,
+    following: Iterable[dis.Instruction],
     reads: Reads,
     found: list[types.FunctionType],
-    name: str,
 ) -> None:
-    """Follow ``read`` through the attributes that the code takes of it, and enter what is there."""
-    try:
-        value = read()
-    except (NameError, ValueError):
-        reads.values.append((_missing_reader(read), None))
+    """Follow ``place`` through the attributes that the code takes of it; enter what is there."""
+    value = place.read()
+    if value is MISSING:
+        if place.kind == "cell":
+            reads.opaque = f"the closure variable {place.name!r} has no value yet"
+        reads.value(place, MISSING)
         return
     for instruction in following:
         if not isinstance(value, types.ModuleType):
             break
         if instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
             break
-        attribute = instruction.argval
-        name = f"{name}.{attribute}"
-        if not hasattr(value, attribute):
-            reads.impure = f"{name} does not exist yet"
+        place = place.attribute(instruction.argval)
+        value = place.read()
+        if value is MISSING:
+            reads.opaque = f"{_name(place)} does not exist yet"
             return
-        read = _attribute_reader(read, attribute)
-        value = getattr(value, attribute)
-    _classify(read, value, reads, found, name)
+    _classify(place, value, reads, found)
 
 
-def _attribute_reader(read: Callable[[], Any], attribute: str) -> Callable[[], Any]:
-    return lambda: getattr(read(), attribute)
+def _name(place: Place) -> str:
+    return ".".join((place.name, *place.attributes))
 
 
-def _missing_reader(read: Callable[[], Any]) -> Callable[[], Any]:
-    """Reads None while the name stays undefined, and something else once it is defined."""
-
-    def probe() -> Any:
-        try:
-            read()
-        except (NameError, ValueError):
-            return None
-        return object()
-
-    return probe
-
-
-def _classify(
-    read: Callable[[], Any],
-    value: Any,
-    reads: Reads,
-    found: list[types.FunctionType],
-    name: str,
-) -> None:
+def _classify(place: Place, value: Any, reads: Reads, found: list[types.FunctionType]) -> None:
     from .fused import FusedFunction  # noqa: PLC0415 - a fused function may call another
 
     if isinstance(value, FusedFunction):
-        reads.values.append((read, value))
+        reads.value(place, value)
         found.append(value.function)
-    elif type(value) is np.ndarray:
-        reads.arrays.append((read, value))
-    elif _is_constant(value) or _is_pure(value):
-        reads.values.append((read, value))
+    elif type(value) is np.ndarray and not place.attributes:
+        reads.arrays[place.key] = (place, value)
+    elif is_constant(value) or is_pure(value):
+        reads.value(place, value)
     elif isinstance(value, types.FunctionType):
-        reads.values.append((read, value))
-        reads.values.append((lambda: read().__code__, value.__code__))
+        reads.value(place, value)
         found.append(value)
+    elif _is_volatile(value):
+        reads.volatile = f"it calls {_name(place)}"
     else:
-        reads.impure = f"{name} is a {type(value).__name__}, whose contents may change"
+        reads.opaque = f"{_name(place)} is a {type(value).__name__}, whose contents may change"
 
 
-def _is_constant(value: Any) -> bool:
-    return isinstance(value, _SIMPLE) or (
-        type(value) in (tuple, frozenset) and all(map(_is_constant, value))
-    )
-
-
-def _is_pure(value: Any) -> bool:
+def is_pure(value: Any) -> bool:
     """True for functions and types that neither keep state nor look at the world."""
     if isinstance(value, np.ufunc | types.ModuleType):
         return True
     try:
         if value in _PURE_BUILTINS:
             return True
-    except TypeError:
+    except (TypeError, ValueError):
         return False
+    module = getattr(value, "__module__", None) or ""
     if isinstance(value, type) and (
-        issubclass(value, BaseException | np.generic) or value.__module__ in _PURE_MODULES
+        issubclass(value, BaseException | np.generic) or module in _PURE_MODULES
     ):
         return True
-    module = getattr(value, "__module__", None) or ""
+    if not isinstance(value, _FUNCTIONS) or value in _NUMPY_STATE:
+        return False
     pure = any(module == m or module.startswith(m + ".") for m in _PURE_MODULES)
-    impure = any(module.startswith(m) for m in _IMPURE_MODULES)
-    return pure and not impure and callable(value)
+    return pure and not module.startswith(_IMPURE_NUMPY)
+
+
+def _is_volatile(value: Any) -> bool:
+    """True for functions that look at the world but keep no array that they are given."""
+    if not isinstance(value, types.BuiltinFunctionType | types.MethodType):
+        return False
+    home = value.__module__ or getattr(value.__self__, "__module__", None) or ""
+    bound = type(value.__self__).__module__
+    return home in _VOLATILE_MODULES or bound.startswith(_VOLATILE_MODULES)
 
 
 def rebound(
-    function: types.FunctionType, replace: dict[int, Any], done: dict[int, types.FunctionType]
+    function: types.FunctionType,
+    replace: dict[int, Any],
+    followed: dict[int, types.FunctionType],
+    done: dict[int, types.FunctionType],
 ) -> types.FunctionType:
     """``function`` with the objects in ``replace`` (by id) exchanged in globals and closures.
 
-    Python functions that it reads are rebound too. Only for a function that does not write globals.
+    The functions in ``followed`` that it reads are rebound too. Only for a function that does not
+    write globals.
     """
     from .fused import FusedFunction  # noqa: PLC0415
 
@@ -250,11 +241,10 @@ def rebound(
             return replace[id(value)]
         if isinstance(value, FusedFunction):
             value = value.function
-        if isinstance(value, types.FunctionType) and id(value) in replace_functions:
-            return rebound(value, replace, done)
+        if isinstance(value, types.FunctionType) and id(value) in followed:
+            return rebound(value, replace, followed, done)
         return value
 
-    replace_functions = replace.get(-1, {})
     names = {n for code in _codes(function.__code__) for n in code.co_names}
     for name in names & space.keys():
         space[name] = exchanged(space[name])
@@ -264,4 +254,3 @@ def rebound(
         except ValueError:
             continue
     return copy
-

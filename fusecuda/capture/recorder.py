@@ -8,12 +8,16 @@ recorded still reads it.
 
 from __future__ import annotations
 
+import functools
 import itertools
+import os
+import re
 import sys
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -26,10 +30,31 @@ from . import dumping
 from .periods import smallest_period
 
 NDArray = np.ndarray[Any, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
 
+_recording = threading.RLock()  # held while something is recorded, and while it is computed
 _numbers = itertools.count()
 _PACKAGE = __name__.rsplit(".", 2)[0]
+
+
+os.register_at_fork(
+    before=_recording.acquire,
+    after_in_parent=_recording.release,
+    after_in_child=_recording.release,
+)
+
+
+def atomic(function: Callable[P, T]) -> Callable[P, T]:
+    """``function`` as one step: no other thread records or computes while it runs."""
+
+    @functools.wraps(function)
+    def locked(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _recording:
+            return function(*args, **kwargs)
+
+    return locked
 
 
 class Leaf(Node):
@@ -94,8 +119,8 @@ class Storage:
 
     def write(self, node: Node) -> None:
         """Make ``node`` the present version."""
-        self.recorder.note(node, self)
         self.node = node
+        self.recorder.note(node, self)
         if self.escaped or self.shared:
             self.recorder.flush()
             if self.error is not None:
@@ -110,9 +135,11 @@ class Storage:
 class Recorder:
     """What has been recorded and not yet computed; shared by all threads that use its arrays."""
 
+    reporting = False  # plans are kept for `explain`
+    transparent = False  # arrays pass for NumPy's own
+
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
-        self.lock = threading.RLock()
         self.launches = 0
         self.reports: list[str] = []
         self.observed = False  # something was computed while recording went on
@@ -129,8 +156,8 @@ class Recorder:
     def note(self, node: Node, storage: Storage) -> None:
         """Record that ``storage`` waits for ``node``; flush where a repeating body ends."""
         if not storage.noted:
-            storage.noted = True
             self._live.append(weakref.ref(storage))
+            storage.noted = True
         sequence = self._sequence
         sequence.append(hash((node.op, node.shape, node.attr)))
         if len(sequence) >= self._cut:
@@ -151,22 +178,40 @@ class Recorder:
         found = (reference() for reference in self._live)
         return [s for s in found if s is not None and s.pending and s.error is None]
 
+    def _take(self) -> list[Storage]:
+        """The pending storages; recording starts from nothing."""
+        waiting = self.pending()
+        for reference in self._live:
+            storage = reference()
+            if storage is not None:
+                storage.noted = False
+        self._live.clear()
+        self._sequence.clear()
+        self._cut = PENDING_LIMIT
+        return waiting
+
+    def look(self) -> None:
+        """Called before a value is looked at."""
+        self.observed = True
+
+    def write_at_once(self, held: bool) -> None:
+        """Called before memory is written to without being recorded."""
+        self.observed = True
+
+    def hands_out(self) -> None:
+        """Called before the memory of an array is given to code that we do not follow."""
+
     def flush(self, keep_observed: bool = False) -> None:
         """Compute every pending storage; faults are kept in the storages that they concern."""
-        with self.lock:
-            self._sequence.clear()
-            self._cut = PENDING_LIMIT
-            waiting = self.pending()
-            self._live.clear()
-            for storage in waiting:
-                storage.noted = False
+        with _recording:
+            waiting = self._take()
             if not waiting:
                 return
             if not keep_observed:
                 self.observed = True
             try:
                 self._compute(waiting)
-            except Exception as error:  # noqa: BLE001 - whatever it was, it belongs to arrays
+            except Exception as error:
                 self._compute_apart(waiting, error)
 
     def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
@@ -177,7 +222,7 @@ class Recorder:
         for storage in waiting:
             try:
                 self._compute([storage], overwrite=False)
-            except Exception as own:  # noqa: BLE001
+            except Exception as own:
                 storage.error = own
 
     def _compute(self, waiting: Sequence[Storage], overwrite: bool = True) -> None:
@@ -185,12 +230,17 @@ class Recorder:
         leaves, executable = self._executable(waiting, targets)
         results = executable.run([leaf.array for leaf in leaves])
         self.launches += executable.launches
-        self.reports.append(executable.explain())
+        if self.reporting:
+            self.reports.append(executable.explain())
         for storage, result in zip(waiting, results, strict=True):
-            if result is not None and storage.held and storage.buffer is not None:
-                storage.buffer[...] = result
-                result = None
-            storage.settle(storage.buffer if result is None else result)  # type: ignore[arg-type]
+            buffer = storage.buffer
+            if result is None or (storage.held and buffer is not None):
+                assert buffer is not None
+                if result is not None:
+                    buffer[...] = result
+                storage.settle(buffer)
+            else:
+                storage.settle(result)
 
     def _executable(
         self, waiting: Sequence[Storage], targets: Sequence[bool]
@@ -220,7 +270,10 @@ _PLANS_LIMIT = 512
 
 
 def executable_for(
-    outputs: Sequence[Node], own: Sequence[Leaf | None], options: Options
+    outputs: Sequence[Node],
+    own: Sequence[Leaf | None],
+    options: Options,
+    name: str = "region",
 ) -> tuple[list[Leaf], Executable]:
     """The leaves that ``outputs`` depend on, and the executable that takes their arrays.
 
@@ -231,7 +284,7 @@ def executable_for(
     leaves: list[Leaf] = []
     number: dict[Node, int] = {}
     by_array: dict[int, int] = {}
-    key: list[object] = [options]
+    key: list[object] = [options, name]
     layouts: dict[int, Sequence[int]] = {}
     for leaf in (*(n for n in nodes if n.op == "parameter"), *(o for o in own if o)):
         assert isinstance(leaf, Leaf)
@@ -257,7 +310,7 @@ def executable_for(
     key += [tuple(position[o] for o in outputs), targets, _settings()]
     found = _plans.get(tuple(key))
     if found is None:
-        graph = renumbered(nodes, outputs, leaves, number, targets)
+        graph = renumbered(nodes, outputs, leaves, number, targets, name)
         found = build(graph, layouts, options)
         dumping.dump(found)
         if len(_plans) >= _PLANS_LIMIT:
@@ -286,6 +339,7 @@ def renumbered(
     leaves: Sequence[Leaf],
     number: dict[Node, int],
     targets: tuple[int | None, ...],
+    name: str,
 ) -> Graph:
     """The graph over plain parameters, numbered as ``number`` says."""
     plain = [
@@ -299,16 +353,16 @@ def renumbered(
         else:
             new[node] = node.with_operands(tuple(new[o] for o in node.operands))
     some = targets if any(t is not None for t in targets) else ()
-    return Graph(tuple(plain), tuple(new[o] for o in outputs), "region", some)
+    return Graph(tuple(plain), tuple(new[o] for o in outputs), re.sub(r"\W", "_", name), some)
 
 
 def user_line() -> str:
     """The file and line of the innermost frame outside this package."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return "?"
 
 

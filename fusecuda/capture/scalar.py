@@ -1,54 +1,55 @@
-"""TracedScalar: a Python number given to a `fused` function, followed through its arithmetic.
+"""TracedScalar: a number given to a `fused` function, followed through its arithmetic.
 
-Arithmetic with Python numbers is recorded and done again, in Python, at each replay; the result
-enters kernels as an argument. Whatever looks at the value itself (a comparison, ``int()``, an axis)
-marks it observed: the trace then holds for that value only.
+Arithmetic among numbers is recorded and done again, in Python, at each replay; the result enters
+kernels as an argument. Whatever looks at the value itself (a comparison, ``int()``, an axis) marks
+it observed: the trace then holds for that value only.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..graph.dtypes import DType
+from ..graph.dtypes import ELEMENT_TYPES, DType
 from ..graph.node import Node
 
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
+NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b")})
 
 
 class TracedScalar:
-    """Stands for a Python int or float whose value may differ in the next call."""
+    """Stands for a Python or NumPy number whose value may differ in the next call."""
 
     __slots__ = ("_nodes", "observe", "recipe", "value")
 
-    def __init__(
-        self, value: float, recipe: Recipe | int, observe: Callable[[], None]
-    ) -> None:
+    def __init__(self, value: Any, recipe: Recipe | str, observe: Callable[[], None]) -> None:
         self.value = value
-        self.recipe = recipe  # how to compute it again; an int is the number of an argument
+        self.recipe = recipe  # how to compute it again; a string is the name of an argument
         self.observe = observe
         self._nodes: dict[DType, Node] = {}
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return type(self.value)
 
     @property
-    def weak_type(self) -> type:
-        """``int`` or ``float``, as which it takes part in type resolution."""
-        return int if isinstance(self.value, int) else float
+    def type(self) -> type | DType:
+        """What it counts as in type resolution: ``int``, ``float`` or a NumPy scalar's dtype."""
+        kind = type(self.value)
+        return kind if kind in (int, float) else np.dtype(kind)
 
-    def node(self, dtype: DType) -> Node:
+    def node(self, dtype: DType | None = None) -> Node:
         """The node of the value cast to ``dtype``; raises OverflowError as NumPy does."""
         from .recorder import Leaf  # noqa: PLC0415
 
+        dtype = np.dtype(self.type) if dtype is None else dtype
         if dtype not in self._nodes:
-            dtype.type(self.value)
-            leaf = Leaf(self, (), dtype, scalar=True)
-            self._nodes[dtype] = leaf
+            cast(self.value, dtype)
+            self._nodes[dtype] = Leaf(self, (), dtype, scalar=True)
         return self._nodes[dtype]
 
     def seen(self) -> Any:
@@ -73,11 +74,19 @@ class TracedScalar:
         return repr(self.seen())
 
 
+def cast(value: Any, dtype: DType) -> Any:
+    """A number as a NumPy scalar of ``dtype``; raises OverflowError for an int out of bounds."""
+    if isinstance(value, np.generic):
+        with np.errstate(all="ignore"):
+            return value.astype(dtype)
+    return dtype.type(value)
+
+
 def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
     def method(self: TracedScalar, other: Any) -> Any:
         kind = type(other)
-        if kind is not TracedScalar and kind not in (int, float):
-            return NotImplemented
+        if kind is not TracedScalar and kind not in NUMBERS:
+            return NotImplemented if hasattr(other, "read_node") else _seen(self, other)
         value = other.value if kind is TracedScalar else other
         args, values = (self, other), (self.value, value)
         if swapped:
@@ -89,16 +98,21 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
                 other.observe()
 
         result = function(*values)
-        if type(result) not in (int, float):
+        if type(result) not in NUMBERS:
             observe()
             return result
         return TracedScalar(result, (function, args), observe)
+
+    def _seen(self: TracedScalar, other: Any) -> Any:
+        return function(other, self.seen()) if swapped else function(self.seen(), other)
 
     return method
 
 
 def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: TracedScalar, *args: Any) -> Any:
+        if args and hasattr(args[0], "read_node") and type(args[0]) is not TracedScalar:
+            return NotImplemented
         plain = [a.seen() if type(a) is TracedScalar else a for a in args]
         return function(self.seen(), *plain)
 
@@ -110,6 +124,10 @@ def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
         return TracedScalar(function(self.value), (function, (self,)), self.observe)
 
     return method
+
+
+def _swapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: function(other, self.seen())
 
 
 for _name in ("neg", "pos", "abs"):
@@ -124,25 +142,9 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "lshift", "rshift", "and_", "o
 for _function in (float, int, bool, complex, hash, round, divmod, str, format):
     setattr(TracedScalar, f"__{_function.__name__}__", _observed(_function))
 for _name in ("index", "invert"):
-    if hasattr(operator, _name):
-        setattr(TracedScalar, f"__{_name}__", _observed(getattr(operator, _name)))
-
-
-def _swapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, other: function(other, self.seen())
-
-
+    setattr(TracedScalar, f"__{_name}__", _observed(getattr(operator, _name)))
+for _name in ("trunc", "floor", "ceil"):
+    setattr(TracedScalar, f"__{_name}__", _observed(getattr(math, _name)))
 for _name in ("lshift", "rshift", "and_", "or_", "xor", "divmod"):
     _function = divmod if _name == "divmod" else getattr(operator, _name)
     setattr(TracedScalar, f"__r{_name.rstrip('_')}__", _swapped(_function))
-
-
-def value_of(recipe: Any, arguments: list[Any]) -> Any:
-    """What a recipe gives for the scalar ``arguments`` of a call."""
-    if type(recipe) is TracedScalar:
-        recipe = recipe.recipe
-        if isinstance(recipe, int):
-            return arguments[recipe]
-        function, args = recipe
-        return function(*(value_of(a, arguments) for a in args))
-    return recipe

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph import build
-from ..graph.dtypes import BOOL, DType
+from ..graph.dtypes import BOOL, INT64, DType, is_supported
 from ..graph.node import Node, Operand
 from ..graph.ops import OPS, SCIPY_NAMES
-from .recorder import user_line
+from .recorder import atomic, user_line
 from .scalar import TracedScalar
 
 if TYPE_CHECKING:
     from .array import Array
 
 _RENAMED = {"deg2rad": "radians", "rad2deg": "degrees", "float_power": "power"}
-_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
+_COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
 
 
 def op_name(ufunc: np.ufunc) -> str | None:
@@ -32,15 +32,16 @@ def op_name(ufunc: np.ufunc) -> str | None:
 
 def type_of(value: Any) -> DType | type:
     """What ``value`` counts as in type resolution: its dtype, or a weak Python type."""
+    if type(value) is TracedScalar:
+        return value.type
     if isinstance(value, bool | np.bool_):
         return BOOL
-    if isinstance(value, TracedScalar):
-        return value.weak_type
     if type(value) in build.WEAK_TYPES:
         return type(value)
     return value.dtype  # type: ignore[no-any-return]
 
 
+@atomic
 def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any) -> Any:
     """The lazy result of ``ufunc`` on ``inputs``, or NotImplemented if it has no graph meaning.
 
@@ -76,14 +77,14 @@ def node_of(value: Any, dtype: DType | None = None) -> Node:
     """The node of an operand, cast to ``dtype``; Python scalars become constants of it."""
     from .array import Array  # noqa: PLC0415 - arrays are made of nodes and nodes of arrays
 
-    if isinstance(value, TracedScalar):
-        return value.node(dtype or np.dtype(value.weak_type))
+    if type(value) is TracedScalar:
+        return value.node(dtype)
     if isinstance(value, Array):
         node = value.read_node()
-        return node if dtype is None else build.convert(node, dtype)
+        return node if dtype is None else converted(node, dtype)
     if isinstance(value, np.ndarray):
-        node = Array.of_array(value).read_node()
-        return node if dtype is None else build.convert(node, dtype)
+        node = _counting(value) or Array.of_array(value).read_node()
+        return node if dtype is None else converted(node, dtype)
     if dtype is None:
         dtype = np.asarray(value).dtype
     if isinstance(value, np.generic):
@@ -92,9 +93,29 @@ def node_of(value: Any, dtype: DType | None = None) -> Node:
     return build.constant(value, dtype)
 
 
-def _compare_out_of_range(
-    array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any]
-) -> Array:
+def converted(node: Node, dtype: DType) -> Node:
+    """``node`` cast to ``dtype``, by NumPy where kernels do not know one of the types."""
+    if node.dtype == dtype or (is_supported(node.dtype) and is_supported(dtype)):
+        return build.convert(node, dtype)
+    return build.library("astype", [node], node.shape, dtype, (Operand(0), dtype.str))
+
+
+def _counting(array: np.ndarray[Any, Any]) -> Node | None:
+    """The node of an int64 array that counts evenly, such as an arange; else None."""
+    if array.dtype != INT64 or array.ndim != 1 or array.size < 2:
+        return None
+    start, step = int(array[0]), int(array[1]) - int(array[0])
+    if array[-1] != start + step * (array.size - 1) or np.any(np.diff(array) != step):
+        return None
+    node = build.iota(array.shape, 0)
+    if step != 1:
+        node = build.elementwise("multiply", [node, build.constant(step, INT64)], INT64)
+    if start:
+        node = build.elementwise("add", [node, build.constant(start, INT64)], INT64)
+    return node
+
+
+def _compare_out_of_range(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any]) -> Array:
     """A comparison with a Python integer that the array's type cannot hold: one answer for all."""
     probes = [v if isinstance(v, int) else np.zeros((), v.dtype)[()] for v in inputs]
     shape = build.broadcast_shapes(*(getattr(v, "shape", ()) for v in inputs))
@@ -112,7 +133,7 @@ def _by_library(
     args: list[Any] = []
     shapes = []
     for value in inputs:
-        if hasattr(value, "shape") and not isinstance(value, np.generic):
+        if isinstance(value, array_type | np.ndarray):
             args.append(Operand(len(operands)))
             operands.append(node_of(value))
             shapes.append(value.shape)
@@ -121,17 +142,15 @@ def _by_library(
         else:
             return NotImplemented
     shape = build.broadcast_shapes(*shapes)
-    node = build.library(
-        ufunc.__name__, operands, shape, loop[-1], tuple(args), line=user_line()
-    )
+    node = build.library(ufunc.__name__, operands, shape, loop[-1], tuple(args), line=user_line())
     return array_type.of_node(node)
 
 
 def _divmod(array_type: type[Array], inputs: Sequence[Any]) -> Any:
-    return (
-        apply(array_type, np.floor_divide, inputs, None),
-        apply(array_type, np.remainder, inputs, None),
-    )
+    quotient = apply(array_type, np.floor_divide, inputs, None)
+    if quotient is NotImplemented:
+        return NotImplemented
+    return quotient, apply(array_type, np.remainder, inputs, None)
 
 
 def _modf(array_type: type[Array], inputs: Sequence[Any]) -> Any:

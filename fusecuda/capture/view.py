@@ -54,8 +54,15 @@ class View(NamedTuple):
         """Strides in elements over contiguous storage."""
         return self.map.strides(contiguous_strides(self.base_shape))
 
-    def reshaped(self, shape: Shape) -> View | None:
-        """This view under another shape, if that needs no copy (NumPy's rule), else None."""
+    def reshaped(self, shape: Shape, memory: np.ndarray[Any, Any] | None = None) -> View | None:
+        """This view under another shape, if that needs no copy (NumPy's rule), else None.
+
+        ``memory`` is that of the storage, where it need not be contiguous.
+        """
+        if memory is not None and not memory.flags.c_contiguous:
+            found = reshape_strides(self.shape, self.of(memory).strides, shape)
+            if found is None:
+                return None
         if self.is_whole():
             return View.whole(shape)
         strides = reshape_strides(self.shape, self.strides(), shape)
@@ -91,6 +98,43 @@ def _displaced(array: np.ndarray[Any, Any], offset: int) -> np.ndarray[Any, Any]
     item = array.dtype.itemsize
     flat = np.lib.stride_tricks.as_strided(array, (abs(offset) // item + 1,), (item,))
     return flat[offset // item :]
+
+
+def in_memory_order(
+    a: np.ndarray[Any, Any],
+) -> tuple[np.ndarray[Any, Any], View]:
+    """An array of the elements of ``a`` in the order of its memory, and ``a`` as a view of that."""
+    if a.flags.c_contiguous:
+        return a, View.whole(a.shape)
+    order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
+    key = []
+    rows: list[tuple[int, int, int | None]] = []
+    for d in order:
+        if a.strides[d] < 0:
+            key.append(slice(None, None, -1))
+            rows.append((a.shape[d] - 1, -1, d))
+        elif a.strides[d] == 0:
+            key.append(slice(0, 1))
+            rows.append((0, 0, None))
+        else:
+            key.append(slice(None))
+            rows.append((0, 1, d))
+    memory = a.transpose(order)[tuple(key)]
+    return memory, View(memory.shape, axis_map(rows, a.ndim), a.shape)
+
+
+def view_in(a: np.ndarray[Any, Any], flat: np.ndarray[Any, Any]) -> View:
+    """The view that shows ``a`` of ``flat``, the one-dimensional array whose memory it shows."""
+    item = a.dtype.itemsize
+    offset = (address_of(a) - address_of(flat)) // item
+    return View(
+        flat.shape, IndexMap(a.ndim, (offset,), (tuple(s // item for s in a.strides),)), a.shape
+    )
+
+
+def address_of(a: np.ndarray[Any, Any]) -> int:
+    """The address of the first element."""
+    return int(a.__array_interface__["data"][0])
 
 
 def basic_index(shape: Shape, key: tuple[Any, ...]) -> tuple[IndexMap, Shape] | None:

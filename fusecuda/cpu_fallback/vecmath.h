@@ -26,8 +26,8 @@
  *   arcsin      0.59   0.51   polynomial to 1/2; above, from sqrt((1 - x) / 2)
  *   arccos      0.56   0.51   the same
  *   arctan      0.59   0.50   reduced by 0, pi/4 or pi/2 to below tan(pi/8), polynomial
- *   arctan2     0.96   0.50   the same from the ratio in two words
- *   sinh        0.89   0.51   (t + t / (t + 1)) / 2 with t = e^x - 1 in two words
+ *   arctan2     1.00   0.50   the same from the ratio in two words
+ *   sinh        0.95   0.51   (t + t / (t + 1)) / 2 with t = e^x - 1 in two words
  *   cosh        0.73   0.50   (e^x + 1 / e^x) / 2
  *   tanh        0.63   0.50   (1 - e^-2x) / (1 + e^-2x) in two words
  *   arcsinh     0.87   0.50   log1p of x + sqrt(x^2 + 1) - 1

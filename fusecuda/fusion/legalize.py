@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..graph.index_map import Shape, contiguous_strides, identity, reshape_strides
@@ -88,15 +88,27 @@ def _bitcast(operand: Node, shape: Shape, strides: Mapping[int, Sequence[int]]) 
     return reshape_strides(operand.shape, given, shape) is not None
 
 
+def _overwritten(node: Node, graph: Graph) -> int | None:
+    """The number of the argument that ``node`` is a version of and that a later one overwrites."""
+    if node.op != "update":
+        return None
+    while node.op in ("update", "reshape"):
+        node = node.operands[0]
+    if node.op != "parameter" or node.parameter.number not in graph.targets:
+        return None
+    return node.parameter.number
+
+
 def _own_outputs(
-    legal: Legal, new: Mapping[Node, Node], copied: Collection[int]
+    legal: Legal, new: Mapping[Node, Node], copied: Mapping[int, str]
 ) -> tuple[Node, ...]:
     """The outputs, each in a buffer that no other output and no argument shares."""
-    outputs: list[Node] = []
-    taken: set[Node] = set()
     graph = legal.graph
-    for i, old in enumerate(graph.outputs):
-        node = new[old]
+    outputs = [new[old] for old in graph.outputs]
+    taken: set[Node] = set()
+    # A value that an argument takes too is computed there, and copied from it.
+    for i in sorted(range(len(outputs)), key=lambda i: graph.target(i) is None):
+        node = outputs[i]
         base = node
         while base.op == "reshape":
             base = base.operands[0]
@@ -104,7 +116,11 @@ def _own_outputs(
         same = base.op == "parameter" and base.parameter.number == target
         reshaped = base is not node and target is not None
         if not same and (
-            base in taken or base.op in ("parameter", "constant") or i in copied or reshaped
+            base in taken
+            or base.op in ("parameter", "constant")
+            or i in copied
+            or reshaped
+            or _overwritten(base, graph) not in (None, target)
         ):
             if i in copied:  # its own kernel would read what it overwrites
                 if base.op in ("parameter", "constant") or reshaped:
@@ -113,5 +129,5 @@ def _own_outputs(
             node = base = copy(node)
             legal.forced[node] = "each result has memory of its own"
         taken.add(base)
-        outputs.append(node)
+        outputs[i] = node
     return tuple(outputs)

@@ -301,12 +301,19 @@ class _Attempt:
             if home[root] is not root:
                 versions.setdefault(home[root], []).append(root)
         for buffer, writers in versions.items():
-            for i, root in enumerate(writers):
+            earlier = [w for w in writers if self._replaced(w)]
+            for root in writers:
                 if root.op == "update":
                     found.append((root, self.roots.source(root.operands[0])))
                 else:  # it replaces all that was there, after every use of it
-                    found += [(root, version) for version in (buffer, *writers[:i])]
+                    found += [(root, version) for version in (buffer, *earlier)]
         return found
+
+    def _replaced(self, writer: Node) -> bool:
+        """True if ``writer`` is a version made by updates of an argument alone."""
+        while writer.op == "update":
+            writer = self.roots.source(writer.operands[0])
+        return writer.op == "parameter"
 
     def _forbidden(
         self, writer: Node, version: Node, home: dict[Node, Node], outputs: set[Node]

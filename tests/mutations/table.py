@@ -1,0 +1,462 @@
+"""Planted bugs: each a small replacement in one file, and the tests that must notice it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """``old``, which occurs once in ``file`` of the package, becomes ``new``, which is ``bug``.
+
+    ``tests`` are node ids; at least one of them fails then.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    bug: str
+    tests: tuple[str, ...]
+
+
+def _ids(file: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"tests/test_{file}.py::test_{name}" for name in names)
+
+
+_VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
+_SURVIVORS = "survivors"
+_OVERWRITE = "results_that_overwrite_what_they_are_made_of"
+_REDUCE = "fusion/binding.py", "cpu_fallback/emit_reduction.py", "codegen/reduce.h"
+_BINDING, _ROWS, _TREE = _REDUCE
+_LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
+_MAP, _PASSES = "graph/index_map.py", "graph/passes.py"
+_CLUSTER, _PLANNER = "fusion/cluster.py", "fusion/planner.py"
+_TRACE, _REPLAY, _READS = "capture/trace.py", "capture/replay.py", "capture/reads.py"
+
+EMITTER = (
+    Mutation(
+        "wrong-stride",
+        _LOOP,
+        'f" + {i} * {names.stride(f, axis)}" for axis, i in axes.items()',
+        'f" + {i} * {names.stride(f, max(axes))}" for i in axes.values()',
+        "a base is displaced along every axis by the stride of the last",
+        _ids(*_VALUES),
+    ),
+    Mutation(
+        "wrong-step",
+        _LOOP,
+        "stride = names.stride(form, self.axis)",
+        'stride = names.stride(form, self.axis[0] + "0")',
+        "elements of any stride step along the first axis",
+        _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+    ),
+    Mutation(
+        "missing-last-chunk",
+        _ROWS,
+        "for (int64_t at = {first}; at < {last}; at += FC_CHUNK)",
+        "for (int64_t at = {first}; at + FC_CHUNK <= {last}; at += FC_CHUNK)",
+        "the last chunk of a row is left out unless it is full",
+        _ids(*_VALUES),
+    ),
+    Mutation(
+        "missing-tail",
+        _LOOP,
+        '"for (int64_t k = 0; k < run; ++k)"',
+        '"for (int64_t k = 0; k < run / 4 * 4; ++k)"',
+        "what is left of a run after whole groups of four is not computed",
+        _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+    ),
+    Mutation(
+        "cast-of-zero",
+        "codegen/scalar.py",
+        'return f"{operand} ? {cast} : 0" if source.kind in "iu" and dtype.kind == "f" else cast',
+        "return cast",
+        "a cast to integer and back may become one truncation, which keeps -0.0",
+        _ids(_SURVIVORS, "a_cast_to_integer_and_back_loses_the_sign_of_zero"),
+    ),
+    Mutation(
+        "lane-fold-width",
+        _TREE,
+        "for (int64_t w = FC_LANES / 2; w; w /= 2) {",
+        "for (int64_t w = FC_LANES / 4; w; w /= 2) {",
+        "half of the lanes are not folded",
+        _ids("reductions", "integers_wrap_around_in_their_own_dtype[int8]"),
+    ),
+    Mutation(
+        "column-fold-width",
+        _ROWS,
+        '"for (int64_t w = FC_LANES / 2; w; w /= 2)"',
+        '"for (int64_t w = FC_LANES / 4; w; w /= 2)"',
+        "half of the lanes of a column are not folded",
+        _ids("launches", "values[column_mean]"),
+    ),
+    Mutation(
+        "lost-guard",
+        _LOOP,
+        'text = f"{name(guard)} ? {text} : 0"',
+        "pass",
+        "a part of a concatenate is read outside of its bounds",
+        _ids(_SURVIVORS, "parts_of_a_whole_are_read_inside_their_bounds"),
+    ),
+    Mutation(
+        "comparison-by-bits",
+        "codegen/scalar.py",
+        "text = _MIXED.get((op, kinds)) or",
+        "text =",
+        "signed and unsigned operands are compared after C's conversion",
+        _ids("ops", "comparisons_of_signed_and_unsigned_are_by_value"),
+    ),
+    Mutation(
+        "status-not-set-by-gather",
+        _LOOP,
+        'f"if (!ok{out}) a->status[0] = {statement.site + 1};"',
+        'f"(void)ok{out};"',
+        "an index out of bounds is no error",
+        _ids(_SURVIVORS, "an_index_out_of_bounds_leaves_arguments_and_later_calls_alone"),
+    ),
+    Mutation(
+        "status-not-set-by-power",
+        _LOOP,
+        'f"if ({operands[1]} < 0) a->status[0] = {statement.site + 1};"',
+        '""',
+        "an integer to a negative power is no error",
+        _ids("ops", "integer_power_wraps_around_and_refuses_negative_exponents[int64]"),
+    ),
+    Mutation(
+        "partial-slot",
+        _ROWS,
+        "16 * ((row * parts + part) * {len(self.inner)} + {number})",
+        "16 * ((row * parts + part) * {len(self.inner)})",
+        "all reductions of a split row share one slot",
+        _ids(_SURVIVORS, "several_sums_of_one_long_row"),
+    ),
+    Mutation(
+        "end-of-part",
+        _ROWS,
+        "const int64_t last = fc_min(first + part_length, length);",
+        "const int64_t last = first + part_length;",
+        "the last part of a split row goes past its end",
+        _ids(_SURVIVORS, "several_sums_of_one_long_row"),
+    ),
+    Mutation(
+        "recalled-slot",
+        "fusion/lowering.py",
+        "target.append(ir.Recall(value.number, dtype, self.slots[key]))",
+        "target.append(ir.Recall(value.number, dtype, 0))",
+        "every value is recalled from the first resident row",
+        _ids(_SURVIVORS, "rows_that_are_kept_are_not_confused"),
+    ),
+    Mutation(
+        "column-block-width",
+        _ROWS,
+        "const int64_t width = fc_min({COLUMN_BLOCK}, {inner} - first);",
+        "const int64_t width = fc_min({COLUMN_BLOCK}, {inner});",
+        "the last block of columns goes past the last column",
+        _ids("launches", "launches_and_loads[column_mean-(37, 53)]"),
+    ),
+    Mutation(
+        "identity-of-prod",
+        "codegen/reductions.py",
+        'return "1", "a * b" if',
+        'return "0", "a * b" if',
+        "a product starts from 0",
+        _ids("reductions", "zeros_keep_numpys_sign[float64]"),
+    ),
+    Mutation(
+        "identity-of-max",
+        "codegen/reductions.py",
+        "return f\"{'-' if largest else ''}{huge}\",",
+        'return f"{huge}",',
+        "a maximum starts from infinity",
+        _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+    ),
+    Mutation(
+        "argmax-tie",
+        _TREE,
+        "if (a.value == b.value) return a.index < b.index ? a : b;",
+        "if (a.value == b.value) return a.index < b.index ? b : a;",
+        "of equal elements the last is the largest",
+        _ids("reductions", "the_first_of_equals_wins[bool]"),
+    ),
+)
+
+GRAPH = (
+    Mutation(
+        "composition-offset",
+        _MAP,
+        "offsets = inner(self.offsets)",
+        "offsets = inner.offsets",
+        "the outer view's offset is dropped",
+        _ids("index_map", "random_views_read_what_they_say"),
+    ),
+    Mutation(
+        "flip-off-by-one",
+        "capture/view.py",
+        "rows.append((a.shape[d] - 1, -1, d))",
+        "rows.append((a.shape[d] - 2, -1, d))",
+        "a reversed argument starts one element late",
+        _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+    ),
+    Mutation(
+        "split-axes",
+        _MAP,
+        "for axis in reversed(group):",
+        "for axis in group:",
+        "the axes into which one is split are counted in column-major order",
+        _ids("index_map", "split_axes_is_the_reshape_where_it_gives_a_map"),
+    ),
+    Mutation(
+        "reshape-strides",
+        _MAP,
+        "if any(s0 != s1 * n1 for",
+        "if any(s0 < s1 * n1 for",
+        "axes are merged although there is a gap between their runs",
+        _ids("index_map", "reshape_strides_are_numpys"),
+    ),
+    Mutation(
+        "always-disjoint",
+        _PASSES,
+        "            return True\n    return False\n\n\ndef _progression(",
+        "            return True\n    return True\n\n\ndef _progression(",
+        "any two views share no element",
+        _ids("index_map", "disjoint_views_share_no_element"),
+    ),
+    Mutation(
+        "plus-zero",
+        _PASSES,
+        'zero = -0.0 if node.dtype.kind == "f" else 0',
+        "zero = 0",
+        "x + 0.0 is x, also for -0.0",
+        _ids("passes", "look_alikes_are_left_alone"),
+    ),
+    Mutation(
+        "merge-of-casts",
+        _PASSES,
+        'if inner.op == "convert" and is_lossless(inner.operands[0].dtype, inner.dtype):',
+        'if inner.op == "convert":',
+        "a cast that rounds is left out before another",
+        _ids("passes", "look_alikes_are_left_alone"),
+    ),
+    Mutation(
+        "forward-overlap",
+        _PASSES,
+        "if node.map == written.map and node.shape == value.shape:",
+        "if node.map.coefs == written.map.coefs and node.shape == value.shape:",
+        "reading some of what was written gives all of it, moved",
+        _ids("passes", "reads_after_writes"),
+    ),
+    Mutation(
+        "constants-by-value",
+        _PASSES,
+        "key = (node.op, node.attr, node.shape",
+        'constant = float(node.value) if node.op == "constant" else node.attr\n'
+        "    key = (node.op, constant, node.shape",
+        "0.0 and -0.0 are one constant",
+        _ids("passes", "equal_nodes_become_one"),
+    ),
+    Mutation(
+        "dropped-write",
+        "graph/motion.py",
+        "and used_by[old] == [node]\n                and old.map == node.map",
+        "and used_by[old] == [node]",
+        "a write is dropped though the next one covers other elements",
+        _ids("passes", "reads_after_writes"),
+    ),
+)
+
+FUSION = (
+    Mutation(
+        "update-of-own-reads",
+        _CLUSTER,
+        "        if not are_disjoint(at, over, *place):\n            return True\n",
+        "",
+        "a stencil overwrites elements that it still reads",
+        _ids("fused", "arguments_that_share_memory"),
+    ),
+    Mutation(
+        "other-rows",
+        _CLUSTER,
+        "if reader == FINAL or not at.same_over(own, over):",
+        "if reader == FINAL:",
+        "a kernel reads row values before they are known",
+        _ids(_SURVIVORS, "sums_of_rows_meet_other_rows"),
+    ),
+    Mutation(
+        "other-axes",
+        _CLUSTER,
+        "if over == cluster.shape and cluster.reduced in (None, axes):",
+        "if over == cluster.shape:",
+        "reductions over different axes share a kernel",
+        _ids("reductions", "threads_do_not_change_a_fused_pass"),
+    ),
+    Mutation(
+        "write-after-read",
+        _PLANNER,
+        "found[reader, mine] = writer",
+        "pass",
+        "an array is overwritten before all have read it",
+        _ids("random_dags", f"{_OVERWRITE}[swapped and computed]"),
+    ),
+    Mutation(
+        "copy-before",
+        _PLANNER,
+        'return "an argument that is not the result must stay as it is"',
+        'return ""',
+        "an update writes into an argument that is only read",
+        _ids("random_dags", f"{_OVERWRITE}[an argument regrouped and updated]"),
+    ),
+    Mutation(
+        "shared-result",
+        "fusion/legalize.py",
+        "base in taken\n            or base.op",
+        "base.op",
+        "two results share one buffer",
+        _ids(_SURVIVORS, "two_results_of_one_value_have_memory_of_their_own"),
+    ),
+    Mutation(
+        "collapse-ignores-a-form",
+        _BINDING,
+        "s[axis] == t[0] * extents[0] for s, t in zip(self.strides, strides, strict=True)",
+        "s[axis] == t[0] * extents[0] for s, t in zip(self.strides[1:], strides[1:], strict=True)",
+        "axes are merged though the first form does not walk them as one",
+        _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+    ),
+    Mutation(
+        "unit-of-two",
+        _BINDING,
+        "elif strides[-1] in (0, form.dtype.itemsize):",
+        "elif strides[-1] in (0, form.dtype.itemsize, 2 * form.dtype.itemsize):",
+        "every second element is read as if they lay side by side",
+        _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+    ),
+    Mutation(
+        "wrong-parts",
+        _BINDING,
+        "part = max(cost.SPLIT_ELEMENTS, CHUNK)",
+        "part = max(cost.SPLIT_ELEMENTS, CHUNK) + CHUNK",
+        "parts are no power of two of chunks, so that a split row has another tree",
+        _ids(_SURVIVORS, "several_sums_of_one_long_row"),
+    ),
+)
+
+MEMORY = (
+    Mutation(
+        "touching-lives",
+        "streams/liveness.py",
+        "return self.first <= other.last and other.first <= self.last",
+        "return self.first < other.last and other.first < self.last",
+        "lives that touch in one step are apart",
+        _ids(_SURVIVORS, "touching_lives_are_apart_and_offsets_aligned"),
+    ),
+    Mutation(
+        "unaligned-offsets",
+        "streams/liveness.py",
+        "(offsets[j], offsets[j] + aligned(intervals[j].nbytes))",
+        "(offsets[j], offsets[j] + intervals[j].nbytes)",
+        "a temporary starts right behind another",
+        _ids(_SURVIVORS, "touching_lives_are_apart_and_offsets_aligned"),
+    ),
+    Mutation(
+        "shared-scratch",
+        "streams/memory_plan.py",
+        "step.scratch * threads",
+        "step.scratch",
+        "there is room for the resident rows of one thread only",
+        _ids(_SURVIVORS, "each_thread_has_rows_of_its_own"),
+    ),
+    Mutation(
+        "block-lent-twice",
+        "cpu_fallback/pool.py",
+        "if sys.getrefcount(block) == _FREE:\n                    return block",
+        "if sys.getrefcount(block) <= _FREE + 1:\n                    return block",
+        "a block is lent again while an array lives in it",
+        _ids("memory", "a_block_comes_back_when_the_last_view_dies"),
+    ),
+    Mutation(
+        "skipped-items",
+        "cpu_fallback/driver.h",
+        "job->work * (part + 1) / job->parts",
+        "job->work / job->parts * (part + 1)",
+        "what is left when the work is shared out is not done",
+        _ids("reductions", "threads_do_not_change_a_fused_pass"),
+    ),
+    Mutation(
+        "scalar-dtype",
+        _PROGRAM,
+        'code = "?" if node.dtype.kind == "b" else node.dtype.char',
+        'code = "?" if node.dtype.kind == "b" else "d"',
+        "a scalar argument is packed as float64, whatever its dtype",
+        _ids("fused", "scalar_arguments[numpy]", "scalar_arguments[numpy int]"),
+    ),
+    Mutation(
+        "commit-after-failure",
+        _PROGRAM,
+        "            if i == commits and self._sites:\n                self._check(frame)\n",
+        "",
+        "arguments are overwritten although an element has failed",
+        _ids(_SURVIVORS, "an_index_out_of_bounds_leaves_arguments_and_later_calls_alone"),
+    ),
+    Mutation(
+        "status-kept",
+        _PROGRAM,
+        "frame.status[:] = 0",
+        "pass",
+        "a failed call makes later ones fail",
+        _ids(_SURVIVORS, "an_index_out_of_bounds_leaves_arguments_and_later_calls_alone"),
+    ),
+)
+
+CAPTURE = (
+    Mutation(
+        "closure-not-checked",
+        _TRACE,
+        "writer.demand(place.condition(writer.constant, seen))",
+        'if place.kind != "cell":\n'
+        "                writer.demand(place.condition(writer.constant, seen))",
+        "a trace is replayed after a closure variable has changed",
+        _ids("fused", "closure_variable_and_cell"),
+    ),
+    Mutation(
+        "strides-not-checked",
+        _REPLAY,
+        'f"and {name}.strides == {a.strides} "',
+        '""',
+        "a trace is replayed for another layout",
+        _ids("fused", "layouts_in_turn", "mutation_of_arguments"),
+    ),
+    Mutation(
+        "observed-not-checked",
+        _TRACE,
+        'writer.demand(f"{name} is {known} or same({name}, {known})")',
+        "pass",
+        "a trace is replayed for another value of a number that it looked at",
+        _ids("fused", "scalar_arguments[branch]"),
+    ),
+    Mutation(
+        "overlap-not-checked",
+        _TRACE,
+        "writer.disjoint(names, sorted(pairs))",
+        "pass",
+        "a trace of arguments apart is replayed for ones that share memory",
+        _ids("fused", "arguments_that_share_memory"),
+    ),
+    Mutation(
+        "global-array-as-constant",
+        _READS,
+        "reads.arrays[place.key] = (place, value)",
+        "reads.value(place, value)",
+        "an array that is read by name keeps the contents that it had when recorded",
+        _ids("fused", "closure_variable_and_cell"),
+    ),
+    Mutation(
+        "dtypes-over-one-buffer",
+        "capture/overlap.py",
+        "a.dtype == b.dtype\n        and",
+        "True\n        and",
+        "memory that two arguments see as different types is taken for one array",
+        _ids("fused", "two_dtypes_over_one_buffer"),
+    ),
+)
+
+MUTATIONS = (*EMITTER, *GRAPH, *FUSION, *MEMORY, *CAPTURE)

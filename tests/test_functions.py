@@ -1,0 +1,338 @@
+"""NumPy's functions on lazy arrays: those in the dispatch table, and those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.capture.functions import TABLE
+from tests.capture_check import equal, lazy, outcome, same_outcome, sample
+
+A = sample(np.float64, (4, 5), 1)
+B = sample(np.float64, (4, 5), 2)
+F = sample(np.float32, (4, 5), 3)
+I = sample(np.int32, (4, 5), 4)  # noqa: E741 - NumPy code's own name for integers
+U = sample(np.uint8, (4, 5), 5)
+M = sample(np.bool_, (4, 5), 6)
+V = sample(np.float64, (5,), 7)
+N = np.where(sample(np.bool_, (4, 5), 8), np.nan, A)
+C = sample(np.float64, (3, 4, 2), 9)
+Z = sample(np.complex128, (4, 5), 10)
+H = sample(np.float16, (4, 5), 11)
+ZERO_D = np.array(2.5)
+EMPTY = np.empty((0, 3))
+EVERY = (A, F, I, U, M, C, ZERO_D)
+
+Case = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def case(*args: Any, **kwargs: Any) -> Case:
+    return args, kwargs
+
+
+def each(*arrays: Any) -> list[Case]:
+    return [case(a) for a in arrays]
+
+
+SUMS = [
+    *each(*EVERY, EMPTY, H, Z),
+    case(A, 0), case(A, axis=1, keepdims=True), case(C, (0, 2)), case(C, -1),
+    case(I, dtype=np.float32), case(F, 0, np.float64), case(A, where=M), case(A, initial=2.0),
+    case(A, axis=2), case(A.T, 0), case(A[::-2, ::2], 1), case(EMPTY, 0), case(M, dtype=bool),
+]  # fmt: skip
+EXTREMES = [
+    *each(*EVERY, N, Z, H), case(A, 0), case(C, (0, 1), keepdims=True), case(EMPTY), case(EMPTY, 1),
+    case(A, initial=3.0), case(A, where=M, initial=-100.0), case(A, axis=5),
+]  # fmt: skip
+ARGS = [*each(*EVERY, N), case(A, 0), case(A, -1, keepdims=True), case(EMPTY), case(A, axis=7)]
+LOGICAL = [*each(*EVERY, EMPTY, N), case(M, 0), case(M, axis=(0, 1)), case(M, 1, where=A > 0)]
+MOMENTS = [
+    *each(A, F, I, U, M, C, ZERO_D, H, Z), case(A, 0), case(A, 1, keepdims=True), case(C, (0, 2)),
+    case(F, dtype=np.float64),
+]  # fmt: skip
+SORTS = [*each(A, F, I, M, N, V), case(A, 0), case(A, axis=None), case(A, kind="stable")]
+SCANS = [*each(A, F, I, U, M, V), case(A, 0), case(C, 1), case(I, dtype=np.float64), case(A, 4)]
+LIKES = [
+    *each(A, F, I, U, M, ZERO_D, EMPTY), case(A, dtype=np.int8), case(A, shape=(2, 3)),
+    case(F, np.float64), case(A, shape=3),
+]  # fmt: skip
+
+CASES: dict[str, list[Case]] = {
+    "sum": SUMS, "prod": SUMS, "nansum": [*each(A, N, I, F, H, Z), case(N, 0)],
+    "nanprod": [*each(A, N, I), case(N, 1, keepdims=True)],
+    "max": EXTREMES, "min": EXTREMES, "any": LOGICAL, "all": LOGICAL,
+    "argmax": ARGS, "argmin": ARGS,
+    "mean": MOMENTS, "var": [*MOMENTS, case(A, ddof=1)], "std": [*MOMENTS, case(A, ddof=1)],
+    "ptp": [*each(A, F, I, U, M, C), case(A, 0), case(A, 1, keepdims=True)],
+    "count_nonzero": [*each(*EVERY, EMPTY), case(A, 0), case(A, axis=1, keepdims=True)],
+    "where": [
+        case(M, A, B), case(M, A, 0), case(M, 1.5, F), case(M, I, 2.5), case(M, I, U),
+        case(A, A, V),
+        case(M), case(M, A, None), case(M, 1, 2), case(True, A, B), case(M, H, F), case(M, Z, A),
+        case(np.array(True), np.float32(1), 2.0), case(M[0], A, B[:, :1]), case(M, U, 300),
+    ],
+    "clip": [
+        case(A, -1, 1), case(A, None, 1), case(A, -1, None), case(F, -1.5, 2), case(I, -2, 3),
+        case(U, 2, 5), case(I, -1.5, 2.5), case(A, B, 2), case(A, min=0), case(A, max=0),
+        case(A, 2, 1), case(N, -1, 1), case(U, -1, 5), case(U, 0, 300), case(M, 0, 1),
+        case(A, V, 3),
+        case(A), case(H, -1, 1), case(F, np.float64(-1), 1), case(ZERO_D, 0, 1),
+    ],
+    "round": [*each(A, F, I, M, H, N), case(A / 3, 2), case(F / 3, 1), case(I, 1), case(I, -1),
+              case(A * 37, -1), case(ZERO_D), case(A, decimals=0)],
+    "astype": [case(A, t) for t in (bool, np.int8, np.float32, np.float16, complex)]
+    + [case(A, np.int32, copy=False), case(Z, np.float64), case(I, "U5"),
+       case(A, float, copy=False)],
+    "copy": [*each(*EVERY), case(A.T), case(A[::-1])],
+    "reshape": [case(A, (5, 4)), case(A, -1), case(A, (2, -1)), case(A.T, (2, 10)), case(A, (3, 7)),
+                case(A, (-1, -1)), case(A, (2, 10), order="F"), case(A, (20,), copy=True),
+                case(A.T, -1, copy=False), case(EMPTY, (3, 0)), case(ZERO_D, (1, 1))],
+    "ravel": [*each(*EVERY), case(A.T), case(A, "F"), case(A, order="K")],
+    "transpose": [*each(A, C, V, ZERO_D), case(C, (1, 2, 0)), case(C, (0, -1, 1)), case(C, (0, 1)),
+                  case(A, axes=(1, 0)), case(C, (0, 0, 1))],
+    "matrix_transpose": each(A, C, V),
+    "swapaxes": [case(C, 0, 2), case(C, -1, 1), case(C, 0, 3)],
+    "moveaxis": [case(C, 0, -1), case(C, (0, 1), (1, 2)), case(C, 3, 0)],
+    "squeeze": [case(C[:1]), case(C[:1, :, :1]), case(C[:1], 0), case(C, 0), case(A)],
+    "expand_dims": [case(A, 0), case(A, -1), case(A, (0, 2)), case(A, 5)],
+    "broadcast_to": [case(V, (3, 5)), case(A, (2, 4, 5)), case(A, (4, 6)), case(ZERO_D, (2, 2)),
+                     case(V, 5)],
+    "flip": [*each(A, V, C), case(A, 0), case(C, (0, 2)), case(A, 3)],
+    "diagonal": [*each(A, C), case(A, 1), case(A, -2), case(A, 9), case(C, 0, 1, 2), case(V)],
+    "trace": [*each(A, I, F, C), case(A, 1), case(I, dtype=np.float32), case(V)],
+    "concatenate": [case([A, B]), case((A, F), 1), case([A, I, M]), case([V, V, V]), case([A, V]),
+                    case([A, B], None), case([A, B], axis=-1), case([A, [[1] * 5]]), case([]),
+                    case([A, B], dtype=np.float32), case([A, B], dtype=np.int8), case([ZERO_D, V]),
+                    case([H, F]), case(C), case([A, B], 2), case([A, EMPTY])],
+    "stack": [case([A, B]), case([A, F], 1), case([V, V], -1), case([A, V]), case([A, B], axis=3),
+              case([ZERO_D, ZERO_D]), case([A, B], dtype=np.float32, casting="same_kind")],
+    "hstack": [case([A, B]), case([V, V]), case([ZERO_D, V])],
+    "vstack": [case([A, B]), case([V, V]), case([V, A]), case([V, A], dtype=np.float32)],
+    "atleast_1d": [case(A), case(ZERO_D), case(A, ZERO_D), case(3)],
+    "atleast_2d": [case(A), case(V), case(ZERO_D), case(V, C)],
+    "pad": [case(A, 1), case(A, ((1, 2), (0, 3))), case(A, (1, 2)), case(V, 2, constant_values=7),
+            case(I, 1, constant_values=2.7), case(A, 1, "edge"), case(A, 1, mode="reflect"),
+            case(A, -1), case(M, 1, constant_values=True),
+            case(A, 1, constant_values=((1, 2), (3, 4)))],
+    "roll": [case(A, 1), case(A, -2, 1), case(A, (1, 2), (0, 1)), case(V, 7), case(A, 3, (0, 1)),
+             case(A, 1, 0), case(A, 0), case(EMPTY, 1, 0), case(A, 1, 4)],
+    "diff": [case(A), case(A, 2), case(A, 1, 0), case(M), case(U), case(A, 9), case(A, axis=0),
+             case(A, prepend=0), case(A, n=0), case(A, -1), case(ZERO_D)],
+    "take": [case(A, [0, 3]), case(A, [1, -1], 1), case(A, I % 4, 0), case(A, 2), case(A, 1, 1),
+             case(A, [0, 30], mode="clip"), case(A, [99]), case(V, np.array([[0, 1], [2, 3]]))],
+    "matmul": [case(A, B.T), case(A, V), case(F, F.T), case(I, I.T), case(C, C[:, :2]), case(A, B),
+               case(V, V), case(A, 2.0), case(M, M.T)],
+    "dot": [case(A, B.T), case(A, V), case(V, V), case(A, 2.0), case(A, B), case(ZERO_D, A),
+            case(C, A[:2])],
+    "sort": SORTS, "argsort": SORTS, "cumsum": SCANS, "cumprod": SCANS,
+    "full_like": [case(A, 3), case(I, 2.5), case(U, 300), case(A, 1, dtype=np.int8), case(M, True),
+                  case(A, 7, shape=(2, 2)), case(F, V), case(ZERO_D, 1)],
+    "zeros_like": LIKES, "empty_like": LIKES, "ones_like": LIKES,
+    "shape": each(*EVERY), "ndim": each(*EVERY), "size": [*each(*EVERY), case(A, 1), case(A, 2)],
+    "result_type": [case(A, F), case(F, 1.0), case(U, 3), case(I, np.float32), case(M, 1)],
+}  # fmt: skip
+WRITERS = {"copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal"}
+ALIASES = {"amax": "max", "amin": "min", "around": "round", "permute_dims": "transpose"}
+INEXACT = {"var": 8, "std": 8, "mean": 4, "sum": 4, "prod": 64, "nanprod": 64, "nansum": 4}
+
+PARAMETERS = [
+    pytest.param(function, args, kwargs, id=f"{function.__name__}-{i}")
+    for function in TABLE
+    for i, (args, kwargs) in enumerate(
+        CASES.get(ALIASES.get(function.__name__, function.__name__), [])
+    )
+]
+
+
+def test_every_entry_of_the_table_has_cases() -> None:
+    """A handler without a case here would be untested."""
+    known = {*CASES, *ALIASES, *WRITERS}
+    assert {f.__name__ for f in TABLE} <= known
+    assert set(CASES) <= {f.__name__ for f in TABLE}
+
+
+@pytest.mark.parametrize(("function", "args", "kwargs"), PARAMETERS)
+def test_function_of_the_table(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Recorded, NumPy's function gives what it gives on NumPy arrays, or raises as it does."""
+    with np.errstate(all="ignore"):
+        want = outcome(lambda: function(*args, **kwargs))
+        got = outcome(lambda: _computed(function(*lazy(args), **_lazy_values(kwargs))))
+    if function is np.empty_like and not isinstance(want, Exception):
+        got, want = np.zeros_like(got), np.zeros_like(want)
+    same_outcome(got, want, INEXACT.get(function.__name__, 0))
+
+
+def _lazy_values(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {k: lazy(v) for k, v in kwargs.items()}
+
+
+def _computed(value: Any) -> Any:
+    if isinstance(value, fc.Array):
+        return np.asarray(value)
+    return type(value)(map(_computed, value)) if type(value) in (list, tuple) else value
+
+
+@pytest.mark.parametrize(("function", "args", "kwargs"), PARAMETERS[::5])
+def test_function_inside_fused(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """In a fused function the result has NumPy's exact type too: scalar, array, tuple or int."""
+
+    def call(*inner: Any) -> Any:
+        return function(*inner, **kwargs)
+
+    fused = fc.fused(call)
+    with np.errstate(all="ignore"):
+        want = outcome(call, *args)
+        for _ in range(3):
+            got = outcome(fused, *args)
+            if function is not np.empty_like:
+                same_outcome(got, want, INEXACT.get(function.__name__, 0))
+            assert isinstance(want, Exception) or type(got) is type(want)
+
+
+OUT_CALLS: list[Callable[[Any, Any], Any]] = [
+    lambda a, out: np.sum(a, 0, None, out),
+    lambda a, out: a.sum(0, None, out),
+    lambda a, out: np.max(a, 0, out),
+    lambda a, out: np.mean(a, axis=0, out=out),
+    lambda a, out: np.cumsum(a[0], 0, None, out),
+    lambda a, out: np.round(a[0], 0, out),
+    lambda a, out: np.clip(a[0], -1, 1, out),
+    lambda a, out: a[0].clip(-1, 1, out=out),
+    lambda a, out: np.concatenate([a[0, :2], a[1, :3]], 0, out),
+    lambda a, out: np.take(a, [0, 1, 2, 3, 4], None, out),
+    lambda a, out: np.median(a, axis=0, out=out),
+    lambda a, out: np.add.reduce(a, 0, None, out),
+    lambda a, out: np.add.accumulate(a[0], 0, None, out),
+    lambda a, out: np.matmul(a[0, :4], a, out=out),
+    lambda a, out: np.dot(a[0, :4], a, out),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("call", OUT_CALLS)
+def test_out(call: Callable[[Any, Any], Any], dtype: Any) -> None:
+    """``out``, by position or name, is written, returned, and cast to as NumPy casts."""
+    outs = np.full(5, 99, dtype), np.full(5, 99, dtype)
+    target = fc.Array.of_array(outs[1])
+    want = outcome(call, A, outs[0])
+    got = outcome(call, lazy(A), target)
+    same_outcome(got, want)
+    equal(target, outs[0])
+    assert isinstance(want, Exception) or got is target
+
+
+EAGER: dict[str, Callable[..., Any]] = {
+    "median": lambda a, b: np.median(a, axis=0),
+    "norm": lambda a, b: np.linalg.norm(a, axis=1),
+    "einsum": lambda a, b: np.einsum("ij,kj->ik", a, b),
+    "histogram": lambda a, b: np.histogram(a, bins=4),
+    "interp": lambda a, b: np.interp(b[0], np.arange(5.0), a[1]),
+    "unique": lambda a, b: np.unique(a, return_counts=True),
+    "tile": lambda a, b: np.tile(a, (2, 1)),
+    "meshgrid": lambda a, b: np.meshgrid(a[0], b[1]),
+    "gradient": lambda a, b: np.gradient(a),
+    "convolve": lambda a, b: np.convolve(a[0], b[1], "same"),
+    "percentile": lambda a, b: np.percentile(a, [10, 50], axis=1),
+    "outer": lambda a, b: np.outer(a[0], b[0]),
+    "kron": lambda a, b: np.kron(a, b[:2, :2]),
+    "cross": lambda a, b: np.cross(a[:, :3], b[:, :3]),
+    "allclose": lambda a, b: np.allclose(a, a + 1e-12),
+    "array_equal": np.array_equal,
+    "isclose": np.isclose,
+    "tensordot": lambda a, b: np.tensordot(a, b, ((1,), (1,))),
+    "average": lambda a, b: np.average(a, axis=0, weights=np.abs(b) + 1),
+    "nanmean": lambda a, b: np.nanmean(np.where(a > 0, np.nan, b)),
+    "solve": lambda a, b: np.linalg.solve(a[:, :4] @ a[:, :4].T + 99 * np.eye(4), b),
+    "fft": lambda a, b: np.fft.fft(a, axis=1),
+    "split": lambda a, b: np.split(a, 2),
+    "repeat": lambda a, b: np.repeat(a, 2, axis=1),
+    "nonzero": lambda a, b: np.nonzero(a > b),
+    "searchsorted": lambda a, b: np.searchsorted(np.sort(a[0]), b[0]),
+    "bincount": lambda a, b: np.bincount((a[0] % 4).astype(int)),
+    "digitize": lambda a, b: np.digitize(a, np.array([-2.0, 0.0, 2.0])),
+    "rot90": lambda a, b: np.rot90(a),
+    "triu": lambda a, b: np.triu(a, 1),
+    "select": lambda a, b: np.select([a > 2, a < -2], [a, b], 0.5),
+    "cov": lambda a, b: np.cov(a),
+    "partition": lambda a, b: np.partition(a, 2, axis=1)[:, 2],
+    "lexsort": lambda a, b: np.lexsort((a[0], b[0])),
+    "apply_along_axis": lambda a, b: np.apply_along_axis(lambda v: v.sum(), 1, a),
+    "broadcast_arrays": lambda a, b: np.broadcast_arrays(a, b[0]),
+    "frexp": lambda a, b: np.frexp(a),
+    "modf": lambda a, b: np.modf(a),
+    "divmod": lambda a, b: np.divmod(a, b + 9),
+    "linspace": lambda a, b: np.linspace(a[0], b[0], 3),
+    "trapezoid": lambda a, b: np.trapezoid(a, axis=1),
+    "isin": lambda a, b: np.isin(a, [1.0, 2.0]),
+    "nan_to_num": lambda a, b: np.nan_to_num(np.where(a > 0, np.inf, b)),
+    "angle": lambda a, b: np.angle(a + 1j * b),
+    "add.outer": lambda a, b: np.add.outer(a[0], b[0]),
+    "add.reduceat": lambda a, b: np.add.reduceat(a[0], [0, 2]),
+    "spacing": lambda a, b: np.spacing(a),
+}
+
+
+@pytest.mark.parametrize("name", EAGER)
+def test_function_outside_the_table(name: str) -> None:
+    """NumPy computes what we do not record, on lazy arrays as on its own, in fused code too."""
+    call = EAGER[name]
+    want = call(A, B)
+    equal(_computed(call(lazy(A), lazy(B))), want, 4)
+    equal(fc.fused(call)(A, B), want, 4)
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "expit", "gammaln", "j0", "logit", "xlogy"])
+def test_scipy_special(name: str) -> None:
+    """SciPy's ufuncs work: erf, erfc and expit inside kernels, the others by SciPy."""
+    special = pytest.importorskip("scipy.special")
+    ufunc = getattr(special, name)
+    x = np.linspace(0.05, 0.95, 37)
+    args = (x, x) if ufunc.nin == 2 else (x,)
+    np.testing.assert_allclose(np.asarray(ufunc(*lazy(args))), ufunc(*args), rtol=1e-14)
+    with fc.count_launches() as counter:
+        got = fc.fused(lambda *a: ufunc(*a) + 0)(*args)
+    np.testing.assert_allclose(got, ufunc(*args), rtol=1e-14)
+    if name in ("erf", "erfc", "expit"):
+        assert counter.total == 1
+
+
+def test_views_by_functions_outside_the_table_are_views() -> None:
+    """What NumPy's function gives as a view of its argument is one: writes go through."""
+    x, a = A.copy(), lazy(A)
+    for array in (x, a):
+        first, _ = np.split(array, 2)
+        first[...] = 7
+        np.rollaxis(array, 1)[0, 0] = 8
+        np.rot90(array)[0] = 9
+    equal(a, x)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a: np.copyto(a, 2.5, where=M),
+        lambda a: np.put(a, [0, 3], [7, 8]),
+        lambda a: np.place(a, M, [1, 2]),
+        lambda a: np.putmask(a, M, 4),
+        lambda a: np.put_along_axis(a, I[:, :1] % 5, 9, 1),
+        lambda a: np.fill_diagonal(a, 6),
+    ],
+)
+def test_functions_that_write(write: Callable[[Any], Any]) -> None:
+    """What writes to its first argument writes to the array, in fused code to the caller's."""
+    x, a, y = A.copy(), lazy(A), A.copy()
+    fused = fc.fused(write)
+    for _ in range(2):
+        write(x)
+        write(a)
+        fused(y)
+    equal(a, x)
+    equal(y, x)

@@ -1,0 +1,153 @@
+"""What fused functions return: NumPy's exact types, in cold and warm calls."""
+
+from __future__ import annotations
+
+import random
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from tests.capture_check import equal
+from tests.test_fused import calls
+
+X = np.arange(12.0).reshape(3, 4) - 5
+Pair = namedtuple("Pair", "first second")
+
+
+# --- results
+
+
+RESULTS: list[Callable[[Any], Any]] = [
+    lambda x: None, lambda x: x, lambda x: x * 1, lambda x: x.sum(), lambda x: np.float64(3),
+    lambda x: (x.sum(), x.sum(keepdims=True), x[0, 0], x[0, 0] + 1), lambda x: x.any(),
+    lambda x: {"a": x + 1, "b": [x.max(), (x.min(),)]}, lambda x: [x, x], lambda x: (), lambda x: 3,
+    lambda x: Pair(x + 1, x.argmax()), lambda x: np.zeros(3), lambda x: x.mean(0)[None],
+    lambda x: (x.shape, x.dtype, x.ndim, len(x), x.size), lambda x: x[...], lambda x: x[1, 1, ...],
+    lambda x: np.where(x[0, 0] > 1, 1.0, 2.0), lambda x: x.reshape(4, 3)[1], lambda x: slice(1),
+    lambda x: iter([1]).__next__(), lambda x: np.asarray(x) + 1,
+    lambda x: isinstance(x, np.ndarray),
+    lambda x: np.sum(x.astype("f4")), lambda x: x.astype(bool), list, sum,
+    lambda x: float(x.sum()), lambda x: x.tolist(), str, repr,
+    lambda x: {1, 2}, lambda x: x.copy().T, lambda x: max(x[0]), lambda x: np.array([x[0], x[1]]),
+    lambda x: np.full(2, 3.0).__imul__(0), lambda x: 1 in x, lambda x: x.item(2), lambda x: x.flat[3],
+    lambda x: [row.sum() for row in x], np.array, lambda x: x.view(np.int64) + 1,
+    lambda x: np.ascontiguousarray(x.T), lambda x: (np.abs(x).max() < 3) or x,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", RESULTS)
+def test_results_are_numpys(function: Callable[[Any], Any]) -> None:
+    """Scalars are NumPy scalars, structures are what they were, in cold and warm calls."""
+    calls(function, *((X + k,) for k in range(4)))
+
+
+def test_fresh_results() -> None:
+    """Results of two calls never share memory, even where they do not depend on arguments."""
+    fused = fc.fused(lambda x: (np.ones(3), x * 0, np.zeros_like(x)))
+    for first, second in zip(fused(X), fused(X), strict=True):
+        assert not np.shares_memory(first, second)
+
+
+def test_generator_results_and_observation() -> None:
+    """Iterators are run by the caller, outside of any trace, on NumPy arrays."""
+    fused = fc.fused(lambda x: (row * 2 for row in x))
+    for _ in range(3):
+        for got, want in zip(fused(X), X, strict=True):
+            assert type(got) is np.ndarray
+            equal(got, want * 2)
+
+
+def test_random_and_print(capsys: pytest.CaptureFixture[str]) -> None:
+    """Functions that look at the world are run each time."""
+
+    def f(x: Any) -> Any:
+        print("sum", x.sum())
+        return x * random.random() + np.random.rand()  # noqa: NPY002
+
+    fused = fc.fused(f)
+    for seed in (1, 2, 3, 1):
+        results = []
+        for function in (fused, f):
+            random.seed(seed)
+            np.random.seed(seed)  # noqa: NPY002
+            results.append(function(X))
+        equal(*results)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 8
+    assert lines[::2] == lines[1::2]
+
+
+# --- containers, methods, keywords
+
+
+CONTAINERS: list[tuple[Callable[..., Any], list[Any]]] = [
+    (lambda v: v[0] + v[1], [[X, X * 2], [X + 1, X], (X, X)]),
+    (lambda v: v.append(v[0] * 2), [[X], [X + 1]]),
+    (lambda v: v["a"].__imul__(v["k"]), [{"a": X, "k": 2.0}, {"a": X, "k": 3.0}, {"a": X, "k": 3}]),
+    (lambda v: v.update(b=v["a"] + 1), [{"a": X}, {"a": X * 2}]),
+    (lambda v: (v, v[0]), [[X], [X + 1]]),
+    (len, [[], [X], [X, X]]),
+]
+
+
+@pytest.mark.parametrize(("function", "values"), CONTAINERS)
+def test_containers(function: Callable[..., Any], values: list[Any]) -> None:
+    """Lists and dicts of arrays are followed, changed in place where the function changes them."""
+    calls(function, *((v,) for v in values * 2))
+
+
+class Model:
+    """Has state that its fused method reads and writes."""
+
+    def __init__(self) -> None:
+        self.dt, self.weights = 0.5, np.arange(4.0)
+
+    @fc.fused
+    def step(self, x: Any, k: float = 1.0, *more: Any, scale: float = 2.0) -> Any:
+        """One step."""
+        self.dt += 1
+        return x * self.weights * self.dt * k * scale + sum(more)
+
+
+def test_methods_and_keywords() -> None:
+    """Attributes are read anew at each call; keywords, defaults and ``*args`` bind as in Python."""
+    mine, theirs = Model(), Model()
+    plain = Model.step.function
+    for args, kwargs in (((X,), {}), ((X, 3.0), {}), ((X,), {"k": 2.0}), ((X, 1, 5), {"scale": 3})):
+        for _ in range(2):
+            equal(mine.step(*args, **kwargs), plain(theirs, *args, **kwargs))
+        mine.weights += 1
+        theirs.weights += 1
+    with pytest.raises(TypeError):
+        mine.step()
+
+
+def test_strict_and_lower() -> None:
+    """strict raises where something would run unfused; an executable takes its own shapes only."""
+    with pytest.raises(fc.NotFusedError):
+        fc.fused(np.asarray, strict=True)(X)
+    exe = fc.lower(lambda x, k: x * k + 1, fc.spec((3, 4)), 2.0)
+    equal(exe(X, 3.0), X * 3 + 1)
+    assert exe.launches == 1
+    for wrong in ((X.T, 1.0), (X,), (X.astype("f4"), 1.0)):
+        with pytest.raises(TypeError):
+            exe(*wrong)
+    with pytest.raises(fc.NotFusedError):
+        fc.lower(lambda x: x * float(x.sum()), X)
+
+
+def test_errstate_and_nesting() -> None:
+    """An errstate that raises is honoured; fused functions call fused functions, and themselves."""
+    inner = fc.fused(lambda x: x * 2)
+    outer = fc.fused(lambda x: inner(x) + inner(x + 1))
+    for _ in range(3):
+        equal(outer(X), X * 2 + (X + 1) * 2)
+    divide = fc.fused(lambda x: 1 / x)
+    with np.errstate(divide="ignore"):
+        equal(divide(X), 1 / X)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        divide(X)

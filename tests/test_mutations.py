@@ -1,0 +1,81 @@
+"""The tests notice planted bugs: each mutation of the table fails the tests that it names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.mutations.table import MUTATIONS, Mutation
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 120  # seconds for the tests of one mutation; a hang is noticed too
+PASSED, FAILED = 0, 1  # pytest's exit codes; 2 to 5 are wrong usage
+
+
+def mutated(mutation: Mutation, root: Path = ROOT) -> str:
+    """The text of the file with the bug in it; its place must be there just once."""
+    text = (root / "fusecuda" / mutation.file).read_text(encoding="utf-8")
+    found = text.count(mutation.old)
+    assert found == 1, f"{mutation.name}: {mutation.file} holds {found} times: {mutation.old}"
+    return text.replace(mutation.old, mutation.new)
+
+
+def copied(folder: Path) -> Path:
+    """``folder`` with a copy of the package and its tests."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    for name in ("fusecuda", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def run_tests(folder: Path, tests: Iterable[str], limit: float | None) -> tuple[int, str]:
+    """Exit code (negative where killed) and output of the ``tests`` in ``folder``."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("FUSECUDA_", "PYTEST"))}
+    environment["FUSECUDA_CACHE_DIR"] = str(folder / "cache")
+    options = ("-x", "-q", "-n0", "-p", "no:cacheprovider")
+    command = (sys.executable, "-m", "pytest", *options, *tests)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, timeout=limit, check=False, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as expired:
+        return -9, str(expired)
+    return done.returncode, done.stdout
+
+
+def test_the_table_fits_the_package() -> None:
+    """Names are unique, each old text is there just once, and Python files stay Python."""
+    assert len({m.name for m in MUTATIONS}) == len(MUTATIONS)
+    for mutation in MUTATIONS:
+        text = mutated(mutation)
+        if mutation.file.endswith(".py"):
+            compile(text, mutation.file, "exec")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_the_tests_pass_without_a_bug(tmp_path: Path) -> None:
+    """All tests that mutations name pass on a copy as it is."""
+    tests = dict.fromkeys(test for m in MUTATIONS for test in m.tests)
+    code, output = run_tests(copied(tmp_path), tests, None)
+    assert code == PASSED, output[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2 * LIMIT)
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name)
+def test_a_planted_bug_is_noticed(mutation: Mutation, tmp_path: Path) -> None:
+    """A test fails, crashes or hangs with the bug in place."""
+    copied(tmp_path)
+    (tmp_path / "fusecuda" / mutation.file).write_text(mutated(mutation, tmp_path), "utf-8")
+    code, output = run_tests(tmp_path, mutation.tests, LIMIT)
+    assert code != PASSED, f"nobody notices that {mutation.bug}"
+    assert code == FAILED or code < 0, f"the selection is broken ({code}):\n{output[-3000:]}"
