@@ -33,7 +33,8 @@ RESULTS: list[Callable[[Any], Any]] = [
     lambda x: np.sum(x.astype("f4")), lambda x: x.astype(bool), list, sum,
     lambda x: float(x.sum()), lambda x: x.tolist(), str, repr,
     lambda x: {1, 2}, lambda x: x.copy().T, lambda x: max(x[0]), lambda x: np.array([x[0], x[1]]),
-    lambda x: np.full(2, 3.0).__imul__(0), lambda x: 1 in x, lambda x: x.item(2), lambda x: x.flat[3],
+    lambda x: np.full(2, 3.0).__imul__(0), lambda x: 1 in x, lambda x: x.item(2),
+    lambda x: x.flat[3],
     lambda x: [row.sum() for row in x], np.array, lambda x: x.view(np.int64) + 1,
     lambda x: np.ascontiguousarray(x.T), lambda x: (np.abs(x).max() < 3) or x,
 ]  # fmt: skip
