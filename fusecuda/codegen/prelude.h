@@ -19,7 +19,10 @@
     }                                                                                              \
     FC_INLINE T fc_fmod_##t(T a, T b) { return (T)(b == 0 || b == -1 ? 0 : a % b); }               \
     FC_INLINE T fc_absolute_##t(T a) { return (T)(a < 0 ? 0 - (U)a : (U)a); }                      \
-    FC_INLINE T fc_reciprocal_##t(T a) { return (T)(a == 1 ? 1 : a == -1 ? -1 : 0); }              \
+    FC_INLINE T fc_reciprocal_##t(T a) { /* of 0: NumPy's cast of infinity, 0 if narrow */         \
+        const T none = (T)(sizeof(T) < 4 ? 0 : (U)1 << (8 * sizeof(T) - 1));                       \
+        return (T)(a == 0 ? none : a == 1 ? 1 : a == -1 ? -1 : 0);                                 \
+    }                                                                                              \
     FC_INLINE T fc_left_shift_##t(T a, T b) {                                                      \
         return (T)((U)b < 8 * sizeof(T) && b >= 0 ? (U)a << b : 0);                                \
     }                                                                                              \

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..codegen import names
-from ..codegen.scalar import c_type, expression, memory_type, suffix
+from ..codegen.scalar import c_type, memory_type, suffix
+from ..codegen.statements import Scope, forms_of
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import Variant
 from ..graph.dtypes import DType
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
-
-
-_Valued = ir.Argument | ir.Load | ir.Index | ir.InRange | ir.Select | ir.Recall
 
 
 class Layout:
@@ -45,7 +43,7 @@ class Layout:
         return [f"const int64_t {name} = a->dim[{self.position[name]}];" for name in found]
 
 
-class Place:
+class Place(Scope):
     """How the statements of one scope are written: element values, row values, or final ones.
 
     ``step`` is the loop variable of the elements, empty for row values; ``axis`` the axis it walks.
@@ -58,7 +56,6 @@ class Place:
         self.base = base  # prefix of the pointers and indices that the scope starts from
 
     def address(self, form: int) -> str:
-        """The C lvalue of the element at hand of address form ``form``."""
         return self.emitter.counted(form, self._lvalue(form))
 
     def _lvalue(self, form: int) -> str:
@@ -74,69 +71,21 @@ class Place:
         return self.emitter.dereference(name, f" + {self.step} * {stride}", dtype, form)
 
     def index(self, form: int) -> str:
-        """The C expression of index form ``form`` at the element at hand."""
         name = self.base + names.index(form)
         return f"{name} + {self.step} * {names.stride(form, self.axis)}" if self.step else name
 
-    def name(self, number: int) -> str:
-        """The C expression of value ``number``."""
-        return names.value(number)
-
-    def define(self, number: int, ctype: str, text: str) -> str:
-        """The statement that gives value ``number`` its expression."""
-        return f"const {ctype} {names.value(number)} = {text};"
-
-    def lines(self, statement: ir.Statement) -> list[str]:
-        """The C statements of one IR statement."""
-        match statement:
-            case ir.Compute():
-                return self._compute(statement)
-            case ir.Gather():
-                return self._gather(statement)
-            case ir.Keep(slot, value, _):
-                return [f"{self.kept(slot)} = {self.name(value)};"]
-            case ir.Store(form, value, _):
-                return [f"{self.address(form)} = {self.name(value)};"]
-        return [self.define(statement.out, c_type(statement.dtype), self._value(statement))]
-
-    def _value(self, statement: _Valued) -> str:
-        """The C expression of a statement that is one."""
-        name = self.name
-        match statement:
-            case ir.Argument(_, dtype, number):
-                text = f"a->scalar[{number}].{suffix(dtype)}"
-            case ir.Load(_, dtype, form, guard):
-                text = self.address(form) + (" != 0" if dtype.kind == "b" else "")
-                if guard is not None:
-                    text = f"{name(guard)} ? {text} : 0"
-            case ir.Index(_, _, form):
-                text = self.index(form)
-            case ir.InRange(_, _, tests, guard):
-                terms = [] if guard is None else [name(guard)]
-                terms += [
-                    f"((uint64_t)({self.index(f)}) < (uint64_t){names.limit(n)})" for f, n in tests
-                ]
-                text = " & ".join(terms) or "true"
-            case ir.Select(_, _, conditions, values, otherwise):
-                chosen = zip(conditions, values, strict=True)
-                text = "".join(f"{name(c)} ? {name(v)} : " for c, v in chosen) + name(otherwise)
-            case ir.Recall(_, _, slot):
-                text = self.kept(slot)
-        return text
+    def argument(self, number: int, dtype: DType) -> str:
+        return f"a->scalar[{number}].{suffix(dtype)}"
 
     def kept(self, slot: int) -> str:
-        """The element at hand of resident row ``slot``."""
         return f"keep{slot}[{self.step}]"
 
-    def _compute(self, statement: ir.Compute) -> list[str]:
-        operands = [self.name(o) for o in statement.operands]
-        text = expression(statement.op, statement.dtype, statement.operand_dtypes, operands)
-        lines = [self.define(statement.out, c_type(statement.dtype), text)]
-        if statement.site >= 0 and statement.dtype.kind == "i":
-            lines.append(f"if ({operands[1]} < 0) a->status[0] = {statement.site + 1};")
-        return lines
+    def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
+        if statement.site < 0 or statement.dtype.kind != "i":
+            return []
+        return [f"if ({operands[1]} < 0) a->status[0] = {statement.site + 1};"]
 
-    def _gather(self, statement: ir.Gather) -> list[str]:
+    def gather(self, statement: ir.Gather) -> list[str]:
         out = statement.out
         lines, terms, tests = [], [], []
         for i, (index, (extent, stride)) in enumerate(
@@ -184,16 +133,6 @@ class KernelEmitter:
         if not self.traffic:
             return lvalue
         return f"FC_{'STORED' if self.kernel.forms[form].store else 'LOADED'}({lvalue})"
-
-    def forms_of(self, statements: Iterable[ir.Statement]) -> list[int]:
-        """The forms that ``statements`` walk, in order."""
-        found: set[int] = set()
-        for s in statements:
-            if isinstance(s, ir.Load | ir.Index | ir.Gather | ir.Store):
-                found.add(s.form)
-            elif isinstance(s, ir.InRange):
-                found.update(form for form, _ in s.tests)
-        return sorted(found)
 
     def limits_of(self, statements: Iterable[ir.Statement]) -> list[str]:
         """The names of the integer limits that ``statements`` use."""
@@ -263,8 +202,8 @@ class LoopEmitter(KernelEmitter):
     def emit(self) -> str:
         """The text of the kernel, with PLACEHOLDER for its symbol."""
         (stage,) = self.kernel.stages
-        forms = self.forms_of(stage.body)
-        invariant = self.forms_of(stage.head)
+        forms = forms_of(stage.body)
+        invariant = forms_of(stage.head)
         axes = self.layout.axes
         used = [*axes, *self.strides_of(forms, axes)]
         used += self.limits_of([*stage.head, *stage.body])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
+from ..codegen.statements import forms_of
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN, COLUMN_BLOCK, Variant
 from ..graph.tree import CHUNK
@@ -71,7 +72,7 @@ class ReductionEmitter(KernelEmitter):
     def finish(self) -> None:
         """What runs when all rows are done: split rows are joined, then rows are reduced."""
         with self.w.block(f"void {PLACEHOLDER}_finish(const fc_args *a)"):
-            final_forms = self.forms_of(self.kernel.final)
+            final_forms = forms_of(self.kernel.final)
             self.head(final_forms, self.kernel.final)
             if self.kernel.splittable:
                 self._join_parts()
@@ -128,7 +129,7 @@ class ReductionEmitter(KernelEmitter):
     def tail_function(self) -> None:
         """The function that finishes one row: its row values and their stores."""
         kernel = self.kernel
-        forms = self.forms_of(kernel.tail)
+        forms = forms_of(kernel.tail)
         values = [f"{c_type(r.dtype)} {names.value(r.out)}" for r in self.inner]
         parameters = ", ".join(["const fc_args *a", "int64_t row", *values])
         with self.w.block(f"FC_INLINE void {PLACEHOLDER}_row({parameters})"):
@@ -163,7 +164,7 @@ class RowEmitter(ReductionEmitter):
         if kernel.splittable:
             self.tail_function()
         statements = self.all_statements()
-        forms = self.forms_of(statements)
+        forms = forms_of(statements)
         with self.w.block(self.entry()):
             self.head(forms, statements)
             self.keeps("")
@@ -223,7 +224,7 @@ class RowEmitter(ReductionEmitter):
 
     def _run(self, stage: ir.Stage, index: dict[str, str], done: str, run: str) -> None:
         with self.w.block():
-            self.bases(self.forms_of(stage.body), "", "row_", index, self.typed)
+            self.bases(forms_of(stage.body), "", "row_", index, self.typed)
             for slot in _slots(stage):
                 kind = memory_type(self.kernel.resident[slot])
                 self.w.line(f"{kind} *const keep{slot} = row_keep{slot} + at + {done};")
@@ -283,7 +284,7 @@ class ColumnEmitter(ReductionEmitter):
         kernel = self.kernel
         self.prologue()
         statements = [s for st in kernel.stages for s in (*st.head, *st.body)] + kernel.tail
-        forms = self.forms_of(statements)
+        forms = forms_of(statements)
         *outer, inner = self.layout.row_axes
         with self.w.block(self.entry()):
             self.head(forms, statements)
@@ -353,7 +354,7 @@ class ColumnEmitter(ReductionEmitter):
         """One element of each row of the block."""
         self.w.line("const int64_t position = at + done;")
         index = self.unravel("position", self.layout.axes)
-        forms = self.forms_of(stage.body)
+        forms = forms_of(stage.body)
         for f in forms:
             self._element_base(f, index)
         inner = self.layout.row_axes[-1]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from ..graph.index_map import contiguous_strides, reshape_strides
 from ..graph.node import Node
-from .binding import Bound, Memory, bind
+from .binding import Bound, bind
 from .cluster import Cluster
 from .lowering import lower
 from .planner import Plan
+from .walk import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,34 +1,19 @@
-"""Binding: the numbers of one launch, and the choice among a kernel's variants.
-
-Axes are collapsed here, where strides are known: neighbours that every form walks as one run become
-one axis, and the freed axes, of extent 1, move to the left. So one kernel text of the rank that the
-program has serves every shape and layout, and a contiguous one runs as a single long loop.
-"""
+"""Binding: the numbers of one launch, and the choice among a kernel's variants."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..graph.node import Node
 from ..graph.ops import OPS
 from ..graph.tree import CHUNK
 from . import cost, kernel_ir
-from .lowering import Limit, Lowered
+from .lowering import Lowered
+from .walk import MemoryOf, Walk, limit_value, walk
 
 LOOP, ROW, COLUMN = "loop", "row", "column"
 COLUMN_BLOCK = 32  # row values computed side by side where the rows lie side by side in memory
 _PARTS = 64  # a split row has at most so many parts
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Where a node's elements are: a buffer, the byte offset in it, and byte strides."""
-
-    buffer: int
-    offset: int
-    strides: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,67 +52,14 @@ class Bound:
         return self.work > 0 or bool(self.lowered.ir.outer)
 
 
-@dataclass(slots=True)
-class _Walk:
-    """Extents with the strides of every form over them, rows first."""
-
-    extents: list[int]
-    strides: list[list[int]]  # [form][axis]
-
-    def keep(self, axes: Sequence[int]) -> _Walk:
-        return _Walk([self.extents[a] for a in axes], [[s[a] for a in axes] for s in self.strides])
-
-    def collapsed(self) -> _Walk:
-        """Neighbouring axes merged where every form allows it; ones in front keep the rank."""
-        rank = len(self.extents)
-        extents = [1]
-        strides: list[list[int]] = [[0] for _ in self.strides]
-        for axis in range(rank - 1, -1, -1):
-            n = self.extents[axis]
-            if n == 1:
-                continue
-            if extents[0] == 1:
-                extents[0] = n
-                for form, step in enumerate(strides):
-                    step[0] = self.strides[form][axis]
-            elif all(
-                s[axis] == t[0] * extents[0] for s, t in zip(self.strides, strides, strict=True)
-            ):
-                extents[0] *= n
-            else:
-                extents.insert(0, n)
-                for form, step in enumerate(strides):
-                    step.insert(0, self.strides[form][axis])
-        lead = max(rank, 1) - len(extents)
-        return _Walk([1] * lead + extents, [[0] * lead + s for s in strides])
-
-
-def bind(lowered: Lowered, memory: Callable[[Node], Memory]) -> Bound:
+def bind(lowered: Lowered, memory: MemoryOf) -> Bound:
     """The launch of ``lowered`` with the shapes it was lowered for, on the memory given.
 
     ``memory(node)`` tells where ``node`` is in memory.
     """
     kernel = lowered.ir
-    row_rank = len(lowered.row_shape)
-    offsets: list[int] = []
-    strides: list[list[int]] = []
-    places: list[Memory | None] = []
-    for form, access in zip(kernel.forms, lowered.accesses, strict=True):
-        if access.node is None or form.dtype is None:
-            offsets.append(access.at.offsets[0])
-            strides.append(list(access.at.coefs[0]))
-            places.append(None)
-            continue
-        place = memory(access.node)
-        places.append(place)
-        offsets.append(place.offset + access.at.offset(place.strides))
-        strides.append(list(access.at.strides(place.strides)))
-    walk = _Walk(list(lowered.row_shape + lowered.shape), strides)
-    rows = walk.keep(range(row_rank)).collapsed()
-    elements = walk.keep(range(row_rank, len(walk.extents)))
-    if kernel.kind == "loop":
-        elements = _innermost_first(kernel, elements)
-    elements = elements.collapsed()
+    walked = walk(lowered, memory)
+    rows, elements = walked.rows, walked.elements
     variant = _choose(kernel, rows, elements)
     parts, length = _split(kernel, variant, rows, elements)
     dims = [parts, length]
@@ -137,8 +69,8 @@ def bind(lowered: Lowered, memory: Callable[[Node], Memory]) -> Bound:
             dims += rows.strides[f]
         dims += elements.strides[f]
         if form.dtype is None:
-            dims.append(offsets[f])
-    dims += [_limit(limit, memory) for limit in lowered.limits]
+            dims.append(walked.offsets[f])
+    dims += [limit_value(limit, memory) for limit in lowered.limits]
     work, per_item = _work(variant, rows, elements, parts)
     count = math.prod(rows.extents)
     resident = math.prod(elements.extents)
@@ -146,8 +78,8 @@ def bind(lowered: Lowered, memory: Callable[[Node], Memory]) -> Bound:
         lowered,
         variant,
         dims,
-        [p.buffer for p in places if p is not None],
-        [o for o, p in zip(offsets, places, strict=True) if p is not None],
+        walked.buffers(),
+        walked.byte_offsets(),
         work,
         max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel)))),
         _workspace(kernel, count, parts),
@@ -155,32 +87,7 @@ def bind(lowered: Lowered, memory: Callable[[Node], Memory]) -> Bound:
     )
 
 
-def _innermost_first(kernel: kernel_ir.KernelIR, walk: _Walk) -> _Walk:
-    """The walk with the axis innermost along which most forms step by one element.
-
-    A loop's elements are independent, so their order is free.
-    """
-    rank = len(walk.extents)
-    if rank < 2:
-        return walk
-    sizes = [f.dtype.itemsize if f.dtype else 0 for f in kernel.forms]
-
-    def misfits(axis: int) -> int:
-        return sum(
-            s[axis] not in (0, size) for s, size in zip(walk.strides, sizes, strict=True) if size
-        )
-
-    last = rank - 1
-    candidates = [a for a in range(rank) if walk.extents[a] > 1]
-    best = min(reversed(candidates), key=misfits, default=last)
-    if best == last or misfits(best) >= misfits(last):
-        return walk
-    order = sorted(range(rank), key=lambda a: -sum(abs(s[a]) for s in walk.strides))
-    order.remove(best)
-    return walk.keep([*order, best])
-
-
-def _choose(kernel: kernel_ir.KernelIR, rows: _Walk, elements: _Walk) -> Variant:
+def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
     by_row = _pattern(kernel, elements)
     if kernel.kind == "loop":
         return Variant(LOOP, by_row)
@@ -193,7 +100,7 @@ def _choose(kernel: kernel_ir.KernelIR, rows: _Walk, elements: _Walk) -> Variant
     return Variant(ROW, None)
 
 
-def _pattern(kernel: kernel_ir.KernelIR, walk: _Walk) -> tuple[bool, ...] | None:
+def _pattern(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[bool, ...] | None:
     """Which forms step by one element along the last axis, or None if some step otherwise."""
     if walk.extents[-1] < 2:
         return None
@@ -209,7 +116,7 @@ def _pattern(kernel: kernel_ir.KernelIR, walk: _Walk) -> tuple[bool, ...] | None
 
 
 def _split(
-    kernel: kernel_ir.KernelIR, variant: Variant, rows: _Walk, elements: _Walk
+    kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: Walk
 ) -> tuple[int, int]:
     """Into how many parts a row is cut, and their length, a power of two of chunks."""
     length = math.prod(elements.extents)
@@ -223,7 +130,7 @@ def _split(
     return -(-length // part), part
 
 
-def _work(variant: Variant, rows: _Walk, elements: _Walk, parts: int) -> tuple[int, float]:
+def _work(variant: Variant, rows: Walk, elements: Walk, parts: int) -> tuple[int, float]:
     """The number of work items and how many elements each one has."""
     length = math.prod(elements.extents)
     if variant.skeleton == LOOP:
@@ -244,11 +151,6 @@ def _weight(kernel: kernel_ir.KernelIR) -> float:
             if isinstance(statement, kernel_ir.Compute):
                 total += OPS[statement.op].cost
     return total / 4
-
-
-def _limit(limit: Limit, memory: Callable[[Node], Memory]) -> int:
-    node, axis, stride = limit
-    return memory(node).strides[axis] if stride else node.shape[axis]
 
 
 def _workspace(kernel: kernel_ir.KernelIR, rows: int, parts: int) -> int:

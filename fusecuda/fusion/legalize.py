@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..graph.index_map import Shape, contiguous_strides, identity, reshape_strides
+from ..graph.index_map import identity, reshape_strides
 from ..graph.node import Graph, Node
 
 
@@ -48,6 +48,7 @@ def legalize(graph: Graph, decisions: Decisions, strides: Mapping[int, Sequence[
     new: dict[Node, Node] = {}
     forced: dict[Node, str] = {}
     original: dict[Node, Node] = {}
+    lies_in = _argument_of(graph)
     for node in graph.nodes():
         operands = [new[o] for o in node.operands]
         if node.op == "update":
@@ -60,10 +61,11 @@ def legalize(graph: Graph, decisions: Decisions, strides: Mapping[int, Sequence[
                 operands[0] = copy(operands[0])
                 forced[operands[0]] = decisions.copy_old.get(node, "an update writes into it")
             if node in decisions.own_value:
-                if operands[1].op in ("parameter", "reshape", "constant"):
+                stored = operands[1].op in ("parameter", "reshape", "constant", "update")
+                if stored or operands[1] is operands[0]:
                     operands[1] = copy(operands[1])
                 forced[operands[1]] = decisions.own_value[node]
-        elif node.op == "reshape" and not _bitcast(operands[0], node.shape, strides):
+        elif node.op == "reshape" and not _bitcast(node, lies_in, strides):
             operands[0] = copy(operands[0])
             forced[operands[0]] = "a reshape of scattered memory needs a copy"
         new[node] = node.with_operands(tuple(operands))
@@ -80,12 +82,32 @@ def legalize(graph: Graph, decisions: Decisions, strides: Mapping[int, Sequence[
     return legal
 
 
-def _bitcast(operand: Node, shape: Shape, strides: Mapping[int, Sequence[int]]) -> bool:
-    """True if the memory of ``operand`` can be read under ``shape`` as it lies."""
-    if operand.op != "parameter":
+def _argument_of(graph: Graph) -> dict[Node, int]:
+    """The number of the argument in whose memory a node may lie."""
+    found: dict[Node, int] = {}
+    for i, output in enumerate(graph.outputs):
+        target = graph.target(i)
+        node = output
+        while target is not None:
+            found[node] = target
+            if node.op not in ("update", "reshape"):
+                break
+            node = node.operands[0]
+    for node in graph.nodes():
+        if node.op == "parameter":
+            found[node] = node.parameter.number
+        elif node.op == "update" and node.operands[0] in found:
+            found.setdefault(node, found[node.operands[0]])
+    return found
+
+
+def _bitcast(node: Node, lies_in: Mapping[Node, int], strides: Mapping[int, Sequence[int]]) -> bool:
+    """True if the memory of the operand of the reshape ``node`` can be read as it lies."""
+    (operand,) = node.operands
+    number = lies_in.get(operand)
+    if number is None or number not in strides:
         return True
-    given = strides.get(operand.parameter.number, contiguous_strides(operand.shape))
-    return reshape_strides(operand.shape, given, shape) is not None
+    return reshape_strides(operand.shape, strides[number], node.shape) is not None
 
 
 def _overwritten(node: Node, graph: Graph) -> int | None:

@@ -132,7 +132,8 @@ class _Lowering:
                 break
             node, at = node.operands[0], at.then(node.map)
         if node in self.cluster.roles and not inside and node.op != "index":
-            at = self.place_of(node)  # legality has shown that it is read there
+            # Legality has shown that it is read there; no memory is read, so no guard is needed.
+            at, guard = self.place_of(node), None
         return Key(node, at, guard, inside)
 
     def operands(self, key: Key) -> list[Key]:

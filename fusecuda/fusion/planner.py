@@ -364,7 +364,8 @@ class _Attempt:
         shared = users(self.graph.nodes())
         for writer in stuck:
             value = writer.operands[1] if writer.op == "update" else writer
-            if value not in self.roots and value.op != "constant" and len(shared[value]) > 1:
+            inlined = value not in self.roots and value.op not in ("constant", "parameter")
+            if inlined and len(shared[value]) > 1:
                 why = "it is written to an array and used after that"
                 self.decisions.forced.setdefault(self.original[value], why)
             else:

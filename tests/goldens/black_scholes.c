@@ -1,10 +1,10 @@
-region: 34 operations in 1 kernel
+black_scholes: 34 operations in 1 kernel
   moves 245,760 B, one operation at a time 4,128,856 B; peak 98,304 B
   0: loop_multiply_add_log_sqrt_subtract (loop)
      reads 147,456 B, writes 98,304 B
      sqrt, 14 multiply, 4 divide, log, 6 add, 3 subtract, 2 negative, 3 exp
 
-// region: loop_multiply_add_log_sqrt_subtract, loop over [64, 96]
+// black_scholes: loop_multiply_add_log_sqrt_subtract, loop over [64, 96]
 //   in0 reads parameter float64[64, 96]
 //   in1 reads parameter float64[64, 96]
 //   in2 reads parameter float64[64, 96]

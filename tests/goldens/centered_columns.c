@@ -1,10 +1,10 @@
-region: 3 operations in 1 kernel
+centered_columns: 3 operations in 1 kernel
   moves 98,304 B, one operation at a time 198,920 B; peak 81,920 B
   0: reduce_sum_divide_subtract (resident)
      reads 49,152 B, writes 49,152 B
      divide, subtract, sum
 
-// region: reduce_sum_divide_subtract, reduction over [96] rows of [64]
+// centered_columns: reduce_sum_divide_subtract, reduction over [96] rows of [64]
 //   in0 reads parameter float64[64, 96]
 //   out1 writes subtract float64[64, 96]
 // 2 passes over each row, which stays resident between them

@@ -1,10 +1,10 @@
-region: 2 operations in 1 kernel
+column_mean: 2 operations in 1 kernel
   moves 49,920 B, one operation at a time 51,464 B; peak 768 B
   0: reduce_sum_divide (reduction)
      reads 49,152 B, writes 768 B
      divide, sum
 
-// region: reduce_sum_divide, reduction over [96] rows of [64]
+// column_mean: reduce_sum_divide, reduction over [96] rows of [64]
 //   in0 reads parameter float64[64, 96]
 //   out1 writes divide float64[96]
 #ifndef FC_HAVE_sum_f64

@@ -1,10 +1,10 @@
-region: 10 operations in 1 kernel
+cross_entropy: 10 operations in 1 kernel
   moves 49,672 B, one operation at a time 400,416 B; peak 2,056 B
   0: reduce_max_subtract_iota_gather_divide (resident)
      reads 49,664 B, writes 8 B
      3 subtract, exp, log, divide, max, 2 sum
 
-// region: reduce_max_subtract_iota_gather_divide, reduction over [64] rows of [96]
+// cross_entropy: reduce_max_subtract_iota_gather_divide, reduction over [64] rows of [96]
 //   in0 reads parameter float64[64, 96]
 //   in1 reads parameter int64[64]
 //   in3 reads parameter float64[64, 96]

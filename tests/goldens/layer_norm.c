@@ -1,10 +1,10 @@
-region: 11 operations in 1 kernel
+layer_norm: 11 operations in 1 kernel
   moves 99,840 B, one operation at a time 840,728 B; peak 50,688 B
   0: reduce_sum_divide_multiply_add_sqrt (resident)
      reads 50,688 B, writes 49,152 B
      3 divide, 2 subtract, 2 multiply, 2 add, sqrt, 2 sum
 
-// region: reduce_sum_divide_multiply_add_sqrt, reduction over [64] rows of [96]
+// layer_norm: reduce_sum_divide_multiply_add_sqrt, reduction over [64] rows of [96]
 //   in0 reads parameter float64[64, 96]
 //   in1 reads parameter float64[96]
 //   in2 reads parameter float64[96]

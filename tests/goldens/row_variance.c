@@ -1,10 +1,10 @@
-region: 6 operations in 1 kernel
+row_variance: 6 operations in 1 kernel
   moves 49,664 B, one operation at a time 396,304 B; peak 2,048 B
   0: reduce_sum_divide_subtract_multiply (resident)
      reads 49,152 B, writes 512 B
      2 divide, subtract, multiply, 2 sum
 
-// region: reduce_sum_divide_subtract_multiply, reduction over [64] rows of [96]
+// row_variance: reduce_sum_divide_subtract_multiply, reduction over [64] rows of [96]
 //   in0 reads parameter float64[64, 96]
 //   out1 writes divide float64[64]
 // 2 passes over each row, which stays resident between them

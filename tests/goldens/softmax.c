@@ -1,10 +1,10 @@
-region: 5 operations in 1 kernel
+softmax: 5 operations in 1 kernel
   moves 98,304 B, one operation at a time 492,544 B; peak 52,224 B
   0: reduce_max_subtract_exp_sum_divide (resident)
      reads 49,152 B, writes 49,152 B
      subtract, exp, divide, max, sum
 
-// region: reduce_max_subtract_exp_sum_divide, reduction over [64] rows of [96]
+// softmax: reduce_max_subtract_exp_sum_divide, reduction over [64] rows of [96]
 //   in0 reads parameter float64[64, 96]
 //   out1 writes divide float64[64, 96]
 // 3 passes over each row, which stays resident between them

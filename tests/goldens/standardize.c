@@ -1,10 +1,10 @@
-region: 10 operations in 1 kernel
+standardize: 10 operations in 1 kernel
   moves 98,304 B, one operation at a time 540,800 B; peak 147,456 B
   0: reduce_sum_divide_subtract_multiply_sqrt (resident)
      reads 49,152 B, writes 49,152 B
      4 divide, 2 subtract, multiply, sqrt, 2 sum
 
-// region: reduce_sum_divide_subtract_multiply_sqrt, reduction over [] rows of [64, 96]
+// standardize: reduce_sum_divide_subtract_multiply_sqrt, reduction over [] rows of [64, 96]
 //   in0 reads parameter float64[64, 96]
 //   out1 writes divide float64[64, 96]
 // 3 passes over each row, which stays resident between them

@@ -1,10 +1,10 @@
-region: 3 operations in 1 kernel
+sum_of_product: 3 operations in 1 kernel
   moves 147,464 B, one operation at a time 344,072 B; peak 8 B
   0: reduce_multiply_add_sum (reduction)
      reads 147,456 B, writes 8 B
      multiply, add, sum
 
-// region: reduce_multiply_add_sum, reduction over [] rows of [64, 96]
+// sum_of_product: reduce_multiply_add_sum, reduction over [] rows of [64, 96]
 //   in0 reads parameter float64[64, 96]
 //   in1 reads parameter float64[64, 96]
 //   in2 reads parameter float64[64, 96]

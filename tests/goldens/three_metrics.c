@@ -1,10 +1,10 @@
-region: 7 operations in 1 kernel
+three_metrics: 7 operations in 1 kernel
   moves 49,176 B, one operation at a time 393,288 B; peak 24 B
   0: reduce_absolute_max_sum_divide_multiply (reduction)
      reads 49,152 B, writes 24 B
      absolute, multiply, 2 divide, max, 2 sum
 
-// region: reduce_absolute_max_sum_divide_multiply, reduction over [] rows of [64, 96]
+// three_metrics: reduce_absolute_max_sum_divide_multiply, reduction over [] rows of [64, 96]
 //   in0 reads parameter float64[64, 96]
 //   out1 writes reduce float64[]
 //   out2 writes divide float64[]

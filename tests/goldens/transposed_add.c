@@ -1,10 +1,10 @@
-region: 1 operations in 1 kernel
+transposed_add: 1 operations in 1 kernel
   moves 147,456 B, one operation at a time 147,456 B; peak 49,152 B
   0: loop_add (loop)
      reads 98,304 B, writes 49,152 B
      add
 
-// region: loop_add, loop over [64, 96]
+// transposed_add: loop_add, loop over [64, 96]
 //   in0 reads parameter float64[96, 64]
 //   in1 reads parameter float64[64, 96]
 //   out2 writes add float64[64, 96]

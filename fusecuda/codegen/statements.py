@@ -1,0 +1,115 @@
+"""Statements: the text of one IR statement, the same in C and CUDA C but for its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..fusion import kernel_ir as ir
+from ..graph.dtypes import DType
+from . import names
+from .scalar import c_type, expression
+
+_Valued = ir.Argument | ir.Load | ir.Index | ir.InRange | ir.Select | ir.Recall
+
+
+class Scope:
+    """Where statements stand: what an element's address, an index and a kept value are called.
+
+    A dialect's skeletons subclass it for element values, row values and final ones.
+    """
+
+    def address(self, form: int) -> str:
+        """The lvalue of the element at hand of address form ``form``."""
+        raise NotImplementedError
+
+    def index(self, form: int) -> str:
+        """The expression of index form ``form`` at the element at hand."""
+        raise NotImplementedError
+
+    def kept(self, slot: int) -> str:
+        """The element at hand of resident row ``slot``."""
+        raise NotImplementedError
+
+    def argument(self, number: int, dtype: DType) -> str:
+        """The expression of scalar argument ``number``."""
+        raise NotImplementedError
+
+    def gather(self, statement: ir.Gather) -> list[str]:
+        """The statements of a read at computed indices."""
+        raise NotImplementedError
+
+    def name(self, number: int) -> str:
+        """The expression of value ``number``."""
+        return names.value(number)
+
+    def define(self, number: int, ctype: str, text: str) -> str:
+        """The statement that gives value ``number`` its expression."""
+        return f"const {ctype} {names.value(number)} = {text};"
+
+    def loaded(self, form: int, dtype: DType) -> str:
+        """The expression of the element at hand of address form ``form``."""
+        return self.address(form) + (" != 0" if dtype.kind == "b" else "")
+
+    def limit(self, number: int) -> str:
+        """The expression of integer argument ``number``."""
+        return names.limit(number)
+
+    def expression(self, statement: ir.Compute, operands: list[str]) -> str:
+        """The expression of an op-table row."""
+        return expression(statement.op, statement.dtype, statement.operand_dtypes, operands)
+
+    def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
+        """The statements that report operands for which there is no value."""
+        return []
+
+    def lines(self, statement: ir.Statement) -> list[str]:
+        """The C statements of one IR statement."""
+        match statement:
+            case ir.Compute():
+                operands = [self.name(o) for o in statement.operands]
+                text = self.expression(statement, operands)
+                line = self.define(statement.out, c_type(statement.dtype), text)
+                return [line, *self.failure(statement, operands)]
+            case ir.Gather():
+                return self.gather(statement)
+            case ir.Keep(slot, value, _):
+                return [f"{self.kept(slot)} = {self.name(value)};"]
+            case ir.Store(form, value, _):
+                return [f"{self.address(form)} = {self.name(value)};"]
+        return [self.define(statement.out, c_type(statement.dtype), self._value(statement))]
+
+    def _value(self, statement: _Valued) -> str:
+        """The C expression of a statement that is one."""
+        name = self.name
+        match statement:
+            case ir.Argument(_, dtype, number):
+                text = self.argument(number, dtype)
+            case ir.Load(_, dtype, form, guard):
+                text = self.loaded(form, dtype)
+                if guard is not None:
+                    text = f"{name(guard)} ? {text} : 0"
+            case ir.Index(_, _, form):
+                text = self.index(form)
+            case ir.InRange(_, _, tests, guard):
+                terms = [] if guard is None else [name(guard)]
+                terms += [
+                    f"((uint64_t)({self.index(f)}) < (uint64_t){self.limit(n)})" for f, n in tests
+                ]
+                text = " & ".join(terms) or "true"
+            case ir.Select(_, _, conditions, values, otherwise):
+                chosen = zip(conditions, values, strict=True)
+                text = "".join(f"{name(c)} ? {name(v)} : " for c, v in chosen) + name(otherwise)
+            case ir.Recall(_, _, slot):
+                text = self.kept(slot)
+        return text
+
+
+def forms_of(statements: Iterable[ir.Statement]) -> list[int]:
+    """The forms that ``statements`` walk, in order."""
+    found: set[int] = set()
+    for s in statements:
+        if isinstance(s, ir.Load | ir.Index | ir.Gather | ir.Store):
+            found.add(s.form)
+        elif isinstance(s, ir.InRange):
+            found.update(form for form, _ in s.tests)
+    return sorted(found)

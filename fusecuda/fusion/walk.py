@@ -1,0 +1,137 @@
+"""Walks: a kernel's extents with the strides of every form over them, as few axes as they need.
+
+Axes are collapsed where strides are known: neighbours that every form walks as one run become one
+axis, and the freed axes, of extent 1, move to the left. So one kernel text of the rank that the
+program has serves every shape and layout, and a contiguous one runs as a single long loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..graph.node import Node
+from . import kernel_ir
+from .lowering import Limit, Lowered
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Where a node's elements are: a buffer, the byte offset in it, and byte strides."""
+
+    buffer: int
+    offset: int
+    strides: tuple[int, ...]
+
+
+MemoryOf = Callable[[Node], Memory]
+
+
+@dataclass(slots=True)
+class Walk:
+    """Extents with the strides of every form over them, rows first."""
+
+    extents: list[int]
+    strides: list[list[int]]  # [form][axis]
+
+    def keep(self, axes: Sequence[int]) -> Walk:
+        """The walk over ``axes`` alone."""
+        return Walk([self.extents[a] for a in axes], [[s[a] for a in axes] for s in self.strides])
+
+    def collapsed(self) -> Walk:
+        """Neighbouring axes merged where every form allows it; ones in front keep the rank."""
+        rank = len(self.extents)
+        extents = [1]
+        strides: list[list[int]] = [[0] for _ in self.strides]
+        for axis in range(rank - 1, -1, -1):
+            n = self.extents[axis]
+            if n == 1:
+                continue
+            if extents[0] == 1:
+                extents[0] = n
+                for form, step in enumerate(strides):
+                    step[0] = self.strides[form][axis]
+            elif all(
+                s[axis] == t[0] * extents[0] for s, t in zip(self.strides, strides, strict=True)
+            ):
+                extents[0] *= n
+            else:
+                extents.insert(0, n)
+                for form, step in enumerate(strides):
+                    step.insert(0, self.strides[form][axis])
+        lead = max(rank, 1) - len(extents)
+        return Walk([1] * lead + extents, [[0] * lead + s for s in strides])
+
+
+@dataclass(slots=True)
+class Walked:
+    """What a lowered kernel walks: rows and elements collapsed, and where each form starts."""
+
+    rows: Walk
+    elements: Walk
+    offsets: list[int]  # for each form: bytes, or the first value of an index
+    places: list[Memory | None]  # for each form; None for an index
+
+    def buffers(self) -> list[int]:
+        """The buffer of each address form."""
+        return [p.buffer for p in self.places if p is not None]
+
+    def byte_offsets(self) -> list[int]:
+        """The byte offset of each address form in its buffer."""
+        return [o for o, p in zip(self.offsets, self.places, strict=True) if p is not None]
+
+
+def walk(lowered: Lowered, memory: MemoryOf) -> Walked:
+    """The collapsed walk of ``lowered`` for its shapes; ``memory`` tells where a node lies."""
+    kernel = lowered.ir
+    row_rank = len(lowered.row_shape)
+    offsets: list[int] = []
+    strides: list[list[int]] = []
+    places: list[Memory | None] = []
+    for form, access in zip(kernel.forms, lowered.accesses, strict=True):
+        if access.node is None or form.dtype is None:
+            offsets.append(access.at.offsets[0])
+            strides.append(list(access.at.coefs[0]))
+            places.append(None)
+            continue
+        place = memory(access.node)
+        places.append(place)
+        offsets.append(place.offset + access.at.offset(place.strides))
+        strides.append(list(access.at.strides(place.strides)))
+    whole = Walk(list(lowered.row_shape + lowered.shape), strides)
+    rows = whole.keep(range(row_rank)).collapsed()
+    elements = whole.keep(range(row_rank, len(whole.extents)))
+    if kernel.kind == "loop":
+        elements = innermost_first(kernel, elements)
+    return Walked(rows, elements.collapsed(), offsets, places)
+
+
+def limit_value(limit: Limit, memory: MemoryOf) -> int:
+    """The extent or byte stride that an integer argument holds."""
+    node, axis, stride = limit
+    return memory(node).strides[axis] if stride else node.shape[axis]
+
+
+def innermost_first(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
+    """The walk with the axis innermost along which most forms step by one element.
+
+    A loop's elements are independent, so their order is free.
+    """
+    rank = len(walk.extents)
+    if rank < 2:
+        return walk
+    sizes = [f.dtype.itemsize if f.dtype else 0 for f in kernel.forms]
+
+    def misfits(axis: int) -> int:
+        return sum(
+            s[axis] not in (0, size) for s, size in zip(walk.strides, sizes, strict=True) if size
+        )
+
+    last = rank - 1
+    candidates = [a for a in range(rank) if walk.extents[a] > 1]
+    best = min(reversed(candidates), key=misfits, default=last)
+    if best == last or misfits(best) >= misfits(last):
+        return walk
+    order = sorted(range(rank), key=lambda a: -sum(abs(s[a]) for s in walk.strides))
+    order.remove(best)
+    return walk.keep([*order, best])
