@@ -96,8 +96,7 @@ class Array(Operators):
     def write_node(self, value: Node) -> None:
         """Make ``value``, of the array's shape and dtype, what the array shows from now on."""
         storage = self._storage
-        buffer = storage.buffer
-        if not self.writeable or (buffer is not None and not buffer.flags.writeable):
+        if not self.writeable or not storage.writeable:
             raise ValueError("assignment destination is read-only")
         if self.size > 1 and not self._view.map.is_injective(self._view.shape):
             raise ValueError("assignment destination is read-only")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
+import sys
 import types
 from collections.abc import Callable, Sequence
 from contextvars import Token
@@ -18,7 +20,7 @@ from ..options import Options, default_device
 from .array import Array, recorder_in_force
 from .functions import raising
 from .reads import Reads, is_pure, reads_of
-from .recorder import Recorder
+from .recorder import Recorder, Region
 from .replay import MISS
 from .scalar import TracedScalar
 from .trace import Trace, Tracer, Unfollowed
@@ -40,8 +42,10 @@ class fused:  # noqa: N801 - reads as a keyword
 
     launches: int
     _options: Options
+    _chosen: bool  # the device was named; else it is that of the arrays
 
     def __new__(cls, function: Any = None, **options: Any) -> Any:
+        device_chosen = "device" in options or "FUSECUDA_DEVICE" in os.environ
         options.setdefault("device", default_device())
         chosen = Options(**options)
         if function is not None:
@@ -51,6 +55,7 @@ class fused:  # noqa: N801 - reads as a keyword
         region = super().__new__(cls)
         region.launches = 0
         region._options = chosen
+        region._chosen = device_chosen
         region._nested = []
         return region
 
@@ -60,9 +65,9 @@ class fused:  # noqa: N801 - reads as a keyword
     def __enter__(self) -> Self:
         outer = recorder_in_force.get()
         token: Token[Recorder] | None = None
-        if not isinstance(outer, _Region):  # a nested block joins the outer one
+        if not isinstance(outer, Region):  # a nested block joins the outer one
             outer.flush()
-            region = _Region(self._options)
+            region = _new_region(self._options, self._chosen)
             token = recorder_in_force.set(region)
             outer = region
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
@@ -73,8 +78,12 @@ class fused:  # noqa: N801 - reads as a keyword
         if token is not None:
             recorder_in_force.reset(token)
         recorder.flush()
+        if token is not None:
+            recorder.close()
         self.launches = recorder.launches - before
         self._reports = recorder.reports[reports:]
+        if token is not None and recorder.faults and exc[0] is None:
+            raise recorder.faults[0]
 
     def explain(self) -> str:
         """Text: which operations shared a kernel, each refusal with its reason, bytes saved."""
@@ -84,10 +93,13 @@ class fused:  # noqa: N801 - reads as a keyword
     _reports: list[str]
 
 
-class _Region(Recorder):
-    """The recorder of a ``with fused()`` block."""
+def _new_region(options: Options, chosen: bool) -> Region:
+    """The recorder of a new block; it takes CuPy arrays too if CuPy has been imported."""
+    if "cupy" not in sys.modules:
+        return Region(options)
+    from .cupy.patches import open_region  # noqa: PLC0415 - needs CuPy
 
-    reporting = True
+    return open_region(options, chosen)
 
 
 class FusedFunction:

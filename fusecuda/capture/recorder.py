@@ -36,7 +36,7 @@ PENDING_LIMIT = 512  # operations recorded before a flush is sought
 
 _recording = threading.RLock()  # held while something is recorded, and while it is computed
 _numbers = itertools.count()
-_PACKAGE = __name__.rsplit(".", 2)[0]
+_NOT_USER = (__name__.rsplit(".", 2)[0], "cupy.")
 
 
 os.register_at_fork(
@@ -110,6 +110,11 @@ class Storage:
     def pending(self) -> bool:
         """True if the present version has not been computed."""
         return not (isinstance(self.node, Leaf) and self.node.array is self.buffer)
+
+    @property
+    def writeable(self) -> bool:
+        """False for memory that is read-only."""
+        return self.buffer is None or bool(self.buffer.flags.writeable)
 
     def read(self) -> Node:
         """The present version; raises the error of a flush that failed to compute it."""
@@ -219,28 +224,45 @@ class Recorder:
         if len(waiting) == 1:
             waiting[0].error = error
             return
-        for storage in waiting:
+        values: list[tuple[Storage, Any]] = []
+        for storage in waiting:  # all of them before any memory is overwritten
             try:
-                self._compute([storage], overwrite=False)
+                values.append((storage, self._results([storage], [False])[0]))
             except Exception as own:
                 storage.error = own
+        self._settle(values)
 
-    def _compute(self, waiting: Sequence[Storage], overwrite: bool = True) -> None:
-        targets = [overwrite and _in_place(s) for s in waiting]
+    def _compute(self, waiting: Sequence[Storage]) -> None:
+        results = self._results(waiting, [_in_place(s) for s in waiting])
+        self._settle(zip(waiting, results, strict=True))
+
+    def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
         leaves, executable = self._executable(waiting, targets)
-        results = executable.run([leaf.array for leaf in leaves])
+        results = self._run(executable, [leaf.array for leaf in leaves])
         self.launches += executable.launches
         if self.reporting:
             self.reports.append(executable.explain())
-        for storage, result in zip(waiting, results, strict=True):
+        return results
+
+    def _settle(self, values: Iterable[tuple[Storage, Any]]) -> None:
+        """Give each storage its computed value, in its own memory where that must stay."""
+        for storage, result in values:
             buffer = storage.buffer
             if result is None or (storage.held and buffer is not None):
                 assert buffer is not None
                 if result is not None:
-                    buffer[...] = result
+                    self._store(buffer, result)
                 storage.settle(buffer)
             else:
                 storage.settle(result)
+
+    def _run(self, executable: Executable, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The results of ``executable``, in the memory that this recorder's arrays lie in."""
+        return executable.run(arrays)
+
+    def _store(self, target: Any, source: Any) -> None:
+        """Write the elements of one array into another."""
+        target[...] = source
 
     def _executable(
         self, waiting: Sequence[Storage], targets: Sequence[bool]
@@ -251,6 +273,19 @@ class Recorder:
             for s, t in zip(waiting, targets, strict=True)
         ]
         return executable_for(outputs, own, self.options)
+
+
+class Region(Recorder):
+    """The recorder of a ``with fused()`` block."""
+
+    reporting = True
+
+    def __init__(self, options: Options | None = None) -> None:
+        super().__init__(options)
+        self.faults: list[BaseException] = []  # what could not be written to the user's own arrays
+
+    def close(self) -> None:
+        """Called when the block has been left."""
 
 
 def _in_place(storage: Storage) -> bool:
@@ -357,10 +392,10 @@ def renumbered(
 
 
 def user_line() -> str:
-    """The file and line of the innermost frame outside this package."""
+    """The file and line of the innermost frame outside this package and CuPy."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        if not frame.f_globals.get("__name__", "").startswith(_NOT_USER):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"

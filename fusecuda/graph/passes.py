@@ -218,6 +218,8 @@ def are_disjoint(
     """
     if 0 in a_shape or 0 in b_shape:
         return True
+    if len(a.offsets) != len(b.offsets):  # one of them sees the array under another shape
+        return False
     for axis in range(len(a.offsets)):
         a_low, a_high, a_step = _progression(a, a_shape, axis)
         b_low, b_high, b_step = _progression(b, b_shape, axis)

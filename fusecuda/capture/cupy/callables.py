@@ -1,0 +1,295 @@
+"""Callables: what becomes of each public function of `cupy` and each method of `cupy.ndarray`.
+
+Each is one of
+
+- *recorded*: has a graph meaning, by NumPy's handler of the same name;
+- *view*: recorded too, but by CuPy itself, which makes views over pending memory without a kernel;
+- *free*: takes no array's values, runs as it is;
+- *creating*: makes an array of other data; runs at once, arrays among its arguments are completed;
+- *flushing*: what is pending is completed, then CuPy runs it;
+- *refused*: raises RuntimeError inside a block.
+
+A name that stands nowhere is flushing, which is always right; a test lists those that are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...numpy import creation, ranges
+from .. import joining, movement, selection
+from ..functions import assign_result, call_function
+from ..table import TABLE
+from . import internals
+
+Function = Callable[..., Any]
+
+
+def _numpy(function: Any) -> Function:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return call_function(function, args, {k: v for k, v in kwargs.items() if _said(k, v)})
+
+    return call
+
+
+def _said(name: str, value: Any) -> bool:
+    return value is not None or name == "axis"
+
+
+# --- functions of the namespace that NumPy's handlers record
+
+_SAME = """
+    all amax amin any argmax argmin argsort around atleast_1d atleast_2d clip concatenate copy
+    cumprod cumsum diff dot full_like hstack matmul max mean min nanprod nansum ones_like pad prod
+    ptp ravel reshape roll round sort stack std sum take trace var vstack zeros_like empty_like
+"""
+RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
+
+
+def _recorded(*names: str) -> Callable[[Function], Function]:
+    def enter(function: Function) -> Function:
+        RECORDED.update(dict.fromkeys(names, function))
+        return function
+
+    return enter
+
+
+RECORDED["concat"] = RECORDED["concatenate"]
+RECORDED["row_stack"] = RECORDED["vstack"]
+RECORDED["round_"] = RECORDED["around"]
+
+
+@_recorded("where")
+def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    return NotImplemented if x is None or y is None else TABLE[np.where](condition, x, y)
+
+
+@_recorded("copyto")
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) -> Any:
+    return TABLE[np.copyto](dst, src, casting, True if where is None else where)
+
+
+@_recorded("count_nonzero")
+def _count_nonzero(a: Any, axis: Any = None) -> Any:
+    return np.sum(a != 0, axis=axis)
+
+
+@_recorded("astype")
+def _astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
+    return selection.astype(x, dtype, copy=copy)
+
+
+@_recorded("average")
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, **kw: Any
+) -> Any:
+    if weights is not None or returned:
+        return NotImplemented
+    return np.mean(a, axis=axis, **kw)
+
+
+@_recorded("nan_to_num")
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    if not copy or x.dtype.kind != "f" or np.ndim(nan):
+        return NotImplemented
+    kind = x.dtype.type
+    limits = np.finfo(x.dtype)
+    high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
+    x = np.where(np.isnan(x), kind(nan), x)
+    return np.where(x == np.inf, kind(high), np.where(x == -np.inf, kind(low), x))
+
+
+@_recorded("outer")
+def _outer(a: Any, b: Any, out: Any = None) -> Any:
+    if out is not None:
+        return NotImplemented
+    return np.multiply(movement.ravel(a)[:, None], movement.ravel(b)[None, :])
+
+
+@_recorded("tile")
+def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
+    counts = tuple(reps) if hasattr(reps, "__iter__") else (reps,)
+    x = movement.reshape(A, (1,) * (len(counts) - A.ndim) + A.shape)
+    counts = (1,) * (x.ndim - len(counts)) + counts
+    for axis, count in enumerate(counts):
+        if count != 1:
+            x = joining.concatenate([x] * count, axis) if count else NotImplemented
+        if x is NotImplemented:
+            return x
+    return selection.copy(x)
+
+
+@_recorded("isclose")
+def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    if any(getattr(v, "dtype", np.dtype(float)).kind != "f" for v in (a, b)) or equal_nan:
+        return NotImplemented
+    near = np.less_equal(np.abs(np.subtract(a, b)), atol + rtol * np.abs(b))
+    return (near & np.isfinite(b)) | np.equal(a, b)
+
+
+# --- creation
+
+RECORDED |= {
+    "zeros": creation.zeros,
+    "ones": creation.ones,
+    "empty": creation.empty,
+    "full": creation.full,
+    "arange": ranges.arange,
+    "linspace": ranges.linspace,
+    "eye": ranges.eye,
+    "identity": ranges.identity,
+}
+
+
+def convert(a: Any, name: str, rest: Any, **kwargs: Any) -> Any:
+    """``cupy.array(a, …)`` and its kin of a CuPy array: None for the array itself."""
+    dtype = kwargs.pop("dtype", rest[0] if rest else None)
+    copy = kwargs.pop("copy", rest[1] if len(rest) > 1 else name == "array")
+    if kwargs or len(rest) > (2 if name == "array" else 1):
+        return NotImplemented
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        return selection.astype(a, dtype)
+    if name == "ascontiguousarray" and not a.view_of_storage.is_whole():
+        copy = True
+    return selection.copy(a) if copy else None
+
+
+# --- methods: parameters after ``self``, and the function
+
+_REDUCE = ("axis", "out", "keepdims")
+_TYPED = ("axis", "dtype", "out", "keepdims")
+
+
+def _fill(a: Any, value: Any) -> None:
+    a[...] = value
+
+
+def _method_astype(
+    a: Any, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: Any = True
+) -> Any:
+    if order not in ("K", "C", "A"):
+        return NotImplemented
+    return selection.astype(a, dtype, order, casting or "unsafe", copy=copy)
+
+
+def _reshape(a: Any, *shape: Any, order: str = "C") -> Any:
+    return movement.reshape(a, shape[0] if len(shape) == 1 else shape, order)
+
+
+def _flatten(a: Any, order: str = "C") -> Any:
+    if order not in ("C", "A", "K"):
+        return NotImplemented
+    return selection.copy(movement.reshape(a, -1))
+
+
+def _sort(a: Any, axis: int = -1, kind: Any = None) -> None:
+    a[...] = np.sort(a, axis=axis)
+
+
+def _copy(a: Any, order: str = "C") -> Any:
+    return selection.copy(a) if order == "C" or a.view_of_storage.is_whole() else NotImplemented
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    return TABLE[np.matmul](a, b)
+
+
+def _rmatmul(a: Any, b: Any) -> Any:
+    return TABLE[np.matmul](b, a)
+
+
+def _imatmul(a: Any, b: Any) -> Any:
+    return assign_result(a, TABLE[np.matmul](a, b))
+
+
+METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
+    **{n: (_TYPED, RECORDED[n]) for n in ("sum", "prod", "mean")},
+    **{n: (_REDUCE, RECORDED[n]) for n in ("max", "min", "any", "all", "ptp")},
+    **{n: (("axis", "dtype", "out", "ddof", "keepdims"), RECORDED[n]) for n in ("var", "std")},
+    **{n: (_TYPED, RECORDED[n]) for n in ("argmax", "argmin")},
+    **{n: (("axis", "dtype", "out"), RECORDED[n]) for n in ("cumsum", "cumprod")},
+    "clip": (("min", "max", "out"), RECORDED["clip"]),
+    "round": (("decimals", "out"), RECORDED["round"]),
+    "take": (("indices", "axis", "out"), RECORDED["take"]),
+    "argsort": (("axis",), RECORDED["argsort"]),
+    "trace": (("offset", "axis1", "axis2", "dtype", "out"), RECORDED["trace"]),
+    "dot": (("b", "out"), RECORDED["dot"]),
+    "conj": ((), _numpy(np.conjugate)),
+    "conjugate": ((), _numpy(np.conjugate)),
+    "astype": (("dtype", "order", "casting", "subok", "copy"), _method_astype),
+    "copy": (("order",), _copy),
+    "fill": (("value",), _fill),
+    "sort": (("axis", "kind"), _sort),
+    "flatten": (("order",), _flatten),
+    "reshape": (("*shape",), _reshape),
+    "ravel": (("order",), RECORDED["ravel"]),
+    "__matmul__": (("b",), _matmul),
+    "__rmatmul__": (("b",), _rmatmul),
+    "__imatmul__": (("b",), _imatmul),
+}
+
+# --- what CuPy does itself, over pending memory or without arrays' values
+
+VIEW = internals.names(
+    """
+    transpose swapaxes moveaxis rollaxis squeeze expand_dims broadcast_to broadcast_arrays flip
+    fliplr flipud rot90 diagonal permute_dims matrix_transpose atleast_3d split array_split hsplit
+    vsplit dsplit real
+    """
+)
+FREE = internals.names(
+    """
+    broadcast_shapes can_cast common_type diag_indices find_common_type format_float_positional
+    format_float_scientific get_array_module get_array_wrap get_default_memory_pool
+    get_default_pinned_memory_pool get_printoptions iscomplexobj is_available isdtype isfortran
+    isrealobj isscalar issctype issubclass_ issubdtype issubsctype iterable may_share_memory
+    mintypecode ndim obj2sctype printoptions promote_types result_type sctype2char
+    set_printoptions set_string_function shape show_config size typename base_repr binary_repr disp
+    safe_eval who byte_bounds min_scalar_type make_aligned_dtype memoize clear_memo fuse
+    """
+)
+CREATING = internals.names(
+    """
+    array asarray asanyarray ascontiguousarray asfarray asfortranarray asarray_chkfinite bartlett
+    blackman frombuffer fromDlpack from_dlpack fromfile fromfunction fromiter fromstring genfromtxt
+    hamming hanning indices kaiser load loadtxt logspace mask_indices tri tril_indices triu_indices
+    """
+)
+REFUSED: frozenset[str] = frozenset()
+
+# Methods and attributes of `cupy.ndarray` that need no values.
+FREE_ATTRIBUTES = internals.names(
+    """
+    T mT ndim shape strides size itemsize nbytes dtype flags base device real imag view transpose
+    swapaxes squeeze diagonal reduced_view
+    """
+)
+
+
+def class_of(name: str) -> str:
+    """What becomes of the function ``name`` of the namespace."""
+    for kind, names in (
+        ("recorded", RECORDED),
+        ("view", VIEW),
+        ("free", FREE),
+        ("creating", CREATING),
+        ("refused", REFUSED),
+    ):
+        if name in names:
+            return kind
+    return "flushing"
+
+
+def class_of_method(name: str) -> str:
+    """What becomes of the method or attribute ``name`` of `cupy.ndarray`."""
+    if name in METHODS:
+        return "recorded"
+    return "free" if name in FREE_ATTRIBUTES else "flushing"
+
+
+__all__ = ["METHODS", "RECORDED", "class_of", "class_of_method"]

@@ -1,0 +1,218 @@
+"""All that touches the inside of CuPy; each use has a test in tests/test_cupy_internals.py.
+
+A pending array is a `cupy.ndarray` of the subclass `Pending` over a `PendingMemory`: addresses that
+no device has, each range used once. Views of it that CuPy makes are pending too, and are entered in
+the memory's list when they are made. `bind` gives all of them real memory and the plain class.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy._core.core import _ndarray_base
+from cupy.cuda.memory import BaseMemory, MemoryPointer, UnownedMemory
+
+ndarray: Any = cupy.ndarray
+base: Any = _ndarray_base
+FIRST_ADDRESS = 1 << 56  # beyond what the address translation of CPUs and GPUs can reach
+_GAP = 512
+
+_new = base.__new__
+_init = base._init
+_pointer = base.data.__get__
+getitem: Callable[[Any, Any], Any] = base.__getitem__
+setitem: Callable[[Any, Any, Any], None] = base.__setitem__
+_ranges = itertools.count(FIRST_ADDRESS, 1 << 20)
+_next_large = 1 << 60
+
+
+def names(text: str) -> frozenset[str]:
+    """The words of ``text``."""
+    return frozenset(text.split())
+
+
+class PendingMemory(BaseMemory):  # type: ignore[misc]
+    """Made-up addresses that stand for the memory of ``storage`` until it is computed."""
+
+    def __init__(self, storage: Any, nbytes: int, device: int) -> None:
+        self.ptr = _addresses(nbytes)
+        self.size = nbytes
+        self.device_id = device
+        self.storage = storage
+        self.objects: list[weakref.ref[Any]] = []  # the arrays that lie here
+        self.real: Any = None  # the memory pointer that has taken its place
+
+
+def _addresses(nbytes: int) -> int:
+    """The first of ``nbytes`` addresses that were never given out before."""
+    global _next_large  # noqa: PLW0603 - large ranges are counted, small ones have equal room
+    if nbytes + _GAP <= 1 << 20:
+        return next(_ranges)
+    start = _next_large
+    _next_large += (nbytes + 2 * _GAP) // _GAP * _GAP
+    return start
+
+
+class Pending(ndarray):  # type: ignore[misc]
+    """An array whose value has not been computed; becomes a plain `cupy.ndarray` in place."""
+
+    __slots__ = ()
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Called by CuPy for every view of a pending array: it is to be bound too."""
+        memory = _pointer(self).mem
+        if type(memory) is not PendingMemory:
+            self.__class__ = ndarray
+            return
+        memory.objects.append(weakref.ref(self))
+        if memory.real is not None:  # computed by another thread meanwhile
+            bind(memory, memory.real)
+
+
+OURS = frozenset({ndarray, Pending})  # the classes whose operations are recorded
+
+
+def make_pending(
+    memory: PendingMemory,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    strides: tuple[int, ...] | None = None,
+    offset: int = 0,
+) -> Any:
+    """A pending array over ``memory``; ``strides`` and ``offset`` in bytes."""
+    made = _new(Pending)
+    if strides is None:
+        _init(made, shape, dtype, MemoryPointer(memory, offset))
+    else:
+        _init(made, shape, dtype, MemoryPointer(memory, offset), strides)
+    memory.objects.append(weakref.ref(made))
+    return made
+
+
+def bind(memory: PendingMemory, real: Any) -> None:
+    """Let every array over ``memory`` lie over the pointer ``real`` instead, as a plain array."""
+    memory.real = real
+    for reference in memory.objects:
+        array = reference()
+        if array is None:
+            continue
+        pointer = _pointer(array)
+        if pointer.mem is memory:
+            pointer.__init__(real.mem, real.ptr - real.mem.ptr + pointer.ptr - memory.ptr)
+        array.__class__ = ndarray
+    memory.objects.clear()
+
+
+class Failed(ndarray):  # type: ignore[misc]
+    """An array whose value could not be computed: whatever needs the value raises the error."""
+
+    __slots__ = ()
+
+
+def _raising(*args: Any, **kwargs: Any) -> Any:
+    for array in args:
+        if type(array) is Failed:
+            raise _pointer(array).mem.storage.error
+    raise AssertionError("a failed array is among the arguments")
+
+
+_NO_VALUE = names(
+    """
+    __new__ __init__ __doc__ __hash__ __class_getitem__ __pyx_vtable__ __array_priority__ __len__
+    shape strides ndim itemsize nbytes size dtype device base flags _init _shape _strides
+    _c_contiguous _f_contiguous _index_32_bits
+    """
+)
+for _name, _value in vars(base).items():
+    if _name not in _NO_VALUE:
+        is_data = isinstance(_value, types.GetSetDescriptorType)
+        setattr(Failed, _name, property(_raising) if is_data else _raising)
+Failed.__cupy_override_elementwise_kernel__ = property(_raising)
+
+
+def fail(memory: PendingMemory) -> None:
+    """Let every array over ``memory`` raise the error of its storage when its value is needed."""
+    for reference in memory.objects:
+        array = reference()
+        if array is not None:
+            array.__class__ = Failed
+
+
+def pointer_of(array: Any) -> Any:
+    """The memory pointer of ``array``, whatever has been patched."""
+    return _pointer(array)
+
+
+def array_over(pointer: Any, shape: tuple[int, ...], dtype: Any, strides: Any = None) -> Any:
+    """A plain array over the memory at ``pointer``."""
+    made = _new(ndarray)
+    if strides is None:
+        _init(made, shape, dtype, pointer)
+    else:
+        _init(made, shape, dtype, pointer, strides)
+    return made
+
+
+def over_address(address: int, nbytes: int, owner: Any, device: int = 0) -> Any:
+    """A pointer to memory that belongs to ``owner``."""
+    return MemoryPointer(UnownedMemory(address, max(nbytes, 1), owner, device), 0)
+
+
+def span_of(array: Any) -> tuple[int, int]:
+    """The first address of ``array`` and the one behind its last."""
+    low = high = _pointer(array).ptr
+    if array.size == 0:
+        return low, low
+    for extent, stride in zip(array.shape, array.strides, strict=True):
+        reach = (extent - 1) * stride
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return low, high + array.dtype.itemsize
+
+
+def nbytes_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """The bytes of a contiguous array."""
+    return math.prod(shape) * dtype.itemsize
+
+
+# --- functions that keep their identity while another one runs in their place
+
+
+def _stand_in(*args: Any, **kwargs: Any) -> Any:
+    target: Any = "TARGET"
+    return target(*args, **kwargs)
+
+
+def redirect(function: types.FunctionType, target: Callable[..., Any]) -> None:
+    """Let every call of ``function``, by whatever name it is known, call ``target``.
+
+    Its code object is exchanged; put back with `restore`. Not for functions with a closure.
+    """
+    code = _stand_in.__code__
+    constants = tuple(target if c == "TARGET" else c for c in code.co_consts)
+    function.__code__ = code.replace(co_consts=constants, co_name=function.__name__)
+
+
+def twin(function: types.FunctionType) -> types.FunctionType:
+    """A function that goes on doing what ``function`` does now."""
+    copy = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__module__ = function.__module__
+    return copy
+
+
+def restore(function: types.FunctionType, code: types.CodeType) -> None:
+    """Undo `redirect`."""
+    function.__code__ = code

@@ -1,0 +1,291 @@
+"""Patches: what is replaced in CuPy while a block is active, and put back after the last one.
+
+Each stand-in asks the context whether it records. If it does not, what other contexts have pending
+of the arrays at hand is completed, and CuPy goes on as ever.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+
+from ...options import Options
+from . import callables, gates, internals
+from .internals import base, getitem, ndarray, setitem
+from .region import CupyRegion, complete, complete_array, is_basic, region_in_force
+
+Function = Callable[..., Any]
+
+_lock = threading.Lock()
+_active = 0
+_attributes: dict[str, Any] = {}
+_functions: list[tuple[types.FunctionType, types.CodeType, Function]] = []
+_MISSING = object()
+_saved: dict[str, Any] = {}
+
+
+def open_region(options: Options, chosen: bool) -> CupyRegion:
+    """The recorder of a new block around CuPy code; closing it takes it off the count."""
+    region = CupyRegion(options, chosen)
+    if region.captures:
+        apply()
+        region.on_close = remove
+    return region
+
+
+def apply() -> None:
+    """Count one more active block; the first one puts the stand-ins in place."""
+    global _active  # noqa: PLW0603 - one count for the process, under the lock
+    with _lock:
+        _active += 1
+        if _active > 1:
+            return
+        if not _attributes:
+            _prepare()
+        for name, value in _attributes.items():
+            _saved[name] = vars(ndarray).get(name, _MISSING)
+            setattr(ndarray, name, value)
+        for function, _, target in _functions:
+            internals.redirect(function, target)
+        gates.close()
+
+
+def remove() -> None:
+    """Count one active block less; after the last one CuPy is as it was."""
+    global _active  # noqa: PLW0603
+    with _lock:
+        _active -= 1
+        if _active:
+            return
+        gates.open_()
+        for name, value in _saved.items():
+            if value is _MISSING:
+                delattr(ndarray, name)
+            else:
+                setattr(ndarray, name, value)
+        for function, code, _ in _functions:
+            internals.restore(function, code)
+
+
+def active() -> int:
+    """How many blocks are active in the process."""
+    return _active
+
+
+# --- the stand-ins
+
+
+class _KernelHook:
+    """`__cupy_override_elementwise_kernel__`, which CuPy looks for in each argument of a kernel.
+
+    There is none where nothing is recorded: CuPy then goes on with the array, now computed.
+    """
+
+    def __get__(self, array: Any, owner: Any = None) -> Any:
+        region = region_in_force()
+        if region is not None:
+            return region.kernel_called
+        if array is not None:
+            complete_array(array)
+        raise AttributeError("__cupy_override_elementwise_kernel__")
+
+
+class _Completed:
+    """An attribute that shows memory: what is pending is completed before it is looked at."""
+
+    def __init__(self, name: str, escapes: bool) -> None:
+        self.original = getattr(base, name)
+        self.escapes = escapes
+
+    def __get__(self, array: Any, owner: Any = None) -> Any:
+        if array is None:
+            return self
+        region = region_in_force()
+        if region is not None:
+            region.flush()
+            complete_array(array)
+            if self.escapes:
+                region.escape(array)
+        else:
+            complete_array(array)
+        return self.original.__get__(array)
+
+    def __set__(self, array: Any, value: Any) -> None:
+        self.__get__(array)
+        self.original.__set__(array, value)
+
+
+def _getitem(self: Any, key: Any) -> Any:
+    region = region_in_force()
+    if region is not None:
+        return region.getitem(self, key)
+    if not is_basic(key):
+        complete(self, key)
+    return getitem(self, key)
+
+
+def _setitem(self: Any, key: Any, value: Any) -> None:
+    region = region_in_force()
+    if region is not None:
+        region.setitem(self, key, value)
+        return
+    complete(self, key, value)
+    setitem(self, key, value)
+
+
+def _recorded(
+    name: str, function: Function, original: Function, names: tuple[str, ...], is_view: bool = False
+) -> Function:
+    """A stand-in that records ``function``; ``names`` are those of positional parameters."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is None:
+            complete(args, kwargs)
+            return original(*args, **kwargs)
+        if is_view and not kwargs and args[0]._c_contiguous:
+            return original(*args)
+        given, named = args, kwargs
+        if len(args) > 2 and names:
+            named = {**dict(zip(names[1:], args[2:], strict=False)), **kwargs}
+            given = args[:2]
+        result = region.record(function, given, named)
+        if result is NotImplemented:
+            return region.native(original, args, kwargs, name)
+        out = named.get("out")
+        return result if out is None else out
+
+    return call
+
+
+def _in_place(name: str, function: Function, original: Function) -> Function:
+    """A stand-in for an operator or method that gives back its first argument."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is None:
+            complete(self, args)
+            return original(self, *args, **kwargs)
+        if region.record(function, (self, *args), kwargs) is NotImplemented:
+            return region.native(original, (self, *args), kwargs, name)
+        return self
+
+    return call
+
+
+def _flushing(name: str, original: Function, escapes: bool = False) -> Function:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is None:
+            complete(args, kwargs)
+            return original(*args, **kwargs)
+        result = region.native(original, args, kwargs, name)
+        if escapes:
+            region.escape(args[0])
+        return result
+
+    return call
+
+
+def _creating(name: str, original: Function) -> Function:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is None:
+            complete(args, kwargs)
+            return original(*args, **kwargs)
+        if name in _CONVERSIONS and args and type(args[0]) in internals.OURS:
+            converted = region.record(callables.convert, (args[0], name, args[1:]), kwargs)
+            if converted is not NotImplemented:
+                return args[0] if converted is None else converted
+        return region.native(original, args, kwargs, name, flush=_holds_array((args, kwargs)))
+
+    return call
+
+
+_CONVERSIONS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray"})
+
+
+def _holds_array(value: Any) -> bool:
+    """True if there is a CuPy array in ``value``, or something that may show one."""
+    kind = type(value)
+    if kind in (list, tuple):
+        return any(map(_holds_array, value))
+    if kind is dict:
+        return any(map(_holds_array, value.values()))
+    return isinstance(value, ndarray) or hasattr(value, "__cuda_array_interface__")
+
+
+# --- what is replaced
+
+_ESCAPING = frozenset({"data", "__cuda_array_interface__", "__dlpack__", "toDlpack"})
+_SKIPPED = internals.names(
+    """
+    __new__ __init__ __class_getitem__ __doc__ __hash__ __pyx_vtable__ __array_priority__ _init
+    __array_ufunc__ __dlpack_device__ __len__ __iter__ _check_kind_sort _set_shape_and_strides
+    _shape _strides _c_contiguous _f_contiguous _index_32_bits __delitem__ __array_function__
+    """
+)
+_OPERATORS = frozenset(  # CuPy makes ufunc calls of these, which find the hook
+    f"__{prefix}{name}__"
+    for name in (
+        *("add", "sub", "mul", "mod", "pow", "lshift", "rshift", "and", "xor", "or", "floordiv"),
+        *("truediv", "divmod", "lt", "le", "eq", "ne", "gt", "ge", "neg", "pos", "abs", "invert"),
+        *("div",),
+    )
+    for prefix in ("", "r", "i")
+)
+
+
+def _prepare() -> None:
+    """Work out, once, every stand-in."""
+    _attributes["__cupy_override_elementwise_kernel__"] = _KernelHook()
+    _attributes["__getitem__"] = _getitem
+    _attributes["__setitem__"] = _setitem
+    for name, original in vars(base).items():
+        if name in _SKIPPED or name in _OPERATORS or name in _attributes:
+            continue
+        kind = callables.class_of_method(name)
+        escapes = name in _ESCAPING
+        if kind == "recorded":
+            names, function = callables.METHODS[name]
+            if names == ("*shape",):
+                stand_in = _recorded(name, function, original, (), is_view=True)
+            elif name in ("__imatmul__",):
+                stand_in = _in_place(name, function, original)
+            else:
+                stand_in = _recorded(name, function, original, names, name == "ravel")
+            _attributes[name] = stand_in
+        elif kind == "flushing":
+            if isinstance(original, types.GetSetDescriptorType):
+                _attributes[name] = _Completed(name, escapes)
+            else:
+                _attributes[name] = _flushing(name, original, escapes)
+    for name in dir(cupy):
+        _prepare_function(name, getattr(cupy, name))
+
+
+def _prepare_function(name: str, function: Any) -> None:
+    kind = callables.class_of(name)
+    if not isinstance(function, types.FunctionType) or kind in ("view", "free"):
+        return
+    if function.__closure__ or not function.__module__.startswith("cupy"):
+        return
+    if any(function is known for known, _, _ in _functions):
+        return
+    original = internals.twin(function)
+    if kind == "recorded":
+        names = tuple(inspect.signature(function).parameters)
+        target = _recorded(name, callables.RECORDED[name], original, names[1:])
+    elif kind == "creating":
+        target = _creating(name, original)
+    else:
+        target = _flushing(name, original)
+    _functions.append((function, function.__code__, target))
+
+
+__all__ = ["active", "apply", "open_region", "remove"]

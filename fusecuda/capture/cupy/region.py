@@ -1,0 +1,396 @@
+"""CupyRegion: the recorder of a block around CuPy code.
+
+What is done to CuPy arrays is recorded by the handlers of NumPy's functions, on lazy arrays that
+stand for the CuPy arrays while one operation is recorded. What has no handler is completed first
+and then run by CuPy itself, with recording suspended.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...engine import BACK_ENDS, Executable
+from ...graph.index_map import contiguous_strides
+from ...graph.node import Node
+from ...options import Options
+from .. import indexing
+from ..array import Array, recorder_in_force
+from ..periods import smallest_period
+from ..recorder import PENDING_LIMIT, Region, Storage, _recording, default_recorder
+from ..view import View
+from . import internals, ufuncs
+from .internals import Pending, PendingMemory, ndarray
+from .layout import view_of
+from .spaces import SPACES, Space
+from .storages import CupyStorage, Unrecorded, release, storage_of, table
+
+_BASIC = frozenset({int, slice, type(None), type(Ellipsis), np.int64, np.int32, np.intp})
+_NUMBERS = frozenset({int, float, bool, complex})
+
+
+class CupyRegion(Region):
+    """Records operations on CuPy arrays, and on lazy arrays as any region does."""
+
+    def __init__(self, options: Options, chosen: bool = True) -> None:
+        super().__init__(options)
+        device = options.device if chosen else "cuda"
+        self.space: Space | None = SPACES.get(device) if device in BACK_ENDS else None
+        self.cupy_options = options
+        if self.space is not None and device != options.device:
+            self.cupy_options = dataclasses.replace(options, device=device)
+        self.captures = self.space is not None
+        self.operations = 0  # CuPy operations recorded, each a launch or more without us
+        self.completed: dict[str, int] = {}  # operations that were not recorded, by name
+        self._dispatching = False
+        self._device = -1
+        self._escaped: list[tuple[int, int]] = []
+        self._flush_after = False
+        self._on_device = False
+        self._named: dict[str, Any] = {}
+        self.on_close: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        self.captures = False
+        if self.on_close is not None:
+            self.on_close()
+
+    # --- the recorder's hooks
+
+    def value(self, node: Node) -> Storage:
+        if not self._dispatching:
+            return super().value(node)
+        storage = CupyStorage(self, node)
+        storage.device = self._device
+        self.note(node, storage)
+        return storage
+
+    def look(self) -> None:
+        if self._dispatching:  # a handler wants values: CuPy is to do this operation
+            raise Unrecorded
+        super().look()
+
+    def flush(self, keep_observed: bool = False) -> None:
+        with _recording:
+            before, self._dispatching = self._dispatching, False
+            token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
+            try:
+                super().flush(keep_observed)
+            finally:
+                recorder_in_force.reset(token)
+                self._dispatching = before
+            for entry in table.entries():
+                entry.readers.discard(self)
+            table.drop(lambda e: e.recorder is not self)
+
+    def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
+        """As any recorder's; CuPy's storages and others are two graphs, on two devices."""
+        ours = [isinstance(s, CupyStorage) for s in waiting]
+        found: dict[int, Any] = {}
+        for which, options in ((True, self.cupy_options), (False, self.options)):
+            numbers = [i for i, our in enumerate(ours) if our is which]
+            if numbers:
+                part = [waiting[i] for i in numbers], [targets[i] for i in numbers]
+                found.update(zip(numbers, self._results_of(*part, options), strict=True))
+        return [found[i] for i in range(len(waiting))]
+
+    def _results_of(
+        self, waiting: Sequence[Storage], targets: Sequence[bool], options: Options
+    ) -> Sequence[Any]:
+        self._on_device = isinstance(waiting[0], CupyStorage)
+        plain, self.options = self.options, options
+        try:
+            return super()._results(waiting, targets)
+        finally:
+            self.options = plain
+
+    def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
+        super()._compute_apart(waiting, error)
+        for storage in waiting:
+            if storage.error is None or not isinstance(storage, CupyStorage):
+                continue
+            memory = storage.memory() if storage.memory is not None else None
+            if memory is None:
+                self.faults.append(storage.error)
+            else:
+                internals.fail(memory)
+
+    def _flush_at_period(self) -> None:
+        if not self._dispatching:
+            super()._flush_at_period()
+            return
+        count = len(self._sequence)
+        rest = smallest_period(self._sequence) if count < 4 * PENDING_LIMIT else 0
+        self._cut = count + (rest or 4 * PENDING_LIMIT)
+        self._flush_after = rest == 0  # an operation is recorded whole
+
+    def _run(self, executable: Executable, arrays: Sequence[Any]) -> Sequence[Any]:
+        if self._on_device:
+            assert self.space is not None
+            return self.space.run(executable, arrays, self._device)
+        return super()._run(executable, arrays)
+
+    def _store(self, target: Any, source: Any) -> None:
+        if isinstance(target, ndarray):
+            assert self.space is not None
+            self.space.copy(target, source)
+        else:
+            super()._store(target, source)
+
+    # --- recording
+
+    def record(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What ``function`` records of CuPy arrays, or NotImplemented if CuPy is to compute it.
+
+        ``function`` takes and gives lazy arrays. Raises what NumPy raises for operands that do not
+        fit.
+        """
+        with _recording:
+            if self._dispatching:
+                return NotImplemented
+            self._dispatching = True
+            try:
+                result = function(*self._lifted(args, kwargs), **self._named)
+                if result is not NotImplemented:
+                    result = self.lower(result)
+                    self.operations += 1
+            except Unrecorded:
+                return NotImplemented
+            finally:
+                self._dispatching = False
+            if self._flush_after:
+                self._flush_after = False
+                self.flush(keep_observed=True)
+            return result
+
+    def _lifted(self, args: Any, kwargs: Any) -> list[Any]:
+        """``args`` lifted, with ``kwargs`` in ``_named``: all after the last flush that it took."""
+        for _ in range(3):
+            generation = table.generation
+            given = [self.lift(a) for a in args]
+            self._named = {k: self.lift(v) for k, v in kwargs.items()} if kwargs else {}
+            if table.generation == generation:
+                return given
+        raise Unrecorded
+
+    def lift(self, value: Any) -> Any:
+        """``value`` with a lazy array for each CuPy array in it."""
+        kind = type(value)
+        if kind is ndarray or kind is Pending:
+            return self.lazy(value)
+        if kind in _NUMBERS or value is None:
+            return value
+        if kind in (list, tuple):
+            return kind([self.lift(v) for v in value])
+        if isinstance(value, np.ndarray | ndarray):
+            raise Unrecorded  # NumPy arrays and subclasses are CuPy's own affair
+        return value
+
+    def lazy(self, array: Any) -> Array:
+        """The lazy array that stands for ``array``."""
+        storage, offset = storage_of(self, array)
+        if storage.recorder is not self:
+            storage.readers.update((self, storage.recorder))
+            if storage.pending:
+                storage.recorder.flush()
+                storage, offset = storage_of(self, array)
+        if storage.device != self._device:
+            self._meet(storage.device)
+        if self._escaped and _within(storage.span, self._escaped):
+            self._flush_after = True
+        strides = None
+        item = storage.dtype.itemsize
+        if not array._c_contiguous:
+            strides = tuple([s // item for s in array.strides])
+        return Array(storage, view_of(storage.shape, array.shape, strides, offset // item))
+
+    def _meet(self, device: int) -> None:
+        """One region has one device at a time."""
+        if self.pending():
+            raise Unrecorded
+        self._device = device
+
+    def lower(self, value: Any) -> Any:
+        """``value`` with a pending CuPy array for each lazy array in it."""
+        if isinstance(value, Array):
+            return self.pending_array(value)
+        if type(value) in (list, tuple):
+            return type(value)([self.lower(v) for v in value])
+        return value
+
+    def pending_array(self, array: Array) -> Any:
+        """A CuPy array that shows what the lazy ``array`` shows."""
+        storage, view = array.storage, array.view_of_storage
+        if not isinstance(storage, CupyStorage):
+            node = array.read_node()
+            storage = self.value(node)
+            assert isinstance(storage, CupyStorage)
+            view = View.whole(node.shape)
+        item = storage.dtype.itemsize
+        strides, offset = None, 0
+        if not view.is_whole():
+            steps = view.strides()
+            strides = tuple([s * item for s in steps])
+            offset = view.map.offset(contiguous_strides(view.base_shape)) * item
+        if storage.buffer is not None:
+            pointer = internals.pointer_of(storage.buffer) + offset
+            return internals.array_over(pointer, view.shape, storage.dtype, strides)
+        memory = storage.memory() if storage.memory is not None else None
+        if memory is None:
+            size = internals.nbytes_of(storage.shape, storage.dtype)
+            memory = PendingMemory(storage, size, storage.device)
+            storage.memory = weakref.ref(memory)
+        return internals.make_pending(memory, view.shape, storage.dtype, strides, offset)
+
+    # --- what is not recorded
+
+    def native(
+        self,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        name: str = "",
+        flush: bool = True,
+    ) -> Any:
+        """What CuPy's own ``function`` does, on computed arrays, with recording suspended."""
+        if flush:
+            if name:
+                self.completed[name] = self.completed.get(name, 0) + 1
+            self.flush()
+            complete(args, kwargs)
+        assert self.space is not None
+        token = recorder_in_force.set(default_recorder)
+        try:
+            return self.space.native(function, args, kwargs)
+        finally:
+            recorder_in_force.reset(token)
+
+    def escape(self, array: Any) -> None:
+        """From now on somebody else sees the memory of ``array``: nothing there stays pending."""
+        self.flush()
+        self._escaped.append(internals.span_of(array))
+
+    # --- the operations that CuPy's class has
+
+    def kernel_called(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        """A ufunc or an elementwise kernel is called with a CuPy array among its arguments."""
+        ufunc = ufuncs.UFUNCS.get(kernel)
+        if ufunc is None:
+            return self.native(kernel, args, kwargs, kernel.name)
+        out: Any = kwargs.get("out")
+        if len(args) > ufunc.nin and out is None:
+            if len(args) > ufunc.nin + 1:
+                return self.native(kernel, args, kwargs, kernel.name)
+            out = args[ufunc.nin]
+            kwargs = {**kwargs, "out": out}
+            args = args[: ufunc.nin]
+        if isinstance(out, tuple):
+            (out,) = out
+            kwargs = {**kwargs, "out": out}
+        elif out is None and kwargs:
+            kwargs = {k: v for k, v in kwargs.items() if v is not None}
+        result: Any = NotImplemented
+        if not ufuncs.differs(ufunc, args, self.cupy_options.device):
+            result = self.record(ufuncs.CALLS[ufunc], args, kwargs)
+        if result is NotImplemented:
+            return self.native(kernel, args, kwargs, kernel.name)
+        return result if out is None else out
+
+    def getitem(self, array: Any, key: Any) -> Any:
+        """``array[key]``: CuPy makes the view itself; a selection is recorded."""
+        if is_basic(key):
+            return internals.getitem(array, key)
+        result = self.record(indexing.getitem, (array, _keys(key)), {})
+        if result is NotImplemented:
+            return self.native(internals.getitem, (array, key), {}, "__getitem__")
+        return result
+
+    def setitem(self, array: Any, key: Any, value: Any) -> None:
+        """``array[key] = value``."""
+        if is_basic(key):
+            target = internals.getitem(array, key)
+            if _same_place(target, value):
+                return
+            args: Any = (target, ..., _value(value))
+        else:
+            args = (array, _keys(key), _value(value))
+        if self.record(indexing.setitem, args, {}) is NotImplemented:
+            self.native(internals.setitem, (array, key, value), {}, "__setitem__")
+
+
+def region_in_force() -> CupyRegion | None:
+    """The region that records the CuPy operations of this context, if there is one."""
+    recorder = recorder_in_force.get()
+    return recorder if type(recorder) is CupyRegion and recorder.captures else None
+
+
+def complete(*values: Any) -> None:
+    """Compute what is pending, in whatever region, of the CuPy arrays in ``values``."""
+    for value in values:
+        kind = type(value)
+        if isinstance(value, ndarray):
+            complete_array(value)
+        elif kind in (list, tuple):
+            complete(*value)
+        elif kind is dict:
+            complete(*value.values())
+
+
+def complete_array(array: Any) -> None:
+    """Compute what is pending of ``array``, and what was recorded of its present memory."""
+    memory = internals.pointer_of(array).mem
+    with _recording:
+        if type(memory) is PendingMemory:
+            storage = memory.storage
+            if storage.error is None:
+                storage.recorder.flush()
+            if storage.error is not None:
+                raise storage.error
+        elif len(table):
+            for entry in table.overlapping(*internals.span_of(array)):
+                error = entry.error
+                release(entry)
+                if error is not None:
+                    raise error
+
+
+def _within(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
+    return any(low < span[1] and span[0] < high for low, high in spans)
+
+
+def is_basic(key: Any) -> bool:
+    """True if ``key`` selects a view."""
+    if type(key) is tuple:
+        return all(type(k) in _BASIC for k in key)
+    return type(key) in _BASIC
+
+
+def _keys(key: Any) -> Any:
+    """A key in which the NumPy arrays are ours, for the region reads them later."""
+    if type(key) is tuple:
+        return tuple(_keys(k) for k in key)
+    if type(key) is np.ndarray:
+        return Array.of_array(key)
+    if type(key) is list and not any(isinstance(k, ndarray) for k in key):
+        return Array.of_array(np.asarray(key))
+    return key
+
+
+def _value(value: Any) -> Any:
+    """A value to be assigned; a NumPy array is copied, as CuPy copies it to the device."""
+    return Array.of_array(value) if type(value) is np.ndarray else value
+
+
+def _same_place(target: Any, value: Any) -> bool:
+    """True for what Python assigns after an in-place operation on ``target``."""
+    return (
+        isinstance(value, ndarray)
+        and internals.pointer_of(value).ptr == internals.pointer_of(target).ptr
+        and value.shape == target.shape
+        and value.strides == target.strides
+        and value.dtype == target.dtype
+    )

@@ -1,0 +1,49 @@
+"""Spaces: what a region needs of the memory that its arrays lie in, one entry for each device.
+
+``"cuda"`` is CuPy's own memory. The tests add ``"cpu"``: CuPy arrays over host memory, on which
+compiled C kernels run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import cupy
+import numpy as np
+
+from ...engine import Executable
+
+
+class Space(Protocol):
+    """Where arrays lie and who computes on them."""
+
+    def run(self, executable: Executable, arrays: Sequence[Any], device: int) -> list[Any]:
+        """The results of ``executable`` as CuPy arrays, None where an argument was overwritten.
+
+        ``arrays`` are CuPy arrays, NumPy arrays to be brought there, or numbers.
+        """
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Write the elements of ``source`` into ``target``, both CuPy arrays."""
+
+    def native(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What CuPy's own ``function`` does."""
+
+
+class CudaSpace:
+    """Device memory: kernels are launched on the user's current stream."""
+
+    def run(self, executable: Executable, arrays: Sequence[Any], device: int) -> list[Any]:
+        with cupy.cuda.Device(device):
+            given = [cupy.asarray(a) if type(a) is np.ndarray else a for a in arrays]
+            return list(executable.run(given))
+
+    def copy(self, target: Any, source: Any) -> None:
+        cupy.copyto(target, source)
+
+    def native(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+
+SPACES: dict[str, Space] = {"cuda": CudaSpace()}

@@ -1,0 +1,205 @@
+"""Storages: the process-wide table of CuPy memory that regions have read or written.
+
+Entries are ranges of addresses that do not overlap, whoever made the arrays: two arrays that show
+the same memory are views of one storage. An entry lives until its region is flushed, for then the
+memory itself holds the newest values. Used under the lock of recording.
+"""
+
+from __future__ import annotations
+
+import bisect
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph.node import Node
+from ..recorder import Recorder, Storage
+from . import internals
+from .internals import PendingMemory
+
+if TYPE_CHECKING:
+    from .region import CupyRegion
+
+
+class Unrecorded(BaseException):
+    """Raised while an operation is recorded that cannot be: it has had no effect."""
+
+
+class CupyStorage(Storage):
+    """A storage whose memory is CuPy's: pending (`memory`), or known by its addresses (`span`)."""
+
+    __slots__ = ("device", "memory", "readers", "span")
+
+    def __init__(self, recorder: Recorder, node: Node, buffer: Any = None) -> None:
+        super().__init__(recorder, node, buffer)
+        self.memory: weakref.ref[PendingMemory] | None = None
+        self.readers: set[Recorder] = set()
+        self.span = (0, 0)
+        self.device = 0
+
+    @property
+    def writeable(self) -> bool:
+        return True
+
+    def write(self, node: Node) -> None:
+        """Make ``node`` the present version; other regions have then read the one before."""
+        for other in self.readers:
+            if other is not self.recorder:
+                other.flush()
+        self.readers = {self.recorder}
+        super().write(node)
+
+    def settle(self, array: Any) -> None:
+        """Take ``array`` as the computed value; pending arrays of this storage lie there now."""
+        super().settle(array)
+        memory = self.memory() if self.memory is not None else None
+        if memory is not None:
+            internals.bind(memory, internals.pointer_of(array))
+
+
+class Table:
+    """The known storages by address."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._entries: list[CupyStorage] = []
+        self._exact: dict[int, CupyStorage] = {}
+        self.generation = 0  # changes when entries go
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def at(self, start: int) -> CupyStorage | None:
+        """The storage that begins at ``start``."""
+        return self._exact.get(start)
+
+    def overlapping(self, low: int, high: int) -> list[CupyStorage]:
+        """The storages with an address in [low, high)."""
+        first = max(bisect.bisect_right(self._starts, low) - 1, 0)
+        found = []
+        for entry in self._entries[first:]:
+            if entry.span[0] >= high:
+                break
+            if entry.span[1] > low:
+                found.append(entry)
+        return found
+
+    def enter(self, storage: CupyStorage) -> None:
+        """Add a storage that overlaps none of the others."""
+        place = bisect.bisect_left(self._starts, storage.span[0])
+        self._starts.insert(place, storage.span[0])
+        self._entries.insert(place, storage)
+        self._exact[storage.span[0]] = storage
+
+    def entries(self) -> list[CupyStorage]:
+        """All of them."""
+        return list(self._entries)
+
+    def drop(self, keep: Any) -> None:
+        """Forget the storages for which ``keep`` does not hold."""
+        self.generation += 1
+        self._entries = [e for e in self._entries if keep(e)]
+        self._starts = [e.span[0] for e in self._entries]
+        self._exact = {e.span[0]: e for e in self._entries}
+
+
+table = Table()
+
+
+def storage_of(region: CupyRegion, array: Any) -> tuple[CupyStorage, int]:
+    """The storage that holds ``array``, and the byte in it at which the array begins.
+
+    Raises Unrecorded for arrays whose elements do not lie on a grid.
+    """
+    pointer = internals.pointer_of(array)
+    memory = pointer.mem
+    if type(memory) is PendingMemory:
+        storage = memory.storage
+        offset = pointer.ptr - memory.ptr
+        if array.dtype == storage.dtype and offset % array.dtype.itemsize == 0:
+            return storage, offset
+        storage.recorder.flush()
+        if storage.error is not None:
+            raise storage.error
+        pointer = internals.pointer_of(array)
+    start = pointer.ptr
+    known = table.at(start)
+    if (
+        known is not None
+        and known.dtype == array.dtype
+        and array._c_contiguous
+        and start + array.nbytes <= known.span[1]
+    ):
+        return known, 0
+    low, high = internals.span_of(array)
+    found = table.overlapping(low, high)
+    if len(found) == 1 and found[0].dtype == array.dtype:
+        low_known, high_known = found[0].span
+        within = low_known <= low and high <= high_known
+        if within and (start - low_known) % array.dtype.itemsize == 0:
+            return found[0], start - low_known
+    for entry in found:  # the same memory in another guise: what is pending there comes first
+        release(entry)
+    storage = _enter(region, array, [e.span for e in found])
+    return storage, start - storage.span[0]
+
+
+def release(entry: CupyStorage) -> None:
+    """Compute all that reads or writes ``entry`` and forget it."""
+    for recorder in {entry.recorder, *entry.readers}:
+        recorder.flush()
+    table.drop(lambda e: e is not entry)
+
+
+def _enter(region: CupyRegion, array: Any, spans: list[tuple[int, int]]) -> CupyStorage:
+    """A new entry for the memory of ``array`` or of the array that it is a view of."""
+    root = array.base
+    if root is None or not _holds(root, array) or spans:
+        root = array
+    low, high = internals.span_of(root)
+    if not spans and table.overlapping(low, high):
+        root = array
+        low, high = internals.span_of(root)
+    item = array.dtype.itemsize
+    if any(s % item for s in root.strides) or internals.pointer_of(root).ptr % item:
+        raise Unrecorded
+    for other_low, other_high in spans:
+        low, high = min(low, other_low), max(high, other_high)
+    buffer = None if spans else _ordered(root)
+    if buffer is None:
+        if (high - low) % item:
+            raise Unrecorded
+        pointer = internals.pointer_of(root)
+        shifted = type(pointer)(pointer.mem, low - pointer.mem.ptr)
+        buffer = internals.array_over(shifted, ((high - low) // item,), array.dtype)
+    storage: CupyStorage = CupyStorage.of_array(region, buffer)  # type: ignore[assignment]
+    storage.held = True
+    storage.span = (low, high)
+    storage.device = internals.pointer_of(root).device_id
+    if low < high:
+        table.enter(storage)
+    return storage
+
+
+def _holds(root: Any, array: Any) -> bool:
+    if root.dtype != array.dtype:
+        return False
+    (low, high), (first, last) = internals.span_of(root), internals.span_of(array)
+    return low <= first and last <= high
+
+
+def _ordered(root: Any) -> Any:
+    """The elements of ``root`` in the order of its memory if there are no gaps, else None."""
+    if root._c_contiguous:
+        return root
+    if any(s <= 0 for s in root.strides):
+        return None
+    order = sorted(range(root.ndim), key=lambda d: -root.strides[d])
+    shape = tuple(root.shape[d] for d in order)
+    probe = np.lib.stride_tricks.as_strided(
+        np.empty((), root.dtype), shape, tuple(root.strides[d] for d in order)
+    )
+    if not probe.flags.c_contiguous:
+        return None
+    return internals.array_over(internals.pointer_of(root), shape, root.dtype)

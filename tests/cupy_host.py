@@ -1,0 +1,118 @@
+"""CuPy on host memory: real `cupy.ndarray` objects without a driver, computed by C kernels.
+
+`install()` adds the space ``"cpu"``: kernels are the C back end's, run on NumPy views of the same
+memory. What is not recorded cannot run on CuPy itself without a driver; it runs as NumPy's function
+of the same name on such views. The limits: functions that NumPy lacks, CuPy's own kernels, streams.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from fusecuda.capture.cupy import internals, spaces
+
+
+def host(value: Any) -> Any:
+    """A `cupy.ndarray` over a copy of ``value``, of the same strides where it is contiguous."""
+    return over(np.array(value, order="K"))
+
+
+def over(values: np.ndarray[Any, Any]) -> Any:
+    """A `cupy.ndarray` over the memory of ``values``."""
+    low, high = np.lib.array_utils.byte_bounds(values)
+    pointer = internals.over_address(low, high - low, values)
+    pointer = pointer + (values.__array_interface__["data"][0] - low)
+    return internals.array_over(pointer, values.shape, values.dtype, values.strides)
+
+
+def seen(array: Any) -> np.ndarray[Any, Any]:
+    """The memory of a CuPy array as a NumPy array."""
+    assert type(array) is cupy.ndarray, f"{type(array)} is not computed"
+    if array.size == 0:
+        return np.empty(array.shape, array.dtype)
+
+    window = types.SimpleNamespace(
+        owner=array,
+        __array_interface__={
+            "version": 3,
+            "data": (internals.pointer_of(array).ptr, False),
+            "shape": array.shape,
+            "strides": array.strides,
+            "typestr": array.dtype.str,
+        },
+    )
+    return np.asarray(window)
+
+
+def _map(value: Any) -> Any:
+    if isinstance(value, cupy.ndarray):
+        return seen(value)
+    if type(value) in (list, tuple):
+        return type(value)(_map(v) for v in value)
+    return value
+
+
+def _back(value: Any, sources: list[Any]) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        for source in sources:
+            if isinstance(source, cupy.ndarray) and np.shares_memory(seen(source), value):
+                same = seen(source)
+                if same.shape == value.shape and same.strides == value.strides:
+                    return source
+        return over(np.asarray(value))
+    if type(value) in (list, tuple):
+        return type(value)(_back(v, sources) for v in value)
+    return value
+
+
+class HostSpace:
+    """Host memory in place of a device's."""
+
+    def run(self, executable: Any, arrays: Sequence[Any], device: int) -> list[Any]:
+        given = [seen(a) if isinstance(a, cupy.ndarray) else a for a in arrays]
+        return [r if r is None else over(r) for r in executable.run(given)]
+
+    def copy(self, target: Any, source: Any) -> None:
+        seen(target)[...] = seen(source)
+
+    def native(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """NumPy's function of the same name."""
+        name = getattr(function, "__name__", "")
+        if name == "get":
+            return seen(args[0]).copy()
+        if name in ("__reduce__", "__deepcopy__"):
+            return getattr(seen(args[0]), name)(*args[1:])
+        given, named = [_map(a) for a in args], {k: _map(v) for k, v in kwargs.items()}
+        module = (getattr(function, "__module__", "") or "").split(".")
+        owner: Any = np
+        for part in module[1:]:
+            owner = (
+                getattr(owner, part.lstrip("_"), owner)
+                if part in ("linalg", "fft", "random")
+                else owner
+            )
+        if name.startswith("cupy_"):
+            name = name.removeprefix("cupy_")
+        if isinstance(function, cupy.ufunc):
+            name = function.name.removeprefix("cupy_")
+        if name == "asnumpy":
+            return np.array(given[0])
+        found = getattr(owner, name, None)
+        if found is None or type(function).__name__ in ("method_descriptor", "wrapper_descriptor"):
+            found = getattr(type(given[0]), name, found)
+        if found is None:
+            raise NotImplementedError(f"{name} has no stand-in on host memory")
+        result = found(*given, **named)
+        return (
+            result if name.startswith("__") and name != "__getitem__" else _back(result, list(args))
+        )
+
+
+def install() -> None:
+    """Let ``fused(device="cpu")`` take CuPy arrays over host memory."""
+    spaces.SPACES["cpu"] = HostSpace()

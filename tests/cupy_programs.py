@@ -1,0 +1,86 @@
+"""Random programs in CuPy's style, run on host memory under capture and by NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.capture.cupy.region import CupyRegion
+from tests.capture_check import equal
+from tests.cupy_host import host, seen
+from tests.test_programs import DTYPES, NAMES, SLICES, Writer
+
+
+def cut(v: Any) -> Any:
+    """Bring values back among small integers; exact in every dtype."""
+    return (np if isinstance(v, np.ndarray | np.generic) else cupy).remainder(v, v.dtype.type(64))
+
+
+class CupyWriter(Writer):
+    """Adds what CuPy code does besides: 0-d views, `get`, drops, temporaries that are views."""
+
+    def statement(self) -> str:
+        a, b = self.name(), self.name()
+        k = int(self.rng.integers(0, 5))
+        other = (
+            f"v = {a}[1]; w = v[::-1]; {a} = {b}; v[...] = {k}",
+            f"w = {a}.T; {a}[0] += {k}; {b} = cut({b} + w.T)",
+            f"w = {a} + {b}; w[1:] -= w[:-1]; w = cut(w)",
+            f"v = {a}[1, 1:2]; v += {k}; {a}[...] = cut({a})",
+            f"seen.append({a}.mean(axis=0)); del v" if False else f"seen.append({a}.mean(axis=0))",
+            f"w = np.stack([{a}, {b}]); {a}[...] = cut(w.max(axis=0))",
+            f"{a}[1:, 1:] = {b}[:-1, :-1]",
+            f"{a} = {a}.reshape(2, 6).T.reshape(3, 4)",
+            f"{a}[...] = cut({b}.T.reshape(3, 4))",
+            f"w = {a}.ravel(); w[::3] = {k}",
+            f"{a} = cut({a} @ {b}.T @ {a}) if {a}.dtype == {b}.dtype else {a}",
+        )
+        return str(self.pick(*other)) if self.rng.integers(3) == 0 else super().statement()
+
+
+def no_faults(self: Any, waiting: Any, error: BaseException) -> None:
+    """Stands in for a recorder's search for the array that a fault concerns: there are none."""
+    raise error
+
+
+def to_numpy(value: Any) -> Any:
+    """``value`` with NumPy's arrays for CuPy's, which must all be plain."""
+    if isinstance(value, cupy.ndarray):
+        return seen(value)
+    if type(value) in (list, tuple):
+        return [to_numpy(v) for v in value]
+    return value
+
+
+def run_seed(seed: int) -> None:
+    """One program on NumPy arrays, and on CuPy arrays inside a block."""
+    writer = CupyWriter(seed)
+    source = writer.program(int(writer.rng.integers(3, 16)))
+    source = source.replace("np.array(", "np.copy(")
+    dtypes = [writer.pick(*DTYPES) for _ in NAMES]
+    rng = np.random.default_rng(seed)
+    given = [rng.integers(0, 20, (3, 4)).astype(t) for t in dtypes]
+    wanted_args = [v.copy() for v in given]
+    programs = []
+    for module in (np, cupy):
+        space: dict[str, Any] = {"np": module, "S": SLICES, "cut": cut}
+        exec(source, space)
+        programs.append(space["program"])
+    patch = pytest.MonkeyPatch()
+    wanted = programs[0](*wanted_args)
+    try:
+        patch.setattr(CupyRegion, "_compute_apart", no_faults)
+        arrays = [host(v) for v in given]
+        with fc.fused(device="cpu"):
+            got = programs[1](*arrays)
+        equal(to_numpy(got), [np.asarray(w) for w in wanted])
+        equal(to_numpy(arrays), wanted_args)
+    except Exception as error:
+        error.add_note(f"seed {seed}, dtypes {dtypes}:\n{source}")
+        raise
+    finally:
+        patch.undo()

@@ -1,0 +1,27 @@
+"""Random CuPy programs: views, writes, masks, reads in between and drops, against NumPy."""
+
+from __future__ import annotations
+
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from tests import cupy_host, cupy_programs  # noqa: E402 - they need CuPy
+
+cupy_host.install()
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_programs(block: int) -> None:
+    """Every variable and argument ends with NumPy's own values."""
+    for seed in range(block * 40, block * 40 + 40):
+        cupy_programs.run_seed(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("block", range(40))
+def test_many_programs(block: int) -> None:
+    """Thousands of other programs."""
+    for seed in range(50_000 + block * 100, 50_000 + block * 100 + 100):
+        cupy_programs.run_seed(seed)
