@@ -1,0 +1,241 @@
+// Entry points: what the instrumented kernel calls, and what Python calls.
+#include "schedule.h"
+
+#include <link.h>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define HERE {__builtin_return_address(0), 0}
+
+#define EMU_ACCESS(N)                                                                           \
+    extern "C" void __tsan_read##N(void *p) { access(p, N, READ, true, HERE); }                 \
+    extern "C" void __tsan_write##N(void *p) { access(p, N, WRITE, true, HERE); }               \
+    extern "C" void __tsan_unaligned_read##N(void *p) { access(p, N, READ, false, HERE); }      \
+    extern "C" void __tsan_unaligned_write##N(void *p) { access(p, N, WRITE, false, HERE); }    \
+    extern "C" void __tsan_volatile_read##N(void *p) { flag(p, N, false, HERE); }               \
+    extern "C" void __tsan_volatile_write##N(void *p) { flag(p, N, true, HERE); }               \
+    extern "C" void __tsan_unaligned_volatile_read##N(void *p) { flag(p, N, false, HERE); }     \
+    extern "C" void __tsan_unaligned_volatile_write##N(void *p) { flag(p, N, true, HERE); }
+
+static bool is_global(void *p) {
+    u64 a = (u64)p;
+    return a - R.stack_low >= R.stack_bytes && a - (u64)R.dynamic >= MAX_DYNAMIC &&
+           a - R.fixed_shared.low >= R.fixed_shared.high - R.fixed_shared.low;
+}
+
+// Other threads of the block go on once in a while, in case this one waits for them.
+static void maybe_spin(Place at) {
+    if (++R.spins & 4095) return;
+    if (R.spins >> 12 > 20000)
+        fail(at.pc, at.line, "deadlock: a thread waits for a word that nobody will change (blocks run "
+                             "one after the other)");
+    pause_as(SPINNING);
+}
+
+// A volatile access: of global memory it orders like an atomic, of shared memory it is plain.
+static void flag(void *p, u32 size, bool write, Place at) {
+    bool global = is_global(p);
+    if (!global) return access(p, size, write ? WRITE : READ, true, at);
+    access(p, size, write ? STRONG_WRITE : STRONG_READ, true, at);
+    if (write) return release((u64)p);
+    acquire((u64)p);
+    maybe_spin(at);
+}
+
+EMU_ACCESS(1)
+EMU_ACCESS(2)
+EMU_ACCESS(4)
+EMU_ACCESS(8)
+EMU_ACCESS(16)
+
+static void range(void *p, unsigned long size, Kind k, Place at) {
+    char *c = (char *)p;
+    for (; size > 16; size -= 16, c += 16) access(c, 16, k, false, at);
+    if (size) access(c, (u32)size, k, false, at);
+}
+extern "C" void __tsan_read_range(void *p, unsigned long n) { range(p, n, READ, HERE); }
+extern "C" void __tsan_write_range(void *p, unsigned long n) { range(p, n, WRITE, HERE); }
+extern "C" void __tsan_init() {}
+extern "C" void __tsan_func_entry(void *) {}
+extern "C" void __tsan_func_exit() {}
+extern "C" void *__tsan_memcpy(void *to, const void *from, unsigned long n) {
+    bool vector = n == 1 || n == 2 || n == 4 || n == 8 || n == 16;
+    if (vector) {
+        access((void *)from, (u32)n, READ, false, HERE);
+        access(to, (u32)n, WRITE, false, HERE);
+    } else {
+        range((void *)from, n, READ, HERE);
+        range(to, n, WRITE, HERE);
+    }
+    return memmove(to, from, n);
+}
+extern "C" void *__tsan_memset(void *to, int value, unsigned long n) {
+    range(to, n, WRITE, HERE);
+    return memset(to, value, n);
+}
+
+extern "C" void emu_atomic(void *p, u32 size, u32 line) {
+    Place at = {0, line};
+    R.launch->atomics++;
+    access(p, size, UPDATE, true, at);
+    if (is_global(p)) {
+        acquire((u64)p);
+        release((u64)p);
+    }
+    ++R.now;
+    maybe_spin(at);
+}
+extern "C" void emu_fence() { fence(); }
+extern "C" u64 emu_block(u32 kind, u64 value, u32 line) { return wait_for_block(kind, value, line); }
+extern "C" u64 emu_warp(u32 kind, u32 mask, u64 value, u32 source, u32 width, u32 size, u32 line) {
+    Thread *t = &R.threads[R.thread];
+    if (width < 1 || width > 32 || width & (width - 1))
+        fail(0, line, "%s: width %u is not a power of two up to 32", NAMES[kind], width);
+    t->value = value;
+    t->source = source;
+    t->width = width;
+    t->size = size;
+    return wait_for_warp(kind, mask, line);
+}
+extern "C" void emu_trap(u32 line) { fail(0, line, "the kernel called __trap"); }
+
+struct Index {
+    u32 x, y, z;
+};
+extern "C" Index emu_thread_index() {
+    const u32 *b = R.launch->block, t = R.thread;
+    return {t % b[0], t / b[0] % b[1], t / b[0] / b[1]};
+}
+extern "C" Index emu_block_index() { return {R.block_index[0], R.block_index[1], R.block_index[2]}; }
+extern "C" Index emu_block_shape() {
+    const u32 *b = R.launch->block;
+    return {b[0], b[1], b[2]};
+}
+extern "C" Index emu_grid_shape() {
+    const u32 *g = R.launch->grid;
+    return {g[0], g[1], g[2]};
+}
+extern "C" void *emu_dynamic() { return R.dynamic; }
+
+static void on_signal(int number, siginfo_t *info, void *) {
+    if (!R.inside) _exit(128 + number);
+    const char *what = number == SIGFPE   ? "integer division by zero, or of the least by -1"
+                       : number == SIGILL ? "index outside a local or shared array (or __builtin_trap)"
+                                          : "access to unmapped memory";
+    void *pc = number == SIGSEGV ? 0 : (char *)info->si_addr + 1;
+    fail(pc, 0, "%s", what);
+}
+
+static int find_object(struct dl_phdr_info *info, size_t, void *) {
+    u64 self = (u64)&R, low = ~0ull, high = 0, data_low = 0, data_high = 0;
+    bool here = false;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const auto &h = info->dlpi_phdr[i];
+        if (h.p_type != PT_LOAD) continue;
+        u64 a = info->dlpi_addr + h.p_vaddr, b = a + h.p_memsz;
+        if (a < low) low = a;
+        if (b > high) high = b;
+        if (self >= a && self < b) here = true, data_low = a, data_high = b;
+    }
+    if (!here) return 0;
+    R.object_base = info->dlpi_addr;
+    R.code_low = low, R.code_high = high;
+    R.fixed_shared = {data_low & ~7ull, data_high, 2, 1, 0, 0};
+    return 1;
+}
+
+static void make_regions(Launch *l) {
+    R.regions = (Region *)calloc(l->arrays + 1, sizeof(Region));
+    R.touched_read = (unsigned char **)calloc(2 * l->arrays + 2, sizeof(void *));
+    R.touched_written = R.touched_read + l->arrays;
+    for (u32 i = 0; i < l->arrays; i++) {
+        Array *a = &l->array[i];
+        size_t bytes = (a->high - a->low) / 8 + 8;
+        R.touched_read[i] = (unsigned char *)calloc(1, bytes);
+        R.touched_written[i] = (unsigned char *)calloc(1, bytes);
+        Region now = {a->low, a->high, a->granule, 0, 0, a};
+        for (u32 j = 0; j < R.region_count;) {
+            Region *r = &R.regions[j];
+            if (now.low >= r->high || r->low >= now.high) { j++; continue; }
+            bool even = !((now.low ^ r->low) & 7);
+            now.shift = !even ? 0 : now.shift < r->shift ? now.shift : r->shift;
+            if (r->low < now.low) now.low = r->low;
+            if (r->high > now.high) now.high = r->high;
+            now.only = 0;
+            *r = R.regions[--R.region_count];
+            j = 0;
+        }
+        if (a->high > a->low) R.regions[R.region_count++] = now;
+    }
+    for (u32 i = 0; i < R.region_count; i++) make_cells(&R.regions[i]);
+}
+
+static void end_launch(Launch *l) {
+    for (u32 i = 0; i < l->arrays; i++) {
+        Array *a = &l->array[i];
+        size_t bytes = (a->high - a->low) / 8 + 8;
+        for (size_t b = 0; b < bytes; b++) {
+            a->touched_read += __builtin_popcount(R.touched_read[i][b]);
+            a->touched_written += __builtin_popcount(R.touched_written[i][b]);
+        }
+        free(R.touched_read[i]);
+        free(R.touched_written[i]);
+    }
+    for (u32 i = 0; i < R.region_count; i++) free(R.regions[i].cells);
+    free(R.fixed_shared.cells);
+    free(R.dynamic_shared.cells);
+    free(R.regions);
+    free(R.touched_read);
+    forget_order();
+}
+
+static void run_blocks(Launch *l) {
+    u32 *order = (u32 *)malloc(R.blocks * sizeof(u32)), state = l->seed * 2654435761u + 1;
+    for (u32 i = 0; i < R.blocks; i++) order[i] = l->order == 1 ? R.blocks - 1 - i : i;
+    for (u32 i = R.blocks; l->order == 2 && i > 1; i--) {
+        state = state * 1664525u + 1013904223u;
+        u32 j = (u32)((u64)state * i >> 32), swap = order[j];
+        order[j] = order[i - 1];
+        order[i - 1] = swap;
+    }
+    for (u32 i = 0; i < R.blocks && !R.failed; i++)
+        run_block(order[i], l->order == 1 || (l->order == 2 && order[i] & 1));
+    free(order);
+}
+
+EXPORT int emu_launch(Launch *l) {
+    static const int SIGNALS[] = {SIGFPE, SIGILL, SIGSEGV};
+    struct sigaction mine, old[3];
+    stack_t alternate, old_stack;
+    memset(&R, 0, sizeof R);
+    dl_iterate_phdr(find_object, 0);
+    char *p = l->arena;
+    R.launch = l;
+    R.stack_low = (u64)p, R.stack_bytes = (u64)STACK_BYTES * MAX_THREADS, p += R.stack_bytes;
+    R.dynamic = p, p += (MAX_DYNAMIC + 4095) & ~4095;
+    R.known = (u32(*)[WARP])p, p += MAX_THREADS * sizeof R.known[0];
+    R.known_at_fence = (u32(*)[WARP])p, p += MAX_THREADS * sizeof R.known[0];
+    R.threads = (Thread *)p, p += MAX_THREADS * sizeof(Thread);
+    alternate.ss_sp = p, alternate.ss_size = STACK_BYTES, alternate.ss_flags = 0;
+    memset((void *)R.known, 0, MAX_THREADS * (2 * sizeof R.known[0] + sizeof(Thread)));
+    R.count = l->block[0] * l->block[1] * l->block[2];
+    R.blocks = l->grid[0] * l->grid[1] * l->grid[2];
+    R.dynamic_shared = {(u64)R.dynamic, (u64)R.dynamic + l->shared, 2, 1, 0, 0};
+    make_cells(&R.fixed_shared);
+    make_cells(&R.dynamic_shared);
+    make_regions(l);
+    R.last = &R.fixed_shared;
+    memset(&mine, 0, sizeof mine);
+    mine.sa_sigaction = on_signal;
+    mine.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    sigaltstack(&alternate, &old_stack);
+    for (int i = 0; i < 3; i++) sigaction(SIGNALS[i], &mine, &old[i]);
+    run_blocks(l);
+    for (int i = 0; i < 3; i++) sigaction(SIGNALS[i], &old[i], 0);
+    sigaltstack(&old_stack, 0);
+    end_launch(l);
+    return (int)R.failed;
+}
+EXPORT unsigned emu_arena_bytes() {
+    return STACK_BYTES * (MAX_THREADS + 1) + MAX_DYNAMIC + 4096 +
+           MAX_THREADS * (2 * WARP * sizeof(u32) + sizeof(Thread));
+}
