@@ -8,7 +8,7 @@ it works.
 from .api import count_launches, info, lower, spec
 from .capture.array import Array
 from .capture.fused import FusedFunction, fused
-from .cpu_fallback.compiler import compile_count
+from .codegen.compilations import compile_count
 from .engine import Executable, Kernel
 from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError
 from .graph.text import parse_hlo

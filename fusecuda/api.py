@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .capture.fused import FusedFunction, lower_function
-from .cpu_fallback.cache import default_cache
+from .codegen.cache import default_cache
 from .cpu_fallback.compiler import find_compiler, why_no_compiler
 from .cpu_fallback.program import thread_count
 from .engine import Executable

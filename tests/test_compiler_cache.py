@@ -17,10 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from fusecuda.codegen import compilations
+from fusecuda.codegen.cache import DiskCache, default_cache, digest_of
+from fusecuda.codegen.compilations import compile_count
 from fusecuda.cpu_fallback import compiler as compiler_module
 from fusecuda.cpu_fallback import shared_library
-from fusecuda.cpu_fallback.cache import DiskCache, default_cache, digest_of
-from fusecuda.cpu_fallback.compiler import Compiler, compile_count, find_compiler
+from fusecuda.cpu_fallback.compiler import Compiler, find_compiler
 from fusecuda.cpu_fallback.loader import KernelSource, KernelTable, LoadedKernel, load_kernels
 from fusecuda.errors import CompilerError
 
@@ -349,7 +351,7 @@ def test_threads_that_want_one_kernel_compile_it_once() -> None:
 
 def test_a_forked_child_is_not_locked_out() -> None:
     process, table = compiler_module._process, KernelTable()
-    with process.finding, process.counting, table._lock:
+    with process.finding, compilations._process.lock, table._lock:
         child = os.fork()
         if child == 0:
             with contextlib.suppress(BaseException):

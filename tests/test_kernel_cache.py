@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from fusecuda.cpu_fallback.cache import DiskCache, default_cache, digest_of, pack_entry
+from fusecuda.codegen.cache import DiskCache, default_cache, digest_of, pack_entry
 
 ROOT = Path(__file__).parents[1]
 KEY = digest_of("an entry")
@@ -231,7 +231,7 @@ def test_litter_of_dead_processes_is_dropped(tmp_path: Path) -> None:
 WORKER = """
 import random, sys
 from pathlib import Path
-from fusecuda.cpu_fallback.cache import DiskCache, digest_of
+from fusecuda.codegen.cache import DiskCache, digest_of
 cache, limit, hits = DiskCache(Path(sys.argv[1]), int(sys.argv[2])), int(sys.argv[2]), 0
 for turn in range(400):
     number = random.randrange(60)

@@ -31,6 +31,13 @@ class Writer:
         self._depth -= 1
         self.line("}")
 
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """Add what the body adds one level deeper."""
+        self._depth += 1
+        yield
+        self._depth -= 1
+
     def text(self) -> str:
         """All lines so far."""
         return "\n".join(self._lines) + "\n"

@@ -40,6 +40,7 @@ def prelude(traffic: bool = False) -> str:
         [
             _read("cpu_fallback", "abi.h"),
             _vector_math(),
+            _read("codegen", "integers.h"),
             _read("codegen", "prelude.h"),
             _read("codegen", "reduce.h"),
             _read("cpu_fallback", "traffic.h") if traffic else "",

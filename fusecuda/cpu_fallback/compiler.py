@@ -23,7 +23,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fusecuda.cpu_fallback.cache import default_cache, digest_of
+from fusecuda.codegen.cache import default_cache, digest_of
+from fusecuda.codegen.compilations import count_compilation
 from fusecuda.cpu_fallback.shared_library import is_shared_library
 from fusecuda.errors import CompilerError
 
@@ -98,36 +99,25 @@ class Compiler:
 
     def compile(self, source: str) -> bytes:
         """The shared library that `source` compiles to; CompilerError says why there is none."""
-        with _process.counting:
-            _process.compilations += 1
+        count_compilation()
         return _build(self.argv, self.flags, source, COMPILE_TIMEOUT_S)
 
 
 class _Process:
-    """What this process knows of its compiler, and how often it ran it."""
+    """What this process knows of its compiler."""
 
     def __init__(self) -> None:
         self.found: tuple[_Environment, Compiler | None] | None = None
-        self.compilations = 0
         self.free_locks()
 
     def free_locks(self) -> None:
-        self.finding, self.counting = threading.Lock(), threading.Lock()
-
-    def after_fork(self) -> None:
-        """A forked child starts with free locks and its own count."""
-        self.free_locks()
-        self.compilations = 0
+        """Nobody holds the lock: true at first, and in a forked child."""
+        self.finding = threading.Lock()
 
 
 _Environment = tuple[str | None, str | None]
 _process = _Process()
-os.register_at_fork(after_in_child=_process.after_fork)
-
-
-def compile_count() -> int:
-    """How many times this process has run the compiler for a kernel; probes do not count."""
-    return _process.compilations
+os.register_at_fork(after_in_child=_process.free_locks)
 
 
 # --- which compiler ---------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fusecuda.cpu_fallback.cache import default_cache, digest_of, is_key
+from fusecuda.codegen.cache import default_cache, digest_of, is_key
 from fusecuda.cpu_fallback.compiler import (
     Compiler,
     SourceRejectedError,

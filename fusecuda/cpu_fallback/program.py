@@ -131,6 +131,7 @@ class Program:
             source = sources[number]
             if source is None or not step.launched:
                 continue
+            assert isinstance(step, Bound)
             kernel = kernels[source.symbol]
             self._run = _driver_of(kernel.library)
             addresses = kernel.address(), kernel.address("_finish")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..graph.index_map import contiguous_strides, reshape_strides
 from ..graph.node import Node
-from .binding import Bound, bind
+from .binding import bind as bind_c
 from .cluster import Cluster
 from .lowering import lower
 from .planner import Plan
-from .walk import Memory
+from .walk import Bind, Launch, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Assembly:
     """The steps of a plan, each a bound launch or a library node, over numbered buffers."""
 
     plan: Plan
-    steps: list[Bound | Node]
+    steps: list[Launch | Node]
     buffers: list[Buffer]
     lives: list[tuple[int, int]]  # first and last step that touches each buffer
     places: _Places
@@ -93,10 +94,10 @@ class _Places:
         return Memory(below.buffer, offset, node.map.strides(below.strides))
 
 
-def assemble(plan: Plan, strides: Mapping[int, Sequence[int]]) -> Assembly:
+def assemble(plan: Plan, strides: Mapping[int, Sequence[int]], bind: Bind = bind_c) -> Assembly:
     """``plan`` lowered and bound; ``strides`` are those of parameters that are not contiguous."""
     places = _Places(plan, strides)
-    steps: list[Bound | Node] = []
+    steps: list[Launch | Node] = []
     lives: list[list[int]] = [[] for _ in places.buffers]
     for step in plan.steps:
         number = len(steps)
@@ -106,7 +107,8 @@ def assemble(plan: Plan, strides: Mapping[int, Sequence[int]]) -> Assembly:
         else:
             overwriting = {r for r in step.roles if plan.home[r] is not r}
             name = kernel_name(step)
-            bound = bind(lower(step, plan.roots, plan.stored, overwriting, name), places.of)
+            relower = partial(lower, step, plan.roots, plan.stored, overwriting, name)
+            bound = bind(relower, places.of)
             steps.append(bound)
             touched = set(bound.buffers)
         for buffer in touched:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..graph.ops import OPS
 from ..graph.tree import CHUNK
 from . import cost, kernel_ir
-from .lowering import Lowered
-from .walk import MemoryOf, Walk, limit_value, walk
+from .walk import Launch, Lower, MemoryOf, Walk, limit_value, walk
 
 LOOP, ROW, COLUMN = "loop", "row", "column"
 COLUMN_BLOCK = 32  # row values computed side by side where the rows lie side by side in memory
@@ -29,34 +28,25 @@ class Variant:
 
 
 @dataclass(slots=True)
-class Bound:
-    """One launch: which variant, its integers in the order of the ABI, and its memory needs.
+class Bound(Launch):
+    """One launch of the C back end: which variant, and its integers in the order of the ABI.
 
     ``dims`` holds the parts of a row and their length, the extents (rows first), then for each form
-    its strides (and, for an index form, its offset), then the limits.
+    its strides (and, for an index form, its offset), then the limits. ``work`` counts elements of a
+    loop, (parts of) rows of a reduction, or blocks of columns.
     """
 
-    lowered: Lowered
-    variant: Variant
-    dims: list[int]
-    buffers: list[int]  # for each address form
-    offsets: list[int]  # for each address form, bytes
-    work: int  # items: elements of a loop, (parts of) rows of a reduction, blocks of columns
-    grain: int  # items below which a thread is not worth its start
-    workspace: int  # bytes shared by all threads: partial results and row values
-    scratch: int  # bytes for each thread: resident rows
-
-    @property
-    def launched(self) -> bool:
-        """True if there is anything to do: an element, or a reduction over no rows."""
-        return self.work > 0 or bool(self.lowered.ir.outer)
+    variant: Variant = Variant(LOOP, None)
+    dims: list[int] = field(default_factory=list)
+    grain: int = 1  # items below which a thread is not worth its start
 
 
-def bind(lowered: Lowered, memory: MemoryOf) -> Bound:
-    """The launch of ``lowered`` with the shapes it was lowered for, on the memory given.
+def bind(lower: Lower, memory: MemoryOf) -> Bound:
+    """The launch of what ``lower`` gives with the shapes it has, on the memory given.
 
     ``memory(node)`` tells where ``node`` is in memory.
     """
+    lowered = lower(True)
     kernel = lowered.ir
     walked = walk(lowered, memory)
     rows, elements = walked.rows, walked.elements
@@ -76,14 +66,14 @@ def bind(lowered: Lowered, memory: MemoryOf) -> Bound:
     resident = math.prod(elements.extents)
     return Bound(
         lowered,
-        variant,
-        dims,
         walked.buffers(),
         walked.byte_offsets(),
         work,
-        max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel)))),
         _workspace(kernel, count, parts),
         _scratch(kernel, variant, resident),
+        variant,
+        dims,
+        max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel)))),
     )
 
 

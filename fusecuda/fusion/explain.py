@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ..graph.node import Node
 from .assembly import Assembly
-from .binding import Bound
 from .kernel_ir import Compute, Statement
 from .lowering import Access, Lowered
+from .walk import Launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class KernelSummary:
     flops: int
 
 
-def summarize(step: Bound | Node, assembly: Assembly) -> KernelSummary:
+def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     """The figures of one step: bytes at least read and written, operations of the op table."""
     if isinstance(step, Node):
         name = getattr(step.attr, "name", step.op)
@@ -67,7 +67,7 @@ def _touched(access: Access, domain: tuple[int, ...]) -> int:
     return math.prod(used) * access.node.dtype.itemsize
 
 
-def _header(step: Bound, assembly: Assembly) -> str:
+def _header(step: Launch, assembly: Assembly) -> str:
     """The comment at the head of a kernel's source: which region, shapes, and why together."""
     lowered = step.lowered
     rows, row = list(lowered.row_shape), list(lowered.shape)
@@ -92,7 +92,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     moved = sum(s.bytes_read + s.bytes_written for s in summaries)
     operations = [n for n in assembly.plan.graph.nodes() if n.op not in _NO_WORK]
     alone = sum(n.nbytes + sum(o.nbytes for o in n.operands) for n in operations)
-    kernels = sum(isinstance(s, Bound) for s in assembly.steps)
+    kernels = sum(isinstance(s, Launch) for s in assembly.steps)
     lines = [
         f"{assembly.plan.graph.name}: {len(operations)} operations in {_plural(kernels, 'kernel')}",
         f"  moves {moved:,} B, one operation at a time {max(alone, moved):,} B; "
@@ -101,7 +101,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     for number, (step, s) in enumerate(zip(assembly.steps, summaries, strict=True)):
         lines.append(f"  {number}: {s.name} ({s.kind})")
         lines.append(f"     reads {s.bytes_read:,} B, writes {s.bytes_written:,} B")
-        if isinstance(step, Bound):
+        if isinstance(step, Launch):
             lines.append(f"     {_operations(step)}")
     buffers = [
         f"    {_name(root)}: {why}"
@@ -124,7 +124,7 @@ def _plural(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def _operations(step: Bound) -> str:
+def _operations(step: Launch) -> str:
     """The operations of a kernel in the order of execution, each name once with its count."""
     names = [s.op for s in step.lowered.ir.statements() if isinstance(s, Compute)]
     names += [r.kind for stage in step.lowered.ir.stages for r in stage.reduces]

@@ -76,18 +76,21 @@ def lower(
     stored: Container[Node],
     overwriting: Container[Node],
     name: str,
+    keep: bool = True,
 ) -> Lowered:
     """The kernel of ``cluster``, which writes those of its roots that are ``stored``.
 
     Those that are ``overwriting`` an earlier value of their memory are written in the last stage.
+    Without ``keep`` no row stays resident: each stage reads and computes what it needs again.
     """
-    return _Lowering(cluster, roots, overwriting, name).run(stored)
+    return _Lowering(cluster, roots, overwriting, name, keep).run(stored)
 
 
 class _Lowering:
     def __init__(
-        self, cluster: Cluster, roots: Roots, overwriting: Container[Node], name: str
+        self, cluster: Cluster, roots: Roots, overwriting: Container[Node], name: str, keep: bool
     ) -> None:
+        self.keep = keep
         self.overwriting = overwriting
         self.cluster = cluster
         self.roots = roots
@@ -406,7 +409,9 @@ class _Schedule:
         """Take ``key`` from an earlier stage if that is better than computing it again."""
         value = self.low.values[key]
         first = self.first.get(key, stage)
-        if value.level != ELEMENT or first == stage or not self._worth_keeping(key):
+        if value.level != ELEMENT or first == stage or not self.low.keep:
+            return False
+        if not self._worth_keeping(key):
             return False
         dtype = BOOL if key.inside else key.node.dtype
         if key not in self.slots:

@@ -25,6 +25,27 @@ class Memory:
 
 
 MemoryOf = Callable[[Node], Memory]
+Lower = Callable[[bool], Lowered]  # a kernel with resident rows (True) or without
+
+
+@dataclass(slots=True)
+class Launch:
+    """One launch of a kernel, whatever the back end: its memory, and what it needs besides."""
+
+    lowered: Lowered
+    buffers: list[int]  # for each address form
+    offsets: list[int]  # for each address form, bytes
+    work: int = 0  # items; the back end says of what
+    workspace: int = 0  # bytes shared by all threads: partial results and row values
+    scratch: int = 0  # bytes for each thread: resident rows
+
+    @property
+    def launched(self) -> bool:
+        """True if there is anything to do: an element, or a reduction over no rows."""
+        return self.work > 0 or bool(self.lowered.ir.outer)
+
+
+Bind = Callable[[Lower, MemoryOf], Launch]
 
 
 @dataclass(slots=True)

@@ -58,9 +58,13 @@ def convert(node: Node, dtype: DType) -> Node:
 
 def elementwise(op: str, operands: Sequence[Node], dtype: DType, line: str | None = None) -> Node:
     """Row ``op`` on operands that have their loop dtypes; broadcasts them by NumPy's rule."""
-    shape = operands[0].shape
-    if any(o.shape != shape for o in operands):
-        shape = broadcast_shapes(*(o.shape for o in operands))
+    shape: Shape = ()
+    for operand in operands:
+        if operand.shape != shape and operand.shape:
+            if shape:
+                shape = broadcast_shapes(*(o.shape for o in operands))
+                break
+            shape = operand.shape
     placed = tuple(o if o.shape in (shape, ()) else broadcast_to(o, shape) for o in operands)
     return Node(op, placed, shape, dtype, None, line)
 

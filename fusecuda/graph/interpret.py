@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,35 @@ from .tree import tree_prod, tree_sum
 Array = np.ndarray[Any, Any]
 
 
-def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Array]:
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a back end's operations mean where they differ from NumPy's."""
+
+    group: int = 1  # neighbours that a lane of the reduction tree takes at a time
+    elementwise: Mapping[tuple[str, str], Callable[..., Any]] = field(default_factory=dict)
+
+
+def _power_of_integers(a: Array, b: Array) -> Array:
+    """CuPy's: a negative exponent gives 0, or 1 and -1 of themselves."""
+    unit = np.where(b % 2 == 0, np.abs(a), a)
+    negative = np.where(np.abs(a) == 1, unit, 0)
+    return np.where(b < 0, negative, np.power(a, np.maximum(b, 0))).astype(a.dtype)
+
+
+NUMPY = Meaning()
+CUPY = Meaning(
+    4,
+    {
+        ("floor_divide", "f"): lambda a, b: np.floor(a / b),
+        ("remainder", "f"): lambda a, b: a - np.floor(a / b) * b,
+        ("power", "i"): _power_of_integers,
+        ("degrees", "f"): lambda a: a * a.dtype.type(180 / np.pi),
+        ("radians", "f"): lambda a: a * a.dtype.type(np.pi / 180),
+    },
+)
+
+
+def interpret(graph: Graph, arguments: Sequence[Any], meaning: Meaning = NUMPY) -> list[Array]:
     """The outputs of ``graph`` on ``arguments``, one fresh or shared array for each output.
 
     Arguments are indexed by parameter number. No argument is written to. Raises what NumPy raises
@@ -33,7 +62,7 @@ def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Array]:
             if node.op == "parameter":
                 values[node] = np.asarray(arguments[node.parameter.number], node.dtype)
                 continue
-            values[node] = evaluate(node, [values[o] for o in node.operands])
+            values[node] = evaluate(node, [values[o] for o in node.operands], meaning)
             for operand in node.operands:
                 remaining[operand] -= 1
                 if not remaining[operand]:
@@ -41,10 +70,12 @@ def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Array]:
     return [values[o] for o in graph.outputs]
 
 
-def evaluate(node: Node, operands: list[Array]) -> Array:
+def evaluate(node: Node, operands: list[Array], meaning: Meaning = NUMPY) -> Array:
     """The value of one operation, of exactly ``node.shape`` and ``node.dtype``."""
     if node.is_elementwise:
-        result = _elementwise(node, operands)
+        result = _elementwise(node, operands, meaning)
+    elif node.op == "reduce":
+        result = _reduce(node, operands, meaning)
     else:
         result = _STRUCTURAL[node.op](node, operands)
     array = np.asarray(result)
@@ -53,12 +84,13 @@ def evaluate(node: Node, operands: list[Array]) -> Array:
     return array
 
 
-def _elementwise(node: Node, operands: list[Array]) -> Any:
+def _elementwise(node: Node, operands: list[Array], meaning: Meaning) -> Any:
     if node.op == "convert":
         return operands[0].astype(node.dtype)
     if node.size == 0:  # 0-d operands of no elements cannot fail
         return np.empty(node.shape, node.dtype)
-    result = row_of(node.op).numpy(*operands)
+    own = meaning.elementwise.get((node.op, node.operands[0].dtype.kind))
+    result = (own or row_of(node.op).numpy)(*operands)
     shaped = np.broadcast_to(result, node.shape)
     return np.asarray(shaped, node.dtype)
 
@@ -77,7 +109,7 @@ def view(array: Array, view_map: IndexMap, shape: tuple[int, ...]) -> Array:
     return np.lib.stride_tricks.as_strided(base, shape, strides)
 
 
-def _reduce(node: Node, operands: list[Array]) -> Any:
+def _reduce(node: Node, operands: list[Array], meaning: Meaning) -> Any:
     kind, axes = node.reduction.kind, node.reduction.axes
     (array,) = operands
     if kind not in _BY_ROWS:
@@ -85,14 +117,14 @@ def _reduce(node: Node, operands: list[Array]) -> Any:
     kept = [a for a in range(array.ndim) if a not in axes]
     length = math.prod(array.shape[a] for a in axes)
     rows = array.transpose(*kept, *axes).reshape(*(array.shape[a] for a in kept), length)
-    return _BY_ROWS[kind](rows)
+    return _BY_ROWS[kind](rows, meaning.group)
 
 
-_BY_ROWS: dict[str, Callable[[Array], Any]] = {
+_BY_ROWS: dict[str, Callable[[Array, int], Any]] = {
     "sum": tree_sum,
     "prod": tree_prod,
-    "argmax": lambda rows: np.asarray(rows.argmax(axis=-1)),
-    "argmin": lambda rows: np.asarray(rows.argmin(axis=-1)),
+    "argmax": lambda rows, _: np.asarray(rows.argmax(axis=-1)),
+    "argmin": lambda rows, _: np.asarray(rows.argmin(axis=-1)),
 }
 
 
@@ -133,7 +165,6 @@ _STRUCTURAL: dict[str, Callable[[Node, list[Array]], Any]] = {
     "iota": _iota,
     "index": _index,
     "reshape": lambda node, operands: operands[0].reshape(node.shape),
-    "reduce": _reduce,
     "concatenate": _concatenate,
     "pad": _pad,
     "gather": _gather,

@@ -1,11 +1,12 @@
-"""The reduction tree of the CPU: in which order the elements of one reduction are combined.
+"""The reduction tree: in which order the elements of one reduction are combined.
 
 The n elements of a reduction, in row-major order of the reduced axes, are cut into chunks of CHUNK.
 In a chunk, lane l of LANES combines elements l, l + LANES, l + 2 LANES, … one after the other; the
 lanes are then folded in halves, lane l with lane l + 16, then with l + 8, and so on. The chunks are
 combined pairwise: neighbours 0 and 1, 2 and 3, …, then the results in the same way, an odd one out
 passing up unchanged. The tree depends on n alone: not on threads, vector width, memory layout or on
-what is fused, and its depth, 16 + 5 + log2(n / 512), is that of NumPy's pairwise summation.
+what is fused, and its depth, 16 + 5 + log2(n / 512), is that of NumPy's pairwise summation. A GPU's
+lanes take four neighbours at a time, so that a lane reads 16 bytes at once; all else is the same.
 
 Missing elements count as the identity, and -0.0 is the one of addition (x + -0.0 is x for every x,
 both zeros included). A sum of nothing but negative zeros is +0.0, as in NumPy.
@@ -23,16 +24,19 @@ CHUNK = 512
 Array = np.ndarray[Any, Any]
 
 
-def tree_reduce(ufunc: np.ufunc, rows: Array, identity: Any) -> Array:
-    """``ufunc`` combined over the last axis of ``rows`` in the order of the tree; same dtype."""
+def tree_reduce(ufunc: np.ufunc, rows: Array, identity: Any, group: int = 1) -> Array:
+    """``ufunc`` combined over the last axis of ``rows`` in the order of the tree; same dtype.
+
+    Each lane takes ``group`` neighbours at a time: 1 on the CPU, 4 on a GPU.
+    """
     *lead, n = rows.shape
     chunks = max(1, -(-n // CHUNK))
     padded = np.full((*lead, chunks * CHUNK), identity, rows.dtype)
     padded[..., :n] = rows
-    steps = padded.reshape(*lead, chunks, CHUNK // LANES, LANES)
-    lanes = steps[..., 0, :].copy()
-    for step in range(1, CHUNK // LANES):
-        lanes = ufunc(lanes, steps[..., step, :])
+    steps = padded.reshape(*lead, chunks, CHUNK // LANES // group, LANES, group)
+    lanes = steps[..., 0, :, 0].copy()
+    for element in range(1, CHUNK // LANES):
+        lanes = ufunc(lanes, steps[..., element // group, :, element % group])
     width = LANES // 2
     while width:
         lanes = ufunc(lanes[..., :width], lanes[..., width : 2 * width])
@@ -46,13 +50,13 @@ def tree_reduce(ufunc: np.ufunc, rows: Array, identity: Any) -> Array:
     return np.asarray(partial[..., 0])
 
 
-def tree_sum(rows: Array) -> Array:
+def tree_sum(rows: Array, group: int = 1) -> Array:
     """The sums over the last axis of ``rows``, in the order of the tree; no NaN is lost."""
     zero = np.zeros((), rows.dtype)
     identity = -zero if rows.dtype.kind == "f" else zero
-    return np.asarray(tree_reduce(np.add, rows, identity) + zero)
+    return np.asarray(tree_reduce(np.add, rows, identity, group) + zero)
 
 
-def tree_prod(rows: Array) -> Array:
+def tree_prod(rows: Array, group: int = 1) -> Array:
     """The products over the last axis of ``rows``, in the order of the tree."""
-    return tree_reduce(np.multiply, rows, np.ones((), rows.dtype))
+    return tree_reduce(np.multiply, rows, np.ones((), rows.dtype), group)

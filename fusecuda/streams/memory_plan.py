@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..fusion.assembly import Assembly
-from ..fusion.binding import Bound
+from ..fusion.walk import Launch
 from .liveness import Interval, assign_offsets
 
 
@@ -38,7 +38,7 @@ def plan_memory(assembly: Assembly, threads: int) -> MemoryPlan:
             intervals.append(Interval(*assembly.lives[number], buffer.nbytes))
             slots.append(("buffer", number))
     for number, step in enumerate(assembly.steps):
-        if isinstance(step, Bound):
+        if isinstance(step, Launch):
             for kind, size in (("workspace", step.workspace), ("scratch", step.scratch * threads)):
                 if size:
                     intervals.append(Interval(number, number, size))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..cpu_fallback.cache import default_cache
+from ..codegen.cache import default_cache
 from . import tables
 
 

@@ -1,0 +1,310 @@
+"""Emission of CUDA C: what the skeletons share, and the loop kernel.
+
+A kernel names its arguments; `Text.parameters` lists the ones that its text uses, and the launch
+supplies them by name. Strides and extents are in elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..codegen import names
+from ..codegen.scalar import c_type, memory_type
+from ..codegen.statements import Scope, forms_of
+from ..codegen.writer import Writer
+from ..fusion import kernel_ir as ir
+from ..graph.dtypes import DType
+from .dialect import expression
+from .launch import PACK_BYTES, Variant
+
+PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
+BLOCK = 256  # threads of a loop's block
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of one kernel, and its parameters in order: name and C type."""
+
+    text: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+class CudaScope(Scope):
+    """Statements of one scope: where its forms stand is in ``emitter.at``."""
+
+    def __init__(self, emitter: CudaEmitter, place: dict[str, str], element: str = "") -> None:
+        self.emitter = emitter
+        self.place = place  # axis -> the C expression of the index along it
+        self.element = element  # the position within a pack, for forms that are packed
+
+    def address(self, form: int) -> str:
+        emitter = self.emitter
+        if self.element and form in emitter.packed:
+            return f"{emitter.pack(form)}.at[{self.element}]"
+        return f"{emitter.pointer(form)}[{emitter.offset(form, self.place)}]"
+
+    def index(self, form: int) -> str:
+        origin = self.emitter.integer(names.origin(form), wide=True)
+        terms = [f"(int64_t){i} * {self.emitter.integer(names.stride(form, axis), wide=True)}"
+                 for axis, i in self.place.items()]  # fmt: skip
+        return " + ".join([origin, *terms])
+
+    def argument(self, number: int, dtype: DType) -> str:
+        return self.emitter.parameter(f"k{number}", c_type(dtype))
+
+    def limit(self, number: int) -> str:
+        return self.emitter.integer(names.limit(number), wide=True)
+
+    def kept(self, slot: int) -> str:
+        return f"keep{slot}[{self.emitter.kept_at}]"
+
+    def expression(self, statement: ir.Compute, operands: list[str]) -> str:
+        contract = self.emitter.contract
+        return expression(
+            statement.op, statement.dtype, statement.operand_dtypes, operands, contract
+        )
+
+    def gather(self, statement: ir.Gather) -> list[str]:
+        out, emitter = statement.out, self.emitter
+        lines, terms = [], []
+        for i, (index, (extent, stride)) in enumerate(
+            zip(statement.indices, statement.limits, strict=True)
+        ):
+            n, at = self.limit(extent), f"g{out}_{i}"
+            value = self.name(index)
+            lines.append(f"const int64_t {at} = {value} % {n} + ({value} % {n} < 0 ? {n} : 0);")
+            terms.append(f"{at} * {self.limit(stride)}")
+        rest = emitter.offset(statement.form, self.place)
+        text = f"{emitter.pointer(statement.form)}[{' + '.join([rest, *terms])}]"
+        compare = " != 0" if statement.dtype.kind == "b" else ""
+        return [*lines, self.define(out, c_type(statement.dtype), text + compare)]
+
+
+class CudaEmitter:
+    """What the skeletons share: parameters, addresses, packs and statements."""
+
+    def __init__(self, kernel: ir.KernelIR, variant: Variant, contract: bool) -> None:
+        self.kernel = kernel
+        self.variant = variant
+        self.contract = contract
+        self.index_type = "int64_t" if variant.wide else "int"
+        self.row_axes = [f"m{a}" for a in range(variant.row_rank)]
+        self.axes = [f"n{a}" for a in range(variant.rank)]
+        self.w = Writer()
+        self.packed: set[int] = set()
+        self.kept_at = ""
+        self._parameters: dict[str, str] = {}
+
+    def emit(self) -> Text:
+        """The text of the kernel, with PLACEHOLDER for its symbol."""
+        raise NotImplementedError
+
+    # --- parameters
+
+    def parameter(self, name: str, ctype: str) -> str:
+        """``name``, which becomes a parameter of the kernel."""
+        self._parameters[name] = ctype
+        return name
+
+    def integer(self, name: str, wide: bool = False) -> str:
+        """An integer parameter; as wide as indices are unless it has to be 64 bits."""
+        known = self._parameters.get(name)
+        return self.parameter(name, "int64_t" if wide or known == "int64_t" else self.index_type)
+
+    def pointer(self, form: int) -> str:
+        """The pointer parameter of address form ``form``."""
+        name = names.pointer(self.kernel, form)
+        dtype = self.kernel.forms[form].dtype
+        assert dtype is not None
+        const = "" if self.kernel.forms[form].store else "const "
+        restrict = "" if form in self.variant.aliased else "__restrict__ "
+        return self.parameter(name, f"{const}{memory_type(dtype)} *{restrict}")
+
+    def offset(self, form: int, place: dict[str, str]) -> str:
+        """The C expression of the element offset of ``form`` at ``place``."""
+        unit = self.variant.unit_axis
+        terms = []
+        for axis, i in place.items():
+            if axis == unit and self.variant.unit is not None:
+                if self.variant.unit[form]:
+                    terms.append(i)
+            else:
+                terms.append(f"{i} * {self.integer(names.stride(form, axis))}")
+        return " + ".join(terms) or "0"
+
+    def text(self, head: str, bounds: str) -> Text:
+        """The finished kernel: ``head`` comments, its signature, and the lines written so far."""
+        order = sorted(self._parameters, key=self._rank)
+        listed = [f"{_joined(self._parameters[p], p)}" for p in order]
+        signature = f'extern "C" __global__ void __launch_bounds__({bounds})\n{PLACEHOLDER}('
+        lines = signature + _wrapped(listed) + ")\n{\n"
+        body = "".join(f"    {line}\n" if line else "\n" for line in self.w.text().splitlines())
+        parameters = tuple((p, self._parameters[p].strip()) for p in order)
+        return Text(head + lines + body + "}\n", parameters)
+
+    def _rank(self, name: str) -> tuple[int, int, str]:
+        ctype = self._parameters[name]
+        digits = "".join(c for c in name.split("_", maxsplit=1)[0] if c.isdigit())
+        kind = 0 if "*" in ctype else 1 if name[0] == "k" else 2
+        return kind, int(digits or 0), name
+
+    # --- pieces of text
+
+    def unravel(self, position: str, axes: Sequence[str], prefix: str = "i_") -> dict[str, str]:
+        """Declare the index along each of ``axes`` of row-major ``position``; axis -> its name."""
+        if len(axes) == 1:
+            return {axes[0]: position}
+        found = {axis: prefix + axis for axis in axes}
+        rest = position
+        for axis in reversed(axes[1:]):
+            n = self.integer(axis)
+            self.w.line(f"const {self.index_type} {found[axis]} = {rest} % {n};")
+            self.w.line(f"const {self.index_type} over_{axis} = {rest} / {n};")
+            rest = f"over_{axis}"
+        found[axes[0]] = rest
+        return found
+
+    def pack(self, form: int) -> str:
+        """The name of the pack of ``form``."""
+        return f"{names.pointer(self.kernel, form)}_pack"
+
+    @property
+    def width(self) -> int:
+        """The elements of a pack."""
+        return self.variant.width
+
+    def pack_type(self, form: int) -> str:
+        """The C type of the pack of ``form``."""
+        dtype = self.kernel.forms[form].dtype
+        assert dtype is not None
+        return f"fc_pack<{memory_type(dtype)}, {self.width}>"
+
+    def packable(self, statements: Iterable[ir.Statement]) -> tuple[list[int], list[int]]:
+        """The forms that ``statements`` load, and store, element after element of a pack."""
+        unit = self.variant.unit
+        if not self.variant.packed or unit is None:
+            return [], []
+        loads: dict[int, None] = {}
+        stores: dict[int, None] = {}
+        for s in statements:
+            if isinstance(s, ir.Load) and s.guard is None and unit[s.form]:
+                loads[s.form] = None
+            elif isinstance(s, ir.Store) and unit[s.form]:
+                stores[s.form] = None
+        gathered = {s.form for s in statements if isinstance(s, ir.Gather)}
+        guarded = {s.form for s in statements if isinstance(s, ir.Load) and s.guard is not None}
+        taken = gathered | guarded
+        return [f for f in loads if f not in taken], [f for f in stores if f not in taken]
+
+    def take(self, statements: list[ir.Statement], place: dict[str, str], then: list[str]) -> None:
+        """The body of one pack: loads of all that is packed, each element, then the stores.
+
+        ``place`` gives the index along each axis of the first element; the last axis advances.
+        """
+        loads, stores = self.packable(statements)
+        self.packed = {*loads, *stores}
+        for form in loads:
+            source = f"{self.pointer(form)} + {self.offset(form, place)}"
+            self.w.line(f"const auto {self.pack(form)} = fc_load<{self.width}>({source}, live);")
+        for form in stores:
+            self.w.line(f"{self.pack_type(form)} {self.pack(form)};")
+        loop = f"for (int e = 0; e < {self.width}; ++e)"
+        axis = self.axes[-1]
+        inner = {**place, axis: f"({place[axis]} + e)" if self.width > 1 else place[axis]}
+        if self.width > 1:
+            self.w.line("#pragma unroll")
+            with self.w.block(loop):
+                if not self.harmless(statements) or then:
+                    self.w.line("if (e >= live) continue;")
+                self.elements(statements, inner, then)
+        else:
+            self.elements(statements, inner, then, element="0")
+        for form in stores:
+            target = f"{self.pointer(form)} + {self.offset(form, place)}"
+            self.w.line(f"fc_store<{self.width}>({target}, {self.pack(form)}, live);")
+        self.packed = set()
+
+    def harmless(self, statements: list[ir.Statement]) -> bool:
+        """True if computing elements that do not exist touches no memory."""
+        direct = (ir.Load, ir.Gather, ir.Store)
+        return all(
+            s.form in self.packed or (self.variant.unit is not None and self._still(s))
+            for s in statements
+            if isinstance(s, direct)
+        )
+
+    def _still(self, s: ir.Load | ir.Gather | ir.Store) -> bool:
+        assert self.variant.unit is not None
+        return isinstance(s, ir.Load) and not self.variant.unit[s.form]
+
+    def elements(
+        self, statements: list[ir.Statement], place: dict[str, str], then: list[str],
+        element: str = "e",
+    ) -> None:  # fmt: skip
+        """The statements of one element."""
+        scope = CudaScope(self, place, element)
+        for statement in statements:
+            self.w.lines(scope.lines(statement))
+        self.w.lines(then)
+
+
+class LoopEmitter(CudaEmitter):
+    """A loop kernel: each thread computes a pack of neighbours along the innermost axis."""
+
+    def emit(self) -> Text:
+        """The text of the kernel, with PLACEHOLDER for its symbol."""
+        (stage,) = self.kernel.stages
+        t, w = self.index_type, self.w
+        row = CudaScope(self, {})
+        width, last = self.width, self.axes[-1]
+        if width > 1:
+            w.line(f"// Each thread computes {width} neighbours.")
+        thread = f"({t})blockIdx.x * {BLOCK} + threadIdx.x"
+        packs = self.integer("packs") if width > 1 else self.integer(last)
+        w.line(f"const {t} thread = {thread};")
+        if len(self.axes) == 1:
+            n = self.integer(last)
+            at = "thread" if width == 1 else f"thread * {width}"
+            w.line(f"const {t} at = {at};")
+            w.line(f"if (at >= {n}) return;")
+            place = {last: "at"}
+        else:
+            w.line(f"if (thread >= {self.integer('threads')}) return;")
+            w.line(f"const {t} at = thread % {packs}{f' * {width}' if width > 1 else ''};")
+            w.line(f"const {t} line = thread / {packs};")
+            place = {**self.unravel("line", self.axes[:-1]), last: "at"}
+        if width > 1:
+            w.line(f"const int live = fc_clamp((int64_t){self.integer(last)} - at, {width});")
+        for statement in stage.head:
+            w.lines(row.lines(statement))
+        if width > 1:
+            self.take(stage.body, place, [])
+        else:
+            self.elements(stage.body, place, [], element="")
+        return self.text("", str(BLOCK))
+
+
+def _joined(ctype: str, name: str) -> str:
+    if "*" in ctype:
+        return f"{ctype}{name}"
+    return f"const {ctype} {name}"
+
+
+def _wrapped(items: list[str], width: int = 96) -> str:
+    """The items, comma-separated, in lines of at most ``width`` characters."""
+    lines, line = [], ""
+    for i, item in enumerate(items):
+        piece = item + (", " if i + 1 < len(items) else "")
+        if line and len(line) + len(piece) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece
+    lines.append(line)
+    return ("\n    ".join(lines)) if len(lines) == 1 else "\n    " + "\n    ".join(lines)
+
+
+assert PACK_BYTES == 16  # fc_pack of fusecuda.cuh
+
+
+__all__ = ["BLOCK", "PLACEHOLDER", "CudaEmitter", "CudaScope", "LoopEmitter", "Text", "forms_of"]

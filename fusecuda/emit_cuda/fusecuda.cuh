@@ -1,0 +1,299 @@
+// What every emitted kernel stands on: types, packs of neighbours, and the reduction tree.
+// It needs no other header, so that NVRTC starts at once.
+#pragma once
+
+#ifdef __CUDACC_RTC__
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#else
+#include <stdint.h>
+#endif
+
+#define FC_INLINE static __device__ __forceinline__
+#define FC_WARP 0xffffffffu
+#define FC_INFINITY __longlong_as_double(0x7ff0000000000000LL)
+
+FC_INLINE int fc_clamp(long long n, int most) { return n < 0 ? 0 : n < most ? (int)n : most; }
+
+// --- packs: neighbours in memory that one thread moves together -----------------------------------
+
+// N elements that are loaded and stored by one instruction where 16 bytes hold them.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) fc_pack {
+    T at[N];
+};
+
+// The N elements from `from` on, of which the first `live` exist.
+template <int N, typename T>
+FC_INLINE fc_pack<T, N> fc_load(const T *from, int live)
+{
+    if (live == N) return *reinterpret_cast<const fc_pack<T, N> *>(from);
+    fc_pack<T, N> pack;
+#pragma unroll
+    for (int e = 0; e < N; ++e) pack.at[e] = e < live ? from[e] : T();
+    return pack;
+}
+
+template <int N, typename T>
+FC_INLINE void fc_store(T *to, const fc_pack<T, N> &pack, int live)
+{
+    if (live == N) {
+        *reinterpret_cast<fc_pack<T, N> *>(to) = pack;
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < N; ++e)
+        if (e < live) to[e] = pack.at[e];
+}
+
+// --- the reduction tree ---------------------------------------------------------------------------
+//
+// A row is cut into chunks of 512 elements. In a chunk, lane l of 32 takes the elements i with
+// (i / 4) % 32 == l, in their order; the lanes are folded in halves (l with l + 16, l + 8, ...).
+// The chunks are combined pairwise: neighbours 0 and 1, 2 and 3, ..., then the results likewise.
+// Missing elements count as the identity. The tree depends on the row's length alone: how many
+// warps or blocks share a row changes who computes what, never the result.
+
+enum { FC_GROUP = 4, FC_STEP = 128, FC_STEPS = 4, FC_CHUNK = 512 };
+
+// The number of a thread in its block, and how many there are: warps are 32 in this order.
+FC_INLINE int fc_thread() { return threadIdx.y * blockDim.x + threadIdx.x; }
+FC_INLINE int fc_threads() { return blockDim.y * blockDim.x; }
+
+template <typename P>
+FC_INLINE P fc_shuffle(P p, int lane_mask) { return __shfl_xor_sync(FC_WARP, p, lane_mask); }
+FC_INLINE bool fc_shuffle(bool p, int m) { return __shfl_xor_sync(FC_WARP, (int)p, m) != 0; }
+FC_INLINE int8_t fc_shuffle(int8_t p, int m) { return (int8_t)__shfl_xor_sync(FC_WARP, (int)p, m); }
+FC_INLINE uint8_t fc_shuffle(uint8_t p, int m) { return (uint8_t)__shfl_xor_sync(FC_WARP, (int)p, m); }
+FC_INLINE int16_t fc_shuffle(int16_t p, int m) { return (int16_t)__shfl_xor_sync(FC_WARP, (int)p, m); }
+FC_INLINE uint16_t fc_shuffle(uint16_t p, int m) { return (uint16_t)__shfl_xor_sync(FC_WARP, (int)p, m); }
+
+// An element with its position in the row; position -1 is nobody.
+template <typename V>
+struct fc_at {
+    V value;
+    int64_t index;
+};
+template <typename V>
+FC_INLINE fc_at<V> fc_shuffle(fc_at<V> p, int m)
+{
+    fc_at<V> other;
+    other.value = fc_shuffle(p.value, m);
+    other.index = (int64_t)__shfl_xor_sync(FC_WARP, (long long)p.index, m);
+    return other;
+}
+
+// The order of argmax and argmin: NaN before numbers, then the better, then the first.
+template <bool LARGEST, typename V>
+FC_INLINE fc_at<V> fc_first(fc_at<V> a, fc_at<V> b)
+{
+    if (a.index < 0) return b;
+    if (b.index < 0) return a;
+    const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
+    if (a_nan | b_nan) return !b_nan || (a_nan && a.index < b.index) ? a : b;
+    if (a.value == b.value) return a.index < b.index ? a : b;
+    return (LARGEST ? a.value > b.value : a.value < b.value) ? a : b;
+}
+
+// The kinds of reductions: P is what is combined, identity leaves every other P as it is.
+
+template <typename T> FC_INLINE T fc_add(T a, T b) { return (T)((uint64_t)a + (uint64_t)b); }
+FC_INLINE float fc_add(float a, float b) { return a + b; }
+FC_INLINE double fc_add(double a, double b) { return a + b; }
+template <typename T> FC_INLINE T fc_multiply(T a, T b) { return (T)((uint64_t)a * (uint64_t)b); }
+FC_INLINE float fc_multiply(float a, float b) { return a * b; }
+FC_INLINE double fc_multiply(double a, double b) { return a * b; }
+template <typename T> FC_INLINE bool fc_is_nan(T a) { return a != a; }
+
+// The least and the largest value of the type of the argument; integers are two's complement.
+template <typename T> FC_INLINE T fc_least(T)
+{
+    return (T)-1 < (T)0 ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;
+}
+FC_INLINE float fc_least(float) { return -(float)FC_INFINITY; }
+FC_INLINE double fc_least(double) { return -FC_INFINITY; }
+template <typename T> FC_INLINE T fc_largest(T zero) { return (T)~fc_least(zero); }
+FC_INLINE bool fc_largest(bool) { return true; }
+FC_INLINE float fc_largest(float) { return (float)FC_INFINITY; }
+FC_INLINE double fc_largest(double) { return FC_INFINITY; }
+
+#define FC_REDUCTION(name, IDENTITY, COMBINE)                                                      \
+    template <typename T>                                                                          \
+    struct fc_##name {                                                                             \
+        typedef T P;                                                                               \
+        static __device__ __forceinline__ P identity() { return IDENTITY; }                        \
+        static __device__ __forceinline__ P leaf(T v, int64_t) { return v; }                       \
+        static __device__ __forceinline__ P combine(P a, P b) { return COMBINE; }                  \
+    };
+
+FC_REDUCTION(sum, (T)-0.0, fc_add(a, b))  // -0.0 + x is x for every x
+FC_REDUCTION(prod, (T)1, fc_multiply(a, b))
+FC_REDUCTION(max, fc_least(T()), (a > b) | fc_is_nan(a) ? a : b)
+FC_REDUCTION(min, fc_largest(T()), (a < b) | fc_is_nan(a) ? a : b)
+FC_REDUCTION(any, (T)0, a | b)
+FC_REDUCTION(all, (T)1, a & b)
+
+#define FC_ARG_REDUCTION(name, LARGEST)                                                            \
+    template <typename T>                                                                          \
+    struct fc_##name {                                                                             \
+        typedef fc_at<T> P;                                                                        \
+        static __device__ __forceinline__ P identity() { return {T(), -1}; }                       \
+        static __device__ __forceinline__ P leaf(T v, int64_t i) { return {v, i}; }                \
+        static __device__ __forceinline__ P combine(P a, P b) { return fc_first<LARGEST>(a, b); }  \
+    };
+
+FC_ARG_REDUCTION(argmax, true)
+FC_ARG_REDUCTION(argmin, false)
+
+// Lanes folded in halves; the first `lanes` hold values. Every lane gets the result of its group.
+template <typename R>
+FC_INLINE typename R::P fc_fold(typename R::P p, int lanes)
+{
+    for (int half = lanes / 2; half; half /= 2) {
+        const typename R::P other = fc_shuffle(p, half);
+        p = (fc_thread() & half) ? R::combine(other, p) : R::combine(p, other);
+    }
+    return p;
+}
+
+// Lanes combined pairwise, neighbours first: lane k holds partial result k.
+template <typename R>
+FC_INLINE typename R::P fc_pairwise(typename R::P p)
+{
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+        const typename R::P other = fc_shuffle(p, step);
+        p = (fc_thread() & step) ? R::combine(other, p) : R::combine(p, other);
+    }
+    return p;
+}
+
+// The results of up to 1024 consecutive chunks, pushed by a whole warp: lane k keeps the k-th.
+template <typename R>
+struct fc_chunks {
+    typename R::P kept, runs;
+    int count;
+
+    __device__ __forceinline__ void start()
+    {
+        kept = runs = R::identity();
+        count = 0;
+    }
+    __device__ __forceinline__ void push(typename R::P p)
+    {
+        if ((fc_thread() & 31) == (count & 31)) kept = p;
+        if ((++count & 31) == 0) end_run();
+    }
+    __device__ __forceinline__ void end_run()
+    {
+        const typename R::P run = fc_pairwise<R>(kept);
+        if ((fc_thread() & 31) == (count - 1) / 32) runs = run;
+        kept = R::identity();
+    }
+    __device__ __forceinline__ typename R::P finish()
+    {
+        if (count & 31) end_run();
+        return fc_pairwise<R>(runs);
+    }
+};
+
+// The block's total of one result for each warp; every thread gets it. `room` holds 32.
+template <typename R>
+FC_INLINE typename R::P fc_block_total(typename R::P p, typename R::P *room)
+{
+    if ((fc_thread() & 31) == 0) room[fc_thread() / 32] = p;
+    __syncthreads();
+    const int lane = fc_thread() & 31;
+    return fc_pairwise<R>(lane < fc_threads() / 32 ? room[lane] : R::identity());
+}
+
+// The total of up to 1024 results of other blocks, in their order; every thread gets it.
+template <typename R>
+FC_INLINE typename R::P fc_total_of(const typename R::P *results, int count, typename R::P *room)
+{
+    const int lane = fc_thread() & 31, warp = fc_thread() / 32, warps = fc_threads() / 32;
+    __syncthreads();
+    for (int run = warp; run < 32; run += warps) {
+        const int k = run * 32 + lane;
+        const typename R::P p = fc_pairwise<R>(k < count ? results[k] : R::identity());
+        if (lane == 0) room[run] = p;
+    }
+    __syncthreads();
+    return fc_pairwise<R>(room[lane]);
+}
+
+// True in the last of `blocks` blocks to come here, which then sees what the others have written.
+// The counter is zero again afterwards.
+FC_INLINE bool fc_last_block(unsigned *arrivals, unsigned blocks)
+{
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (fc_thread() == 0) last = atomicInc(arrivals, blocks - 1) == blocks - 1;
+    __syncthreads();
+    __threadfence();
+    return last;
+}
+
+// The total of `count` row values, by one block of warps.
+template <typename R, typename V>
+FC_INLINE typename R::P fc_total_of_rows(const V *values, int64_t count, typename R::P *room)
+{
+    const int lane = fc_thread() & 31, warp = fc_thread() / 32, warps = fc_threads() / 32;
+    int64_t each = 1;  // chunks of a warp, a power of two
+    while (each * warps * FC_CHUNK < count) each *= 2;
+    fc_chunks<R> chunks;
+    chunks.start();
+    for (int64_t c = warp * each; c < (warp + 1) * each && c * FC_CHUNK < count; ++c) {
+        typename R::P p = R::identity();
+        for (int s = 0; s < FC_STEPS * FC_GROUP; ++s) {
+            const int64_t i = c * FC_CHUNK + s / FC_GROUP * FC_STEP + lane * FC_GROUP + s % FC_GROUP;
+            if (i < count) p = R::combine(p, R::leaf(values[i], i));
+        }
+        chunks.push(fc_fold<R>(p, 32));
+    }
+    __syncthreads();
+    return fc_block_total<R>(chunks.finish(), room);
+}
+
+// Chunks combined pairwise by a single thread.
+template <typename R>
+struct fc_stack {
+    typename R::P level[21];
+    int count;
+
+    __device__ __forceinline__ void start() { count = 0; }
+    __device__ __forceinline__ void push(typename R::P p)
+    {
+        bool placed = false;
+#pragma unroll
+        for (int k = 0; k < 21; ++k) {
+            if (placed) continue;
+            if (count >> k & 1) {
+                p = R::combine(level[k], p);
+            } else {
+                level[k] = p;
+                placed = true;
+            }
+        }
+        ++count;
+    }
+    __device__ __forceinline__ typename R::P finish()
+    {
+        typename R::P p = R::identity();
+        bool any = false;
+#pragma unroll
+        for (int k = 0; k < 21; ++k)
+            if (count >> k & 1) {
+                p = any ? R::combine(level[k], p) : level[k];
+                any = true;
+            }
+        return p;
+    }
+};

@@ -1,0 +1,348 @@
+"""Launches: which variant of a kernel fits the shapes at hand, its grid, and its integers by name.
+
+A row's length alone decides the reduction tree (see fusecuda.cuh); how many threads, warps and
+blocks share a row is decided here, from lengths and counts, and changes no bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..codegen import names
+from ..fusion import kernel_ir as ir
+from ..fusion.lowering import Lowered
+from ..fusion.walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
+
+PACK_BYTES = 16
+LOOP, SHORT, BLOCK, COLUMN = "loop", "short rows", "long rows", "columns"
+LOOP_THREADS = 256
+SHORT_THREADS = 128
+GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
+ENOUGH_BLOCKS = 1056  # eight for each multiprocessor of an H100
+MOST_PARTS = 1024
+KEPT_BYTES = 192  # registers of a thread for resident rows
+_NARROW = (1 << 31) - (1 << 20)  # a grid may overshoot
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Which text of a kernel fits: its skeleton and what the text takes for granted.
+
+    ``unit[f]`` is True where form ``f`` steps by one element along ``unit_axis`` and False where it
+    stands still; None means that any strides will do. ``packed`` forms are aligned and moved
+    ``width`` neighbours at a time. Forms that are ``aliased`` share memory with one that is
+    written. ``wide`` indices have 64 bits. A thread keeps ``chunks`` chunks of a resident row.
+    """
+
+    skeleton: str
+    unit: tuple[bool, ...] | None
+    unit_axis: str
+    packed: bool
+    width: int
+    aliased: frozenset[int]
+    wide: bool
+    row_rank: int
+    rank: int
+    steps: int = 4
+    chunks: int = 1
+
+
+@dataclass(slots=True)
+class CudaBound(Launch):
+    """One launch on a device: variant, grid and block, and integers by name.
+
+    ``areas`` tells where each pointer into the workspace starts; negative ones count, from -1 on,
+    the ``counters``: words that are zero between launches.
+    """
+
+    variant: Variant = field(kw_only=True)
+    integers: dict[str, int] = field(kw_only=True)
+    grid: int = 0
+    block: tuple[int, int] = (1, 1)
+    counters: int = 0
+    areas: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def launched(self) -> bool:
+        """True if there is anything to do."""
+        return self.grid > 0
+
+
+def bind(lower: Lower, memory: MemoryOf) -> CudaBound:
+    """The launch of what ``lower`` gives for its shapes, on the memory given.
+
+    Rows that no block of threads can keep are read again by each stage.
+    """
+    lowered = lower(True)
+    walked = _squeezed(walk(lowered, memory))
+    if lowered.ir.resident and not _keepable(lowered.ir, walked):
+        lowered = lower(False)
+        walked = _squeezed(walk(lowered, memory))
+    return _Binder(lowered, walked, memory).bound()
+
+
+def _squeezed(walked: Walked) -> Walked:
+    """``walked`` with one axis where one is enough; other ranks stay as the program has them."""
+    for name in ("rows", "elements"):
+        over: Walk = getattr(walked, name)
+        if all(n == 1 for n in over.extents[:-1]):
+            setattr(walked, name, over.keep([len(over.extents) - 1]))
+    return walked
+
+
+def _keepable(kernel: ir.KernelIR, walked: Walked) -> bool:
+    """True if the threads of a block can keep what a row keeps."""
+    if _chosen(kernel, walked)[0] == COLUMN:
+        return False
+    length = math.prod(walked.elements.extents)
+    chunks = -(-length // CHUNK)
+    each = _power(-(-chunks // 32))
+    return each * 16 * sum(d.itemsize for d in kernel.resident) <= KEPT_BYTES
+
+
+def _chosen(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[bool, ...] | None]:
+    """The skeleton that fits the strides, and the unit pattern along its inner axis."""
+    by_row = _pattern(kernel, walked.elements)
+    if kernel.kind == "loop":
+        return LOOP, by_row
+    length = math.prod(walked.elements.extents)
+    if by_row is None and walked.rows.extents[-1] >= 8:
+        by_column = _pattern(kernel, walked.rows)
+        if by_column is not None:
+            return COLUMN, by_column
+    return (SHORT if length <= CHUNK else BLOCK), by_row
+
+
+def _pattern(kernel: ir.KernelIR, over: Walk) -> tuple[bool, ...] | None:
+    """Which forms step by one element along the last axis, or None if some step otherwise."""
+    pattern = []
+    for form, strides in zip(kernel.forms, over.strides, strict=True):
+        if form.dtype is None:
+            pattern.append(False)
+        elif strides[-1] in (0, form.dtype.itemsize) or over.extents[-1] < 2:
+            pattern.append(strides[-1] != 0)
+        else:
+            return None
+    return tuple(pattern)
+
+
+def _power(n: int) -> int:
+    """The least power of two that is at least ``n``."""
+    return 1 << max(0, n - 1).bit_length()
+
+
+class _Binder:
+    """The numbers of one launch."""
+
+    def __init__(self, lowered: Lowered, walked: Walked, memory: MemoryOf) -> None:
+        self.lowered = lowered
+        self.kernel = lowered.ir
+        self.walked = walked
+        self.skeleton, unit = _chosen(self.kernel, walked)
+        self.length = math.prod(walked.elements.extents)
+        self.rows = math.prod(walked.rows.extents) if self.kernel.kind != "loop" else 1
+        ranks = len(walked.rows.extents), len(walked.elements.extents)
+        column = self.skeleton == COLUMN
+        packed = unit is not None and self.skeleton != COLUMN and self._aligned(unit)
+        width = self._width(unit or ()) if packed or self.kernel.kind != "loop" else 1
+        self.variant = Variant(
+            self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
+            packed, width, self._aliased(), self._wide(), *ranks,
+        )  # fmt: skip
+        self.out = CudaBound(
+            lowered,
+            walked.buffers(),
+            walked.byte_offsets(),
+            variant=self.variant,
+            integers=self._integers(memory),
+        )
+
+    def bound(self) -> CudaBound:
+        """The launch, its grid chosen by the skeleton."""
+        if self.rows * max(self.length, 1) == 0 and not self.kernel.outer:
+            return self.out
+        {LOOP: self._loop, SHORT: self._short, BLOCK: self._long, COLUMN: self._columns}[
+            self.skeleton
+        ]()
+        self._outer_rows()
+        return self.out
+
+    # --- facts about memory
+
+    def _address_forms(self) -> list[int]:
+        return [f for f, form in enumerate(self.kernel.forms) if form.dtype is not None]
+
+    def _aligned(self, unit: Sequence[bool]) -> bool:
+        """True if every pack of every unit form starts at a multiple of its own size."""
+        if self.kernel.kind != "loop" and len(self.walked.elements.extents) > 1:
+            inner = self.walked.elements.extents
+            if any(n > 1 for n in inner[:-1]):
+                return False
+        width = self._width(unit)
+        for f in self._address_forms():
+            if not unit[f]:
+                continue
+            form = self.kernel.forms[f]
+            assert form.dtype is not None
+            need = min(PACK_BYTES, width * form.dtype.itemsize)
+            steps = [*self.walked.elements.strides[f][:-1]]
+            if self.kernel.kind != "loop":
+                steps += self.walked.rows.strides[f]
+            if self.walked.offsets[f] % need or any(s % need for s in steps):
+                return False
+        return any(unit[f] for f in self._address_forms())
+
+    def _width(self, unit: Sequence[bool]) -> int:
+        """The elements of a pack: what 16 bytes hold of the widest, twice that for mixed types."""
+        if self.kernel.kind != "loop":
+            return GROUP
+        kinds = [self.kernel.forms[f].dtype for f in self._address_forms() if unit[f]]
+        sizes = [d.itemsize for d in kinds if d is not None]
+        if not sizes:
+            return 1
+        width = PACK_BYTES // max(sizes)
+        return min(8, width if min(sizes) == max(sizes) else 2 * width)
+
+    def _aliased(self) -> frozenset[int]:
+        """The forms whose buffer is both read and written, or written twice."""
+        forms = self._address_forms()
+        by_buffer: dict[int, list[int]] = {}
+        for f, buffer in zip(forms, self.walked.buffers(), strict=True):
+            by_buffer.setdefault(buffer, []).append(f)
+        return frozenset(
+            f for shared in by_buffer.values() for f in shared
+            if len(shared) > 1 and any(self.kernel.forms[g].store for g in shared)
+        )  # fmt: skip
+
+    def _wide(self) -> bool:
+        spans = [self.rows * max(self.length, 1)]
+        for f in self._address_forms():
+            span = 0
+            walks = (self.walked.elements, self.walked.rows)
+            for over in walks if self.kernel.kind != "loop" else walks[:1]:
+                for n, s in zip(over.extents, over.strides[f], strict=True):
+                    span += abs(s) * max(n - 1, 0)
+            dtype = self.kernel.forms[f].dtype
+            assert dtype is not None
+            spans.append(span // dtype.itemsize)
+        return max(spans) >= _NARROW
+
+    def _integers(self, memory: MemoryOf) -> dict[str, int]:
+        """Every integer that a text may name: extents, strides, origins and limits."""
+        found: dict[str, int] = {}
+        walks = [("n", self.walked.elements)]
+        if self.kernel.kind != "loop":
+            walks.append(("m", self.walked.rows))
+        for letter, over in walks:
+            for a, n in enumerate(over.extents):
+                found[f"{letter}{a}"] = n
+        for f, form in enumerate(self.kernel.forms):
+            item = 1 if form.dtype is None else form.dtype.itemsize
+            for letter, over in walks:
+                for a, s in enumerate(over.strides[f]):
+                    found[names.stride(f, f"{letter}{a}")] = s // item
+            if form.dtype is None:
+                found[names.origin(f)] = self.walked.offsets[f]
+        for number, limit in enumerate(self.lowered.limits):
+            value = limit_value(limit, memory)
+            found[names.limit(number)] = (
+                value // limit.node.dtype.itemsize if limit.stride else value
+            )
+        found["length"] = self.length
+        found["rows"] = self.rows
+        return found
+
+    # --- grids
+
+    def _loop(self) -> None:
+        *lines, inner = self.walked.elements.extents
+        packs = -(-inner // self.variant.width)
+        threads = math.prod(lines) * packs
+        self.out.integers |= {"packs": packs, "threads": threads}
+        self.out.work = threads
+        self._launch(-(-threads // LOOP_THREADS), LOOP_THREADS)
+
+    def _short(self) -> None:
+        """Some lanes of a warp for each row."""
+        lanes = min(32, _power(-(-max(self.length, 1) // GROUP)))
+        self._vary(steps=1 if self.length <= STEP else 4)
+        each = SHORT_THREADS // lanes
+        self.out.integers["shift"] = lanes.bit_length() - 1
+        self.out.work = self.rows
+        self._launch(-(-self.rows // each), SHORT_THREADS)
+
+    def _long(self) -> None:
+        """A block, or several, for each row."""
+        chunks = -(-self.length // CHUNK)
+        most = 32 if self.kernel.resident or not self.kernel.splittable else 8
+        warps = min(most, _power(chunks))
+        each = _power(-(-chunks // warps))
+        if self.kernel.resident:
+            self._vary(chunks=each)
+        parts = 1
+        if self.kernel.splittable:
+            while each > 1 and self.rows * -(-chunks // (warps * each)) < ENOUGH_BLOCKS:
+                each //= 2
+            while -(-chunks // (warps * each)) > MOST_PARTS:
+                each *= 2
+            parts = -(-chunks // (warps * each))
+        assert each <= 1024, "a row of so many elements is split"
+        self.out.integers |= {"parts": parts, "each": each}
+        self.out.work = self.rows * parts
+        self._partials(self.rows * parts if parts > 1 else 0, self.rows if parts > 1 else 0)
+        self._launch(self.rows * parts, 32 * warps)
+
+    def _columns(self) -> None:
+        """A tile of columns for each block, its threads sharing the rows of each column."""
+        lanes = min(8, _power(-(-max(self.length, 1) // GROUP)))
+        across = LOOP_THREADS // lanes
+        inner = self.walked.rows.extents[-1]
+        tiles = -(-inner // across) * (self.rows // max(inner, 1))
+        chunks = max(1, -(-self.length // CHUNK))
+        each, parts = _power(chunks), 1
+        if self.kernel.splittable:
+            while each > 1 and tiles * -(-chunks // each) < ENOUGH_BLOCKS:
+                each //= 2
+            while -(-chunks // each) > 256:
+                each *= 2
+            parts = -(-chunks // each)
+        self.out.integers |= {"across": across, "parts": parts, "each": each}
+        self.out.integers["tiles"] = -(-inner // across)
+        self.out.work = tiles * parts
+        self._partials(self.rows * parts if parts > 1 else 0, tiles if parts > 1 else 0)
+        self._launch(tiles * parts, across, lanes)
+
+    def _outer_rows(self) -> None:
+        """Room for the row values of reductions over rows, and the counter of finished blocks."""
+        if not self.kernel.outer:
+            return
+        for number, reduce in enumerate(self.kernel.outer):
+            self._area(f"outer{number}", self.rows * reduce.value_dtype.itemsize)
+        self.out.areas["finished"] = -1 - self.out.counters
+        self.out.counters += 1
+        if self.out.grid == 0:
+            self._launch(1, self.out.block[0] if self.out.block[0] > 1 else SHORT_THREADS)
+
+    def _partials(self, count: int, counters: int) -> None:
+        for stage in self.kernel.stages:
+            for reduce in stage.reduces:
+                self._area(f"partial{reduce.out}", 16 * max(count, 1))
+        self.out.areas["arrivals"] = -1 - self.out.counters
+        self.out.counters += max(counters, 1)
+
+    def _area(self, name: str, nbytes: int) -> None:
+        self.out.areas[name] = self.out.workspace
+        self.out.workspace += -(-nbytes // 256) * 256
+
+    def _vary(self, **changes: Any) -> None:
+
+        self.variant = self.out.variant = replace(self.variant, **changes)
+
+    def _launch(self, grid: int, x: int, y: int = 1) -> None:
+        self.out.grid, self.out.block = grid, (x, y)
+
+
+__all__ = ["BLOCK", "COLUMN", "LOOP", "SHORT", "CudaBound", "Variant", "bind"]

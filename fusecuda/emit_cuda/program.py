@@ -1,0 +1,233 @@
+"""A program: the launches of an assembly, prepared, and run on a device with few verbs.
+
+All that stays the same between calls is laid out once: kernels, grids, and for each launch eight
+bytes for each parameter, pointers first. A call writes the pointers and launches.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..codegen import names
+from ..fusion.assembly import Assembly
+from ..graph.dtypes import DType
+from ..graph.node import Node
+from .backend import CudaSource
+from .launch import CudaBound
+
+
+class Device(Protocol):
+    """What a program needs of a device. Arrays are the device's own."""
+
+    def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
+        """The kernels by symbol; raises CompilerError."""
+
+    def empty(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """An uninitialised C-contiguous array."""
+
+    def zeros(self, nbytes: int) -> Any:
+        """Bytes that are zero."""
+
+    def address(self, array: Any) -> int:
+        """The address of an array's first element."""
+
+    def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
+        """Start ``kernel`` on the current stream with the parameters in ``frame``."""
+
+    def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+        """Memory of ``base`` from byte ``offset`` on, as an array."""
+
+    def evaluate(self, node: Node, operands: Sequence[Any]) -> Any:
+        """The value of a library node."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """The parameters of one launch in memory, and the array of pointers to them."""
+
+    buffer: Any
+    slots: int  # address of the first of eight bytes for each parameter
+    parameters: int  # address of the array of pointers that a launch takes
+
+
+@dataclass(slots=True)
+class Prepared:
+    """One launch with all that stays the same."""
+
+    symbol: str
+    parameters: tuple[tuple[str, str], ...]
+    bound: CudaBound
+    pointers: list[tuple[int, int]]  # for each pointer parameter: base, byte offset
+    pack: Callable[..., None]
+    dynamic: list[tuple[int, str, int]]  # byte in the slots, struct code, argument
+    template: bytes
+
+
+class CudaProgram:
+    """The native form of an assembly on ``device``; raises CompilerError where it has none."""
+
+    def __init__(
+        self, assembly: Assembly, sources: Sequence[CudaSource | None], layout: Any, device: Device
+    ) -> None:
+        self.assembly = assembly
+        self.layout = layout
+        self.device = device
+        buffers = assembly.buffers
+        self._arguments = [b.argument for b in buffers if b.argument is not None]
+        self._made = [b.output for b in buffers if b.output is not None]
+        self._outputs = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
+        self._base = self._bases_of_buffers()
+        steps = list(zip(assembly.steps, sources, strict=True))
+        wanted = [s for step, s in steps if s is not None and _launched(step)]
+        self.kernels = device.load(wanted) if wanted else {}
+        self._counter_words = 0
+        self._steps: list[Prepared | Node] = []
+        for number, (step, source) in enumerate(steps):
+            if isinstance(step, Node):
+                self._steps.append(step)
+            elif source is not None and _launched(step):
+                assert isinstance(step, CudaBound)
+                self._steps.append(self._prepare(number, step, source))
+        self._counters = device.zeros(4 * max(1, self._counter_words))
+        self._frames: list[list[Frame]] = []
+
+    def _bases_of_buffers(self) -> list[int]:
+        """Each buffer's place among the bases: arguments, results, then the one block."""
+        found, arguments, made = [], 0, len(self._arguments)
+        last = len(self._arguments) + len(self._made)
+        for buffer in self.assembly.buffers:
+            if buffer.argument is not None:
+                found.append(arguments)
+                arguments += 1
+            elif buffer.output is not None:
+                found.append(made)
+                made += 1
+            else:
+                found.append(last)
+        return found
+
+    # --- preparation
+
+    def _prepare(self, number: int, bound: CudaBound, source: CudaSource) -> Prepared:
+        kernel = bound.lowered.ir
+        address_forms = [f for f, form in enumerate(kernel.forms) if form.dtype is not None]
+        by_name = {names.pointer(kernel, f): i for i, f in enumerate(address_forms)}
+        pointers: list[tuple[int, int]] = []
+        dynamic: list[tuple[int, str, int]] = []
+        template = b""
+        for at, (name, ctype) in enumerate(source.parameters):
+            if "*" in ctype:
+                assert at == len(pointers), "pointers come first"
+                pointers.append(self._pointer(number, bound, name, by_name))
+                template += bytes(8)
+            elif name[0] == "k" and name[1:].isdigit():
+                node = bound.lowered.scalars[int(name[1:])]
+                if node.op == "constant":
+                    assert isinstance(node.attr, bytes)
+                    template += node.attr.ljust(8, b"\0")
+                else:
+                    dynamic.append((8 * at, _code(node.dtype), node.parameter.number))
+                    template += bytes(8)
+            else:
+                template += struct.pack("=q", bound.integers[name])
+        self._counter_words += bound.counters
+        pack = struct.Struct(f"={len(pointers)}Q").pack_into
+        return Prepared(source.symbol, source.parameters, bound, pointers, pack, dynamic, template)
+
+    def _pointer(
+        self, number: int, bound: CudaBound, name: str, by_name: dict[str, int]
+    ) -> tuple[int, int]:
+        block = len(self._arguments) + len(self._made)
+        if name in by_name:
+            i = by_name[name]
+            buffer, offset = bound.buffers[i], bound.offsets[i]
+            base = self._base[buffer]
+            inside = self.layout.buffer_offsets[buffer] if base == block else 0
+            return base, offset + inside
+        start = bound.areas[name]
+        if start < 0:  # a counter
+            return block + 1, 4 * (self._counter_words - 1 - start)
+        return block, self.layout.workspace_offsets[number] + start
+
+    def _frame(self) -> list[Frame]:
+        try:
+            return self._frames.pop()
+        except IndexError:
+            return [_new_frame(p) for p in self._steps if isinstance(p, Prepared)]
+
+    # --- calls
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+        """The results, in the order of the outputs; None for one that overwrote its argument."""
+        frames = self._frame()
+        try:
+            return self._call(frames, arguments)
+        finally:
+            self._frames.append(frames)
+
+    def _call(self, frames: list[Frame], arguments: Sequence[Any]) -> list[Any]:
+        device = self.device
+        made = [device.empty(*self._outputs[i]) for i in self._made]
+        bases = [arguments[n] for n in self._arguments] + made
+        bases.append(device.empty((max(self.layout.block_bytes, 1),), _BYTE))
+        bases.append(self._counters)
+        addresses = [device.address(b) for b in bases]
+        frame = iter(frames)
+        for step in self._steps:
+            if isinstance(step, Node):
+                self._library(step, bases)
+                continue
+            now = next(frame)
+            step.pack(now.buffer, 0, *[addresses[b] + offset for b, offset in step.pointers])
+            for at, code, number in step.dynamic:
+                struct.pack_into(code, now.buffer, at, arguments[number])
+            device.launch(self.kernels[step.symbol], step, now, bases)
+        results: list[Any] = [None] * len(self._outputs)
+        for i, array in zip(self._made, made, strict=True):
+            results[i] = array
+        return results
+
+    def _library(self, node: Node, bases: list[Any]) -> None:
+        operands = [self._view(o, bases) for o in node.operands]
+        self._view(node, bases)[...] = self.device.evaluate(node, operands)
+
+    def _view(self, node: Node, bases: list[Any]) -> Any:
+        if node.op == "constant":
+            return np.asarray(node.value)
+        memory = self.assembly.memory(node)
+        base = self._base[memory.buffer]
+        offset = memory.offset
+        if base == len(self._arguments) + len(self._made):
+            offset += self.layout.buffer_offsets[memory.buffer]
+        return self.device.view(bases[base], offset, node.shape, memory.strides, node.dtype)
+
+
+def _launched(step: Any) -> bool:
+    return not isinstance(step, Node) and bool(step.launched)
+
+
+def _new_frame(prepared: Prepared) -> Frame:
+    count = len(prepared.parameters)
+    buffer = ctypes.create_string_buffer(16 * count + 8)
+    slots = ctypes.addressof(buffer)
+    ctypes.memmove(slots, prepared.template, len(prepared.template))
+    struct.pack_into(f"={count}Q", buffer, 8 * count, *[slots + 8 * i for i in range(count)])
+    return Frame(buffer, slots, slots + 8 * count)
+
+
+_BYTE = np.dtype(np.uint8)
+
+
+def _code(dtype: DType) -> str:
+    """The struct code of one element."""
+    char = "?" if dtype.kind == "b" else dtype.char
+    return "=" + {"l": "q", "L": "Q"}.get(char, char)
+
+
+__all__ = ["CudaProgram", "Device", "Frame", "Prepared"]

@@ -1,0 +1,275 @@
+"""Emission of row reductions: lanes of a warp, a block, or several blocks for each row.
+
+Each stage is one pass over the row in the order of the tree (see fusecuda.cuh). A short row has one
+chunk, whose lanes belong to one warp; a long row's chunks are dealt to the warps of its blocks.
+"""
+
+from __future__ import annotations
+
+from ..codegen import names
+from ..codegen.scalar import c_type, memory_type
+from ..fusion import kernel_ir as ir
+from .emit import CudaEmitter, CudaScope, Text
+from .launch import SHORT, SHORT_THREADS
+
+
+class ReductionEmitter(CudaEmitter):
+    """What the skeletons of reductions share: accumulators, row values, outer reductions."""
+
+    def combine(self, reduce: ir.Reduce, into: str, value: str, position: str) -> str:
+        """The statement that takes one more element."""
+        kind = self.kind(reduce)
+        return f"{into} = {kind}::combine({into}, {kind}::leaf({value}, {position}));"
+
+    def kind(self, reduce: ir.Reduce) -> str:
+        """The C++ type of the reduction, such as ``fc_sum<float>``."""
+        return f"fc_{reduce.kind}<{c_type(reduce.value_dtype)}>"
+
+    def partial(self, reduce: ir.Reduce) -> str:
+        """The C++ type of what the reduction combines."""
+        value = c_type(reduce.value_dtype)
+        return f"fc_at<{value}>" if reduce.kind.startswith("arg") else value
+
+    def result(self, reduce: ir.Reduce, total: str) -> str:
+        """The statement that gives a reduction's value its name."""
+        if reduce.kind.startswith("arg"):
+            text = f"{total}.index"
+        elif reduce.kind == "sum" and reduce.dtype.kind == "f":
+            text = f"{total} + 0"  # a sum of negative zeros alone is +0.0
+        else:
+            text = total
+        return f"const {c_type(reduce.dtype)} {names.value(reduce.out)} = {text};"
+
+    def area(self, name: str, ctype: str) -> str:
+        """A pointer into the workspace."""
+        return self.parameter(name, f"{ctype} *")
+
+    def room(self, reduce: ir.Reduce, size: int = 32) -> str:
+        """Shared memory in which warps meet; declared once."""
+        return f"room{reduce.out}"
+
+    def declare_rooms(self, reduces: list[ir.Reduce], size: int = 32) -> None:
+        """Declare the shared memory of ``reduces``; raw, for the types need no constructor."""
+        for r in reduces:
+            self.w.line(f"__shared__ {self.partial(r)} {self.room(r)}[{size}];")
+
+    def row_value(self, number: int, reduce: ir.Reduce) -> str:
+        """Where the row values of an outer reduction are kept."""
+        return self.area(f"outer{number}", memory_type(reduce.value_dtype))
+
+    def outer(self, first: str, blocks: str) -> None:
+        """Reductions over rows, by the last of ``blocks``; ``first`` tells its first thread."""
+        kernel = self.kernel
+        if not kernel.outer:
+            return
+        self.w.line()
+        self.w.line("// The last block to finish reduces over the rows.")
+        finished = self.area("finished", "unsigned")
+        self.w.line(f"if (!fc_last_block({finished}, {blocks})) return;")
+        self.declare_rooms(kernel.outer)
+        for number, r in enumerate(kernel.outer):
+            values = self.row_value(number, r)
+            rows = self.integer("rows", wide=True)
+            total = f"fc_total_of_rows<{self.kind(r)}>({values}, {rows}, {self.room(r)})"
+            self.w.line(f"const {self.partial(r)} total{r.out} = {total};")
+            self.w.line(self.result(r, f"total{r.out}"))
+        with self.w.block(f"if ({first})"):
+            scope = CudaScope(self, {})
+            for statement in kernel.final:
+                self.w.lines(scope.lines(statement))
+
+    def finish_row(self, place: dict[str, str], row: str) -> None:
+        """The row's own statements, by one thread; values for outer reductions are kept."""
+        scope = CudaScope(self, place)
+        for statement in self.kernel.tail:
+            self.w.lines(scope.lines(statement))
+        for number, reduce in enumerate(self.kernel.outer):
+            self.w.line(f"{self.row_value(number, reduce)}[{row}] = {scope.name(reduce.value)};")
+
+
+class RowEmitter(ReductionEmitter):
+    """Rows whose elements are walked by the lanes of warps."""
+
+    @property
+    def short(self) -> bool:
+        """True if a row belongs to one warp."""
+        return self.variant.skeleton == SHORT
+
+    def emit(self) -> Text:
+        """The text of the kernel, with PLACEHOLDER for its symbol."""
+        place = self._short_rows() if self.short else self._long_rows()
+        for number, stage in enumerate(self.kernel.stages):
+            self._stage(number, stage, place)
+        first = "lane == 0 && row < rows" if self.short else "threadIdx.x == 0"
+        if self.kernel.tail or self.kernel.outer:
+            with self.w.block(f"if ({first})"):
+                self.finish_row(place, "row")
+        self.outer("threadIdx.x == 0", "gridDim.x" if self.short else f"(unsigned){self._rows()}")
+        threads = SHORT_THREADS if self.short else 1024 if self._most_warps() == 32 else 256
+        return self.text("", str(threads))
+
+    def _rows(self) -> str:
+        return self.integer("rows") if self.kernel.outer else "rows"
+
+    def _most_warps(self) -> int:
+        return 32 if self.kernel.resident or not self.kernel.splittable else 8
+
+    def _short_rows(self) -> dict[str, str]:
+        t, w = self.index_type, self.w
+        shift, rows = self.integer("shift"), self.integer("rows")
+        length = self.integer("length")
+        w.line(f"// 1 << shift lanes share a row, each taking {4} neighbours at a time.")
+        w.line(f"const int lanes = 1 << {shift}, lane = threadIdx.x & (lanes - 1);")
+        w.line(f"const {t} row = (({t})blockIdx.x * {SHORT_THREADS} + threadIdx.x) >> {shift};")
+        w.line(f"const {t} here = row < {rows} ? {length} : 0;  // elements of the row")
+        w.line(f"const {t} start = 0;")
+        return self._row_place("row")
+
+    def _long_rows(self) -> dict[str, str]:
+        t, w = self.index_type, self.w
+        w.line(f"const {t} here = {self.integer('length')};")
+        w.line("const int lanes = 32, lane = threadIdx.x & 31;")
+        if self.kernel.splittable:
+            w.line("// `parts` blocks share a row; each warp takes `each` chunks of 512 elements.")
+            parts = self.integer("parts")
+            w.line(f"const {t} row = blockIdx.x / {parts}, part = blockIdx.x % {parts};")
+            w.line(f"const {t} warp = part * ({t})(blockDim.x / 32) + threadIdx.x / 32;")
+        else:
+            w.line("// A block for each row; each warp takes `each` chunks of 512 elements.")
+            w.line(f"const {t} row = blockIdx.x;")
+            w.line(f"const {t} warp = threadIdx.x / 32;")
+        return self._row_place("row")
+
+    def _row_place(self, row: str) -> dict[str, str]:
+        if self.kernel.row_rank == 0:
+            return {}
+        self.w.line()
+        if self.short:
+            self.w.line(f"const {self.index_type} line = row < rows ? row : 0;  // is safe to read")
+            row = "line"
+        return self.unravel(row, self.row_axes)
+
+    # --- stages
+
+    def _stage(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
+        w = self.w
+        scope = CudaScope(self, place)
+        if stage.head:
+            w.line()
+        for statement in stage.head:
+            w.lines(scope.lines(statement))
+        if not stage.body and not stage.reduces:
+            return
+        w.line()
+        for slot in sorted({s.slot for s in stage.body if isinstance(s, ir.Keep)}):
+            kind = memory_type(self.kernel.resident[slot])
+            size = 4 * self.variant.steps * self.variant.chunks
+            w.line(f"{kind} keep{slot}[{size}];")
+        for r in stage.reduces:
+            w.line(f"{self.partial(r)} acc{r.out} = {self.kind(r)}::identity();")
+        self._taker(number, stage, place)
+        if self.short:
+            self._pass(number, "0")
+            for r in stage.reduces:
+                w.line(f"acc{r.out} = fc_fold<{self.kind(r)}>(acc{r.out}, lanes);")
+                w.line(self.result(r, f"acc{r.out}"))
+        else:
+            self._chunks(number, stage)
+
+    def _taker(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
+        """A lambda that takes four neighbours; ``slot`` counts what a thread keeps."""
+        t, w = self.index_type, self.w
+        head = f"auto take{number} = [&]({t} at, int live, int slot)"
+        w.line(f"{head} {{")
+        with w.indented():
+            w.line("(void)slot;")
+            self.kept_at = "slot + e"
+            then = [self.combine(r, f"acc{r.out}", names.value(r.value), self._position())
+                    for r in stage.reduces]  # fmt: skip
+            if len(self.axes) == 1:
+                self.take(stage.body, {**place, self.axes[0]: "at"}, then)
+            else:
+                self._take_scattered(stage, place, then)
+        w.line("};")
+
+    def _position(self) -> str:
+        return "at + e"
+
+    def _take_scattered(self, stage: ir.Stage, place: dict[str, str], then: list[str]) -> None:
+        """As `take`, for rows of several axes: each element finds its own place."""
+        w = self.w
+        w.line("#pragma unroll")
+        with w.block("for (int e = 0; e < 4; ++e)"):
+            w.line("if (e >= live) continue;")
+            w.line(f"const {self.index_type} position = at + e;")
+            inner = self.unravel("position", self.axes)
+            self.elements(stage.body, {**place, **inner}, then, element="")
+
+    def _pass(self, number: int, kept: str) -> None:
+        """All four steps of the chunk at ``start``, with no test where the chunk is whole."""
+        w, steps = self.w, self.variant.steps
+        if steps == 1:
+            at = "lane * 4"
+            w.line(f"take{number}({at}, fc_clamp((int64_t)here - {at}, 4), {kept});")
+            return
+        offset = "s * 128 + lane * 4"
+        w.line("if (start + 512 <= here) {")
+        with w.indented():
+            w.line("#pragma unroll")
+            w.line(
+                f"for (int s = 0; s < 4; ++s) take{number}(start + {offset}, 4, {kept} + 4 * s);"
+            )
+        w.line("} else {")
+        with w.indented():
+            w.line("#pragma unroll")
+            w.line("for (int s = 0; s < 4; ++s) {")
+            with w.indented():
+                w.line(f"const {self.index_type} at = start + {offset};")
+                w.line(f"take{number}(at, fc_clamp((int64_t)here - at, 4), {kept} + 4 * s);")
+            w.line("}")
+        w.line("}")
+
+    def _chunks(self, number: int, stage: ir.Stage) -> None:
+        w, t = self.w, self.index_type
+        for r in stage.reduces:
+            w.line(f"fc_chunks<{self.kind(r)}> chunks{r.out};")
+            w.line(f"chunks{r.out}.start();")
+        resident = bool(self.kernel.resident)
+        each = str(self.variant.chunks) if resident else self.integer("each")
+        if resident:
+            w.line("#pragma unroll")
+        with w.block(f"for (int c = 0; c < {each}; ++c)"):
+            first = "warp" if each == "1" else f"(warp * {each} + c)"
+            w.line(f"const {t} start = {first} * 512;")
+            w.line("if (start >= here) continue;" if resident else "if (start >= here) break;")
+            self._pass(number, "c * 16" if resident else "0")
+            for r in stage.reduces:
+                kind = self.kind(r)
+                w.line(f"chunks{r.out}.push(fc_fold<{kind}>(acc{r.out}, lanes));")
+                w.line(f"acc{r.out} = {kind}::identity();")
+        if not stage.reduces:
+            return
+        self.declare_rooms(stage.reduces)
+        for r in stage.reduces:
+            total = f"fc_block_total<{self.kind(r)}>(chunks{r.out}.finish(), {self.room(r)})"
+            w.line(f"{self.partial(r)} total{r.out} = {total};")
+        if self.kernel.splittable:
+            self._join_parts(stage.reduces)
+        for r in stage.reduces:
+            w.line(self.result(r, f"total{r.out}"))
+
+    def _join_parts(self, reduces: list[ir.Reduce]) -> None:
+        """The last block of a row combines what the row's blocks have found."""
+        w = self.w
+        parts = self.integer("parts")
+        arrivals = self.area("arrivals", "unsigned")
+        with w.block(f"if ({parts} > 1)"):
+            with w.block("if (threadIdx.x == 0)"):
+                for r in reduces:
+                    room = self.area(f"partial{r.out}", self.partial(r))
+                    w.line(f"{room}[row * {parts} + part] = total{r.out};")
+            w.line(f"if (!fc_last_block({arrivals} + row, {parts})) return;")
+            for r in reduces:
+                room = f"partial{r.out} + row * {parts}"
+                call = f"fc_total_of<{self.kind(r)}>({room}, (int){parts}, {self.room(r)})"
+                w.line(f"total{r.out} = {call};")

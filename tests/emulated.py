@@ -1,0 +1,159 @@
+"""The emulator as a device: a plan's own CUDA source, run on NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from fusecuda.emit_cuda.backend import CudaSource, emit, prelude
+from fusecuda.emit_cuda.launch import CudaBound, bind
+from fusecuda.emit_cuda.program import CudaProgram, Frame, Prepared
+from fusecuda.fusion.assembly import Assembly, assemble
+from fusecuda.fusion.planner import make_plan
+from fusecuda.graph.dtypes import DType
+from fusecuda.graph.interpret import evaluate
+from fusecuda.graph.node import Graph, Node
+from fusecuda.graph.passes import simplify
+from fusecuda.streams.memory_plan import plan_memory
+from tests.emulator import Module, Report
+
+_SCALARS = {
+    "bool": np.bool_, "int": np.int32, "int64_t": np.int64, "float": np.float32,
+    "double": np.float64, "int32_t": np.int32, "uint64_t": np.uint64, "uint32_t": np.uint32,
+    "int8_t": np.int8, "uint8_t": np.uint8, "int16_t": np.int16, "uint16_t": np.uint16,
+}  # fmt: skip
+
+
+class EmulatedDevice:
+    """Runs kernels block by block and keeps each launch's report."""
+
+    def __init__(self, order: str = "forward") -> None:
+        self.order = order
+        self.reports: list[tuple[Prepared, Report]] = []
+        self.modules: list[Module] = []
+
+    def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
+        """Each kernel is the module that holds it."""
+        texts = dict.fromkeys(s.text for s in sources)
+        module = Module(prelude() + "\n" + "\n".join(texts))
+        return {s.symbol: module for s in sources}
+
+    def empty(self, shape: tuple[int, ...], dtype: DType) -> np.ndarray:
+        """Memory full of a pattern that no kernel would write."""
+        array = np.empty(shape, dtype)
+        array.reshape(-1).view(np.uint8)[:] = 0xA5
+        return array
+
+    def zeros(self, nbytes: int) -> np.ndarray:
+        """Zeros."""
+        return np.zeros(nbytes, np.uint8)
+
+    def address(self, array: np.ndarray) -> int:
+        """The address of the first element."""
+        return int(array.__array_interface__["data"][0])
+
+    def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
+        """One launch, in the order of this device."""
+        bound = prepared.bound
+        args = []
+        for i, (name, ctype) in enumerate(prepared.parameters):
+            if "*" in ctype:
+                base, offset = prepared.pointers[i]
+                args.append(_window(bound, name, bases[base], offset, ctype))
+            else:
+                kind = _SCALARS[ctype]
+                raw = ctypes.string_at(frame.slots + 8 * i, np.dtype(kind).itemsize)
+                args.append(np.frombuffer(raw, kind)[0])
+        report = kernel.launch(prepared.symbol, (bound.grid,), bound.block, args, order=self.order)
+        self.reports.append((prepared, report))
+
+    def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+        """Memory of ``base`` under a shape and strides."""
+        return _at(base, offset, shape, strides, dtype)
+
+    def evaluate(self, node: Node, operands: Sequence[Any]) -> Any:
+        """NumPy's own value."""
+        with np.errstate(all="ignore"):
+            return evaluate(node, [np.asarray(o) for o in operands])
+
+
+def _window(bound: CudaBound, name: str, base: Any, offset: int, ctype: str) -> Any:
+    """What a pointer opens to the kernel: exactly what its form walks, or an area."""
+    digits = "".join(c for c in name if c.isdigit())
+    kernel = bound.lowered.ir
+    if name.startswith(("in", "out")) and name[2 if name[0] == "i" else 3 :].isdigit():
+        form = int(digits)
+        dtype = kernel.forms[form].dtype
+        assert dtype is not None
+        gathered = any(getattr(s, "limits", None) and s.form == form for s in kernel.statements())
+        axes = [a for a in bound.integers if a[0] in "nm" and a[1:].isdigit()]
+        strides = [bound.integers[f"s{form}_{a}"] * dtype.itemsize for a in axes]
+        extents = [bound.integers[a] if s else 1 for a, s in zip(axes, strides, strict=True)]
+        if gathered or _guarded(bound, form):
+            low, _ = byte_bounds(base)
+            return _bytes(base), offset + base.__array_interface__["data"][0] - low
+        return _at(base, offset, extents, strides, dtype)
+    return _bytes(base)[offset:]
+
+
+def _bytes(array: Any) -> Any:
+    """All the memory that ``array`` spans, as bytes."""
+    low, high = byte_bounds(array)
+    inside = low - array.__array_interface__["data"][0]
+    return _at(array, inside, (high - low,), (1,), np.dtype(np.uint8))
+
+
+def _guarded(bound: CudaBound, form: int) -> bool:
+    return any(
+        getattr(s, "guard", None) is not None and getattr(s, "form", None) == form
+        for s in bound.lowered.ir.statements()
+    )
+
+
+def _at(base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+    if 0 in tuple(shape):
+        return np.empty(tuple(shape), dtype)
+    window = _Window(base, offset, tuple(shape), tuple(strides), dtype)
+    return np.asarray(window)
+
+
+class _Window:
+    def __init__(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> None:
+        self.base = base
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (base.__array_interface__["data"][0] + offset, not base.flags.writeable),
+            "shape": shape,
+            "strides": strides,
+            "typestr": np.dtype(dtype).str,
+        }
+
+
+def assembled(graph: Graph, strides: Any = None, contract: bool = False) -> tuple[Assembly, list]:
+    """The plan of ``graph`` bound for a device, and its sources."""
+    plan = make_plan(simplify(graph), strides or {})
+    assembly = assemble(plan, strides or {}, bind)
+    sources = [
+        emit(step, contract) if isinstance(step, CudaBound) else None for step in assembly.steps
+    ]
+    return assembly, sources
+
+
+def run(
+    graph: Graph, arguments: Sequence[Any], strides: Any = None, order: str = "forward"
+) -> tuple[list[Any], EmulatedDevice]:
+    """The results of ``graph`` by its emulated CUDA kernels, and the device with its reports."""
+    assembly, sources = assembled(graph, strides)
+    device = EmulatedDevice(order)
+    program = CudaProgram(assembly, sources, plan_memory(assembly, 1), device)
+    return program(arguments), device
+
+
+def launches(device: EmulatedDevice) -> Counter[str]:
+    """How often each kernel was launched."""
+    return Counter(p.bound.lowered.ir.name for p, _ in device.reports)
