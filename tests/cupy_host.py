@@ -85,8 +85,8 @@ class HostSpace:
         name = getattr(function, "__name__", "")
         if name == "get":
             return seen(args[0]).copy()
-        if name in ("__reduce__", "__deepcopy__"):
-            return getattr(seen(args[0]), name)(*args[1:])
+        if name == "__reduce__":
+            return seen(args[0]).__reduce__()
         given, named = [_map(a) for a in args], {k: _map(v) for k, v in kwargs.items()}
         module = (getattr(function, "__module__", "") or "").split(".")
         owner: Any = np
@@ -99,6 +99,8 @@ class HostSpace:
         if name.startswith("cupy_"):
             name = name.removeprefix("cupy_")
         if isinstance(function, cupy.ufunc):
+            if any(type(a) is np.ndarray for a in args):
+                raise TypeError("Unsupported type <class 'numpy.ndarray'>")
             name = function.name.removeprefix("cupy_")
         if name == "asnumpy":
             return np.array(given[0])
@@ -107,10 +109,7 @@ class HostSpace:
             found = getattr(type(given[0]), name, found)
         if found is None:
             raise NotImplementedError(f"{name} has no stand-in on host memory")
-        result = found(*given, **named)
-        return (
-            result if name.startswith("__") and name != "__getitem__" else _back(result, list(args))
-        )
+        return _back(found(*given, **named), list(args))
 
 
 def install() -> None:

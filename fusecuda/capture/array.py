@@ -322,6 +322,10 @@ class Array(Operators):
     def tolist(self) -> Any:
         return self.compute().tolist()
 
+    def get(self) -> NDArray:
+        """As `cupy.ndarray.get`: the values as a NumPy array."""
+        return np.array(self.compute())
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")

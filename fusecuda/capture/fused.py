@@ -87,10 +87,11 @@ class fused:  # noqa: N801 - reads as a keyword
 
     def explain(self) -> str:
         """Text: which operations shared a kernel, each refusal with its reason, bytes saved."""
-        return "\n".join(getattr(self, "_reports", [])) or "nothing was recorded\n"
+        texts = [executable.explain() for executable in getattr(self, "_reports", [])]
+        return "\n".join(texts) or "nothing was recorded\n"
 
     _nested: list[Any]
-    _reports: list[str]
+    _reports: list[Executable]
 
 
 def _new_region(options: Options, chosen: bool) -> Region:

@@ -28,10 +28,12 @@ from ..graph.node import Graph, Node, Parameter, topological
 from ..options import Options
 from . import dumping
 from .periods import smallest_period
+from .tally import Tally
 
 NDArray = np.ndarray[Any, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
+_REPORTS_LIMIT = 1000  # plans of a block that `explain` tells about, the last ones
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
 
 _recording = threading.RLock()  # held while something is recorded, and while it is computed
@@ -140,13 +142,12 @@ class Storage:
 class Recorder:
     """What has been recorded and not yet computed; shared by all threads that use its arrays."""
 
-    reporting = False  # plans are kept for `explain`
     transparent = False  # arrays pass for NumPy's own
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
         self.launches = 0
-        self.reports: list[str] = []
+        self.reports: list[Executable] = []  # kept for `explain`
         self.observed = False  # something was computed while recording went on
         self._live: list[weakref.ref[Storage]] = []  # in the order of recording
         self._sequence: list[int] = []
@@ -240,9 +241,11 @@ class Recorder:
         leaves, executable = self._executable(waiting, targets)
         results = self._run(executable, [leaf.array for leaf in leaves])
         self.launches += executable.launches
-        if self.reporting:
-            self.reports.append(executable.explain())
+        self._ran(executable)
         return results
+
+    def _ran(self, executable: Executable) -> None:
+        """Called after ``executable`` has run."""
 
     def _settle(self, values: Iterable[tuple[Storage, Any]]) -> None:
         """Give each storage its computed value, in its own memory where that must stay."""
@@ -278,11 +281,22 @@ class Recorder:
 class Region(Recorder):
     """The recorder of a ``with fused()`` block."""
 
-    reporting = True
-
     def __init__(self, options: Options | None = None) -> None:
         super().__init__(options)
+        self.tally: Tally | None = None
         self.faults: list[BaseException] = []  # what could not be written to the user's own arrays
+
+    def note(self, node: Node, storage: Storage) -> None:
+        if self.tally is not None:
+            self.tally.recorded(user_line(), node)
+        super().note(node, storage)
+
+    def _ran(self, executable: Executable) -> None:
+        if not self.reports or self.reports[-1] is not executable:  # a loop is told about once
+            self.reports.append(executable)
+            del self.reports[:-_REPORTS_LIMIT]
+        if self.tally is not None:
+            self.tally.ran(executable)
 
     def close(self) -> None:
         """Called when the block has been left."""

@@ -47,8 +47,8 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
 
     Raises what NumPy raises for operands whose shapes or types do not fit.
     """
-    if ufunc in _SPECIAL and dtype is None:
-        return _SPECIAL[ufunc](array_type, inputs)
+    if ufunc in SPECIAL and dtype is None:
+        return SPECIAL[ufunc](array_type, inputs)
     if ufunc.nout != 1 or ufunc.signature is not None:
         return NotImplemented
     types = [type_of(v) for v in inputs]
@@ -176,7 +176,7 @@ def _float_power(array_type: type[Array], inputs: Sequence[Any]) -> Any:
     return array_type.of_node(build.elementwise("power", operands, loop[-1]))
 
 
-_SPECIAL: dict[np.ufunc, Callable[..., Any]] = {
+SPECIAL: dict[np.ufunc, Callable[..., Any]] = {
     np.divmod: _divmod,
     np.modf: _modf,
     np.conjugate: _conjugate,

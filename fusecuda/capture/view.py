@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ from ..graph.index_map import (
 )
 from ..graph.node import Node
 
+_identity = functools.lru_cache(maxsize=64)(identity)
+
 
 class View(NamedTuple):
     """Element d of the array is element map(d) of the storage reshaped to ``base_shape``."""
@@ -28,14 +31,17 @@ class View(NamedTuple):
     map: IndexMap
     shape: Shape
 
-    @classmethod
-    def whole(cls, shape: Shape) -> View:
+    @staticmethod
+    @functools.lru_cache(maxsize=4096)
+    def whole(shape: Shape) -> View:
         """The view of a whole storage of ``shape``."""
-        return cls(shape, identity(len(shape)), shape)
+        return View(shape, _identity(len(shape)), shape)
 
     def is_whole(self) -> bool:
         """True if the view shows every element of the storage, in row-major order."""
-        return self.shape == self.base_shape and self.map.is_identity()
+        return self.shape == self.base_shape and (
+            self.map is _identity(len(self.shape)) or self.map.is_identity()
+        )
 
     def read(self, version: Node) -> Node:
         """The elements that the view shows of ``version``."""

@@ -262,6 +262,9 @@ CREATING = internals.names(
 )
 REFUSED: frozenset[str] = frozenset()
 
+_SAMPLING = internals.names("choice permutation shuffle")  # these read the array they are given
+_COMPOSED = internals.names("linalg.norm")  # made of ufuncs and methods, which are recorded
+
 # Methods and attributes of `cupy.ndarray` that need no values.
 FREE_ATTRIBUTES = internals.names(
     """
@@ -272,7 +275,11 @@ FREE_ATTRIBUTES = internals.names(
 
 
 def class_of(name: str) -> str:
-    """What becomes of the function ``name`` of the namespace."""
+    """What becomes of the function ``name`` of `cupy`, or ``linalg.norm`` and the like."""
+    if name.startswith("random.") and name.rpartition(".")[2] not in _SAMPLING:
+        return "creating"
+    if name in _COMPOSED:
+        return "free"
     for kind, names in (
         ("recorded", RECORDED),
         ("view", VIEW),

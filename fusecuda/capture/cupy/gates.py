@@ -1,15 +1,116 @@
 """Gates: native entry points that read arrays' pointers themselves, closed while blocks are active.
 
-A call of a raw kernel, of a function of a module or of a reduction kernel first computes all that
-is pending; the call slots of those extension types are exchanged for that.
+A call of a raw kernel, of a function of a module, of a reduction kernel or of a ufunc's methods
+first computes all that is pending in this context, for a kernel may reach memory that is not among
+its arguments; then CuPy runs it. Changes of stream and device, and waiting for them, do the same.
 """
 
 from __future__ import annotations
 
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import cupy
+from cupy._core import _gufuncs, _reduction, fusion
+
+from . import callables, internals
+from .operations import kernel_called
+from .region import region_in_force
+from .storages import complete
+
+_CALLED = (
+    cupy.RawKernel,
+    cupy.cuda.Function,
+    cupy.ReductionKernel,
+    _reduction._SimpleReductionKernel,
+)
+_METHODS: tuple[tuple[Any, str], ...] = (
+    (cupy.cuda.Function, "linear_launch"),
+    *((cupy.ufunc, name) for name in ("reduce", "accumulate", "reduceat", "at", "outer")),
+    *((_gufuncs._GUFunc, name) for name in ("__call__",)),
+    *((fusion.Fusion, name) for name in ("__call__",)),
+    *((cupy.flatiter, name) for name in ("__getitem__", "__setitem__", "__iter__", "__next__")),
+    *((cupy.cuda.Stream, name) for name in ("use", "__enter__", "__exit__", "synchronize")),
+    *((cupy.cuda.Stream, name) for name in ("begin_capture", "record", "wait_event")),
+    *((cupy.cuda.Event, name) for name in ("record", "synchronize")),
+    *((cupy.cuda.Device, name) for name in ("use", "synchronize", "__enter__", "__exit__")),
+)
+_swaps: list[internals.Swap] = []
+
 
 def close() -> None:
     """Put the gates up."""
+    if not _swaps:
+        _prepare()
+    for swap in _swaps:
+        swap.put()
 
 
 def open_() -> None:
     """Take them away."""
+    for swap in _swaps:
+        swap.undo()
+
+
+def _prepare() -> None:
+    for kernel_type in (cupy.ufunc, *_CALLED):
+        original = vars(kernel_type)["__call__"]
+        stand_in = _ufunc(original) if kernel_type is cupy.ufunc else _gate(original)
+        _swaps.append(internals.Swap(kernel_type, "__call__", stand_in))
+    seen = set()
+    for owner, name in _METHODS:
+        home = next((c for c in owner.__mro__ if name in vars(c)), object)
+        if home is not object and (home, name) not in seen:
+            seen.add((home, name))
+            original = vars(home)[name]
+            stand_in = _product(original) if owner is _gufuncs._GUFunc else _gate(original)
+            _swaps.append(internals.Swap(home, name, stand_in))
+
+
+def _ufunc(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls of ufuncs: those that have an array anywhere are the region's."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is None:
+            complete(args, kwargs)
+        elif _has_array(args) or (kwargs and _has_array(kwargs.values())):
+            return kernel_called(region, self, *args, **kwargs)
+        return original(self, *args, **kwargs)
+
+    return call
+
+
+def _has_array(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, internals.ndarray) for value in values)
+
+
+def _product(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls of generalized ufuncs: `cupy.matmul` is recorded."""
+    gate = _gate(original)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is not None and self is cupy.matmul and len(args) == 2 and not kwargs:
+            result = region.record(callables.RECORDED["matmul"], args, {})
+            if result is not NotImplemented:
+                return result
+        return gate(self, *args, **kwargs)
+
+    return call
+
+
+def _gate(original: Callable[..., Any]) -> Callable[..., Any]:
+    name = getattr(original, "__name__", "a kernel")
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is None:
+            complete(args, kwargs)
+            return original(self, *args, **kwargs)
+        return region.native(original, (self, *args), kwargs, f"{type(self).__name__}.{name}")
+
+    return types.FunctionType(
+        call.__code__, call.__globals__, name, call.__defaults__, call.__closure__
+    )

@@ -7,6 +7,8 @@ the memory's list when they are made. `bind` gives all of them real memory and t
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import itertools
 import math
 import types
@@ -189,14 +191,14 @@ def _stand_in(*args: Any, **kwargs: Any) -> Any:
     return target(*args, **kwargs)
 
 
-def redirect(function: types.FunctionType, target: Callable[..., Any]) -> None:
-    """Let every call of ``function``, by whatever name it is known, call ``target``.
+def stand_in(function: types.FunctionType, target: Callable[..., Any]) -> types.CodeType:
+    """Code with which every call of ``function``, by whatever name it is known, calls ``target``.
 
-    Its code object is exchanged; put back with `restore`. Not for functions with a closure.
+    To be set as its ``__code__``; not for functions with a closure.
     """
     code = _stand_in.__code__
     constants = tuple(target if c == "TARGET" else c for c in code.co_consts)
-    function.__code__ = code.replace(co_consts=constants, co_name=function.__name__)
+    return code.replace(co_consts=constants, co_name=function.__name__)
 
 
 def twin(function: types.FunctionType) -> types.FunctionType:
@@ -213,6 +215,63 @@ def twin(function: types.FunctionType) -> types.FunctionType:
     return copy
 
 
-def restore(function: types.FunctionType, code: types.CodeType) -> None:
-    """Undo `redirect`."""
-    function.__code__ = code
+# --- methods of extension types
+
+_CALL_SLOT = 50  # Py_tp_call in typeslots.h
+_CALL_OFFSET = 16 * ctypes.sizeof(ctypes.c_void_p)  # of tp_call in a type object
+_get_slot = ctypes.pythonapi.PyType_GetSlot
+_get_slot.restype = ctypes.c_void_p
+_get_slot.argtypes = [ctypes.py_object, ctypes.c_int]
+_modified = ctypes.pythonapi.PyType_Modified
+_modified.restype = None
+_modified.argtypes = [ctypes.py_object]
+
+
+class _Callable:
+    def __call__(self) -> None:
+        """A class whose call slot looks ``__call__`` up in the type."""
+
+
+_LOOKUP = _get_slot(_Callable, _CALL_SLOT)
+
+
+class Swap:
+    """A method of a type, exchanged by `put` and brought back by `undo`.
+
+    Of an extension type's ``__call__`` the call slot is exchanged too, for the one that looks
+    ``__call__`` up, as in a class of Python's. Raises RuntimeError where type objects are laid out
+    in another way.
+    """
+
+    def __init__(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        self.owner, self.name, self.function = owner, name, function
+        self.original = vars(owner)[name]
+        self.members: dict[str, Any] | None = None
+        self.slot: ctypes.c_void_p | None = None
+        if owner.__flags__ & 0x200:  # a class of Python's
+            return
+        (self.members,) = (m for m in gc.get_referents(owner.__dict__) if type(m) is dict)
+        if name == "__call__":
+            self.slot = ctypes.c_void_p.from_address(id(owner) + _CALL_OFFSET)
+            self.native = self.slot.value
+            if self.native != _get_slot(owner, _CALL_SLOT):
+                raise RuntimeError("the layout of type objects is not known")
+
+    def put(self) -> None:
+        """Let the function take the method's place."""
+        self._set(self.function)
+        if self.slot is not None:
+            self.slot.value = _LOOKUP
+
+    def undo(self) -> None:
+        """As it was."""
+        if self.slot is not None:
+            self.slot.value = self.native
+        self._set(self.original)
+
+    def _set(self, value: Any) -> None:
+        if self.members is None:
+            setattr(self.owner, self.name, value)
+        else:
+            self.members[self.name] = value
+            _modified(self.owner)

@@ -6,7 +6,9 @@ of the arrays at hand is completed, and CuPy goes on as ever.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import sys
 import threading
 import types
 from collections.abc import Callable
@@ -15,18 +17,21 @@ from typing import Any
 import cupy
 
 from ...options import Options
-from . import callables, gates, internals
+from . import callables, gates, internals, operations
 from .internals import base, getitem, ndarray, setitem
-from .region import CupyRegion, complete, complete_array, is_basic, region_in_force
+from .operations import is_basic, kernel_called
+from .region import CupyRegion, region_in_force
+from .storages import complete, complete_array
 
 Function = Callable[..., Any]
 
 _lock = threading.Lock()
 _active = 0
 _attributes: dict[str, Any] = {}
-_functions: list[tuple[types.FunctionType, types.CodeType, Function]] = []
+_functions: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
 _MISSING = object()
 _saved: dict[str, Any] = {}
+_known: set[int] = set()
 
 
 def open_region(options: Options, chosen: bool) -> CupyRegion:
@@ -47,11 +52,12 @@ def apply() -> None:
             return
         if not _attributes:
             _prepare()
+        _prepare_modules()
         for name, value in _attributes.items():
             _saved[name] = vars(ndarray).get(name, _MISSING)
             setattr(ndarray, name, value)
-        for function, _, target in _functions:
-            internals.redirect(function, target)
+        for function, _, code in _functions:
+            function.__code__ = code
         gates.close()
 
 
@@ -69,7 +75,7 @@ def remove() -> None:
             else:
                 setattr(ndarray, name, value)
         for function, code, _ in _functions:
-            internals.restore(function, code)
+            function.__code__ = code
 
 
 def active() -> int:
@@ -89,7 +95,7 @@ class _KernelHook:
     def __get__(self, array: Any, owner: Any = None) -> Any:
         region = region_in_force()
         if region is not None:
-            return region.kernel_called
+            return functools.partial(kernel_called, region)
         if array is not None:
             complete_array(array)
         raise AttributeError("__cupy_override_elementwise_kernel__")
@@ -123,7 +129,7 @@ class _Completed:
 def _getitem(self: Any, key: Any) -> Any:
     region = region_in_force()
     if region is not None:
-        return region.getitem(self, key)
+        return operations.getitem(region, self, key)
     if not is_basic(key):
         complete(self, key)
     return getitem(self, key)
@@ -132,7 +138,7 @@ def _getitem(self: Any, key: Any) -> Any:
 def _setitem(self: Any, key: Any, value: Any) -> None:
     region = region_in_force()
     if region is not None:
-        region.setitem(self, key, value)
+        operations.setitem(region, self, key, value)
         return
     complete(self, key, value)
     setitem(self, key, value)
@@ -226,7 +232,7 @@ _ESCAPING = frozenset({"data", "__cuda_array_interface__", "__dlpack__", "toDlpa
 _SKIPPED = internals.names(
     """
     __new__ __init__ __class_getitem__ __doc__ __hash__ __pyx_vtable__ __array_priority__ _init
-    __array_ufunc__ __dlpack_device__ __len__ __iter__ _check_kind_sort _set_shape_and_strides
+    __array_ufunc__ __len__ __iter__ _check_kind_sort _set_shape_and_strides
     _shape _strides _c_contiguous _f_contiguous _index_32_bits __delitem__ __array_function__
     """
 )
@@ -269,14 +275,38 @@ def _prepare() -> None:
         _prepare_function(name, getattr(cupy, name))
 
 
+_seen_modules: set[str] = set()
+_module_count = 0
+
+
+def _prepare_modules() -> None:
+    """Work out the stand-ins for the public functions of modules imported since the last time."""
+    global _module_count  # noqa: PLW0603
+    if len(sys.modules) == _module_count:
+        return
+    _module_count = len(sys.modules)
+    names = [n for n in tuple(sys.modules) if n.startswith(_MODULES) and "._" not in n]
+    for module in names:
+        if module in _seen_modules:
+            continue
+        _seen_modules.add(module)
+        for name, function in tuple(vars(sys.modules[module]).items()):
+            if not name.startswith("_"):
+                _prepare_function(f"{module.removeprefix('cupy.')}.{name}", function)
+
+
+_MODULES = ("cupy.linalg", "cupy.fft", "cupy.random", "cupy.polynomial", "cupyx")
+
+
 def _prepare_function(name: str, function: Any) -> None:
     kind = callables.class_of(name)
     if not isinstance(function, types.FunctionType) or kind in ("view", "free"):
         return
     if function.__closure__ or not function.__module__.startswith("cupy"):
         return
-    if any(function is known for known, _, _ in _functions):
+    if id(function) in _known:
         return
+    _known.add(id(function))
     original = internals.twin(function)
     if kind == "recorded":
         names = tuple(inspect.signature(function).parameters)
@@ -285,7 +315,7 @@ def _prepare_function(name: str, function: Any) -> None:
         target = _creating(name, original)
     else:
         target = _flushing(name, original)
-    _functions.append((function, function.__code__, target))
+    _functions.append((function, function.__code__, internals.stand_in(function, target)))
 
 
 __all__ = ["active", "apply", "open_region", "remove"]

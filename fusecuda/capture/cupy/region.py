@@ -18,18 +18,22 @@ from ...engine import BACK_ENDS, Executable
 from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
-from .. import indexing
 from ..array import Array, recorder_in_force
 from ..periods import smallest_period
-from ..recorder import PENDING_LIMIT, Region, Storage, _recording, default_recorder
+from ..recorder import (
+    PENDING_LIMIT,
+    Region,
+    Storage,
+    _recording,
+    default_recorder,
+)
 from ..view import View
-from . import internals, ufuncs
+from . import internals
 from .internals import Pending, PendingMemory, ndarray
 from .layout import view_of
 from .spaces import SPACES, Space
-from .storages import CupyStorage, Unrecorded, release, storage_of, table
+from .storages import CupyStorage, Unrecorded, complete, storage_of, table
 
-_BASIC = frozenset({int, slice, type(None), type(Ellipsis), np.int64, np.int32, np.intp})
 _NUMBERS = frozenset({int, float, bool, complex})
 
 
@@ -45,11 +49,10 @@ class CupyRegion(Region):
             self.cupy_options = dataclasses.replace(options, device=device)
         self.captures = self.space is not None
         self.operations = 0  # CuPy operations recorded, each a launch or more without us
-        self.completed: dict[str, int] = {}  # operations that were not recorded, by name
-        self._dispatching = False
-        self._device = -1
+        self.dispatching = False
+        self.device = -1
         self._escaped: list[tuple[int, int]] = []
-        self._flush_after = False
+        self.flush_after = False
         self._on_device = False
         self._named: dict[str, Any] = {}
         self.on_close: Callable[[], None] | None = None
@@ -62,27 +65,27 @@ class CupyRegion(Region):
     # --- the recorder's hooks
 
     def value(self, node: Node) -> Storage:
-        if not self._dispatching:
+        if not self.dispatching:
             return super().value(node)
         storage = CupyStorage(self, node)
-        storage.device = self._device
+        storage.device = self.device
         self.note(node, storage)
         return storage
 
     def look(self) -> None:
-        if self._dispatching:  # a handler wants values: CuPy is to do this operation
+        if self.dispatching:  # a handler wants values: CuPy is to do this operation
             raise Unrecorded
         super().look()
 
     def flush(self, keep_observed: bool = False) -> None:
         with _recording:
-            before, self._dispatching = self._dispatching, False
+            before, self.dispatching = self.dispatching, False
             token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
             try:
                 super().flush(keep_observed)
             finally:
                 recorder_in_force.reset(token)
-                self._dispatching = before
+                self.dispatching = before
             for entry in table.entries():
                 entry.readers.discard(self)
             table.drop(lambda e: e.recorder is not self)
@@ -120,18 +123,18 @@ class CupyRegion(Region):
                 internals.fail(memory)
 
     def _flush_at_period(self) -> None:
-        if not self._dispatching:
+        if not self.dispatching:
             super()._flush_at_period()
             return
         count = len(self._sequence)
         rest = smallest_period(self._sequence) if count < 4 * PENDING_LIMIT else 0
         self._cut = count + (rest or 4 * PENDING_LIMIT)
-        self._flush_after = rest == 0  # an operation is recorded whole
+        self.flush_after = rest == 0  # an operation is recorded whole
 
     def _run(self, executable: Executable, arrays: Sequence[Any]) -> Sequence[Any]:
         if self._on_device:
             assert self.space is not None
-            return self.space.run(executable, arrays, self._device)
+            return self.space.run(executable, arrays, self.device)
         return super()._run(executable, arrays)
 
     def _store(self, target: Any, source: Any) -> None:
@@ -150,9 +153,9 @@ class CupyRegion(Region):
         fit.
         """
         with _recording:
-            if self._dispatching:
+            if self.dispatching:
                 return NotImplemented
-            self._dispatching = True
+            self.dispatching = True
             try:
                 result = function(*self._lifted(args, kwargs), **self._named)
                 if result is not NotImplemented:
@@ -161,9 +164,9 @@ class CupyRegion(Region):
             except Unrecorded:
                 return NotImplemented
             finally:
-                self._dispatching = False
-            if self._flush_after:
-                self._flush_after = False
+                self.dispatching = False
+            if self.flush_after:
+                self.flush_after = False
                 self.flush(keep_observed=True)
             return result
 
@@ -198,10 +201,10 @@ class CupyRegion(Region):
             if storage.pending:
                 storage.recorder.flush()
                 storage, offset = storage_of(self, array)
-        if storage.device != self._device:
+        if storage.device != self.device:
             self._meet(storage.device)
         if self._escaped and _within(storage.span, self._escaped):
-            self._flush_after = True
+            self.flush_after = True
         strides = None
         item = storage.dtype.itemsize
         if not array._c_contiguous:
@@ -212,7 +215,7 @@ class CupyRegion(Region):
         """One region has one device at a time."""
         if self.pending():
             raise Unrecorded
-        self._device = device
+        self.device = device
 
     def lower(self, value: Any) -> Any:
         """``value`` with a pending CuPy array for each lazy array in it."""
@@ -258,8 +261,8 @@ class CupyRegion(Region):
     ) -> Any:
         """What CuPy's own ``function`` does, on computed arrays, with recording suspended."""
         if flush:
-            if name:
-                self.completed[name] = self.completed.get(name, 0) + 1
+            if self.tally is not None and name:
+                self.tally.completed(name)
             self.flush()
             complete(args, kwargs)
         assert self.space is not None
@@ -274,53 +277,6 @@ class CupyRegion(Region):
         self.flush()
         self._escaped.append(internals.span_of(array))
 
-    # --- the operations that CuPy's class has
-
-    def kernel_called(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
-        """A ufunc or an elementwise kernel is called with a CuPy array among its arguments."""
-        ufunc = ufuncs.UFUNCS.get(kernel)
-        if ufunc is None:
-            return self.native(kernel, args, kwargs, kernel.name)
-        out: Any = kwargs.get("out")
-        if len(args) > ufunc.nin and out is None:
-            if len(args) > ufunc.nin + 1:
-                return self.native(kernel, args, kwargs, kernel.name)
-            out = args[ufunc.nin]
-            kwargs = {**kwargs, "out": out}
-            args = args[: ufunc.nin]
-        if isinstance(out, tuple):
-            (out,) = out
-            kwargs = {**kwargs, "out": out}
-        elif out is None and kwargs:
-            kwargs = {k: v for k, v in kwargs.items() if v is not None}
-        result: Any = NotImplemented
-        if not ufuncs.differs(ufunc, args, self.cupy_options.device):
-            result = self.record(ufuncs.CALLS[ufunc], args, kwargs)
-        if result is NotImplemented:
-            return self.native(kernel, args, kwargs, kernel.name)
-        return result if out is None else out
-
-    def getitem(self, array: Any, key: Any) -> Any:
-        """``array[key]``: CuPy makes the view itself; a selection is recorded."""
-        if is_basic(key):
-            return internals.getitem(array, key)
-        result = self.record(indexing.getitem, (array, _keys(key)), {})
-        if result is NotImplemented:
-            return self.native(internals.getitem, (array, key), {}, "__getitem__")
-        return result
-
-    def setitem(self, array: Any, key: Any, value: Any) -> None:
-        """``array[key] = value``."""
-        if is_basic(key):
-            target = internals.getitem(array, key)
-            if _same_place(target, value):
-                return
-            args: Any = (target, ..., _value(value))
-        else:
-            args = (array, _keys(key), _value(value))
-        if self.record(indexing.setitem, args, {}) is NotImplemented:
-            self.native(internals.setitem, (array, key, value), {}, "__setitem__")
-
 
 def region_in_force() -> CupyRegion | None:
     """The region that records the CuPy operations of this context, if there is one."""
@@ -328,69 +284,5 @@ def region_in_force() -> CupyRegion | None:
     return recorder if type(recorder) is CupyRegion and recorder.captures else None
 
 
-def complete(*values: Any) -> None:
-    """Compute what is pending, in whatever region, of the CuPy arrays in ``values``."""
-    for value in values:
-        kind = type(value)
-        if isinstance(value, ndarray):
-            complete_array(value)
-        elif kind in (list, tuple):
-            complete(*value)
-        elif kind is dict:
-            complete(*value.values())
-
-
-def complete_array(array: Any) -> None:
-    """Compute what is pending of ``array``, and what was recorded of its present memory."""
-    memory = internals.pointer_of(array).mem
-    with _recording:
-        if type(memory) is PendingMemory:
-            storage = memory.storage
-            if storage.error is None:
-                storage.recorder.flush()
-            if storage.error is not None:
-                raise storage.error
-        elif len(table):
-            for entry in table.overlapping(*internals.span_of(array)):
-                error = entry.error
-                release(entry)
-                if error is not None:
-                    raise error
-
-
 def _within(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
     return any(low < span[1] and span[0] < high for low, high in spans)
-
-
-def is_basic(key: Any) -> bool:
-    """True if ``key`` selects a view."""
-    if type(key) is tuple:
-        return all(type(k) in _BASIC for k in key)
-    return type(key) in _BASIC
-
-
-def _keys(key: Any) -> Any:
-    """A key in which the NumPy arrays are ours, for the region reads them later."""
-    if type(key) is tuple:
-        return tuple(_keys(k) for k in key)
-    if type(key) is np.ndarray:
-        return Array.of_array(key)
-    if type(key) is list and not any(isinstance(k, ndarray) for k in key):
-        return Array.of_array(np.asarray(key))
-    return key
-
-
-def _value(value: Any) -> Any:
-    """A value to be assigned; a NumPy array is copied, as CuPy copies it to the device."""
-    return Array.of_array(value) if type(value) is np.ndarray else value
-
-
-def _same_place(target: Any, value: Any) -> bool:
-    """True for what Python assigns after an in-place operation on ``target``."""
-    return (
-        isinstance(value, ndarray)
-        and internals.pointer_of(value).ptr == internals.pointer_of(target).ptr
-        and value.shape == target.shape
-        and value.strides == target.strides
-        and value.dtype == target.dtype
-    )

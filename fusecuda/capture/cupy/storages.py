@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.node import Node
-from ..recorder import Recorder, Storage
+from ..recorder import Recorder, Storage, _recording
 from . import internals
 from .internals import PendingMemory
 
@@ -44,7 +44,7 @@ class CupyStorage(Storage):
 
     def write(self, node: Node) -> None:
         """Make ``node`` the present version; other regions have then read the one before."""
-        for other in self.readers:
+        for other in tuple(self.readers):
             if other is not self.recorder:
                 other.flush()
         self.readers = {self.recorder}
@@ -203,3 +203,36 @@ def _ordered(root: Any) -> Any:
     if not probe.flags.c_contiguous:
         return None
     return internals.array_over(internals.pointer_of(root), shape, root.dtype)
+
+
+# --- completion
+
+
+def complete(*values: Any) -> None:
+    """Compute what is pending, in whatever region, of the CuPy arrays in ``values``."""
+    for value in values:
+        kind = type(value)
+        if isinstance(value, internals.ndarray):
+            complete_array(value)
+        elif kind in (list, tuple):
+            complete(*value)
+        elif kind is dict:
+            complete(*value.values())
+
+
+def complete_array(array: Any) -> None:
+    """Compute what is pending of ``array``, and what was recorded of its present memory."""
+    memory = internals.pointer_of(array).mem
+    with _recording:
+        if type(memory) is PendingMemory:
+            storage = memory.storage
+            if storage.error is None:
+                storage.recorder.flush()
+            if storage.error is not None:
+                raise storage.error
+        elif len(table):
+            for entry in table.overlapping(*internals.span_of(array)):
+                error = entry.error
+                release(entry)
+                if error is not None:
+                    raise error

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
 import numpy as np
 
+from ...graph import build
+from ...graph.dtypes import DType, is_supported
+from ...graph.node import Node
+from ...graph.ops import OPS
 from ..array import Array
 from ..functions import call_ufunc
+from ..ufuncs import SPECIAL, op_name
 
 # CuPy computes these otherwise than NumPy. On the CPU a script follows NumPy; on a GPU it follows
 # CuPy, so there CuPy does them itself.
@@ -50,6 +56,38 @@ def _caller(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 CALLS: dict[np.ufunc, Callable[..., Any]] = {u: _caller(u) for u in UFUNCS.values()}
+
+
+@functools.lru_cache(maxsize=4096)
+def loop_of(
+    ufunc: np.ufunc, device: str, *types: DType | type
+) -> tuple[str, tuple[DType, ...], bool] | None:
+    """The op-table row of ``ufunc`` for operands of ``types``, its loop, and if it may fail.
+
+    None where there is no single row, or CuPy is to do it.
+    """
+    name = op_name(ufunc)
+    if name is None or ufunc in SPECIAL or ufunc.nout != 1 or ufunc is np.clip:
+        return None
+    loop = build.resolve(ufunc, *types)
+    different = DIFFERENT.get(ufunc, "") if device != "cpu" else ""
+    if any(d.kind in different for d in loop) or not build.fusible(name, loop[:-1]):
+        return None
+    return name, loop, bool(OPS[name].may_fail)
+
+
+def constant(value: float, dtype: DType) -> Node:
+    """The node of a number; zeros are made anew, for a cache would mix up their signs."""
+    return _constant(value, dtype) if value else build.constant(value, dtype)
+
+
+_constant = functools.lru_cache(maxsize=4096, typed=True)(build.constant)
+
+
+@functools.lru_cache(maxsize=512)
+def can_cast(source: DType, target: DType) -> bool:
+    """True if a result of ``source`` may be written to an array of ``target``."""
+    return np.can_cast(source, target, "same_kind") and is_supported(target)
 
 
 def differs(ufunc: np.ufunc, args: Sequence[Any], device: str) -> bool:

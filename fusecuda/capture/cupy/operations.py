@@ -1,0 +1,182 @@
+"""Operations: what calls of ufuncs, indexing and item assignment of CuPy arrays record."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...graph import build
+from ...graph.node import Node
+from .. import indexing
+from ..array import Array
+from ..recorder import _recording, user_line
+from . import internals, ufuncs
+from .internals import Pending, PendingMemory, ndarray
+from .storages import CupyStorage, Unrecorded, table
+
+if TYPE_CHECKING:
+    from .region import CupyRegion
+
+_BASIC = frozenset({int, slice, type(None), type(Ellipsis), np.int64, np.int32, np.intp})
+
+
+def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    """A ufunc or an elementwise kernel is called with a CuPy array among its arguments."""
+    ufunc = ufuncs.UFUNCS.get(kernel)
+    if ufunc is None:
+        return region.native(kernel, args, kwargs, kernel.name)
+    if not kwargs:
+        made = elementwise(region, ufunc, args)
+        if made is not NotImplemented:
+            return made
+    out: Any = kwargs.get("out")
+    if len(args) > ufunc.nin and out is None:
+        if len(args) > ufunc.nin + 1:
+            return region.native(kernel, args, kwargs, kernel.name)
+        out = args[ufunc.nin]
+        kwargs = {**kwargs, "out": out}
+        args = args[: ufunc.nin]
+    if isinstance(out, tuple):
+        (out,) = out
+        kwargs = {**kwargs, "out": out}
+    elif out is None and kwargs:
+        kwargs = {k: v for k, v in kwargs.items() if v is not None}
+    result: Any = NotImplemented
+    if not ufuncs.differs(ufunc, args, region.cupy_options.device):
+        result = region.record(ufuncs.CALLS[ufunc], args, kwargs)
+    if result is NotImplemented:
+        return region.native(kernel, args, kwargs, kernel.name)
+    return result if out is None else out
+
+
+def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
+    """The usual case of `kernel_called` by a shorter way; NotImplemented for all others."""
+    with _recording:
+        if region.dispatching:
+            return NotImplemented
+        region.dispatching = True
+        try:
+            result = _elementwise(region, ufunc, args)
+        except Unrecorded:
+            return NotImplemented
+        finally:
+            region.dispatching = False
+        if region.flush_after:
+            region.flush_after = False
+            region.flush(keep_observed=True)
+        return result
+
+
+def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
+    generation = table.generation
+    operands: list[Any] = []
+    types: list[Any] = []
+    for value in args[: ufunc.nin]:
+        kind = type(value)
+        if kind is Pending or kind is ndarray:
+            node = _node(region, value)
+            operands.append(node)
+            types.append(node.dtype)
+        elif kind is float or kind is int:
+            operands.append(value)
+            types.append(kind)
+        else:
+            return NotImplemented
+    target = region.lift(args[ufunc.nin]) if len(args) == ufunc.nin + 1 else None
+    if table.generation != generation or len(args) > ufunc.nin + 1:
+        return NotImplemented
+    loop = ufuncs.loop_of(ufunc, region.cupy_options.device, *types)
+    if loop is None or (target is not None and not isinstance(target.storage, CupyStorage)):
+        return NotImplemented
+    name, dtypes, may_fail = loop
+    try:
+        nodes = [
+            build.convert(v, d) if isinstance(v, Node) else ufuncs.constant(v, d)
+            for v, d in zip(operands, dtypes, strict=False)
+        ]
+    except OverflowError:
+        return NotImplemented
+    node = build.elementwise(name, nodes, dtypes[-1], user_line() if may_fail else None)
+    region.operations += 1
+    if target is None:
+        return _new(region, node)
+    if node.shape != target.shape or not ufuncs.can_cast(node.dtype, target.dtype):
+        return NotImplemented
+    target.write_node(build.convert(node, target.dtype))
+    return args[ufunc.nin]
+
+
+def _node(region: CupyRegion, array: Any) -> Node:
+    """The present value of ``array``."""
+    lazy = region.lazy(array)
+    return lazy.read_node()
+
+
+def _new(region: CupyRegion, node: Node) -> Any:
+    """A pending array of the value ``node``."""
+    storage = CupyStorage(region, node)
+    storage.device = region.device
+    memory = PendingMemory(storage, node.nbytes, region.device)
+    storage.memory = weakref.ref(memory)
+    region.note(node, storage)
+    return internals.make_pending(memory, node.shape, node.dtype)
+
+
+def getitem(region: CupyRegion, array: Any, key: Any) -> Any:
+    """``array[key]``: CuPy makes the view itself; a selection is recorded."""
+    if is_basic(key):
+        return internals.getitem(array, key)
+    result = region.record(indexing.getitem, (array, _keys(key)), {})
+    if result is NotImplemented:
+        return region.native(internals.getitem, (array, key), {}, "__getitem__")
+    return result
+
+
+def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
+    """``array[key] = value``."""
+    if is_basic(key):
+        target = internals.getitem(array, key)
+        if _same_place(target, value):
+            return
+        args: Any = (target, ..., _value(value))
+    else:
+        args = (array, _keys(key), _value(value))
+    if region.record(indexing.setitem, args, {}) is NotImplemented:
+        region.native(internals.setitem, (array, key, value), {}, "__setitem__")
+
+
+def is_basic(key: Any) -> bool:
+    """True if ``key`` selects a view."""
+    if type(key) is tuple:
+        return all(type(k) in _BASIC for k in key)
+    return type(key) in _BASIC
+
+
+def _keys(key: Any) -> Any:
+    """A key in which the NumPy arrays are ours, for the region reads them later."""
+    if type(key) is tuple:
+        return tuple(_keys(k) for k in key)
+    if type(key) is np.ndarray:
+        return Array.of_array(key)
+    if type(key) is list and not any(isinstance(k, ndarray) for k in key):
+        return Array.of_array(np.asarray(key))
+    return key
+
+
+def _value(value: Any) -> Any:
+    """A value to be assigned; a NumPy array is copied, as CuPy copies it to the device."""
+    return Array.of_array(value) if type(value) is np.ndarray else value
+
+
+def _same_place(target: Any, value: Any) -> bool:
+    """True for what Python assigns after an in-place operation on ``target``."""
+    return (
+        isinstance(value, ndarray)
+        and internals.pointer_of(value).ptr == internals.pointer_of(target).ptr
+        and value.shape == target.shape
+        and value.strides == target.strides
+        and value.dtype == target.dtype
+    )

@@ -1,0 +1,171 @@
+"""``run``: a whole script, unchanged, with its CuPy operations recorded from begin to end.
+
+The script runs as ``__main__`` with its own ``sys.argv``; what it raises, prints and returns to the
+shell is its own. CuPy is followed from the moment the script imports it. With ``--device cpu`` the
+name ``cupy`` stands for lazy arrays of ours, computed by the C back end, whether CuPy is installed
+or not. NumPy arrays cannot be followed from outside: of a NumPy script, ``@fused`` functions and
+`fusecuda.numpy` are fused, all else runs as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..capture.array import recorder_in_force
+from ..capture.recorder import Region
+from ..capture.tally import Tally
+from ..options import Options
+from .usage import UsageError, one_line
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's ``commands``."""
+    parser = commands.add_parser("run", help="run a script with its array operations fused")
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="where CuPy arrays are computed")
+    parser.add_argument("--report", action="store_true", help="say line by line what was fused")
+    parser.add_argument("script", metavar="SCRIPT", help="a Python file")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is given")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the script; the report goes to standard error."""
+    return run_script(
+        arguments.script, arguments.arguments, arguments.device, report=arguments.report
+    )
+
+
+def run_script(
+    script: str, arguments: Sequence[str], device: str | None = None, report: bool = False
+) -> int:
+    """The exit status of ``script``, which is run as ``python script arguments…`` would."""
+    try:
+        source = Path(script).read_bytes()
+    except OSError as error:
+        raise UsageError(one_line(error)) from None
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=script, __builtins__=__builtins__, __spec__=None, __cached__=None)
+    sys.modules["__main__"] = main
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    with _Following(device, report):
+        status = _execute(source, script, main)
+    return status
+
+
+def _execute(source: bytes, script: str, main: types.ModuleType) -> int:
+    """Run the script's code; what it raises is shown as if we were not there."""
+    try:
+        exec(compile(source, script, "exec"), main.__dict__)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        inner = error.__traceback__.tb_next if error.__traceback__ else None
+        error.__traceback__ = inner
+        sys.excepthook(type(error), error, inner)
+        return 1
+    return 0
+
+
+class _Following:
+    """The region of a script, entered when CuPy is there."""
+
+    def __init__(self, device: str | None, report: bool) -> None:
+        self.device = device
+        self.tally = Tally() if report else None
+        self.region: Region | None = None
+        self.finder: _Finder | None = None
+
+    def __enter__(self) -> None:
+        if self.device == "cpu" and not _has_host_space():
+            from .cupy_stand_in import stand_in
+
+            sys.modules["cupy"] = stand_in()
+            self._follow(Region(Options(device="cpu")))
+        elif "cupy" in sys.modules:
+            self._follow_cupy()
+        else:
+            self.finder = _Finder(self._follow_cupy)
+            sys.meta_path.insert(0, self.finder)
+
+    def _follow_cupy(self) -> None:
+        from ..capture.cupy.patches import open_region
+
+        chosen = self.device is not None
+        self._follow(open_region(Options(device=self.device or "cpu"), chosen))
+
+    def _follow(self, region: Region) -> None:
+        region.tally = self.tally
+        self.region = region
+        recorder_in_force.set(region)
+
+    def __exit__(self, *exc: object) -> None:
+        if self.finder is not None and self.finder in sys.meta_path:
+            sys.meta_path.remove(self.finder)
+        if self.region is not None:
+            self.region.flush()
+            self.region.close()
+            if recorder_in_force.get() is self.region:
+                recorder_in_force.set(_default())
+        if self.tally is not None:
+            sys.stdout.flush()
+            print(self.tally.text(), end="", file=sys.stderr)
+
+
+def _default() -> Any:
+    from ..capture.recorder import default_recorder
+
+    return default_recorder
+
+
+def _has_host_space() -> bool:
+    """True where tests let CuPy arrays lie in host memory."""
+    spaces = sys.modules.get("fusecuda.capture.cupy.spaces")
+    return spaces is not None and "cpu" in spaces.SPACES
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Calls ``then`` once, when `cupy` has been imported."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self.then = then
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "cupy":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, self.then)
+        return spec
+
+
+class _Loader(importlib.abc.Loader):
+    """Loads as ``loader`` does, and says when it is done."""
+
+    def __init__(self, loader: Any, then: Callable[[], None]) -> None:
+        self.loader = loader
+        self.then = then
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        self.loader.exec_module(module)
+        self.then()

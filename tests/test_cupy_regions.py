@@ -1,0 +1,226 @@
+"""Blocks around CuPy code and control flow: nesting, threads, tasks, generators, exceptions."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+cp = pytest.importorskip("cupy")
+
+from fusecuda import fused  # noqa: E402
+from fusecuda.capture.cupy import patches  # noqa: E402
+from fusecuda.capture.cupy.storages import table  # noqa: E402
+from tests import cupy_host  # noqa: E402
+from tests.capture_check import equal, lazy  # noqa: E402
+from tests.cupy_host import host, seen  # noqa: E402
+
+cupy_host.install()
+X = np.arange(24.0).reshape(4, 6)
+
+
+@pytest.fixture(autouse=True)
+def left_clean() -> Iterator[None]:
+    """After each test CuPy is unpatched and no storage is known."""
+    yield
+    assert patches.active() == 0
+    assert len(table) == 0
+
+
+def test_nested_blocks_join() -> None:
+    """An inner block does not flush."""
+    h = host(X)
+    with fused(device="cpu") as outer:
+        a = h + 1
+        with fused(device="cpu"):
+            b = a * 2
+        c = b - a
+        h[0] = 7
+    assert outer.launches <= 3
+    for got, want in ((a, X + 1), (b, (X + 1) * 2), (c, X + 1)):
+        equal(seen(got), want)
+    assert (seen(h)[0] == 7).all()
+
+
+def test_an_exception_leaves_arrays_computed() -> None:
+    """What was recorded before it is there afterwards."""
+    h, kept = host(X), []
+    with pytest.raises(KeyError), fused(device="cpu"):
+        kept.append(h * 3)
+        h[1:] += 1
+        raise KeyError("x")
+    equal(seen(kept[0]), X * 3)
+    assert seen(h)[1, 0] == X[1, 0] + 1
+    with fused(device="cpu") as region:
+        b = h + 1
+    assert region.launches == 1 and type(b) is cp.ndarray
+
+
+def test_generators_and_tasks() -> None:
+    """A block inside a task or a generator records for itself alone."""
+
+    def numbers() -> Iterator[Any]:
+        a = host(X)
+        for k in range(3):
+            with fused(device="cpu"):
+                a = a + k
+            yield a
+
+    async def task(k: int) -> Any:
+        h = host(X)
+        with fused(device="cpu") as region:
+            a = h * k
+            await asyncio.sleep(0)
+            b = a + k
+        return region.launches, b
+
+    async def run() -> list[Any]:
+        return await asyncio.gather(*(task(k) for k in range(5)))
+
+    for k, (launches, b) in enumerate(asyncio.run(run())):
+        assert launches >= 1
+        equal(seen(b), X * k + k)
+    for got, want in zip(numbers(), (X, X + 1, X + 3), strict=True):
+        equal(seen(got), want)
+
+
+def test_a_generator_suspended_inside_a_block() -> None:
+    """What it yields is seen by whoever asks, also while it waits."""
+
+    def numbers(h: Any) -> Iterator[Any]:
+        with fused(device="cpu"):
+            for k in range(3):
+                h += k
+                yield h * 2
+
+    want, h = X.copy(), host(X)
+    for k, got in enumerate(numbers(h)):
+        want += k
+        equal(got.get() if type(got) is not cp.ndarray else seen(got), want * 2)
+    equal(seen(h), want)
+
+
+def test_threads() -> None:
+    """Six threads, each with blocks of its own, on own and shared arrays."""
+    shared = host(X)
+    faults: list[Any] = []
+
+    def work(seed: int) -> None:
+        try:
+            for k in range(15):
+                mine = host(X + seed)
+                with fused(device="cpu"):
+                    mine[1:] += mine[:-1]
+                    b = (mine * k + shared).sum(axis=1)
+                x = X + seed
+                x[1:] += x[:-1].copy()
+                equal(seen(b), (x * k + X).sum(axis=1))
+        except BaseException as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not faults, faults[0]
+
+
+def test_two_blocks_on_one_array() -> None:
+    """A write in one thread's block comes after the reads that another's has recorded."""
+    h = host(X)
+    begin, written = threading.Event(), threading.Event()
+
+    def write() -> None:
+        begin.wait(10)
+        with fused(device="cpu"):
+            h[...] = 0
+        written.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    with fused(device="cpu"):
+        y = h + 1
+        begin.set()
+        written.wait(10)
+        z = h + 1
+    thread.join()
+    equal(seen(y), X + 1)
+    equal(seen(z), X * 0 + 1)
+
+
+def test_lazy_and_cupy_arrays_in_one_block() -> None:
+    """NumPy's lazy arrays are computed apart from CuPy's."""
+    h, a = host(X), lazy(X)
+    with fused(device="cpu"):
+        b, c = h * 2, a * 3
+    equal(seen(b), X * 2)
+    equal(c, X * 3)
+
+
+def test_other_streams_and_events_flush() -> None:
+    """Waiting for the device inside a block waits for what was recorded."""
+    h = host(X)
+    with fused(device="cpu"):
+        y = h * 2
+        with pytest.raises((cp.cuda.runtime.CUDARuntimeError, NotImplementedError)):
+            cp.cuda.Stream.null.synchronize()  # no driver here
+        assert type(y) is cp.ndarray
+
+
+def test_dtype_views_of_one_memory() -> None:
+    """The same bytes under two dtypes: each write is seen by the other."""
+    h = host(np.zeros(4, "f4"))
+    with fused(device="cpu"):
+        bits = h.view("i4")
+        h += 1
+        bits += 1
+        h *= 2
+        y = (h + 0).view("u4")
+    want = np.zeros(4, "f4")
+    want += 1
+    want.view("i4")[...] += 1
+    want *= 2
+    equal(seen(h), want)
+    equal(seen(y), want.view("u4"))
+
+
+def test_an_empty_block() -> None:
+    """Nothing recorded, nothing launched."""
+    with fused(device="cpu") as region:
+        host(X)
+    assert region.launches == 0
+    assert region.explain()
+
+
+def test_zero_size_and_zero_dimensional() -> None:
+    """Arrays without elements, and with one."""
+    e, s = host(np.empty((0, 3))), host(np.array(2.0))
+    with fused(device="cpu"):
+        a = e * 2 + 1
+        t = e.sum(axis=0)
+        e[...] = 5
+        s += 1
+        u = s * s
+    assert type(a) is cp.ndarray and a.shape == (0, 3)
+    equal(seen(t), np.zeros(3))
+    equal(seen(u), np.array(9.0))
+
+
+def test_swaps_and_self_assignment() -> None:
+    """As if the right side were computed first."""
+    a, x = host(X), X.copy()
+    with fused(device="cpu"):
+        a[0], a[1] = a[1].copy(), a[0].copy()
+        a[:, ::-1] = a
+        a[1:] = a[:-1]
+        a += a.T.reshape(4, 6)
+    x[0], x[1] = x[1].copy(), x[0].copy()
+    x[:, ::-1] = x.copy()
+    x[1:] = x[:-1].copy()
+    x += x.T.reshape(4, 6)
+    equal(seen(a), x)

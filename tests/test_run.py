@@ -1,0 +1,158 @@
+"""``python -m fusecuda run``: whole scripts, unchanged, with equal results and fewer launches."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parent / "scripts"
+NAMES = sorted(p.stem for p in SCRIPTS.glob("*.py"))
+
+
+def by_numpy(name: str) -> tuple[Any, str]:
+    """What a script computes with NumPy under CuPy's name, and what it prints."""
+    source = (SCRIPTS / f"{name}.py").read_text().replace("import cupy as cp", "import numpy as cp")
+    printed: list[str] = []
+    space: dict[str, Any] = {"__name__": "plain", "print": lambda *a: printed.append(" ".join(a))}
+    exec(compile(source.replace("cp.asnumpy", "np.asarray"), name, "exec"), space)
+    with np.errstate(all="ignore"):
+        return space["main"](), "\n".join(printed) + "\n"
+
+
+def same(got: dict[str, Any], want: dict[str, Any]) -> None:
+    """Equal within what a hundred sums and exponentials may differ."""
+    assert got.keys() == want.keys()
+    for name, value in want.items():
+        np.testing.assert_allclose(got[name], value, rtol=1e-9, atol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scripts_have_over_a_hundred_lines(name: str) -> None:
+    """They are real programs, and never name us."""
+    text = (SCRIPTS / f"{name}.py").read_text()
+    assert len(text.splitlines()) > 100 and "fusecuda" not in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scripts_on_cupy_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On real `cupy.ndarray`s over host memory: NumPy's results, several times fewer launches."""
+    pytest.importorskip("cupy")
+    from fusecuda.capture.array import recorder_in_force
+    from fusecuda.capture.cupy import patches
+    from fusecuda.tools import run
+    from tests import cupy_host
+
+    cupy_host.install()
+    want, _ = by_numpy(name)
+    monkeypatch.setattr(sys, "argv", ["pytest"])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = sys.modules["__main__"]
+    outer = recorder_in_force.get()
+    tallies = []
+    tally_of = run.Tally
+    monkeypatch.setattr(run, "Tally", lambda: tallies.append(tally_of()) or tallies[-1])
+    try:
+        assert run.run_script(str(SCRIPTS / f"{name}.py"), [], "cpu", report=True) == 0
+        got = vars(sys.modules["__main__"])["results"]
+    finally:
+        sys.modules["__main__"] = before
+        recorder_in_force.set(outer)
+    assert patches.active() == 0
+    same(got, want)
+    (tally,) = tallies
+    assert tally.launches * 2 < sum(tally.operations.values())
+    assert tally.moved < sum(tally.traffic.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scripts_without_cupy(name: str) -> None:
+    """``run --device cpu``: lazy arrays under CuPy's name print what NumPy prints."""
+    _, printed = by_numpy(name)
+    done = start("--report", str(SCRIPTS / f"{name}.py"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == printed
+    assert "launches in" in done.stderr and f"{name}.py:" in done.stderr
+
+
+def start(*arguments: str, device: tuple[str, ...] = ("--device", "cpu")) -> Any:
+    """A finished ``python -m fusecuda run``."""
+    command = [sys.executable, "-m", "fusecuda", "run", *device, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def script(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    return str(path)
+
+
+def test_argv_main_and_exit_code(tmp_path: Path) -> None:
+    """As ``python script.py`` has them."""
+    text = (
+        "import sys, neighbour\n"
+        "print(sys.argv[1:], __name__, __file__ == sys.argv[0], neighbour.here)\n"
+        "import __main__; print(__main__.__dict__ is globals())\n"
+        "sys.exit(7)\n"
+    )
+    (tmp_path / "neighbour.py").write_text("here = 'beside'\n")
+    done = start(script(tmp_path, text), "--report", "b c")
+    assert done.stdout == "['--report', 'b c'] __main__ True beside\nTrue\n"
+    assert done.returncode == 7
+    assert done.stderr == ""
+
+
+def test_tracebacks_are_the_scripts_own(tmp_path: Path) -> None:
+    """An exception is shown as Python shows it, without a frame of ours."""
+    path = script(tmp_path, "def f():\n    return 1 / 0\n\nf()\n")
+    ours = start(path)
+    plain = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert (ours.returncode, ours.stderr) == (plain.returncode, plain.stderr) and plain.stderr
+    said = start(script(tmp_path, "raise SystemExit('no')\n"))
+    assert (said.returncode, said.stderr) == (1, "no\n")
+
+
+def test_threads_and_processes(tmp_path: Path) -> None:
+    """Both work, and compute what they would."""
+    text = (
+        "import multiprocessing, threading\nimport cupy as cp\n"
+        "def work(k):\n    return float((cp.arange(10.0) * k).sum())\n"
+        "if __name__ == '__main__':\n"
+        "    a = cp.ones(5) * 3\n    found = []\n"
+        "    t = threading.Thread(target=lambda: found.append(float(a.sum())))\n"
+        "    t.start(); t.join()\n"
+        "    with multiprocessing.get_context('fork').Pool(2) as pool:\n"
+        "        print(found, pool.map(work, [1, 2, 3]), float(a.max()))\n"
+    )
+    done = start(script(tmp_path, text))
+    assert done.stdout == "[15.0] [45.0, 90.0, 135.0] 3.0\n", done.stderr
+
+
+def test_numpy_scripts_run_as_they_are(tmp_path: Path) -> None:
+    """NumPy's arrays are not followed; ``@fused`` functions in the script are fused."""
+    text = (
+        "import numpy as np, fusecuda as fc\n"
+        "@fc.fused\ndef f(x):\n    return (x * 2 + 1).sum()\n"
+        "x = np.arange(5.0)\nprint(type(x + 1).__name__, f(x), type(f(x)).__name__)\n"
+    )
+    done = start(script(tmp_path, text), device=())
+    assert done.stdout == "ndarray 25.0 float64\n", done.stderr
+
+
+def test_cupy_is_followed_when_it_is_imported(tmp_path: Path) -> None:
+    """Without a driver CuPy's own error comes at the user's line, on the device as without us."""
+    pytest.importorskip("cupy")
+    text = "import sys\nassert 'cupy' not in sys.modules\nimport cupy as cp\nprint(cp.arange)\n"
+    done = start(script(tmp_path, text), device=())
+    assert done.returncode == 0, done.stderr
+    assert "function arange" in done.stdout
+
+
+def test_a_missing_script() -> None:
+    """One line, exit status 2."""
+    done = start("nowhere.py")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
