@@ -79,6 +79,13 @@ class TestSamples:
         samples.launch("column_sum", 6, 96, [x, out, parts, counter, i32(50)], order=order)
         np.testing.assert_array_equal(out, x.sum(0))
 
+    def test_one_thread_fences_for_its_block(self, samples, order):
+        x = RNG.integers(0, 99, (50, 96)).astype(i32)
+        out, parts, counter = np.zeros(96, i32), np.zeros(6 * 96, i32), np.zeros(1, u32)
+        samples.launch("column_max", 6, 96, [x, out, parts, counter, i32(50)], order=order)
+        np.testing.assert_array_equal(out, x.max(0))
+        assert counter[0] == 0
+
     def test_transpose(self, samples, order):
         x, y = RNG.random((37, 50), f32), np.zeros((50, 37), f32)
         args = [x, y, i32(37), i32(50)]
@@ -273,6 +280,17 @@ FAULTS = {
     ),
     "fence too early": (
         "fence_too_early", 4, 1, sums, r"race on argument 2 \(parts\).* no __threadfence"
+    ),
+    "fence of the block": (
+        "block_fence", 4, 1, sums, r"race on argument 2 \(parts\).* no __threadfence and atomic"
+    ),
+    "fence of one thread": (
+        "fence_of_one", 4, 32, lambda: [f(32), f(1), f(128), np.zeros(1, u32)],
+        r"race on argument 2 \(parts\).* no __threadfence and atomic",
+    ),
+    "seen by one thread": (
+        "seen_by_one", 4, 32, lambda: [f(4), f(4), f(4), np.zeros(1, u32)],
+        r"race on argument 2 \(parts\)",
     ),
     "plain and atomic": ("plain_counter", 1, 32, lambda: [n(1)], r"race on argument 0 \(y\)"),
     "waits for another block": ("wait_for_next", 2, 1, lambda: [n(2)], "deadlock: a thread waits"),

@@ -151,7 +151,8 @@ EMU_SHUFFLE(long long) EMU_SHUFFLE(unsigned long long) EMU_SHUFFLE(float) EMU_SH
 
 // ------------------------------------------------------------------ memory
 EMU_IN void __threadfence() { emu_fence(); }
-EMU_IN void __threadfence_block() { emu_fence(); }
+// Orders nothing between blocks, and within one the emulator knows barriers only.
+EMU_IN void __threadfence_block() { asm volatile("" ::: "memory"); }
 EMU_IN void __threadfence_system() { emu_fence(); }
 template <class T> EMU_IN T __ldg(const T *p) { return *p; }
 template <class T> EMU_IN T __ldcs(const T *p) { return *p; }
@@ -198,12 +199,14 @@ EMU_ATOMIC(atomicDec, unsigned, old == 0u || old > v ? v : old - 1u)
 
 // ------------------------------------------------------------------ how Python finds a kernel
 struct emu_parameter {
-    unsigned size;
+    unsigned size, unit;  // unit: what a pointer points to, in bytes
     char kind;  // pointer, q: pointer to const, i, u, f, bool, half, struct
 };
 template <class T> struct emu_kind { static constexpr char value = 's'; };
 template <class T> struct emu_kind<T *> { static constexpr char value = 'p'; };
 template <class T> struct emu_kind<const T *> { static constexpr char value = 'q'; };
+template <class T> constexpr unsigned emu_unit(...) { return 1; }
+template <class T> constexpr decltype(sizeof(*T())) emu_unit(int) { return sizeof(*T()); }
 #define EMU_KIND(T, K) template <> struct emu_kind<T> { static constexpr char value = K; };
 EMU_KIND(bool, 'b') EMU_KIND(float, 'f') EMU_KIND(double, 'f') EMU_KIND(__half, 'h')
 EMU_KIND(char, 'i') EMU_KIND(signed char, 'i') EMU_KIND(short, 'i') EMU_KIND(int, 'i')
@@ -216,7 +219,8 @@ template <unsigned N, unsigned... I> struct emu_count : emu_count<N - 1, N - 1, 
 template <unsigned... I> struct emu_count<0, I...> { typedef emu_list<I...> type; };
 template <class F> struct emu_signature;
 template <class... A> struct emu_signature<void(A...)> {
-    static constexpr emu_parameter list[] = {{sizeof(A), emu_kind<A>::value}..., {0, 0}};
+    static constexpr emu_parameter list[] = {{sizeof(A), emu_unit<A>(0), emu_kind<A>::value}...,
+                                             {0, 0, 0}};
     template <unsigned... I>
     static __attribute__((no_sanitize_thread)) void spread(void (*f)(A...), void **v, emu_list<I...>) {
         f(*(A *)v[I]...);

@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 
 class _Parameter(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_uint), ("kind", ctypes.c_char)]
+    _fields_ = [("size", ctypes.c_uint), ("unit", ctypes.c_uint), ("kind", ctypes.c_char)]
 
 
 class _Entry(ctypes.Structure):
@@ -93,21 +93,37 @@ def _triple(value: int | Sequence[int], what: str, limits: Sequence[int]) -> tup
     return full
 
 
+def _shape(
+    kernel: Kernel, grid: int | Sequence[int], block: int | Sequence[int], shared: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Grid and block as triples, if a GPU (and the emulator) would take them."""
+    grid3 = _triple(grid, "grid", _GRID_LIMITS)
+    block3 = _triple(block, "block", _BLOCK_LIMITS)
+    blocks, threads = int(np.prod(grid3)), int(np.prod(block3))
+    limit = min(1024, kernel.max_threads or 1024)
+    if threads > limit or blocks > _MAX_BLOCKS or not 0 <= shared <= _MAX_SHARED:
+        raise EmulatorError(
+            f"{kernel.name}: {threads} threads (at most {limit}), {blocks} blocks (at most "
+            f"{_MAX_BLOCKS}), {shared} bytes of shared memory (at most {_MAX_SHARED})"
+        )
+    return grid3, block3
+
+
 def _pointer(address: int) -> ctypes.Array[ctypes.c_char]:
     return ctypes.create_string_buffer(address.to_bytes(8, "little"), 8)
 
 
-def _array(value: np.ndarray, moved: int, kind: str, index: int, name: str) -> _Array:
+def _array(value: np.ndarray, moved: int, parameter: _Parameter, index: int, name: str) -> _Array:
     """The memory that an array argument opens to the kernel."""
     low, high = np.lib.array_utils.byte_bounds(value) if value.size else (value.ctypes.data,) * 2
-    unit = value.dtype.itemsize & -value.dtype.itemsize
+    units = (n & -n for n in (value.dtype.itemsize, parameter.unit) if n)
     return _Array(
         low=low,
         high=high,
         pointer=value.ctypes.data + moved,
         writable=value.flags.writeable,
-        constant=kind == "q",
-        granule=min(unit.bit_length() - 1, 3),
+        constant=parameter.kind == b"q",
+        granule=min(max(units).bit_length() - 1, 3),
         index=index,
         name=name.encode(),
     )
@@ -162,15 +178,7 @@ class Module:
         kernel = self.kernels.get(name)
         if kernel is None:
             raise EmulatorError(f"no kernel {name!r}: the source has {sorted(self.kernels)}")
-        grid3 = _triple(grid, "grid", _GRID_LIMITS)
-        block3 = _triple(block, "block", _BLOCK_LIMITS)
-        blocks, threads = int(np.prod(grid3)), int(np.prod(block3))
-        limit = min(1024, kernel.max_threads or 1024)
-        if threads > limit or blocks > _MAX_BLOCKS or not 0 <= shared <= _MAX_SHARED:
-            raise EmulatorError(
-                f"{name}: {threads} threads (at most {limit}), {blocks} blocks (at most "
-                f"{_MAX_BLOCKS}), {shared} bytes of shared memory (at most {_MAX_SHARED})"
-            )
+        grid3, block3 = _shape(kernel, grid, block, shared)
         launch = _Launch(shared=shared, order=_ORDERS[order], seed=seed, kernel=name.encode())
         launch.grid[:], launch.block[:] = grid3, block3
         entry = _Entry.in_dll(self._library, f"emu_entry_{name}")
@@ -187,8 +195,8 @@ class Module:
         return Report(
             *(each(field) for field in fields),
             vector_accesses=launch.vector_accesses,
-            blocks=blocks,
-            threads=threads * blocks,
+            blocks=int(np.prod(grid3)),
+            threads=int(np.prod(grid3)) * int(np.prod(block3)),
             barriers=launch.barriers,
             atomics=launch.atomics,
             accesses=launch.accesses,
@@ -208,7 +216,7 @@ class Module:
             kind = parameter.kind.decode()
             memory, moved = value if isinstance(value, tuple) else (value, 0)
             if kind in "pq" and isinstance(memory, np.ndarray):
-                arrays.append(_array(memory, moved, kind, i, name))
+                arrays.append(_array(memory, moved, parameter, i, name))
                 values.append(_pointer(arrays[-1].pointer))
             elif kind in "pq" and memory is None:
                 values.append(_pointer(0))

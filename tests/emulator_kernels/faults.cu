@@ -125,6 +125,40 @@ extern "C" __global__ void fence_too_early(const float *x, float *out, float *pa
     *out = sum;
 }
 
+extern "C" __global__ void block_fence(const float *x, float *out, float *parts, unsigned *counter) {
+    parts[blockIdx.x] = x[blockIdx.x];
+    __threadfence_block();
+    if (atomicInc(counter, gridDim.x - 1) != gridDim.x - 1) return;
+    float sum = 0;
+    for (int i = 0; i < gridDim.x; i++) sum += parts[i];
+    *out = sum;
+}
+
+// Only thread 0's own writes are fenced: nothing orders its block's before its fence.
+extern "C" __global__ void fence_of_one(const float *x, float *out, float *parts, unsigned *counter) {
+    __shared__ bool last;
+    parts[blockIdx.x * 32 + threadIdx.x] = x[threadIdx.x];
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(counter, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last || threadIdx.x) return;
+    float sum = 0;
+    for (int i = 0; i < 32 * gridDim.x; i++) sum += parts[i];
+    *out = sum;
+}
+
+// The last block, but not all of its threads: no barrier brings the others what thread 0 saw.
+extern "C" __global__ void seen_by_one(const float *x, float *out, float *parts, unsigned *counter) {
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = x[blockIdx.x];
+        __threadfence();
+        atomicInc(counter, gridDim.x - 1);
+    }
+    if (threadIdx.x == 31) out[blockIdx.x] = parts[0];
+}
+
 extern "C" __global__ void plain_counter(int *y) {
     if (threadIdx.x == 0) *y = 0;
     atomicAdd(y, 1);

@@ -87,6 +87,24 @@ extern "C" __global__ void column_sum(const int *x, int *out, int *parts, unsign
     out[c] = sum;
 }
 
+// One thread fences for its block, behind the barrier, and resets the counter with a plain write.
+extern "C" __global__ void column_max(const int *x, int *out, int *parts, unsigned *counter, int rows) {
+    __shared__ unsigned ticket;
+    int c = threadIdx.x, most = x[blockIdx.x * blockDim.x + c];
+    for (int r = blockIdx.x; r < rows; r += gridDim.x) most = max(most, x[r * blockDim.x + c]);
+    parts[blockIdx.x * blockDim.x + c] = most;
+    __syncthreads();
+    if (c == 0) {
+        __threadfence();
+        ticket = atomicAdd(counter, 1u);
+    }
+    __syncthreads();
+    if (ticket != gridDim.x - 1) return;
+    for (int b = 0; b < gridDim.x; b++) most = max(most, parts[b * blockDim.x + c]);
+    out[c] = most;
+    if (c == 0) *counter = 0;
+}
+
 extern "C" __global__ void transpose(const float *x, float *y, int rows, int columns) {
     __shared__ float tile[16][17];
     int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;

@@ -4,7 +4,7 @@
 
 static void run_thread();
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(EMU_UCONTEXT)
 extern "C" void emu_switch(void **save, void *target);
 asm(".text\n"
     ".hidden emu_switch\n"
@@ -19,7 +19,7 @@ asm(".text\n"
     ".size emu_switch,.-emu_switch\n");
 
 static void *new_context(char *stack, u32) {
-    u64 *top = (u64 *)(stack + STACK_BYTES);
+    u64 *top = (u64 *)(stack + STACK_BYTES - COLOURS);
     *--top = 0;  // keeps the stack aligned at the first call
     *--top = (u64)run_thread;
     for (int i = 0; i < 6; i++) *--top = 0;
@@ -34,7 +34,7 @@ static void *new_context(char *stack, u32 slot) {
     ucontext_t *c = &contexts[slot];
     getcontext(c);
     c->uc_stack.ss_sp = stack;
-    c->uc_stack.ss_size = STACK_BYTES;
+    c->uc_stack.ss_size = STACK_BYTES - COLOURS;
     c->uc_link = 0;
     makecontext(c, run_thread, 0);
     return c;
@@ -49,7 +49,10 @@ static void switch_to(void **save, void *target) {
 
 static const u64 CANARY = 0x5afe57ac4b0770ffull;
 
-static char *stack_of(u32 slot) { return (char *)R.stack_low + (u64)slot * STACK_BYTES; }
+// Where a stack starts: shifted, so that the stacks do not fight for the same lines of the cache.
+static char *stack_of(u32 slot) {
+    return (char *)R.stack_low + (u64)slot * STACK_BYTES + slot * 320u % COLOURS;
+}
 
 // Runs a thread until it waits, spins or ends.
 static void resume(u32 index) {
@@ -68,8 +71,10 @@ static void resume(u32 index) {
     R.inside = 0;
     if (R.failed) return;
     if (*(u64 *)stack_of(t->stack) != CANARY)
-        fail(0, 0, "a thread needs more than %d bytes of stack", STACK_BYTES);
-    if (t->state == FINISHED) R.free_stacks[R.free_count++] = t->stack;
+        fail(0, 0, "a thread needs more than %d bytes of stack", STACK_BYTES - COLOURS);
+    if (t->state != FINISHED) return;
+    R.free_stacks[R.free_count++] = t->stack;
+    R.finished[index / WARP] |= 1u << index % WARP;
 }
 
 // Gives the processor back to the scheduler, which resumes the thread once it may go on.

@@ -6,10 +6,10 @@
 #pragma once
 #include "fiber.h"
 
-// What a block made visible at an atomic: all that thread t did before fenced[t], to whoever
-// has seen the word's first `position` releases.
+// What a block made visible at an atomic: the atomic itself, and all that thread t did before
+// fenced[t], to whoever has seen the word's first `position` releases.
 struct Publication {
-    u32 word, position;
+    u32 word, position, thread, when;
     Publication *next;
     u32 fenced[1];
 };
@@ -67,7 +67,9 @@ static bool published(Slot s) {
     u32 block = s.who >> BLOCK_SHIFT, thread = s.who & (MAX_THREADS - 1);
     if (!O.of_block) return false;
     for (Publication *p = O.of_block[block]; p; p = p->next)
-        if (s.when < p->fenced[thread] && has_seen(p->word, p->position)) return true;
+        if ((s.when < p->fenced[thread] || (s.when == p->when && thread == p->thread)) &&
+            has_seen(p->word, p->position))
+            return true;
     return false;
 }
 
@@ -151,7 +153,7 @@ static void carry(Word *w, Seen what) {
 }
 
 // An atomic (or volatile) write of a global word: releases what was fenced before it.
-static void release(u64 address) {
+static void release(u64 address, u32 when) {
     if (R.fenced != R.block_start) return;
     u32 all = 0, self = R.thread;
     size_t bytes = sizeof(Publication) + R.count * sizeof(u32);
@@ -174,6 +176,8 @@ static void release(u64 address) {
         if (before_in_block(O.acquired[i].thread, O.acquired[i].when)) carry(w, O.acquired[i].what);
     p->word = (u32)(w - O.words);
     p->position = ++w->releases;
+    p->thread = self;
+    p->when = when;
     if (!O.of_block) O.of_block = (Publication **)calloc(R.blocks, sizeof(Publication *));
     p->next = O.of_block[R.block_serial];
     O.of_block[R.block_serial] = p;

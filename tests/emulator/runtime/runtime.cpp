@@ -25,7 +25,7 @@ static bool is_global(void *p) {
 // Other threads of the block go on once in a while, in case this one waits for them.
 static void maybe_spin(Place at) {
     if (++R.spins & 4095) return;
-    if (R.spins >> 12 > 20000)
+    if (R.spins >> 12 > 2000)
         fail(at.pc, at.line, "deadlock: a thread waits for a word that nobody will change (blocks run "
                              "one after the other)");
     pause_as(SPINNING);
@@ -35,8 +35,10 @@ static void maybe_spin(Place at) {
 static void flag(void *p, u32 size, bool write, Place at) {
     bool global = is_global(p);
     if (!global) return access(p, size, write ? WRITE : READ, true, at);
+    u32 when = ++R.now;
     access(p, size, write ? STRONG_WRITE : STRONG_READ, true, at);
-    if (write) return release((u64)p);
+    ++R.now;
+    if (write) return release((u64)p, when);
     acquire((u64)p);
     maybe_spin(at);
 }
@@ -76,12 +78,13 @@ extern "C" void *__tsan_memset(void *to, int value, unsigned long n) {
 extern "C" void emu_atomic(void *p, u32 size, u32 line) {
     Place at = {0, line};
     R.launch->atomics++;
+    u32 when = ++R.now;
     access(p, size, UPDATE, true, at);
+    ++R.now;
     if (is_global(p)) {
         acquire((u64)p);
-        release((u64)p);
+        release((u64)p, when);
     }
-    ++R.now;
     maybe_spin(at);
 }
 extern "C" void emu_fence() { fence(); }
@@ -98,22 +101,10 @@ extern "C" u64 emu_warp(u32 kind, u32 mask, u64 value, u32 source, u32 width, u3
 }
 extern "C" void emu_trap(u32 line) { fail(0, line, "the kernel called __trap"); }
 
-struct Index {
-    u32 x, y, z;
-};
-extern "C" Index emu_thread_index() {
-    const u32 *b = R.launch->block, t = R.thread;
-    return {t % b[0], t / b[0] % b[1], t / b[0] / b[1]};
-}
-extern "C" Index emu_block_index() { return {R.block_index[0], R.block_index[1], R.block_index[2]}; }
-extern "C" Index emu_block_shape() {
-    const u32 *b = R.launch->block;
-    return {b[0], b[1], b[2]};
-}
-extern "C" Index emu_grid_shape() {
-    const u32 *g = R.launch->grid;
-    return {g[0], g[1], g[2]};
-}
+extern "C" Index emu_thread_index() { return R.thread_index[R.thread]; }
+extern "C" Index emu_block_index() { return R.block_index; }
+extern "C" Index emu_block_shape() { return R.block_shape; }
+extern "C" Index emu_grid_shape() { return R.grid_shape; }
 extern "C" void *emu_dynamic() { return R.dynamic; }
 
 static void on_signal(int number, siginfo_t *info, void *) {
@@ -149,7 +140,7 @@ static void make_regions(Launch *l) {
     R.touched_written = R.touched_read + l->arrays;
     for (u32 i = 0; i < l->arrays; i++) {
         Array *a = &l->array[i];
-        size_t bytes = (a->high - a->low) / 8 + 8;
+        size_t bytes = ((a->high - a->low) / 8 + 16) & ~7ull;
         R.touched_read[i] = (unsigned char *)calloc(1, bytes);
         R.touched_written[i] = (unsigned char *)calloc(1, bytes);
         Region now = {a->low, a->high, a->granule, 0, 0, a};
@@ -169,14 +160,23 @@ static void make_regions(Launch *l) {
     for (u32 i = 0; i < R.region_count; i++) make_cells(&R.regions[i]);
 }
 
+static u64 bits_in(const unsigned char *bits, size_t bytes) {
+    u64 count = 0, word;
+    for (size_t b = 0; b < bytes; b += 8) {
+        memcpy(&word, bits + b, 8);
+        word -= word >> 1 & 0x5555555555555555ull;
+        word = (word & 0x3333333333333333ull) + (word >> 2 & 0x3333333333333333ull);
+        count += ((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56;
+    }
+    return count;
+}
+
 static void end_launch(Launch *l) {
     for (u32 i = 0; i < l->arrays; i++) {
         Array *a = &l->array[i];
-        size_t bytes = (a->high - a->low) / 8 + 8;
-        for (size_t b = 0; b < bytes; b++) {
-            a->touched_read += __builtin_popcount(R.touched_read[i][b]);
-            a->touched_written += __builtin_popcount(R.touched_written[i][b]);
-        }
+        size_t bytes = ((a->high - a->low) / 8 + 16) & ~7ull;
+        a->touched_read = bits_in(R.touched_read[i], bytes);
+        a->touched_written = bits_in(R.touched_written[i], bytes);
         free(R.touched_read[i]);
         free(R.touched_written[i]);
     }
@@ -215,10 +215,18 @@ EXPORT int emu_launch(Launch *l) {
     R.known = (u32(*)[WARP])p, p += MAX_THREADS * sizeof R.known[0];
     R.known_at_fence = (u32(*)[WARP])p, p += MAX_THREADS * sizeof R.known[0];
     R.threads = (Thread *)p, p += MAX_THREADS * sizeof(Thread);
+    R.thread_index = (Index *)p, p += MAX_THREADS * sizeof(Index);
     alternate.ss_sp = p, alternate.ss_size = STACK_BYTES, alternate.ss_flags = 0;
-    memset((void *)R.known, 0, MAX_THREADS * (2 * sizeof R.known[0] + sizeof(Thread)));
     R.count = l->block[0] * l->block[1] * l->block[2];
+    u32 threads = (R.count + WARP - 1) / WARP * WARP;
+    memset((void *)R.known, 0, threads * sizeof R.known[0]);
+    memset((void *)R.threads, 0, threads * sizeof(Thread));
     R.blocks = l->grid[0] * l->grid[1] * l->grid[2];
+    const u32 *b = l->block, *g = l->grid;
+    R.block_shape = index_of(b[0], b[1], b[2]);
+    R.grid_shape = index_of(g[0], g[1], g[2]);
+    for (u32 t = 0; t < R.count; t++)
+        R.thread_index[t] = index_of(t % b[0], t / b[0] % b[1], t / b[0] / b[1]);
     R.dynamic_shared = {(u64)R.dynamic, (u64)R.dynamic + l->shared, 2, 1, 0, 0};
     make_cells(&R.fixed_shared);
     make_cells(&R.dynamic_shared);
@@ -237,5 +245,5 @@ EXPORT int emu_launch(Launch *l) {
 }
 EXPORT unsigned emu_arena_bytes() {
     return STACK_BYTES * (MAX_THREADS + 1) + MAX_DYNAMIC + 4096 +
-           MAX_THREADS * (2 * WARP * sizeof(u32) + sizeof(Thread));
+           MAX_THREADS * (2 * WARP * sizeof(u32) + sizeof(Thread) + sizeof(Index));
 }

@@ -176,17 +176,19 @@ static bool wake_spinners() {
     return any;
 }
 
+static Index index_of(u32 x, u32 y, u32 z) { return {(u64)y << 32 | x, z}; }
+
 static void start_block(u32 serial) {
     const u32 *g = R.launch->grid;
     R.block_serial = serial;
-    R.block_index[0] = serial % g[0];
-    R.block_index[1] = serial / g[0] % g[1];
-    R.block_index[2] = serial / g[0] / g[1];
+    R.block_index = index_of(serial % g[0], serial / g[0] % g[1], serial / g[0] / g[1]);
     R.block_start = R.barrier_time = ++R.now;
     R.spins = 0;
     R.free_count = 0;
     for (u32 i = MAX_THREADS; i--;) R.free_stacks[R.free_count++] = i;
     for (u32 i = 0; i < R.count; i++) R.threads[i].state = FRESH;
+    memset(R.finished, 0, sizeof R.finished);
+    if (R.count % WARP) R.finished[R.count / WARP] = ~0u << R.count % WARP;
 }
 
 static void run_block(u32 serial, bool backwards) {
@@ -223,10 +225,10 @@ static u64 wait_for_warp(u32 kind, u32 mask, u32 line) {
     if (kind != ACTIVE_MASK) {
         if (!(mask >> lane & 1))
             fail(0, line, "%s: mask 0x%08x does not name its caller, lane %u", NAMES[kind], mask, lane);
-        for (u32 of = 0; of < WARP; of++)
-            if (mask >> of & 1 && (first + of >= R.count || R.threads[first + of].state == FINISHED))
-                fail(0, line, "%s: mask 0x%08x names lane %u, which %s", NAMES[kind], mask, of,
-                     first + of >= R.count ? "does not exist" : "has returned");
+        u32 missing = mask & R.finished[R.thread / WARP], of = (u32)__builtin_ctz(missing | 1u << 31);
+        if (missing)
+            fail(0, line, "%s: mask 0x%08x names lane %u, which %s", NAMES[kind], mask, of,
+                 first + of >= R.count ? "does not exist" : "has returned");
     }
     pause_as(AT_WARP_OP);
     return t->result;

@@ -2,6 +2,8 @@
 #pragma once
 #include "order.h"
 
+#define INLINE static inline __attribute__((always_inline))
+
 enum Kind { READ, WRITE, UPDATE, STRONG_READ, STRONG_WRITE };
 static inline bool writes(Kind k) { return k == WRITE || k == UPDATE || k == STRONG_WRITE; }
 static inline bool reads(Kind k) { return !(k == WRITE || k == STRONG_WRITE); }
@@ -18,13 +20,15 @@ static void make_cells(Region *r) {
     if (r->high > r->low) r->cells = (Cell *)calloc(cells_of(r), sizeof(Cell));
 }
 
-// From cells of several bytes to cells of one byte, once something smaller is accessed.
-static void refine(Region *r) {
+// From cells of several bytes to smaller ones, once something smaller is accessed.
+[[gnu::noinline]] static void refine(Region *r, u64 odd) {
     Cell *coarse = r->cells;
-    u32 shift = r->shift;
-    r->shift = 0;
+    u32 by = r->shift - (u32)__builtin_ctzll(odd);
+    u64 old = cells_of(r);
+    r->shift -= by;
     make_cells(r);
-    for (u64 i = 0, n = r->high - r->low; i < n; i++) r->cells[i] = coarse[i >> shift];
+    for (u64 i = 0, n = cells_of(r); i < n; i++)
+        if (i >> by < old) r->cells[i] = coarse[i >> by];
     free(coarse);
 }
 
@@ -73,9 +77,21 @@ static void describe(char *text, size_t size, u64 address) {
          block == R.block_serial ? "barrier" : "__threadfence and atomic");
 }
 
+[[gnu::noinline]] static void unwritten(u64 address, Place at) {
+    char where[256];
+    describe(where, sizeof where, address);
+    fail(at.pc, at.line, "read of %s that no thread of the block has written", where);
+}
+
+[[gnu::noinline]] static void misaligned(u64 address, u32 size, Kind k, Place at) {
+    char where[256];
+    describe(where, sizeof where, address);
+    fail(at.pc, at.line, "misaligned %u-byte %s of %s", size, writes(k) ? "write" : "read", where);
+}
+
 // A reader of another block or warp than the one kept is worth keeping too: whatever orders a
 // later write after all threads of one warp may not order it after that reader.
-static inline void note_reader(Cell *c, Slot mine, bool shared) {
+INLINE void note_reader(Cell *c, Slot mine, bool shared) {
     if (ordered(c->reader, shared)) {
         c->reader = mine;
     } else if (ordered(c->other, shared) ||
@@ -84,14 +100,10 @@ static inline void note_reader(Cell *c, Slot mine, bool shared) {
     }
 }
 
-static inline void check_cell(Region *r, Cell *c, u64 address, Kind k, Place at) {
+INLINE void check_cell(Region *r, Cell *c, u64 address, Kind k, Place at) {
     bool shared = r->shared, mild = strong(k);
     Slot mine = {R.me | (mild ? (u32)ATOMIC_BIT : 0), R.now};
-    if (reads(k) && shared && c->write.when < R.block_start) {
-        char where[256];
-        describe(where, sizeof where, address);
-        fail(at.pc, at.line, "read of %s that no thread of the block has written", where);
-    }
+    if (reads(k) && shared && c->write.when < R.block_start) unwritten(address, at);
     if (!(mild && c->write.who & ATOMIC_BIT) && !ordered(c->write, shared))
         race(r, address, c->write, "wrote", k, at);
     if (!writes(k)) return note_reader(c, mine, shared);
@@ -105,23 +117,22 @@ static inline void check_cell(Region *r, Cell *c, u64 address, Kind k, Place at)
     c->reader.when = c->other.when = 0;
 }
 
-static inline void check_cells(Region *r, u64 address, u32 size, Kind k, Place at) {
+INLINE void check_cells(Region *r, u64 address, u32 size, Kind k, Place at) {
     u64 offset = address - r->low;
-    if ((offset | size) & ((1u << r->shift) - 1)) refine(r);
+    if ((offset | size) & ((1u << r->shift) - 1)) refine(r, offset | size);
     Cell *c = r->cells + (offset >> r->shift);
     for (u32 i = 0, n = size >> r->shift; i < n; i++)
         check_cell(r, c + i, address + ((u64)i << r->shift), k, at);
 }
 
-static inline void touch(unsigned char *bits, u64 offset, u32 size) {
-    for (; size > 16; size -= 16, offset += 16) touch(bits, offset, 16);
+INLINE void touch(unsigned char *bits, u64 offset, u32 size) {
     u32 word, mask = ((1u << size) - 1) << (offset & 7);
     memcpy(&word, bits + (offset >> 3), 4);
     word |= mask;
     memcpy(bits + (offset >> 3), &word, 4);
 }
 
-static inline void count_bytes(Array *a, u64 address, u32 size, Kind k) {
+INLINE void count_bytes(Array *a, u64 address, u32 size, Kind k) {
     u32 i = (u32)(a - R.launch->array);
     if (reads(k)) a->read += size, touch(R.touched_read[i], address - a->low, size);
     if (writes(k)) a->written += size, touch(R.touched_written[i], address - a->low, size);
@@ -161,17 +172,12 @@ static inline void count_bytes(Array *a, u64 address, u32 size, Kind k) {
 }
 
 // One access of a thread to memory, before it is done. `natural`: its size must divide the address.
-static inline void access(void *pointer, u32 size, Kind k, bool natural, Place at) {
+INLINE void access(void *pointer, u32 size, Kind k, bool natural, Place at) {
     u64 address = (u64)pointer;
     if (address - R.stack_low < R.stack_bytes) return;
     R.launch->accesses++;
     if (!--R.patience) fail(at.pc, at.line, "a thread does not come to an end");
-    if (natural && address & (size - 1)) {
-        char where[256];
-        describe(where, sizeof where, address);
-        fail(at.pc, at.line, "misaligned %u-byte %s of %s", size, writes(k) ? "write" : "read",
-             where);
-    }
+    if (natural && address & (size - 1)) misaligned(address, size, k, at);
     Region *r = R.last;
     if (address < r->low || address + size > r->high) {
         r = find_region(address, size, k, at);

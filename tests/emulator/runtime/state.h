@@ -10,7 +10,7 @@
 typedef uint32_t u32;
 typedef uint64_t u64;
 
-enum { MAX_THREADS = 1024, WARP = 32, STACK_BYTES = 1 << 16, MAX_DYNAMIC = 227 << 10,
+enum { MAX_THREADS = 1024, WARP = 32, STACK_BYTES = 1 << 16, COLOURS = 8192, MAX_DYNAMIC = 227 << 10,
        TEXT_BYTES = 2048 };
 
 // One array of the launch. Python fills the first part and reads the second.
@@ -39,6 +39,12 @@ struct Launch {
     u64 pc;
     u32 line;
     char text[TEXT_BYTES];
+};
+
+// An index as the kernel's `uint3`, in the two registers that return one.
+struct Index {
+    u64 x_y;
+    u32 z;
 };
 
 enum State { FRESH, RUNNABLE, SPINNING, AT_BARRIER, AT_WARP_OP, FINISHED };
@@ -81,7 +87,9 @@ struct Runtime {
     u32 (*known_at_fence)[WARP];
     char *dynamic;
     u32 count, block_serial, blocks, spins, failed, inside;
-    u32 block_index[3];
+    Index block_index, block_shape, grid_shape;
+    Index *thread_index;
+    u32 finished[MAX_THREADS / WARP];
     void *scheduler;
     u32 free_stacks[MAX_THREADS], free_count;
     u64 object_base, code_low, code_high;
