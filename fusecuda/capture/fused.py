@@ -51,16 +51,17 @@ class fused:  # noqa: N801 - reads as a keyword
         if function is not None:
             if not callable(function):
                 raise TypeError(f"fused takes a function, not a {type(function).__name__}")
-            return FusedFunction(function, chosen)
+            return FusedFunction(function, chosen, device_chosen)
         region = super().__new__(cls)
         region.launches = 0
         region._options = chosen
         region._chosen = device_chosen
         region._nested = []
+        region._unrecorded = []
         return region
 
     def __call__(self, function: Callable[..., Any]) -> FusedFunction:
-        return FusedFunction(function, self._options)
+        return FusedFunction(function, self._options, self._chosen)
 
     def __enter__(self) -> Self:
         outer = recorder_in_force.get()
@@ -82,16 +83,19 @@ class fused:  # noqa: N801 - reads as a keyword
             recorder.close()
         self.launches = recorder.launches - before
         self._reports = recorder.reports[reports:]
+        self._unrecorded = list(recorder.unrecorded)
         if token is not None and recorder.faults and exc[0] is None:
             raise recorder.faults[0]
 
     def explain(self) -> str:
         """Text: which operations shared a kernel, each refusal with its reason, bytes saved."""
         texts = [executable.explain() for executable in getattr(self, "_reports", [])]
+        texts += [f"not recorded: {name} has no graph meaning\n" for name in self._unrecorded]
         return "\n".join(texts) or "nothing was recorded\n"
 
     _nested: list[Any]
     _reports: list[Executable]
+    _unrecorded: list[str]
 
 
 def _new_region(options: Options, chosen: bool) -> Region:
@@ -113,7 +117,10 @@ class FusedFunction:
 
     __name__: str
 
-    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: Options, device_chosen: bool = True
+    ) -> None:
+        self._chosen = device_chosen
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function)
         while isinstance(function, FusedFunction):
@@ -154,6 +161,8 @@ class FusedFunction:
         return self._record(key, args)
 
     def _record(self, key: Any, args: tuple[Any, ...]) -> Any:
+        if "cupy" in sys.modules and _has_cupy(args):
+            return self._on_cupy(args)
         if isinstance(recorder_in_force.get(), Trace) or any(map(_has_lazy, args)):
             return self.function(*args)  # joins what is being recorded
         if raising():
@@ -176,6 +185,25 @@ class FusedFunction:
                 self._set_plain(key, f"{tracer.why}, which does not pay for small arrays")
             return result
         return self._unfused(key, why, args)
+
+    def _on_cupy(self, args: tuple[Any, ...]) -> Any:
+        """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
+        if isinstance(recorder_in_force.get(), Region):
+            return self.function(*args)  # joins what is being recorded
+        region = _new_region(self.options, self._chosen)
+        token = recorder_in_force.set(region)
+        try:
+            result = self.function(*args)
+        finally:
+            recorder_in_force.reset(token)
+            region.flush()
+            region.close()
+        if region.faults:
+            raise region.faults[0]
+        self.traces += 1
+        self._why = "recorded at each call, as CuPy arrays are given"
+        self._last = region.reports[-1] if region.reports else None
+        return result
 
     def _keep(self, key: Any, replay: Replay) -> None:
         if len(self._replays) >= _SIGNATURES_LIMIT:
@@ -255,7 +283,7 @@ class FusedFunction:
             def call(*values: Any) -> Any:
                 return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
-            inner = self._inner[count, names] = FusedFunction(call, self.options)
+            inner = self._inner[count, names] = FusedFunction(call, self.options, self._chosen)
             inner.__name__ = self.__name__
         result = inner(*args, *kwargs.values())
         self._why, self._last = inner._why, inner._last
@@ -265,6 +293,15 @@ class FusedFunction:
         """Text on the last recorded call: its plan, and why it is or is not replayed."""
         plan = self._last.explain() if self._last else ""
         return f"{self.__name__}: {self._why}\n{plan}"
+
+
+def _has_cupy(value: Any) -> bool:
+    """True if there is a CuPy array in ``value``."""
+    if type(value) is dict:
+        return any(map(_has_cupy, value.values()))
+    if type(value) in (list, tuple):
+        return any(map(_has_cupy, value))
+    return isinstance(value, sys.modules["cupy"].ndarray)
 
 
 def _never(args: tuple[Any, ...]) -> Any:

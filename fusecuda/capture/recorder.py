@@ -284,6 +284,7 @@ class Region(Recorder):
     def __init__(self, options: Options | None = None) -> None:
         super().__init__(options)
         self.tally: Tally | None = None
+        self.unrecorded: list[str] = []  # the first operations that were not recorded
         self.faults: list[BaseException] = []  # what could not be written to the user's own arrays
 
     def note(self, node: Node, storage: Storage) -> None:

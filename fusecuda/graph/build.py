@@ -65,7 +65,9 @@ def elementwise(op: str, operands: Sequence[Node], dtype: DType, line: str | Non
                 shape = broadcast_shapes(*(o.shape for o in operands))
                 break
             shape = operand.shape
-    placed = tuple(o if o.shape in (shape, ()) else broadcast_to(o, shape) for o in operands)
+    placed = tuple(
+        [o if o.shape == shape or not o.shape else broadcast_to(o, shape) for o in operands]
+    )
     return Node(op, placed, shape, dtype, None, line)
 
 

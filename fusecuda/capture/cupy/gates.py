@@ -75,7 +75,11 @@ def _ufunc(original: Callable[..., Any]) -> Callable[..., Any]:
         region = region_in_force()
         if region is None:
             complete(args, kwargs)
-        elif _has_array(args) or (kwargs and _has_array(kwargs.values())):
+        elif (
+            (args and type(args[0]) in internals.OURS)
+            or _has_array(args)
+            or (kwargs and _has_array(kwargs.values()))
+        ):
             return kernel_called(region, self, *args, **kwargs)
         return original(self, *args, **kwargs)
 

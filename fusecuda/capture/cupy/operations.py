@@ -110,9 +110,24 @@ def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> An
 
 
 def _node(region: CupyRegion, array: Any) -> Node:
-    """The present value of ``array``."""
-    lazy = region.lazy(array)
-    return lazy.read_node()
+    """The present value of ``array``; whole arrays of this region by a shorter way."""
+    pointer = internals.pointer_of(array)
+    memory = pointer.mem
+    if type(memory) is PendingMemory:
+        storage = memory.storage if pointer.ptr == memory.ptr else None
+    else:
+        storage = table.at(pointer.ptr)
+    if (
+        storage is not None
+        and storage.recorder is region
+        and storage.device == region.device
+        and storage.error is None
+        and not region.has_escaped
+    ):
+        node: Node = storage.node
+        if node.shape == array.shape and array._c_contiguous and node.dtype == array.dtype:
+            return node
+    return region.lazy(array).read_node()
 
 
 def _new(region: CupyRegion, node: Node) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...engine import BACK_ENDS, Executable
+from ...errors import NotFusedError
 from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
@@ -35,6 +36,9 @@ from .spaces import SPACES, Space
 from .storages import CupyStorage, Unrecorded, complete, storage_of, table
 
 _NUMBERS = frozenset({int, float, bool, complex})
+
+
+_NAMED = 20  # unrecorded operations that `explain` names
 
 
 class CupyRegion(Region):
@@ -261,8 +265,7 @@ class CupyRegion(Region):
     ) -> Any:
         """What CuPy's own ``function`` does, on computed arrays, with recording suspended."""
         if flush:
-            if self.tally is not None and name:
-                self.tally.completed(name)
+            self._unrecorded(name)
             self.flush()
             complete(args, kwargs)
         assert self.space is not None
@@ -271,6 +274,22 @@ class CupyRegion(Region):
             return self.space.native(function, args, kwargs)
         finally:
             recorder_in_force.reset(token)
+
+    def _unrecorded(self, name: str) -> None:
+        """Note, or under ``strict`` refuse, an operation that CuPy runs itself."""
+        if not name:
+            return
+        if self.cupy_options.strict:
+            raise NotFusedError(f"{name} has no graph meaning and would run unfused")
+        if self.tally is not None:
+            self.tally.completed(name)
+        if len(self.unrecorded) < _NAMED:
+            self.unrecorded.append(name)
+
+    @property
+    def has_escaped(self) -> bool:
+        """True if somebody else sees the memory of some array."""
+        return bool(self._escaped)
 
     def escape(self, array: Any) -> None:
         """From now on somebody else sees the memory of ``array``: nothing there stays pending."""
