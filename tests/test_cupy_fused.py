@@ -156,3 +156,55 @@ def test_python_scalars_cupy_8536() -> None:
 
 def test_sums_over_short_axes_cupy_8092() -> None:
     check(lambda m, x: (x.reshape(12, 2).sum(axis=1), m.cumsum(x, axis=1)), X)
+
+
+def test_warm_calls_are_replayed() -> None:
+    """Recorded once; changed values, shapes, globals and constants are seen."""
+    state = {"calls": 0}
+
+    def body(x: Any, y: Any, k: float) -> Any:
+        x += y
+        return cp.exp(x / 9) * k, (x * y).sum()
+
+    f = fused(body, device="cpu")
+    a, b = X.copy(), X / 7
+    ours = host(a), host(b)
+    for k in (2.0, 2.0, 2.0, 3.0, 2.0):
+        got = f(*ours, k)
+        a += b
+        for g, w in zip(got, (np.exp(a / 9) * k, (a * b).sum()), strict=True):
+            assert type(g) is cp.ndarray
+            equal(seen(g), np.asarray(w), ulp=4)
+        equal(seen(ours[0]), a)
+    assert f.traces == 2
+    assert "replayed" in f.explain()
+    equal(seen(f(host(X[:2]), host(X[:2]), 2.0)[1]), np.asarray((2 * X[:2] * X[:2]).sum()))
+    assert f.traces == 3 and state["calls"] == 0
+    same = host(X)
+    got = f(same, same, 2.0)  # the guard sees that the two are one
+    equal(seen(got[1]), np.asarray((2 * X * 2 * X).sum()))
+
+
+GAIN = 2.0
+
+
+def gained(x: Any) -> Any:
+    return x * GAIN
+
+
+def test_globals_are_conditions() -> None:
+    """A global that changes is read anew."""
+    global GAIN
+    f = fused(gained, device="cpu")
+    for GAIN in (2.0, 2.0, 5.0, 2.0):
+        equal(seen(f(host(X))), X * GAIN)
+
+
+def test_a_function_that_looks_is_recorded_anew() -> None:
+    """Branches on values are right at each call."""
+    f = fused(lambda x: x * 2 if float(x.sum()) > 0 else x - 1, device="cpu")
+    for sign in (1, -1, 1, -1):
+        equal(seen(f(host(X * sign))), X * 2 if sign > 0 else -X - 1)
+    g = fused(lambda x: x[1:], device="cpu")
+    a = host(X)
+    assert g(a).base is a and g(a).base is a

@@ -162,7 +162,7 @@ class FusedFunction:
 
     def _record(self, key: Any, args: tuple[Any, ...]) -> Any:
         if "cupy" in sys.modules and _has_cupy(args):
-            return self._on_cupy(args)
+            return self._on_cupy(key, args)
         if isinstance(recorder_in_force.get(), Trace) or any(map(_has_lazy, args)):
             return self.function(*args)  # joins what is being recorded
         if raising():
@@ -186,14 +186,16 @@ class FusedFunction:
             return result
         return self._unfused(key, why, args)
 
-    def _on_cupy(self, args: tuple[Any, ...]) -> Any:
+    def _on_cupy(self, key: Any, args: tuple[Any, ...]) -> Any:
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
         if isinstance(recorder_in_force.get(), Region):
             return self.function(*args)  # joins what is being recorded
         region = _new_region(self.options, self._chosen)
         token = recorder_in_force.set(region)
+        replay = None
         try:
             result = self.function(*args)
+            replay = _cupy_replay(region, args, result, self._read())
         finally:
             recorder_in_force.reset(token)
             region.flush()
@@ -201,7 +203,10 @@ class FusedFunction:
         if region.faults:
             raise region.faults[0]
         self.traces += 1
-        self._why = "recorded at each call, as CuPy arrays are given"
+        self._why = "recorded anew at each call: it looked at a value, or CuPy ran some of it"
+        if replay is not None:
+            self._why = "replayed while its conditions hold"
+            self._keep(key, replay)
         self._last = region.reports[-1] if region.reports else None
         return result
 
@@ -293,6 +298,13 @@ class FusedFunction:
         """Text on the last recorded call: its plan, and why it is or is not replayed."""
         plan = self._last.explain() if self._last else ""
         return f"{self.__name__}: {self._why}\n{plan}"
+
+
+def _cupy_replay(region: Region, args: Any, result: Any, reads: Reads) -> Replay | None:
+    from .cupy.calls import replay_of  # noqa: PLC0415 - needs CuPy
+    from .cupy.region import CupyRegion  # noqa: PLC0415
+
+    return replay_of(region, args, result, reads) if isinstance(region, CupyRegion) else None
 
 
 def _has_cupy(value: Any) -> bool:

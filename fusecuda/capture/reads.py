@@ -33,10 +33,13 @@ _PURE_BUILTINS = frozenset(
 )
 _PURE_MODULES = (
     *("math", "operator", "functools", "itertools", "typing"),
-    *("numpy", "scipy.special", "fusecuda.numpy"),
+    *("numpy", "scipy.special", "fusecuda.numpy", "cupy"),
 )
 _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins")
-_IMPURE_NUMPY = ("numpy.random", "numpy.testing", "fusecuda.numpy.random")
+_IMPURE_NUMPY = (
+    *("numpy.random", "numpy.testing", "fusecuda.numpy.random"),
+    *("cupy.random", "cupy.cuda", "cupy.testing"),
+)
 _NUMPY_STATE = frozenset(
     getattr(np, name)
     for name in (
@@ -187,6 +190,8 @@ def _classify(place: Place, value: Any, reads: Reads, found: list[types.Function
 def is_pure(value: Any) -> bool:
     """True for functions and types that neither keep state nor look at the world."""
     if isinstance(value, np.ufunc | types.ModuleType):
+        return True
+    if type(value).__module__ == "cupy._core._kernel" and type(value).__name__ == "ufunc":
         return True
     try:
         if value in _PURE_BUILTINS:

@@ -23,6 +23,7 @@ from ..array import Array, recorder_in_force
 from ..periods import smallest_period
 from ..recorder import (
     PENDING_LIMIT,
+    Leaf,
     Region,
     Storage,
     _recording,
@@ -52,6 +53,7 @@ class CupyRegion(Region):
         if self.space is not None and device != options.device:
             self.cupy_options = dataclasses.replace(options, device=device)
         self.captures = self.space is not None
+        self.natives = 0  # calls that CuPy has run itself
         self.operations = 0  # CuPy operations recorded, each a launch or more without us
         self.dispatching = False
         self.device = -1
@@ -112,6 +114,16 @@ class CupyRegion(Region):
         plain, self.options = self.options, options
         try:
             return super()._results(waiting, targets)
+        finally:
+            self.options = plain
+
+    def executable_for_cupy(
+        self, waiting: Sequence[Storage], targets: Sequence[bool]
+    ) -> tuple[list[Leaf], Executable]:
+        """What computes ``waiting``, storages of CuPy's alone."""
+        plain, self.options = self.options, self.cupy_options
+        try:
+            return self._executable(waiting, targets)
         finally:
             self.options = plain
 
@@ -268,6 +280,7 @@ class CupyRegion(Region):
             self._unrecorded(name)
             self.flush()
             complete(args, kwargs)
+        self.natives += 1
         assert self.space is not None
         token = recorder_in_force.set(default_recorder)
         try:
