@@ -18,9 +18,10 @@ from ..engine import Executable
 from ..errors import NotFusedError
 from ..options import Options, default_device
 from .array import Array, recorder_in_force
+from .block import Region
 from .functions import raising
 from .reads import Reads, is_pure, reads_of
-from .recorder import Recorder, Region
+from .recorder import Recorder
 from .replay import MISS
 from .scalar import TracedScalar
 from .trace import Trace, Tracer, Unfollowed

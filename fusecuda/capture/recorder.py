@@ -28,12 +28,10 @@ from ..graph.node import Graph, Node, Parameter, topological
 from ..options import Options
 from . import dumping
 from .periods import smallest_period
-from .tally import Tally
 
 NDArray = np.ndarray[Any, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
-_REPORTS_LIMIT = 1000  # plans of a block that `explain` tells about, the last ones
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
 
 _recording = threading.RLock()  # held while something is recorded, and while it is computed
@@ -276,31 +274,6 @@ class Recorder:
             for s, t in zip(waiting, targets, strict=True)
         ]
         return executable_for(outputs, own, self.options)
-
-
-class Region(Recorder):
-    """The recorder of a ``with fused()`` block."""
-
-    def __init__(self, options: Options | None = None) -> None:
-        super().__init__(options)
-        self.tally: Tally | None = None
-        self.unrecorded: list[str] = []  # the first operations that were not recorded
-        self.faults: list[BaseException] = []  # what could not be written to the user's own arrays
-
-    def note(self, node: Node, storage: Storage) -> None:
-        if self.tally is not None:
-            self.tally.recorded(user_line(), node)
-        super().note(node, storage)
-
-    def _ran(self, executable: Executable) -> None:
-        if not self.reports or self.reports[-1] is not executable:  # a loop is told about once
-            self.reports.append(executable)
-            del self.reports[:-_REPORTS_LIMIT]
-        if self.tally is not None:
-            self.tally.ran(executable)
-
-    def close(self) -> None:
-        """Called when the block has been left."""
 
 
 def _in_place(storage: Storage) -> bool:

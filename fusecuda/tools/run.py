@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..capture.array import recorder_in_force
-from ..capture.recorder import Region
+from ..capture.block import Region
 from ..capture.tally import Tally
 from ..options import Options
 from .usage import UsageError, one_line

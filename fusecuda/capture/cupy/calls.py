@@ -12,9 +12,10 @@ from typing import Any
 
 from ...engine import Executable
 from ..array import recorder_in_force
+from ..block import Region
 from ..places import is_constant, same
 from ..reads import Reads
-from ..recorder import Region, _in_place
+from ..recorder import _in_place
 from ..replay import MISS
 from . import internals
 from .internals import Pending, PendingMemory, ndarray

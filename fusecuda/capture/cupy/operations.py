@@ -32,6 +32,8 @@ def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) ->
         made = elementwise(region, ufunc, args)
         if made is not NotImplemented:
             return made
+        if region.resting:
+            return region.native(kernel, args, kwargs)
     out: Any = kwargs.get("out")
     if len(args) > ufunc.nin and out is None:
         if len(args) > ufunc.nin + 1:
@@ -55,7 +57,7 @@ def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) ->
 def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
     """The usual case of `kernel_called` by a shorter way; NotImplemented for all others."""
     with _recording:
-        if region.dispatching:
+        if region.dispatching or region.rests():
             return NotImplemented
         region.dispatching = True
         try:

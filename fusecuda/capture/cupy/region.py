@@ -20,11 +20,11 @@ from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
 from ..array import Array, recorder_in_force
+from ..block import Region
 from ..periods import smallest_period
 from ..recorder import (
     PENDING_LIMIT,
     Leaf,
-    Region,
     Storage,
     _recording,
     default_recorder,
@@ -39,6 +39,8 @@ from .storages import CupyStorage, Unrecorded, complete, storage_of, table
 _NUMBERS = frozenset({int, float, bool, complex})
 
 
+_PATIENCE = 16  # flushes of single operations after which recording rests
+_REST = 256  # operations for which it does
 _NAMED = 20  # unrecorded operations that `explain` names
 
 
@@ -53,6 +55,9 @@ class CupyRegion(Region):
         if self.space is not None and device != options.device:
             self.cupy_options = dataclasses.replace(options, device=device)
         self.captures = self.space is not None
+        self._fruitless = 0  # flushes in a row that computed one operation or none
+        self._operations_before = 0
+        self._resting = 0  # operations that are passed on before the next is recorded
         self.natives = 0  # calls that CuPy has run itself
         self.operations = 0  # CuPy operations recorded, each a launch or more without us
         self.dispatching = False
@@ -169,7 +174,7 @@ class CupyRegion(Region):
         fit.
         """
         with _recording:
-            if self.dispatching:
+            if self.dispatching or self.rests():
                 return NotImplemented
             self.dispatching = True
             try:
@@ -290,8 +295,15 @@ class CupyRegion(Region):
 
     def _unrecorded(self, name: str) -> None:
         """Note, or under ``strict`` refuse, an operation that CuPy runs itself."""
-        if not name:
+        if not name or self._resting:
             return
+        if self.operations - self._operations_before <= 1 and not self.cupy_options.strict:
+            self._fruitless += 1
+            if self._fruitless >= _PATIENCE:
+                self._fruitless, self._resting = 0, _REST
+        else:
+            self._fruitless = 0
+        self._operations_before = self.operations
         if self.cupy_options.strict:
             raise NotFusedError(f"{name} has no graph meaning and would run unfused")
         if self.tally is not None:
@@ -303,6 +315,18 @@ class CupyRegion(Region):
     def has_escaped(self) -> bool:
         """True if somebody else sees the memory of some array."""
         return bool(self._escaped)
+
+    @property
+    def resting(self) -> bool:
+        """True while operations are passed on."""
+        return self._resting > 0
+
+    def rests(self) -> bool:
+        """True for an operation that is passed on, for recording has brought nothing lately."""
+        if not self._resting:
+            return False
+        self._resting -= 1
+        return True
 
     def escape(self, array: Any) -> None:
         """From now on somebody else sees the memory of ``array``: nothing there stays pending."""
