@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,14 +11,17 @@ import numpy as np
 
 from . import options as settings
 from .cpu_fallback import backend as c_backend
-from .cpu_fallback.loader import KernelSource
 from .cpu_fallback.program import ElementError, Program, thread_count
+from .emit_cuda import backend as cuda
+from .emit_cuda.launch import bind as bind_cuda
+from .emit_cuda.nvrtc import cubin
 from .errors import CompilerError
 from .fusion.assembly import Assembly, assemble
-from .fusion.binding import Bound
+from .fusion.binding import bind as bind_c
 from .fusion.explain import KernelSummary, explain_plan, summarize
-from .fusion.planner import make_plan
+from .fusion.planner import Plan, make_plan
 from .fusion.verify import verify_kernel
+from .fusion.walk import Bind, Launch
 from .graph.interpret import interpret
 from .graph.node import Graph, Node
 from .graph.passes import simplify
@@ -35,16 +39,25 @@ Strides = Mapping[int, Sequence[int]]  # parameter number -> strides in elements
 class BackEnd:
     """What the engine needs of a back end.
 
-    ``emit`` turns a bound kernel into its source; ``program`` compiles the sources of an assembly
-    and is then called with arguments; ``threads`` tells how many share a launch's scratch.
+    ``bind`` chooses the launch of a kernel, ``emit`` turns it into its source (whose text the user
+    sees behind ``head``); ``program`` compiles the sources of an assembly and is then called with
+    arguments; ``threads`` tells how many share a launch's scratch.
     """
 
-    emit: Callable[[Bound], KernelSource]
-    program: Callable[[Assembly, Sequence[KernelSource | None], MemoryPlan], Program]
+    bind: Bind
+    emit: Callable[[Any, Options], Any]
+    program: Callable[[Assembly, Sequence[Any], MemoryPlan], Callable[[Sequence[Any]], list[Any]]]
     threads: Callable[[], int]
+    head: str = ""
 
 
-BACK_ENDS: dict[str, BackEnd] = {"cpu": BackEnd(c_backend.emit, Program, thread_count)}
+_INCLUDE = '#include "fusecuda.cuh"\n\n'
+BACK_ENDS: dict[str, BackEnd] = {
+    "cpu": BackEnd(bind_c, lambda s, _: c_backend.emit(s), Program, thread_count),
+    "cuda": BackEnd(
+        bind_cuda, lambda s, o: cuda.emit(s, o.contract), cuda.program, lambda: 1, _INCLUDE
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -66,9 +79,9 @@ class Executable:
     graph: Graph
     assembly: Assembly
     memory: MemoryPlan
-    sources: list[KernelSource | None]
+    sources: list[Any]
     options: Options
-    _program: Program | None = None
+    _program: Callable[[Sequence[Any]], list[Any]] | None = None
     _failure: CompilerError | None = None
     names: list[str] = field(default_factory=list)
     caller: Callable[..., Any] | None = None
@@ -95,7 +108,8 @@ class Executable:
         found = []
         for step, source in zip(self.assembly.steps, self.sources, strict=True):
             s = summarize(step, self.assembly)
-            text = source.text if source else f"numpy.{s.name}\n"
+            head = BACK_ENDS[self.options.device].head
+            text = head + source.text if source else f"numpy.{s.name}\n"
             found.append(
                 Kernel(s.name, s.kind, s.header + text, s.bytes_read, s.bytes_written, s.flops)
             )
@@ -106,10 +120,27 @@ class Executable:
         return explain_plan(self.assembly, self.memory.peak_bytes)
 
     def emit(self, target: str = "c", arch: str | None = None) -> list[str]:
-        """The sources of all kernels for ``target``; raises ValueError for an unknown target."""
-        if target != "c":
-            raise ValueError(f"target must be 'c', not {target!r}")
+        """The sources of all kernels for ``target``, "c" or "cuda"; needs neither GPU nor driver.
+
+        With ``arch`` (such as "sm_90") NVRTC has to accept them for that architecture; raises
+        CompilerError if it does not, ValueError for an unknown target.
+        """
+        device = {"c": "cpu", "cuda": "cuda"}.get(target)
+        if device is None:
+            raise ValueError(f"target must be 'c' or 'cuda', not {target!r}")
+        if device != self.options.device:
+            other = dataclasses.replace(self.options, device=device)
+            return build_plan(self.graph, self.assembly.plan, self.strides, other).emit(
+                target, arch
+            )
+        if arch is not None:
+            cubin([s for s in self.sources if s], arch)
         return [k.source for k, s in zip(self.kernels, self.sources, strict=True) if s]
+
+    @property
+    def strides(self) -> Strides:
+        """The strides of the parameters that are not contiguous, in elements."""
+        return self.assembly.places.strides
 
     def timeline(self) -> list[dict[str, Any]]:
         """One entry for each step: its lane, its name, and the steps that it waits for."""
@@ -137,7 +168,7 @@ class Executable:
         record(self.names)
         return results
 
-    def _compile(self) -> Program | None:
+    def _compile(self) -> Callable[[Sequence[Any]], list[Any]] | None:
         if self._failure is None:
             try:
                 make = BACK_ENDS[self.options.device].program
@@ -203,17 +234,22 @@ def build(graph: Graph, strides: Strides, options: Options) -> Executable:
     if settings.verify_enabled():
         verify(simplified)
     plan = make_plan(simplified, strides, fuse=settings.fusion_enabled())
-    assembly = assemble(plan, strides)
+    return build_plan(simplified, plan, strides, options)
+
+
+def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> Executable:
+    """The executable of ``plan``, bound and emitted for the device of ``options``."""
+    back_end = BACK_ENDS[options.device]
+    assembly = assemble(plan, strides, back_end.bind)
     if settings.verify_enabled():
         for step in assembly.steps:
-            if isinstance(step, Bound):
+            if isinstance(step, Launch):
                 verify_kernel(step.lowered.ir)
-    back_end = BACK_ENDS[options.device]
     memory = plan_memory(assembly, back_end.threads())
-    sources = [back_end.emit(s) if isinstance(s, Bound) else None for s in assembly.steps]
-    executable = Executable(simplified, assembly, memory, sources, options)
+    sources = [back_end.emit(s, options) if isinstance(s, Launch) else None for s in assembly.steps]
+    executable = Executable(graph, assembly, memory, sources, options)
     executable.names = [
-        s.lowered.ir.name for s in assembly.steps if isinstance(s, Bound) and s.launched
+        s.lowered.ir.name for s in assembly.steps if isinstance(s, Launch) and s.launched
     ]
     return executable
 

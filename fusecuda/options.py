@@ -22,7 +22,7 @@ class Options:
             raise ValueError(f"streams must be at least 1, not {self.streams}")
 
 
-DEVICES = ("cpu",)
+DEVICES = ("cpu", "cuda")
 
 
 def default_device() -> str:

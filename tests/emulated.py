@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from fusecuda.emit_cuda.backend import CudaSource, emit, prelude
+from fusecuda.emit_cuda.backend import emit, prelude, program
 from fusecuda.emit_cuda.launch import CudaBound, bind
-from fusecuda.emit_cuda.program import CudaProgram, Frame, Prepared
+from fusecuda.emit_cuda.program import Frame, Prepared
+from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.fusion.assembly import Assembly, assemble
 from fusecuda.fusion.planner import make_plan
 from fusecuda.graph.dtypes import DType
@@ -150,8 +151,8 @@ def run(
     """The results of ``graph`` by its emulated CUDA kernels, and the device with its reports."""
     assembly, sources = assembled(graph, strides)
     device = EmulatedDevice(order)
-    program = CudaProgram(assembly, sources, plan_memory(assembly, 1), device)
-    return program(arguments), device
+    ready = program(assembly, sources, plan_memory(assembly, 1), device)
+    return ready(arguments), device
 
 
 def launches(device: EmulatedDevice) -> Counter[str]:

@@ -169,7 +169,7 @@ def test_explain_a_function(script: Path, capsys: pytest.CaptureFixture[str]) ->
     out = capsys.readouterr().out
     hlo, _, plan = out.partition("\n\n")
     assert parse_hlo(hlo).outputs[0].shape == (100,)
-    assert plan.startswith("region: ")
+    assert plan.startswith("norm: ")
     assert "(reduction)" in plan
     assert "void " not in out
     assert main([*command, "--source"]) == 0

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from importlib import resources
 
 from ..fusion import kernel_ir as ir
+from ..fusion.assembly import Assembly, assemble
 from .columns import ColumnEmitter
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
-from .launch import COLUMN, LOOP, CudaBound, Variant
+from .launch import COLUMN, LOOP, CudaBound, Variant, bind
+from .program import CudaProgram, Device, Layout
 from .rows import RowEmitter
-
-
-@dataclass(frozen=True, slots=True)
-class CudaSource:
-    """CUDA C of one kernel: its entry's name, the text, and its parameters (name, C type)."""
-
-    symbol: str
-    text: str
-    parameters: tuple[tuple[str, str], ...]
+from .source import CudaSource
 
 
 def emit(bound: CudaBound, contract: bool = False) -> CudaSource:
@@ -35,6 +29,31 @@ def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
     """The text of ``kernel`` in ``variant``, with PLACEHOLDER for its symbol."""
     kinds: dict[str, type[CudaEmitter]] = {LOOP: LoopEmitter, COLUMN: ColumnEmitter}
     return kinds.get(variant.skeleton, RowEmitter)(kernel, variant, contract).emit()
+
+
+def program(
+    assembly: Assembly,
+    sources: Sequence[CudaSource | None],
+    layout: Layout,
+    device: Device | None = None,
+) -> CudaProgram:
+    """The program of ``assembly`` on ``device``, by default CuPy's current one.
+
+    Raises CompilerError if its kernels cannot be compiled. Arguments that do not start at a
+    multiple of 16 bytes get a program of their own when they first come.
+    """
+    if device is None:
+        from .cupy_device import current_device  # noqa: PLC0415 - CuPy is optional
+
+        device = current_device()
+
+    def unaligned() -> CudaProgram:
+        bind_one_by_one = partial(bind, aligned=False)
+        other = assemble(assembly.plan, assembly.places.strides, bind_one_by_one)
+        emitted = [emit(s) if isinstance(s, CudaBound) else None for s in other.steps]
+        return CudaProgram(other, emitted, layout, device)
+
+    return CudaProgram(assembly, sources, layout, device, unaligned)
 
 
 @cache

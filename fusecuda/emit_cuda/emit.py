@@ -71,10 +71,10 @@ class CudaScope(Scope):
         for i, (index, (extent, stride)) in enumerate(
             zip(statement.indices, statement.limits, strict=True)
         ):
-            n, at = self.limit(extent), f"g{out}_{i}"
-            value = self.name(index)
-            lines.append(f"const int64_t {at} = {value} % {n} + ({value} % {n} < 0 ? {n} : 0);")
-            terms.append(f"{at} * {self.limit(stride)}")
+            n, at = emitter.integer(names.limit(extent)), f"g{out}_{i}"
+            kind = emitter.index_type
+            lines.append(f"const {kind} {at} = fc_wrap<{kind}>({self.name(index)}, {n});")
+            terms.append(f"{at} * {emitter.integer(names.limit(stride))}")
         rest = emitter.offset(statement.form, self.place)
         text = f"{emitter.pointer(statement.form)}[{' + '.join([rest, *terms])}]"
         compare = " != 0" if statement.dtype.kind == "b" else ""

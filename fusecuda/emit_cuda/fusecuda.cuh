@@ -21,6 +21,15 @@ typedef unsigned long long uint64_t;
 
 FC_INLINE int fc_clamp(long long n, int most) { return n < 0 ? 0 : n < most ? (int)n : most; }
 
+// An index as CuPy takes it: out of range it wraps around, so that no memory is touched outside.
+template <typename I>
+FC_INLINE I fc_wrap(int64_t index, I n)
+{
+    const I i = (I)index;
+    if (i >= 0 && i < n) return i;
+    return i % n + (i % n < 0 ? n : 0);
+}
+
 // --- packs: neighbours in memory that one thread moves together -----------------------------------
 
 // N elements that are loaded and stored by one instruction where 16 bytes hold them.

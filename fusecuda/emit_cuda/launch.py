@@ -23,7 +23,7 @@ SHORT_THREADS = 128
 GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
 ENOUGH_BLOCKS = 1056  # eight for each multiprocessor of an H100
 MOST_PARTS = 1024
-KEPT_BYTES = 192  # registers of a thread for resident rows
+KEPT_BYTES = {8: 256, 16: 128}  # registers of a thread for resident rows, by warps of a block
 _NARROW = (1 << 31) - (1 << 20)  # a grid may overshoot
 
 
@@ -34,7 +34,8 @@ class Variant:
     ``unit[f]`` is True where form ``f`` steps by one element along ``unit_axis`` and False where it
     stands still; None means that any strides will do. ``packed`` forms are aligned and moved
     ``width`` neighbours at a time. Forms that are ``aliased`` share memory with one that is
-    written. ``wide`` indices have 64 bits. A thread keeps ``chunks`` chunks of a resident row.
+    written. ``wide`` indices have 64 bits. A thread keeps ``chunks`` chunks of a resident row; a
+    block has at most ``warps``.
     """
 
     skeleton: str
@@ -48,6 +49,7 @@ class Variant:
     rank: int
     steps: int = 4
     chunks: int = 1
+    warps: int = 4
 
 
 @dataclass(slots=True)
@@ -71,17 +73,18 @@ class CudaBound(Launch):
         return self.grid > 0
 
 
-def bind(lower: Lower, memory: MemoryOf) -> CudaBound:
+def bind(lower: Lower, memory: MemoryOf, aligned: bool = True) -> CudaBound:
     """The launch of what ``lower`` gives for its shapes, on the memory given.
 
-    Rows that no block of threads can keep are read again by each stage.
+    Rows that no block of threads can keep are read again by each stage. Unless every buffer is
+    ``aligned`` to 16 bytes, elements are moved one by one.
     """
     lowered = lower(True)
     walked = _squeezed(walk(lowered, memory))
     if lowered.ir.resident and not _keepable(lowered.ir, walked):
         lowered = lower(False)
         walked = _squeezed(walk(lowered, memory))
-    return _Binder(lowered, walked, memory).bound()
+    return _Binder(lowered, walked, memory, aligned).bound()
 
 
 def _squeezed(walked: Walked) -> Walked:
@@ -97,10 +100,35 @@ def _keepable(kernel: ir.KernelIR, walked: Walked) -> bool:
     """True if the threads of a block can keep what a row keeps."""
     if _chosen(kernel, walked)[0] == COLUMN:
         return False
-    length = math.prod(walked.elements.extents)
+    return _keeping_warps(kernel, math.prod(walked.elements.extents)) > 0
+
+
+def _keeping_warps(kernel: ir.KernelIR, length: int) -> int:
+    """The most warps of a block whose threads can keep a row of ``length``; 0 if none can."""
     chunks = -(-length // CHUNK)
-    each = _power(-(-chunks // 32))
-    return each * 16 * sum(d.itemsize for d in kernel.resident) <= KEPT_BYTES
+    for warps, most in KEPT_BYTES.items():
+        each = _power(-(-chunks // warps))
+        wide = any(d.itemsize == 8 for d in kernel.resident)
+        if each * 16 * _kept_bytes(kernel) <= (most // 2 if wide else most):
+            return warps
+    return 0
+
+
+def _kept_bytes(kernel: ir.KernelIR) -> int:
+    """The most bytes that an element keeps from one stage to the next."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for number, stage in enumerate(kernel.stages):
+        for s in stage.body:
+            if isinstance(s, ir.Keep):
+                first[s.slot] = number
+            elif isinstance(s, ir.Recall):
+                last[s.slot] = number
+    live = [
+        sum(d.itemsize for k, d in enumerate(kernel.resident) if first[k] <= n < last[k])
+        for n in range(len(kernel.stages))
+    ]
+    return max(live, default=0)
 
 
 def _chosen(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[bool, ...] | None]:
@@ -137,7 +165,7 @@ def _power(n: int) -> int:
 class _Binder:
     """The numbers of one launch."""
 
-    def __init__(self, lowered: Lowered, walked: Walked, memory: MemoryOf) -> None:
+    def __init__(self, lowered: Lowered, walked: Walked, memory: MemoryOf, aligned: bool) -> None:
         self.lowered = lowered
         self.kernel = lowered.ir
         self.walked = walked
@@ -146,7 +174,7 @@ class _Binder:
         self.rows = math.prod(walked.rows.extents) if self.kernel.kind != "loop" else 1
         ranks = len(walked.rows.extents), len(walked.elements.extents)
         column = self.skeleton == COLUMN
-        packed = unit is not None and self.skeleton != COLUMN and self._aligned(unit)
+        packed = aligned and unit is not None and not column and self._aligned(unit)
         width = self._width(unit or ()) if packed or self.kernel.kind != "loop" else 1
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
@@ -277,11 +305,12 @@ class _Binder:
     def _long(self) -> None:
         """A block, or several, for each row."""
         chunks = -(-self.length // CHUNK)
-        most = 32 if self.kernel.resident or not self.kernel.splittable else 8
+        most = 8 if self.kernel.splittable or chunks <= 8 * 1024 else 32
+        if self.kernel.resident:
+            most = _keeping_warps(self.kernel, self.length)
         warps = min(most, _power(chunks))
         each = _power(-(-chunks // warps))
-        if self.kernel.resident:
-            self._vary(chunks=each)
+        self._vary(warps=most, chunks=each if self.kernel.resident else 1)
         parts = 1
         if self.kernel.splittable:
             while each > 1 and self.rows * -(-chunks // (warps * each)) < ENOUGH_BLOCKS:

@@ -18,8 +18,19 @@ from ..codegen import names
 from ..fusion.assembly import Assembly
 from ..graph.dtypes import DType
 from ..graph.node import Node
-from .backend import CudaSource
 from .launch import CudaBound
+from .source import CudaSource
+
+
+class Layout(Protocol):
+    """What a program needs of the memory plan (see streams/memory_plan.py)."""
+
+    @property
+    def block_bytes(self) -> int: ...
+    @property
+    def buffer_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def workspace_offsets(self) -> tuple[int, ...]: ...
 
 
 class Device(Protocol):
@@ -73,8 +84,15 @@ class CudaProgram:
     """The native form of an assembly on ``device``; raises CompilerError where it has none."""
 
     def __init__(
-        self, assembly: Assembly, sources: Sequence[CudaSource | None], layout: Any, device: Device
+        self,
+        assembly: Assembly,
+        sources: Sequence[CudaSource | None],
+        layout: Layout,
+        device: Device,
+        unaligned: Callable[[], CudaProgram] | None = None,
     ) -> None:
+        self._make_unaligned = unaligned
+        self._unaligned: CudaProgram | None = None
         self.assembly = assembly
         self.layout = layout
         self.device = device
@@ -178,6 +196,10 @@ class CudaProgram:
         bases.append(device.empty((max(self.layout.block_bytes, 1),), _BYTE))
         bases.append(self._counters)
         addresses = [device.address(b) for b in bases]
+        if self._make_unaligned is not None and any(a & 15 for a in addresses):
+            if self._unaligned is None:
+                self._unaligned = self._make_unaligned()
+            return self._unaligned(arguments)
         frame = iter(frames)
         for step in self._steps:
             if isinstance(step, Node):

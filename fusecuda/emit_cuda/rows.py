@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..codegen import names
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
+from ..graph.ops import OPS
 from .emit import CudaEmitter, CudaScope, Text
 from .launch import SHORT, SHORT_THREADS
 
@@ -105,14 +106,11 @@ class RowEmitter(ReductionEmitter):
             with self.w.block(f"if ({first})"):
                 self.finish_row(place, "row")
         self.outer("threadIdx.x == 0", "gridDim.x" if self.short else f"(unsigned){self._rows()}")
-        threads = SHORT_THREADS if self.short else 1024 if self._most_warps() == 32 else 256
+        threads = 32 * self.variant.warps
         return self.text("", str(threads))
 
     def _rows(self) -> str:
         return self.integer("rows") if self.kernel.outer else "rows"
-
-    def _most_warps(self) -> int:
-        return 32 if self.kernel.resident or not self.kernel.splittable else 8
 
     def _short_rows(self) -> dict[str, str]:
         t, w = self.index_type, self.w
@@ -213,21 +211,30 @@ class RowEmitter(ReductionEmitter):
             w.line(f"take{number}({at}, fc_clamp((int64_t)here - {at}, 4), {kept});")
             return
         offset = "s * 128 + lane * 4"
+        # Costly functions keep the arithmetic units busy as they are; unrolled they would spill.
+        unroll = "#pragma unroll" if self.kernel.resident or not self._costly(number) else ""
         w.line("if (start + 512 <= here) {")
         with w.indented():
-            w.line("#pragma unroll")
+            w.line(unroll or "#pragma unroll 1")
             w.line(
                 f"for (int s = 0; s < 4; ++s) take{number}(start + {offset}, 4, {kept} + 4 * s);"
             )
         w.line("} else {")
         with w.indented():
-            w.line("#pragma unroll")
+            w.line(unroll or "#pragma unroll 1")
             w.line("for (int s = 0; s < 4; ++s) {")
             with w.indented():
                 w.line(f"const {self.index_type} at = start + {offset};")
                 w.line(f"take{number}(at, fc_clamp((int64_t)here - at, 4), {kept} + 4 * s);")
             w.line("}")
         w.line("}")
+
+    def _costly(self, number: int) -> bool:
+        """True if the body calls functions, as opposed to instructions, on doubles."""
+        return any(
+            isinstance(s, ir.Compute) and s.dtype.itemsize == 8 and OPS[s.op].is_expensive
+            for s in self.kernel.stages[number].body
+        )
 
     def _chunks(self, number: int, stage: ir.Stage) -> None:
         w, t = self.w, self.index_type

@@ -9,7 +9,6 @@ from functools import partial
 
 from ..graph.index_map import contiguous_strides, reshape_strides
 from ..graph.node import Node
-from .binding import bind as bind_c
 from .cluster import Cluster
 from .lowering import lower
 from .planner import Plan
@@ -94,7 +93,7 @@ class _Places:
         return Memory(below.buffer, offset, node.map.strides(below.strides))
 
 
-def assemble(plan: Plan, strides: Mapping[int, Sequence[int]], bind: Bind = bind_c) -> Assembly:
+def assemble(plan: Plan, strides: Mapping[int, Sequence[int]], bind: Bind) -> Assembly:
     """``plan`` lowered and bound; ``strides`` are those of parameters that are not contiguous."""
     places = _Places(plan, strides)
     steps: list[Launch | Node] = []

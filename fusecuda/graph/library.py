@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,17 @@ from .node import LibraryCall, Operand
 Result = tuple[Shape, DType]
 
 
-def call(spec: LibraryCall, values: list[np.ndarray]) -> np.ndarray:
-    """The result of ``spec`` on ``values``, computed by NumPy; raises what NumPy raises."""
-    function = FUNCTIONS[spec.name] if spec.name in FUNCTIONS else _ufunc(spec.name)
-    args = [values[a.number] if isinstance(a, Operand) else a for a in spec.args]
-    return np.asarray(function(*args, **dict(spec.kwargs)))
+def call(spec: LibraryCall, values: Sequence[Any], module: ModuleType = np) -> Any:
+    """The result of ``spec`` on ``values``, computed by ``module``; raises what it raises.
+
+    ``module`` is NumPy, or one that has its functions on arrays of its own.
+    """
+    args: list[Any] = [values[a.number] if isinstance(a, Operand) else a for a in spec.args]
+    if spec.name == "astype":
+        return args[0].astype(np.dtype(args[1]))
+    if not known(spec.name):
+        raise ValueError(f"{spec.name!r} is not a library function of the graph")
+    return module.asarray(getattr(module, spec.name)(*args, **dict(spec.kwargs)))
 
 
 def known(name: str) -> bool:
@@ -26,26 +33,7 @@ def known(name: str) -> bool:
     return name in FUNCTIONS or isinstance(getattr(np, name, None), np.ufunc)
 
 
-def _ufunc(name: str) -> Callable[..., Any]:
-    function = getattr(np, name, None)
-    if not isinstance(function, np.ufunc):
-        raise ValueError(f"{name!r} is not a library function of the graph")
-    return function
-
-
-def _convert(value: np.ndarray, dtype: str) -> np.ndarray:
-    return value.astype(np.dtype(dtype))
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "matmul": np.matmul,
-    "dot": np.dot,
-    "sort": np.sort,
-    "argsort": np.argsort,
-    "cumsum": np.cumsum,
-    "cumprod": np.cumprod,
-    "astype": _convert,
-}
+FUNCTIONS = frozenset({"matmul", "dot", "sort", "argsort", "cumsum", "cumprod", "astype"})
 
 
 def matmul_result(a: Result, b: Result) -> Result:

@@ -1,0 +1,73 @@
+"""The device behind CuPy: its pool, the user's current stream, and prepared launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+
+from ..graph.dtypes import DType
+from ..graph.library import call
+from ..graph.node import LibraryCall, Node
+from .nvrtc import cubin
+from .program import Frame, Prepared
+from .source import CudaSource
+
+
+class CupyDevice:
+    """One CUDA device. Arrays are ``cupy.ndarray``; kernels run on CuPy's current stream."""
+
+    def __init__(self, number: int) -> None:
+        self.device = cupy.cuda.Device(number)
+        self.arch = f"sm_{self.device.compute_capability}"
+        self._modules: list[Any] = []
+
+    def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
+        """The handles of the kernels by symbol; one module for all of them."""
+        with self.device:
+            module = cupy.cuda.function.Module()
+            module.load(cubin(sources, self.arch))
+            self._modules.append(module)
+            return {s.symbol: module.get_function(s.symbol) for s in sources}
+
+    def empty(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """An uninitialised array from CuPy's pool."""
+        return cupy.ndarray(shape, dtype)
+
+    def zeros(self, nbytes: int) -> Any:
+        """Zeros."""
+        return cupy.zeros(nbytes, cupy.uint8)
+
+    def address(self, array: Any) -> int:
+        """The device address of the first element."""
+        return int(array.data.ptr)
+
+    def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
+        """Start the kernel; the driver copies the parameters before this returns."""
+        bound = prepared.bound
+        x, y = bound.block
+        stream = cupy.cuda.get_current_stream().ptr
+        cupy.cuda.driver.launchKernel(
+            kernel.ptr, bound.grid, 1, 1, x, y, 1, 0, stream, frame.parameters, 0
+        )
+
+    def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+        """Memory of ``base`` under a shape and strides."""
+        pointer = base.data + offset
+        return cupy.ndarray(tuple(shape), dtype, memptr=pointer, strides=tuple(strides))
+
+    def evaluate(self, node: Node, operands: Sequence[Any]) -> Any:
+        """CuPy's own function of the name; raises NotImplementedError where CuPy has none."""
+        if not isinstance(node.attr, LibraryCall):
+            raise NotImplementedError(f"{node.op} on {node.dtype} has no kernel")
+        return call(node.attr, operands, cupy)
+
+
+_devices: dict[int, CupyDevice] = {}
+
+
+def current_device() -> CupyDevice:
+    """CuPy's current device; raises CuPy's error where there is none."""
+    number = cupy.cuda.runtime.getDevice()
+    return _devices.setdefault(number, CupyDevice(number))

@@ -1,0 +1,99 @@
+"""NVRTC: CUDA C to a cubin, through CuPy's bindings; needs neither a GPU nor a driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from ..codegen.cache import default_cache, digest_of
+from ..codegen.compilations import count_compilation
+from ..errors import CompilerError
+from .backend import prelude
+from .source import CudaSource
+
+HEADER = "fusecuda.cuh"
+_FORMAT = "cubin 1"
+_CONTEXT_LINES = 2
+
+
+def options(arch: str, contract: bool = False) -> tuple[str, ...]:
+    """The compiler's options: CuPy's own, so that functions give CuPy's bits."""
+    del contract  # the user's own operations are spelled out in the text
+    return (f"--gpu-architecture={arch}", "--std=c++17", "-ftz=true", "--disable-warnings")
+
+
+def unit(sources: Sequence[CudaSource]) -> str:
+    """The one text that holds all the kernels."""
+    texts = dict.fromkeys(source.text for source in sources)
+    return f'#include "{HEADER}"\n\n' + "\n".join(texts)
+
+
+def cubin(sources: Sequence[CudaSource], arch: str, extra: Sequence[str] = ()) -> bytes:
+    """The machine code of ``sources`` for ``arch`` (such as ``sm_90``), from the cache if it can.
+
+    Raises CompilerError, with the source's line marked, if NVRTC refuses the text or is missing.
+    """
+    text = unit(sources)
+    flags = (*options(arch), *extra)
+    key = digest_of(_FORMAT, version(), *flags, prelude(), text)
+    cache_ = default_cache()
+    found = cache_.load(key)
+    if found is None:
+        found, _ = compile_text(text, flags)
+        cache_.store(key, found)
+    return found
+
+
+def compile_text(text: str, flags: Sequence[str]) -> tuple[bytes, str]:
+    """The cubin of ``text``, compiled now, and the compiler's log."""
+    nvrtc = _binding()
+    count_compilation()
+    program = nvrtc.createProgram(text, "kernel.cu", [prelude().encode()], [HEADER.encode()])
+    try:
+        try:
+            nvrtc.compileProgram(program, list(flags))
+        except nvrtc.NVRTCError as error:
+            log = nvrtc.getProgramLog(program)
+            raise CompilerError(f"NVRTC refused a kernel: {error}\n{_marked(text, log)}") from None
+        log = str(nvrtc.getProgramLog(program))
+        if any(flag.endswith(("ptx", "compute_90")) for flag in flags):
+            return nvrtc.getPTX(program).encode(), log
+        return bytes(nvrtc.getCUBIN(program)) + b"\0", log  # the binding drops the last byte
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+@cache
+def version() -> str:
+    """NVRTC's version, such as ``13.5``; raises CompilerError if there is none."""
+    return ".".join(map(str, _binding().getVersion()))
+
+
+def available() -> bool:
+    """True if NVRTC can be called."""
+    try:
+        return bool(version())
+    except CompilerError:
+        return False
+
+
+def _binding() -> Any:
+    try:
+        from cupy_backends.cuda.libs import nvrtc  # noqa: PLC0415 - CuPy is optional
+    except ImportError as error:
+        raise CompilerError(f"CUDA kernels are compiled by CuPy's NVRTC: {error}") from None
+    return nvrtc
+
+
+def _marked(text: str, log: str) -> str:
+    """The log, and the first line that it names with its neighbours."""
+    found = re.search(r"kernel\.cu\((\d+)\)", log)
+    if found is None:
+        return log
+    wrong = int(found.group(1))
+    lines = text.splitlines()
+    shown = range(max(1, wrong - _CONTEXT_LINES), min(len(lines), wrong + _CONTEXT_LINES) + 1)
+    marked = (f"{'>' if n == wrong else ' '} {n:5d} | {lines[n - 1]}" for n in shown)
+    return log.rstrip() + "\n" + "\n".join(marked) + "\n"

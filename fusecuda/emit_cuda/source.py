@@ -1,0 +1,14 @@
+"""The CUDA source of one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CudaSource:
+    """CUDA C of one kernel: its entry's name, the text, and its parameters (name, C type)."""
+
+    symbol: str
+    text: str
+    parameters: tuple[tuple[str, str], ...]

@@ -1,0 +1,105 @@
+"""Every kernel compiles for every architecture; what the compiler says of registers is bounded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.emit_cuda import nvrtc
+from fusecuda.emit_cuda.source import CudaSource
+from fusecuda.errors import CompilerError
+from tests import emulated
+from tests.programs import PROGRAMS
+from tests.random_graphs import merge
+from tests.test_random_dags import BATCH, cases
+
+pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+_FACTS = re.compile(
+    r"entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores.*?"
+    r"Used (\d+) registers",
+    re.DOTALL,
+)
+
+
+def facts(sources: Sequence[CudaSource], arch: str) -> dict[str, tuple[int, int, int]]:
+    """For each kernel: bytes of stack, bytes spilled, registers of a thread."""
+    flags = (*nvrtc.options(arch), "--ptxas-options=-v")
+    _, log = nvrtc.compile_text(nvrtc.unit(sources), flags)
+    return {name: (int(a), int(b), int(c)) for name, a, b, c in _FACTS.findall(log)}
+
+
+def sources_of(function: Callable[..., Any], *args: Any) -> list[CudaSource]:
+    """The CUDA sources of a function."""
+    executable = fc.lower(function, *args)
+    _, sources = emulated.assembled(executable.graph, executable.strides)
+    return [s for s in sources if s is not None]
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_named_programs_neither_spill_nor_use_local_memory(arch: str) -> None:
+    """All named programs in one module, at two sizes: short rows and long ones."""
+    rng = np.random.default_rng(0)
+    found = [
+        source
+        for program in PROGRAMS
+        for n, m in ((64, 96), (48, 6000))
+        for source in sources_of(program.function, *program.arguments(rng, n, m))
+    ]
+    measured = facts(found, arch)
+    assert set(measured) == {s.symbol for s in found}
+    for name, (stack, spilled, registers) in measured.items():
+        assert (stack, spilled) == (0, 0), name
+        assert registers <= 128, name
+
+
+@pytest.mark.parametrize("first", range(0, 100, BATCH))
+def test_random_graphs_compile(first: int) -> None:
+    """Kernels of random graphs, one architecture after the other."""
+    case = merge(cases(first, exact=first % 40 == 0, failing=False))
+    _, sources = emulated.assembled(case.graph, case.strides)
+    wanted = [s for s in sources if s is not None]
+    assert nvrtc.cubin(wanted, ARCHITECTURES[first // BATCH % len(ARCHITECTURES)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 1400, BATCH))
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_hundreds_of_random_graphs_compile(first: int, arch: str) -> None:
+    """As above, for every architecture."""
+    case = merge(cases(first, exact=first % 40 == 0, failing=False))
+    _, sources = emulated.assembled(case.graph, case.strides)
+    assert nvrtc.cubin([s for s in sources if s is not None], arch)
+
+
+def test_emitted_text_is_complete() -> None:
+    """`emit` gives CUDA C on a machine without a GPU; an architecture has it compiled."""
+    x = np.ones((8, 100), np.float32)
+    executable = fc.lower(lambda a: (a * 2).sum(axis=1), x)
+    (text,) = executable.emit("cuda", arch="sm_90")
+    assert '#include "fusecuda.cuh"' in text
+    assert "__global__" in text
+    with pytest.raises(ValueError, match="target"):
+        executable.emit("opencl")
+
+
+def test_a_refused_text_is_shown() -> None:
+    """The error names the line and shows it."""
+    bad = CudaSource("f", 'extern "C" __global__ void f(int *a) { a[0] = nothing; }', ())
+    with pytest.raises(CompilerError, match=r"> +\d+ \|.*nothing"):
+        nvrtc.cubin([bad], "sm_90")
+
+
+def test_a_second_module_comes_from_the_cache() -> None:
+    """NVRTC runs once for one text."""
+    x = np.ones(77)
+    sources = sources_of(lambda a: a + a, x)
+    nvrtc.cubin(sources, "sm_80")
+    before = fc.compile_count()
+    nvrtc.cubin(sources, "sm_80")
+    assert fc.compile_count() == before

@@ -1,0 +1,145 @@
+"""Emulated kernels over shapes: every class of rows and columns, tails, strides, alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.capture.view import in_memory_order
+from fusecuda.graph.interpret import CUPY, interpret
+from tests import emulated, emulator
+from tests.programs import PROGRAMS, Program
+from tests.strategies import same_bits
+
+pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
+RNG = np.random.default_rng(5)
+EXTENTS = (0, 1, 3, 4, 5, 31, 127, 128, 129, 511, 512, 513, 1024, 4097)
+
+
+def compare(function: Callable[..., Any], *arguments: Any, order: str = "reverse") -> Any:
+    """Emulated kernels give the interpreter's bits; the device with its reports is returned."""
+    executable = fc.lower(function, *arguments)
+    memory = [in_memory_order(a)[0] for a in arguments]
+    want = interpret(executable.graph, memory, CUPY)
+    got, device = emulated.run(executable.graph, memory, executable.strides, order)
+    for g, w in zip(got, want, strict=True):
+        assert same_bits(w, g), f"{g!r} is not {w!r}"
+    return device
+
+
+def statistics(x: Any) -> Any:
+    """Several reductions over one read, one of them with an index."""
+    return x.sum(axis=1), x.max(axis=1), x.argmin(axis=1), (x * x).sum(axis=1) * 0.5
+
+
+def centred(x: Any) -> Any:
+    """Two stages over a row that stays resident, and a value for each row."""
+    mean = x.sum(axis=1, keepdims=True) * 0.25
+    return (x - mean), ((x - mean) * (x - mean)).sum(axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
+@pytest.mark.parametrize("function", [statistics, centred])
+def test_rows_of_every_class(function: Callable[..., Any], dtype: str) -> None:
+    """Lanes of a warp, one warp, several warps, rows that do not start at multiples of 16 bytes."""
+    for length in EXTENTS[1:]:
+        compare(function, (RNG.normal(size=(3, length)) * 9).astype(dtype))
+
+
+@pytest.mark.parametrize("function", [statistics, centred])
+def test_columns_of_every_class(function: Callable[..., Any]) -> None:
+    """Rows that lie side by side in memory."""
+    for length in EXTENTS[1:]:
+        compare(function, np.asfortranarray(RNG.normal(size=(37, length))))
+    compare(function, np.asfortranarray(RNG.normal(size=(300, 700))))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 31, 300])
+@pytest.mark.parametrize("length", [0, 2, 200])
+def test_counts(count: int, length: int) -> None:
+    """No row, one row, more rows than a block has; sums of nothing."""
+    x = RNG.normal(size=(count, length)).astype("f4")
+    compare(lambda a: (a.sum(axis=1), a.sum(axis=0), a.sum(), np.abs(a).sum(axis=1).sum()), x)
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
+def test_long_rows_are_split_over_blocks(order: str) -> None:
+    """The last block to finish has everybody's results, whoever it is."""
+    x = RNG.normal(size=(2, 70_001))
+    device = compare(lambda a: (a.sum(axis=1), a.argmax(axis=1)), x, order=order)
+    assert any(p.bound.grid > 2 for p, _ in device.reports)
+    compare(lambda a: a.sum(), x, order=order)
+    compare(lambda a: a.sum(axis=0), np.ascontiguousarray(x.T), order=order)
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda a: a, "offset": lambda a: a[:, 1:], "step": lambda a: a[::2, ::3],
+    "reversed": lambda a: a[::-1, ::-1], "turned": lambda a: a.T, "column": lambda a: a[:, 3:4],
+    "repeated": lambda a: np.broadcast_to(a[2], (7, a.shape[1])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+def test_layouts(view: str, dtype: str) -> None:
+    """Strided, reversed, turned and repeated arguments, in loops and reductions."""
+    x = VIEWS[view]((RNG.normal(size=(33, 45)) * 50).astype(dtype))
+    compare(lambda a: (a + a, a.sum(axis=0), a.max(axis=1)), x)
+
+
+def test_arguments_that_are_not_aligned() -> None:
+    """Arguments that start at odd addresses get kernels that move one element at a time."""
+    room = np.arange(1, 2003, dtype="f4")
+    executable = fc.lower(lambda a: a * 2 + 1, room[:1999])
+    for start in (0, 1, 2, 3):
+        argument = room[start : start + 1999]
+        (got,), device = emulated.run(executable.graph, [argument])
+        assert same_bits(argument * 2 + 1, got)
+        packed = [p.bound.variant.packed for p, _ in device.reports]
+        assert packed == [argument.__array_interface__["data"][0] % 16 == 0]
+
+
+def test_in_place_updates() -> None:
+    """A slice is written where it lies; what overlaps itself is not."""
+
+    def program(a: Any) -> None:
+        a[1:-1] = a[1:-1] + (a[2:] - 2 * a[1:-1] + a[:-2]) * 0.25
+        a[::2] *= 3
+
+    x = RNG.normal(size=(40, 8))
+    want = x.copy()
+    program(want)
+    executable = fc.lower(program, x.copy())
+    emulated.run(executable.graph, [x])
+    assert same_bits(want, x)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_named_programs_move_the_least_bytes(program: Program) -> None:
+    """Each input is read once and each output written once; one launch."""
+    arguments = program.arguments(np.random.default_rng(3), 48, 200)
+    executable = fc.lower(program.function, *arguments)
+    want = program.function(*arguments)
+    results, device = emulated.run(executable.graph, arguments)
+    for got, wanted in zip(results, want if isinstance(want, tuple) else (want,), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9)
+    assert len(device.reports) == program.launches
+    prepared, report = device.reports[0]
+    for i, (name, ctype) in enumerate(prepared.parameters):
+        if "*" not in ctype or not name.startswith(("in", "out")):
+            continue
+        moved, touched = report.read[i], report.touched_read[i]
+        if name.startswith("out"):
+            moved, touched = report.written[i], report.touched_written[i]
+        shared = name != "in0" or program.name in {"layer_norm", "cross_entropy"}
+        if not shared or name.startswith("out"):
+            passes = 1 if name.startswith("out") else PASSES.get(program.name, 1)
+            assert moved == touched * passes, name
+
+
+# Columns keep nothing, and a whole array is no row that a block could keep: stages read it again.
+PASSES = {"centered_columns": 2, "standardize": 3}
