@@ -91,6 +91,23 @@ def test_layouts(view: str, dtype: str) -> None:
     compare(lambda a: (a + a, a.sum(axis=0), a.max(axis=1)), x)
 
 
+def test_tiles() -> None:
+    """What lies transposed passes through shared memory; every access is contiguous."""
+
+    def sums(a: Any, b: Any) -> Any:
+        return a + b.T, b.T * 2
+
+    for shape in ((70, 45), (32, 32), (16, 100), (33, 17)):
+        device = compare(sums, RNG.normal(size=shape), RNG.normal(size=shape[::-1]))
+        assert {p.bound.variant.skeleton for p, _ in device.reports} == {"tiles"}
+    batched = RNG.normal(size=(3, 40, 5, 50)).astype("f4")
+    device = compare(
+        lambda a: a.transpose(3, 1, 2, 0)[:, :20] + a.transpose(3, 1, 2, 0)[:, 20:], batched
+    )
+    small = compare(sums, RNG.normal(size=(5, 90)), RNG.normal(size=(90, 5)))
+    assert {p.bound.variant.skeleton for p, _ in small.reports} == {"loop"}
+
+
 def test_arguments_that_are_not_aligned() -> None:
     """Arguments that start at odd addresses get kernels that move one element at a time."""
     room = np.arange(1, 2003, dtype="f4")

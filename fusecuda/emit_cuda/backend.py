@@ -11,10 +11,11 @@ from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
 from .columns import ColumnEmitter
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
-from .launch import COLUMN, LOOP, CudaBound, Variant, bind
+from .launch import COLUMN, LOOP, TILES, CudaBound, Variant, bind
 from .program import CudaProgram, Device, Layout
 from .rows import RowEmitter
 from .source import CudaSource
+from .tiles import TileEmitter
 
 
 def emit(bound: CudaBound, contract: bool = False) -> CudaSource:
@@ -27,7 +28,11 @@ def emit(bound: CudaBound, contract: bool = False) -> CudaSource:
 
 def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
     """The text of ``kernel`` in ``variant``, with PLACEHOLDER for its symbol."""
-    kinds: dict[str, type[CudaEmitter]] = {LOOP: LoopEmitter, COLUMN: ColumnEmitter}
+    kinds: dict[str, type[CudaEmitter]] = {
+        LOOP: LoopEmitter,
+        TILES: TileEmitter,
+        COLUMN: ColumnEmitter,
+    }
     return kinds.get(variant.skeleton, RowEmitter)(kernel, variant, contract).emit()
 
 

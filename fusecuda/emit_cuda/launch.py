@@ -17,7 +17,9 @@ from ..fusion.lowering import Lowered
 from ..fusion.walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
 
 PACK_BYTES = 16
-LOOP, SHORT, BLOCK, COLUMN = "loop", "short rows", "long rows", "columns"
+LOOP, TILES = "loop", "tiles"
+SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
+TILE, TILE_ROWS = 32, 8  # elements of a tile's side; threads that share one of its columns
 LOOP_THREADS = 256
 SHORT_THREADS = 128
 GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
@@ -35,7 +37,8 @@ class Variant:
     stands still; None means that any strides will do. ``packed`` forms are aligned and moved
     ``width`` neighbours at a time. Forms that are ``aliased`` share memory with one that is
     written. ``wide`` indices have 64 bits. A thread keeps ``chunks`` chunks of a resident row; a
-    block has at most ``warps``.
+    block has at most ``warps``. Loads that are ``turned`` are contiguous along the axis before the
+    last.
     """
 
     skeleton: str
@@ -50,6 +53,7 @@ class Variant:
     steps: int = 4
     chunks: int = 1
     warps: int = 4
+    turned: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -84,7 +88,34 @@ def bind(lower: Lower, memory: MemoryOf, aligned: bool = True) -> CudaBound:
     if lowered.ir.resident and not _keepable(lowered.ir, walked):
         lowered = lower(False)
         walked = _squeezed(walk(lowered, memory))
-    return _Binder(lowered, walked, memory, aligned).bound()
+    turned: frozenset[int] = frozenset()
+    if lowered.ir.kind == "loop" and _pattern(lowered.ir, walked.elements) is None:
+        walked, turned = _turn(lowered.ir, walked)
+    return _Binder(lowered, walked, memory, aligned, turned).bound()
+
+
+def _turn(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[int]]:
+    """The walk with the axis before the last along which loads are contiguous that are not along
+    the last, and which these are; none if a tile would not make every access contiguous.
+    """
+    over = walked.elements
+    last = len(over.extents) - 1
+    simple = {s.form for s in kernel.stages[0].body if isinstance(s, ir.Load) and s.guard is None}
+    simple -= {s.form for s in kernel.statements() if isinstance(s, ir.Gather)}
+    simple -= {s.form for s in kernel.stages[0].head if isinstance(s, ir.Load)}
+    forms = [(f, form.dtype.itemsize) for f, form in enumerate(kernel.forms) if form.dtype]
+    misfits = [(f, size) for f, size in forms if over.strides[f][last] not in (0, size)]
+    if last < 1 or not all(f in simple for f, _ in misfits) or len(misfits) > 4:
+        return walked, frozenset()
+    for axis in range(last):
+        large = min(over.extents[axis], over.extents[last]) >= TILE // 2
+        if large and all(over.strides[f][axis] == size for f, size in misfits):
+            order = [a for a in range(last) if a != axis]
+            turned = Walked(
+                walked.rows, over.keep([*order, axis, last]), walked.offsets, walked.places
+            )
+            return turned, frozenset(f for f, _ in misfits)
+    return walked, frozenset()
 
 
 def _squeezed(walked: Walked) -> Walked:
@@ -165,20 +196,29 @@ def _power(n: int) -> int:
 class _Binder:
     """The numbers of one launch."""
 
-    def __init__(self, lowered: Lowered, walked: Walked, memory: MemoryOf, aligned: bool) -> None:
+    def __init__(
+        self,
+        lowered: Lowered,
+        walked: Walked,
+        memory: MemoryOf,
+        aligned: bool,
+        turned: frozenset[int],
+    ) -> None:
         self.lowered = lowered
         self.kernel = lowered.ir
         self.walked = walked
         self.skeleton, unit = _chosen(self.kernel, walked)
+        if turned:
+            self.skeleton, unit = TILES, self._unit_but(turned)
         self.length = math.prod(walked.elements.extents)
         self.rows = math.prod(walked.rows.extents) if self.kernel.kind != "loop" else 1
         ranks = len(walked.rows.extents), len(walked.elements.extents)
         column = self.skeleton == COLUMN
-        packed = aligned and unit is not None and not column and self._aligned(unit)
+        packed = aligned and unit is not None and not (column or turned) and self._aligned(unit)
         width = self._width(unit or ()) if packed or self.kernel.kind != "loop" else 1
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
-            packed, width, self._aliased(), self._wide(), *ranks,
+            packed, width, self._aliased(), self._wide(), *ranks, turned=turned,
         )  # fmt: skip
         self.out = CudaBound(
             lowered,
@@ -192,9 +232,13 @@ class _Binder:
         """The launch, its grid chosen by the skeleton."""
         if self.rows * max(self.length, 1) == 0 and not self.kernel.outer:
             return self.out
-        {LOOP: self._loop, SHORT: self._short, BLOCK: self._long, COLUMN: self._columns}[
-            self.skeleton
-        ]()
+        {
+            LOOP: self._loop,
+            TILES: self._tiles,
+            SHORT: self._short,
+            BLOCK: self._long,
+            COLUMN: self._columns,
+        }[self.skeleton]()
         self._outer_rows()
         return self.out
 
@@ -292,6 +336,20 @@ class _Binder:
         self.out.integers |= {"packs": packs, "threads": threads}
         self.out.work = threads
         self._launch(-(-threads // LOOP_THREADS), LOOP_THREADS)
+
+    def _unit_but(self, turned: frozenset[int]) -> tuple[bool, ...]:
+        """Which forms step by one along the last axis; the turned ones do along another."""
+        strides = self.walked.elements.strides
+        forms = enumerate(self.kernel.forms)
+        return tuple(f not in turned and form.dtype is not None and strides[f][-1] != 0
+                     for f, form in forms)  # fmt: skip
+
+    def _tiles(self) -> None:
+        *outer, across, along = self.walked.elements.extents
+        tiles = -(-along // TILE), -(-across // TILE)
+        self.out.integers |= {"tiles_along": tiles[0], "tiles_across": tiles[1]}
+        self.out.work = math.prod(outer) * tiles[0] * tiles[1]
+        self._launch(self.out.work, TILE, TILE_ROWS)
 
     def _short(self) -> None:
         """Some lanes of a warp for each row."""
