@@ -75,9 +75,14 @@ def _settled(key: Any) -> Any:
     """A key with numbers that a trace follows, and 0-d integer arrays, as plain numbers."""
     from .array import Array  # noqa: PLC0415
 
-    if type(key) is TracedScalar:
+    kind = type(key)
+    if kind is int or key is None or key is Ellipsis:
+        return key
+    if kind is TracedScalar:
         return key.seen()
-    if isinstance(key, slice):
+    if kind is slice:
+        if all(p is None or type(p) is int for p in (key.start, key.stop, key.step)):
+            return key
         return slice(*(None if p is None else _settled(p) for p in (key.start, key.stop, key.step)))
     if isinstance(key, Array) and key.shape == () and key.dtype.kind in "iu":
         return int(key)

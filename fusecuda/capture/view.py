@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -148,8 +149,28 @@ def basic_index(shape: Shape, key: tuple[Any, ...]) -> tuple[IndexMap, Shape] | 
 
     Raises NumPy's IndexError for a key that does not fit ``shape``.
     """
-    if not all(k is None or k is Ellipsis or isinstance(k, slice) or _is_integer(k) for k in key):
-        return None
+    frozen: list[Any] = []
+    for k in key:
+        if type(k) is slice:
+            frozen.append((_whole(k.start), _whole(k.stop), _whole(k.step)))
+        elif k is None or k is Ellipsis:
+            frozen.append(k)
+        elif _is_integer(k):
+            frozen.append(int(k))
+        else:
+            return None
+    return _indexed(shape, tuple(frozen))
+
+
+def _whole(part: Any) -> int | None:
+    """A part of a slice as a plain number; raises NumPy's TypeError for what is none."""
+    return part if part is None or type(part) is int else operator.index(part)
+
+
+@functools.lru_cache(4096)
+def _indexed(shape: Shape, frozen: tuple[Any, ...]) -> tuple[IndexMap, Shape]:
+    """`basic_index` of a key whose slices are tuples; a program has few, each used many times."""
+    key = tuple(slice(*k) if type(k) is tuple else k for k in frozen)
     probe = np.broadcast_to(np.False_, shape)
     result_shape = probe[key].shape  # NumPy checks the key and knows the shape
     consumed = sum(k is not None and k is not Ellipsis for k in key)
@@ -168,8 +189,7 @@ def basic_index(shape: Shape, key: tuple[Any, ...]) -> tuple[IndexMap, Shape] | 
             rows.append((start, step, result) if result_shape[result] else (0, 0, None))
             result += 1
         else:
-            position = int(k)
-            rows.append((position + extent if position < 0 else position, 0, None))
+            rows.append((k + extent if k < 0 else k, 0, None))
         axis += 1
     return axis_map(rows, len(result_shape)), result_shape
 
