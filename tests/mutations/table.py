@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """``old``, which occurs once in ``file`` of the package, becomes ``new``, which is ``bug``.
-
-    ``tests`` are node ids; at least one of them fails then.
-    """
-
-    name: str
-    file: str
-    old: str
-    new: str
-    bug: str
-    tests: tuple[str, ...]
-
-
-def _ids(file: str, *names: str) -> tuple[str, ...]:
-    return tuple(f"tests/test_{file}.py::test_{name}" for name in names)
-
+from .cuda_table import CUDA
+from .mutation import Mutation
+from .mutation import ids as _ids
 
 _VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
 _SURVIVORS = "survivors"
@@ -93,7 +75,7 @@ EMITTER = (
     ),
     Mutation(
         "lost-guard",
-        _LOOP,
+        "codegen/statements.py",
         'text = f"{name(guard)} ? {text} : 0"',
         "pass",
         "a part of a concatenate is read outside of its bounds",
@@ -316,7 +298,7 @@ FUSION = (
     ),
     Mutation(
         "collapse-ignores-a-form",
-        _BINDING,
+        "fusion/walk.py",
         "s[axis] == t[0] * extents[0] for s, t in zip(self.strides, strides, strict=True)",
         "s[axis] == t[0] * extents[0] for s, t in zip(self.strides[1:], strides[1:], strict=True)",
         "axes are merged though the first form does not walk them as one",
@@ -459,4 +441,4 @@ CAPTURE = (
     ),
 )
 
-MUTATIONS = (*EMITTER, *GRAPH, *FUSION, *MEMORY, *CAPTURE)
+MUTATIONS = (*EMITTER, *GRAPH, *FUSION, *MEMORY, *CAPTURE, *CUDA)
