@@ -54,6 +54,10 @@ class EmulatedDevice:
         """Zeros."""
         return np.zeros(nbytes, np.uint8)
 
+    def stream(self) -> int:
+        """There is one."""
+        return 0
+
     def address(self, array: np.ndarray) -> int:
         """The address of the first element."""
         return int(array.__array_interface__["data"][0])

@@ -16,6 +16,8 @@ from fusecuda.errors import CompilerError
 from tests import emulated
 from tests.programs import PROGRAMS
 from tests.random_graphs import merge
+from tests.test_compilations import PROGRAMS as SHAPED
+from tests.test_compilations import cases as shaped_arguments
 from tests.test_random_dags import BATCH, cases
 
 pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
@@ -75,6 +77,16 @@ def test_hundreds_of_random_graphs_compile(first: int, arch: str) -> None:
     case = merge(cases(first, exact=first % 40 == 0, failing=False))
     _, sources = emulated.assembled(case.graph, case.strides)
     assert nvrtc.cubin([s for s in sources if s is not None], arch)
+
+
+@pytest.mark.parametrize("program", SHAPED, ids=lambda p: p.__name__)
+def test_a_hundred_shapes_have_few_texts(program: Callable[..., Any]) -> None:
+    """One program in a hundred shapes and layouts needs at most 12 runs of the compiler."""
+    texts = set()
+    for x, gain, bias in shaped_arguments():
+        if program.__name__ != "softmax" or x.shape[1]:
+            texts.add(nvrtc.unit(sources_of(program, x, gain, bias)))
+    assert len(texts) <= 12
 
 
 def test_emitted_text_is_complete() -> None:

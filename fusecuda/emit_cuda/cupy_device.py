@@ -39,6 +39,10 @@ class CupyDevice:
         """Zeros."""
         return cupy.zeros(nbytes, cupy.uint8)
 
+    def stream(self) -> int:
+        """CuPy's current stream."""
+        return int(cupy.cuda.get_current_stream().ptr)
+
     def address(self, array: Any) -> int:
         """The device address of the first element."""
         return int(array.data.ptr)
@@ -47,9 +51,8 @@ class CupyDevice:
         """Start the kernel; the driver copies the parameters before this returns."""
         bound = prepared.bound
         x, y = bound.block
-        stream = cupy.cuda.get_current_stream().ptr
         cupy.cuda.driver.launchKernel(
-            kernel.ptr, bound.grid, 1, 1, x, y, 1, 0, stream, frame.parameters, 0
+            kernel.ptr, bound.grid, 1, 1, x, y, 1, 0, self.stream(), frame.parameters, 0
         )
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:

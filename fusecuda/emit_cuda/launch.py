@@ -215,6 +215,8 @@ class _Binder:
         ranks = len(walked.rows.extents), len(walked.elements.extents)
         column = self.skeleton == COLUMN
         packed = aligned and unit is not None and not (column or turned) and self._aligned(unit)
+        if not packed and self.skeleton in (SHORT, BLOCK):
+            unit = None  # one text for all strides: a row's elements come one by one anyway
         width = self._width(unit or ()) if packed or self.kernel.kind != "loop" else 1
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",

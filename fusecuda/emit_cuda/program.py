@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,6 +44,9 @@ class Device(Protocol):
 
     def zeros(self, nbytes: int) -> Any:
         """Bytes that are zero."""
+
+    def stream(self) -> Hashable:
+        """The stream on which launches start now."""
 
     def address(self, array: Any) -> int:
         """The address of an array's first element."""
@@ -112,7 +115,7 @@ class CudaProgram:
             elif source is not None and _launched(step):
                 assert isinstance(step, CudaBound)
                 self._steps.append(self._prepare(number, step, source))
-        self._counters = device.zeros(4 * max(1, self._counter_words))
+        self._counters: dict[Hashable, Any] = {}  # launches on one stream run one after the other
         self._frames: list[list[Frame]] = []
 
     def _bases_of_buffers(self) -> list[int]:
@@ -194,7 +197,10 @@ class CudaProgram:
         made = [device.empty(*self._outputs[i]) for i in self._made]
         bases = [arguments[n] for n in self._arguments] + made
         bases.append(device.empty((max(self.layout.block_bytes, 1),), _BYTE))
-        bases.append(self._counters)
+        stream = device.stream()
+        if stream not in self._counters:
+            self._counters[stream] = device.zeros(4 * max(1, self._counter_words))
+        bases.append(self._counters[stream])
         addresses = [device.address(b) for b in bases]
         if self._make_unaligned is not None and any(a & 15 for a in addresses):
             if self._unaligned is None:
