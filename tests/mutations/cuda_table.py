@@ -1,0 +1,368 @@
+"""Planted bugs of the CUDA emitters, their header, and what binds and fills launches."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+_CUH = "emit_cuda/fusecuda.cuh"
+_LOOP, _ROWS, _COLUMNS = "emit_cuda/emit.py", "emit_cuda/rows.py", "emit_cuda/columns.py"
+_TILES = "emit_cuda/tiles.py"
+_LAUNCH, _PROGRAM = "emit_cuda/launch.py", "emit_cuda/program.py"
+
+_UNALIGNED = ids("cuda_shapes", "arguments_that_are_not_aligned")
+_LAYOUT = ids("cuda_shapes", "layouts[f4-whole]")
+_SPLIT = ids("cuda_shapes", "long_rows_are_split_over_blocks[forward]")
+_REVERSE = ids("cuda_shapes", "long_rows_are_split_over_blocks[reverse]")
+_TILE = ids("cuda_shapes", "named_programs_move_the_least_bytes[transposed_add]")
+_SPLIT_COLUMNS = ids("cuda_survivors", "long_columns_are_split_over_blocks[forward]")
+_ONE_ROW = ids("cuda_shapes", "counts[200-1]")
+
+LOADS_AND_STORES = (
+    Mutation(
+        "cuda-tail-of-a-pack",
+        _LOOP,
+        "fc_clamp((int64_t){self.integer(last)} - at, {width});",
+        "fc_clamp((int64_t){self.integer(last)} - at + 1, {width});",
+        "the last pack of a loop has one element too many",
+        _UNALIGNED,
+    ),
+    Mutation(
+        "cuda-tail-of-a-row",
+        _ROWS,
+        "take{number}({at}, fc_clamp((int64_t)here - {at}, 4), {kept});",
+        "take{number}({at}, fc_clamp((int64_t)here - {at} + 1, 4), {kept});",
+        "the last lane of a short row reads one element too many",
+        ids("cuda_shapes", "counts[2-1]"),
+    ),
+    Mutation(
+        "cuda-tail-of-a-chunk",
+        _ROWS,
+        'w.line(f"take{number}(at, fc_clamp((int64_t)here - at, 4), {kept} + 4 * s);")',
+        'w.line(f"take{number}(at, 4, {kept} + 4 * s);")',
+        "the last chunk of a row is taken for a whole one",
+        _ONE_ROW,
+    ),
+    Mutation(
+        "cuda-store-of-the-dead",
+        _CUH,
+        "        if (e < live) to[e] = pack.at[e];",
+        "        to[e] = pack.at[e];",
+        "elements behind the end are stored",
+        _UNALIGNED,
+    ),
+    Mutation(
+        "cuda-load-of-the-dead",
+        _CUH,
+        "pack.at[e] = e < live ? from[e] : T();",
+        "pack.at[e] = from[e];",
+        "elements behind the end are loaded",
+        _UNALIGNED,
+    ),
+    Mutation(
+        "cuda-element-of-the-dead",
+        _LOOP,
+        "if not self.harmless(statements) or then:",
+        "if then:",
+        "elements behind the end are gathered, though their packs are not read",
+        ids("cuda_random_dags", "emulated_kernels_give_the_interpreters_bits[0]"),
+    ),
+    Mutation(
+        "cuda-alignment-of-rows",
+        _LAUNCH,
+        "if self.walked.offsets[f] % need or any(s % need for s in steps):",
+        "if self.walked.offsets[f] % need:",
+        "rows that do not start at multiples of 16 bytes are read by 16 bytes",
+        _LAYOUT,
+    ),
+    Mutation(
+        "cuda-alignment-of-arguments",
+        _PROGRAM,
+        "any(a & 15 for a in addresses)",
+        "any(a & 7 for a in addresses)",
+        "an argument at an odd multiple of 8 bytes is read by 16 bytes",
+        _UNALIGNED,
+    ),
+    Mutation(
+        "cuda-dead-row",
+        _ROWS,
+        "line = row < rows ? row : 0;  // is safe to read",
+        "line = row;  // is safe to read",
+        "what belongs to a row is read for rows that do not exist",
+        ids("cuda_survivors", "row_values_are_read_for_rows_that_exist"),
+    ),
+    Mutation(
+        "cuda-dead-column",
+        _COLUMNS,
+        "{name} = here ? column : 0;",
+        "{name} = column;",
+        "what belongs to a column is read for columns that do not exist",
+        ids("cuda_survivors", "row_values_are_read_for_columns_that_exist"),
+    ),
+    Mutation(
+        "cuda-elements-of-a-dead-column",
+        _COLUMNS,
+        "if (!here || position >= {length}) continue;",
+        "if (position >= {length}) continue;",
+        "columns that do not exist are read",
+        _LAYOUT,
+    ),
+    Mutation(
+        "cuda-negative-index",
+        _CUH,
+        "return i % n + (i % n < 0 ? n : 0);",
+        "return i % n;",
+        "a negative index is not counted from the end",
+        ids("cuda_survivors", "indices_wrap_around"),
+    ),
+    Mutation(
+        "cuda-index-out-of-range",
+        _CUH,
+        "return i % n + (i % n < 0 ? n : 0);",
+        "return i < 0 ? i + n : i;",
+        "an index out of range touches memory outside",
+        ids("cuda_survivors", "indices_wrap_around"),
+    ),
+    Mutation(
+        "cuda-narrow-indices",
+        _LAUNCH,
+        "return max(spans) >= _NARROW",
+        "return False",
+        "two thousand million elements are counted in 32 bits",
+        ids("cuda_survivors", "indices_are_as_wide_as_they_must"),
+    ),
+)
+
+TREE = (
+    Mutation(
+        "cuda-fold-of-half-the-lanes",
+        _CUH,
+        "for (int half = lanes / 2; half; half /= 2) {",
+        "for (int half = lanes / 4; half; half /= 2) {",
+        "half of the lanes are not folded",
+        _ONE_ROW,
+    ),
+    Mutation(
+        "cuda-fold-of-other-rows",
+        _CUH,
+        "for (int half = lanes / 2; half; half /= 2) {",
+        "for (int half = 16; half; half /= 2) {",
+        "lanes that belong to other rows are folded in",
+        ids("cuda_shapes", "counts[2-31]"),
+    ),
+    Mutation(
+        "cuda-fold-order",
+        _CUH,
+        "for (int half = lanes / 2; half; half /= 2) {",
+        "for (int half = 1; half < lanes; half *= 2) {",
+        "neighbouring lanes are folded first, which rounds otherwise",
+        _SPLIT,
+    ),
+    Mutation(
+        "cuda-pairwise-order",
+        _CUH,
+        "for (int step = 1; step < 32; step *= 2) {",
+        "for (int step = 16; step; step /= 2) {",
+        "chunks far apart are combined first, which rounds otherwise",
+        _SPLIT,
+    ),
+    Mutation(
+        "cuda-chunks-in-turn",
+        _ROWS,
+        'f"(warp * {each} + c)"',
+        'f"(warp + c * (int)(blockDim.x / 32))"',
+        "a warp takes chunks that are not neighbours",
+        ids("cuda_survivors", "sums_of_long_rows_are_added_up"),
+    ),
+    Mutation(
+        "cuda-lanes-of-a-row",
+        _LAUNCH,
+        "lanes = min(32, _power(-(-max(self.length, 1) // GROUP)))",
+        "lanes = min(32, -(-max(self.length, 1) // GROUP))",
+        "lanes that are no power of two are cut down to one, so that a tail is left out",
+        _LAYOUT,
+    ),
+    Mutation(
+        "cuda-identity-of-max",
+        _CUH,
+        "FC_REDUCTION(max, fc_least(T()),",
+        "FC_REDUCTION(max, T(),",
+        "a maximum starts from zero",
+        ids("cuda_survivors", "rows_of_negative_numbers"),
+    ),
+    Mutation(
+        "cuda-least-integer",
+        _CUH,
+        "return (T)-1 < (T)0 ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;",
+        "return (T)-1 < (T)0 ? (T)(1ull << (8 * sizeof(T) - 2)) : (T)0;",
+        "a maximum of integers starts from a quarter of their range",
+        ids("cuda_survivors", "rows_of_negative_numbers"),
+    ),
+    Mutation(
+        "cuda-argmax-tie",
+        _CUH,
+        "if (a.value == b.value) return a.index < b.index ? a : b;",
+        "if (a.value == b.value) return a.index < b.index ? b : a;",
+        "of equal elements the last is the largest",
+        ids("cuda_shapes", "rows_of_every_class[statistics-i1]"),
+    ),
+    Mutation(
+        "cuda-sum-of-nothing",
+        _ROWS,
+        'text = f"{total} + 0"',
+        "text = total",
+        "a sum of nothing is -0.0",
+        ids("cuda_shapes", "counts[0-1]"),
+    ),
+    Mutation(
+        "cuda-column-fold-stride",
+        _COLUMNS,
+        "mine[half * blockDim.x]);",
+        "mine[half]);",
+        "the lanes of a column are folded with its neighbours' lanes",
+        _LAYOUT,
+    ),
+    Mutation(
+        "cuda-column-lanes",
+        _COLUMNS,
+        "start + s * 128 + (y + 8 * q) * 4;",
+        "start + s * 128 + (y * 4 + q) * 4;",
+        "a thread of a column takes neighbouring lanes, which rounds otherwise",
+        _SPLIT_COLUMNS,
+    ),
+    Mutation(
+        "cuda-contraction",
+        "emit_cuda/dialect.py",
+        '"subtract": "sub", "multiply": "mul"}',
+        '"subtract": "sub"}',
+        "products are plain, so that the compiler may fuse them with a sum",
+        ids("cuda_survivors", "what_the_user_wrote_apart_is_rounded_apart"),
+    ),
+)
+
+BLOCKS = (
+    Mutation(
+        "cuda-barrier-of-a-block",
+        _CUH,
+        "room[fc_thread() / 32] = p;\n    __syncthreads();",
+        "room[fc_thread() / 32] = p;",
+        "warps read each other's results before they are written",
+        _REVERSE,
+    ),
+    Mutation(
+        "cuda-barrier-before-the-room",
+        _CUH,
+        "warps = fc_threads() / 32;\n    __syncthreads();",
+        "warps = fc_threads() / 32;",
+        "shared memory is written while other warps still read it",
+        _REVERSE,
+    ),
+    Mutation(
+        "cuda-barrier-of-columns",
+        _COLUMNS,
+        '(acc{out}[0], acc{out}[1]);")\n        w.line("__syncthreads();")',
+        '(acc{out}[0], acc{out}[1]);")',
+        "the threads of a column read each other's lanes before they are written",
+        _LAYOUT,
+    ),
+    Mutation(
+        "cuda-barrier-after-columns",
+        _COLUMNS,
+        'push(room{out}[x]);")\n        w.line("__syncthreads();")',
+        'push(room{out}[x]);")',
+        "a column's lanes are written again before they are read",
+        _SPLIT_COLUMNS,
+    ),
+    Mutation(
+        "cuda-last-block",
+        _CUH,
+        "atomicInc(arrivals, blocks - 1) == blocks - 1;",
+        "atomicInc(arrivals, blocks - 1) == blocks - 2;",
+        "the last block but one takes itself for the last",
+        _SPLIT,
+    ),
+    Mutation(
+        "cuda-counter-left-behind",
+        _CUH,
+        "atomicInc(arrivals, blocks - 1) == blocks - 1;",
+        "atomicInc(arrivals, blocks) == blocks - 1;",
+        "the counter of blocks is not zero again for the next launch",
+        ids("cuda_survivors", "a_second_call_finds_its_counters_at_zero"),
+    ),
+    Mutation(
+        "cuda-fence-of-the-writer",
+        _CUH,
+        "    __threadfence();\n    __syncthreads();\n    if (fc_thread() == 0) last",
+        "    __syncthreads();\n    if (fc_thread() == 0) last",
+        "a block is counted before others can see its results",
+        _SPLIT,
+    ),
+    Mutation(
+        "cuda-partial-of-a-row",
+        _ROWS,
+        "{room}[row * {parts} + part] = total{r.out};",
+        "{room}[row + part] = total{r.out};",
+        "the partial results of two rows share a place",
+        _SPLIT,
+    ),
+    Mutation(
+        "cuda-partial-of-a-column",
+        _COLUMNS,
+        "push(partial{r.out}[row * {parts} + k]);",
+        "push(partial{r.out}[row + k]);",
+        "a column is joined from the parts of its neighbours",
+        _SPLIT_COLUMNS,
+    ),
+    Mutation(
+        "cuda-room-for-partials",
+        _LAUNCH,
+        "16 * max(count, 1)",
+        "4 * max(count, 1)",
+        "the partial results of two reductions share a place",
+        _SPLIT,
+    ),
+    Mutation(
+        "cuda-counter-for-each-row",
+        _LAUNCH,
+        "self.out.counters += max(counters, 1)",
+        "self.out.counters += 1",
+        "there is one counter, but each row counts its blocks",
+        _SPLIT,
+    ),
+    Mutation(
+        "cuda-blocks-that-finish",
+        _ROWS,
+        '"gridDim.x" if self.short else f"(unsigned){self._rows()}"',
+        '"gridDim.x"',
+        "blocks that gave their row to another are waited for",
+        ids("cuda_survivors", "sums_of_long_rows_are_added_up"),
+    ),
+)
+
+TILES = (
+    Mutation(
+        "cuda-barrier-of-a-tile",
+        _TILES,
+        'w.line("__syncthreads();")',
+        "pass",
+        "a tile is read before it is there",
+        _TILE,
+    ),
+    Mutation(
+        "cuda-tile-not-turned",
+        _TILES,
+        'return f"tile{form}[x][k]"',
+        'return f"tile{form}[k][x]"',
+        "a tile is stored as it was read",
+        _TILE,
+    ),
+    Mutation(
+        "cuda-edge-of-a-tile",
+        _TILES,
+        "if (i_{across} >= {n} || i_{along} >= {m}) continue;",
+        "if (i_{across} >= {n}) continue;",
+        "a tile at the edge is taken for a whole one",
+        _TILE,
+    ),
+)
+
+CUDA = (*LOADS_AND_STORES, *TREE, *BLOCKS, *TILES)
