@@ -13,6 +13,8 @@ from .capture.fused import FusedFunction, lower_function
 from .codegen.cache import default_cache
 from .cpu_fallback.compiler import find_compiler, why_no_compiler
 from .cpu_fallback.program import thread_count
+from .emit_cuda import nvrtc
+from .emit_cuda.backend import devices
 from .engine import Executable
 from .graph.dtypes import DType
 from .options import Options
@@ -69,7 +71,8 @@ def info() -> dict[str, Any]:
         "fusecuda": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "devices": ["cpu"],
+        "devices": ["cpu", *devices()],
+        "nvrtc": nvrtc.version() if nvrtc.available() else "none",
         "threads": thread_count(),
         "compiler": compiler.version if compiler else f"none: {why_no_compiler()}",
         "flags": " ".join(compiler.flags) if compiler else "",

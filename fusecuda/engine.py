@@ -174,6 +174,8 @@ class Executable:
                 make = BACK_ENDS[self.options.device].program
                 self._program = make(self.assembly, self.sources, self.memory)
             except CompilerError as error:
+                if self.options.device != "cpu":  # there is no interpreter on a device
+                    raise
                 self._failure = error
                 warn_interpreted(error)
         return self._program

@@ -61,6 +61,15 @@ def program(
     return CudaProgram(assembly, sources, layout, device, unaligned)
 
 
+def devices() -> list[str]:
+    """The CUDA devices of this machine as ``cuda:0 NAME``; empty without CuPy or a driver."""
+    try:
+        from .cupy_device import device_names  # noqa: PLC0415 - CuPy is optional
+    except ImportError:
+        return []
+    return [f"cuda:{n} {name}" for n, name in enumerate(device_names())]
+
+
 @cache
 def prelude() -> str:
     """What every kernel stands on, as one text."""

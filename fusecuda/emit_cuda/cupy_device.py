@@ -44,7 +44,10 @@ class CupyDevice:
         return int(cupy.cuda.get_current_stream().ptr)
 
     def address(self, array: Any) -> int:
-        """The device address of the first element."""
+        """The device address of the first element; raises TypeError for another kind of array."""
+        if not isinstance(array, cupy.ndarray):
+            kind = f"{type(array).__module__}.{type(array).__name__}"
+            raise TypeError(f"a program on {self.arch} takes cupy.ndarray arguments, not {kind}")
         return int(array.data.ptr)
 
     def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
@@ -65,6 +68,16 @@ class CupyDevice:
         if not isinstance(node.attr, LibraryCall):
             raise NotImplementedError(f"{node.op} on {node.dtype} has no kernel")
         return call(node.attr, operands, cupy)
+
+
+def device_names() -> list[str]:
+    """The names of the CUDA devices, in their order; empty without a driver."""
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return []
+    properties = (cupy.cuda.runtime.getDeviceProperties(n) for n in range(count))
+    return [p["name"].decode() for p in properties]
 
 
 _devices: dict[int, CupyDevice] = {}
