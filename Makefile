@@ -13,7 +13,7 @@ RUN  := $(BIN)/python
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup fmt check test test-gpu golden bench demo clean
+.PHONY: help setup fmt check test test-gpu golden bench bench-gpu demo clean
 
 help:
 	@echo 'make setup     create $(VENV) with what tests and tools need'
@@ -22,7 +22,8 @@ help:
 	@echo 'make test      the default test suite'
 	@echo 'make test-gpu  the tests that need a CUDA device (CUDA=12 or CUDA=13)'
 	@echo 'make golden    run the tests and rewrite the golden files'
-	@echo 'make bench     the benchmarks'
+	@echo 'make bench     the benchmarks on the CPU'
+	@echo 'make bench-gpu the benchmarks on a CUDA device (CUDA=12 or CUDA=13)'
 	@echo 'make demo      a short tour of what fusion does'
 	@echo 'make clean     remove $(VENV), caches and build products'
 
@@ -53,13 +54,16 @@ test: $(VENV)/.stamp-test
 	$(RUN) -m pytest $(ARGS)
 
 test-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
-	$(RUN) -m pytest -m gpu $(ARGS)
+	$(RUN) -m pytest -m gpu --numprocesses=0 $(ARGS)
 
 golden: $(VENV)/.stamp-test
 	$(RUN) -m pytest --update-goldens $(ARGS)
 
 bench: $(VENV)/.stamp-bench
 	$(RUN) -m bench $(ARGS)
+
+bench-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
+	$(RUN) -m bench.gpu $(ARGS)
 
 demo: $(VENV)/.stamp-tools
 	$(RUN) -m fusecuda demo $(ARGS)
