@@ -294,3 +294,18 @@ def test_one_program_on_two_streams() -> None:
     for stream in streams:
         stream.synchronize()
     assert all(same_bits(want, cupy.asnumpy(r)) for r in found)
+
+
+def test_calls_from_another_thread() -> None:
+    """A thread that has not used CUDA yet launches kernels too."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import cupy
+
+    x = cupy.asarray(RNG.normal(size=(40, 300)))
+    executable = fc.lower(lambda a: (a * 2).sum(axis=1), cupy.asnumpy(x), device="cuda")
+    want = cupy.asnumpy(executable.run([x])[0])  # its memory is free again for the thread
+    cupy.cuda.get_current_stream().synchronize()
+    with ThreadPoolExecutor(1) as pool:
+        (found,) = pool.submit(executable.run, [x]).result()
+    assert same_bits(want, cupy.asnumpy(found))
