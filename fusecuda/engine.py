@@ -32,6 +32,7 @@ from .streams.launches import record
 from .streams.memory_plan import MemoryPlan, plan_memory
 
 Array = np.ndarray[Any, Any]
+Native = Callable[[Sequence[Any]], list[Any]]  # results from arguments by parameter number
 Strides = Mapping[int, Sequence[int]]  # parameter number -> strides in elements, if not contiguous
 
 
@@ -46,16 +47,27 @@ class BackEnd:
 
     bind: Bind
     emit: Callable[[Any, Options], Any]
-    program: Callable[[Assembly, Sequence[Any], MemoryPlan], Callable[[Sequence[Any]], list[Any]]]
+    program: Callable[[Assembly, Sequence[Any], MemoryPlan, Options], Native]
     threads: Callable[[], int]
     head: str = ""
 
 
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
 BACK_ENDS: dict[str, BackEnd] = {
-    "cpu": BackEnd(bind_c, lambda s, _: c_backend.emit(s), Program, thread_count),
+    "cpu": BackEnd(
+        bind_c,
+        lambda launch, _: c_backend.emit(launch),
+        lambda assembly, sources, memory, _: Program(assembly, sources, memory),
+        thread_count,
+    ),
     "cuda": BackEnd(
-        bind_cuda, lambda s, o: cuda.emit(s, o.contract), cuda.program, lambda: 1, _INCLUDE
+        bind_cuda,
+        lambda launch, options: cuda.emit(launch, options.contract),
+        lambda assembly, sources, memory, options: cuda.DevicePrograms(
+            assembly, sources, memory, options.contract
+        ),
+        lambda: 1,
+        _INCLUDE,
     ),
 }
 
@@ -81,7 +93,7 @@ class Executable:
     memory: MemoryPlan
     sources: list[Any]
     options: Options
-    _program: Callable[[Sequence[Any]], list[Any]] | None = None
+    _program: Native | None = None
     _failure: CompilerError | None = None
     names: list[str] = field(default_factory=list)
     caller: Callable[..., Any] | None = None
@@ -168,11 +180,11 @@ class Executable:
         record(self.names)
         return results
 
-    def _compile(self) -> Callable[[Sequence[Any]], list[Any]] | None:
+    def _compile(self) -> Native | None:
         if self._failure is None:
             try:
                 make = BACK_ENDS[self.options.device].program
-                self._program = make(self.assembly, self.sources, self.memory)
+                self._program = make(self.assembly, self.sources, self.memory, self.options)
             except CompilerError as error:
                 if self.options.device != "cpu":  # there is no interpreter on a device
                     raise

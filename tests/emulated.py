@@ -54,6 +54,10 @@ class EmulatedDevice:
         """Zeros."""
         return np.zeros(nbytes, np.uint8)
 
+    def constant(self, value: Any) -> np.ndarray:
+        """NumPy's array."""
+        return np.asarray(value)
+
     def stream(self) -> int:
         """There is one."""
         return 0

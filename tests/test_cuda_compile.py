@@ -115,3 +115,14 @@ def test_a_second_module_comes_from_the_cache() -> None:
     before = fc.compile_count()
     nvrtc.cubin(sources, "sm_80")
     assert fc.compile_count() == before
+
+
+def test_contraction_is_the_users_choice() -> None:
+    """Products and sums are rounded one by one unless ``contract=True`` frees them."""
+    x = np.ones(100, np.float32)
+    (exact,) = fc.lower(lambda a: a * 2 + a, x).emit("cuda")
+    (free,) = fc.lower(lambda a: a * 2 + a, x, contract=True).emit("cuda")
+    assert "__fmul_rn" in exact
+    assert "__fadd_rn" in exact
+    assert "_rn" not in free
+    assert "v0 * v1" in free or "v1 * v0" in free

@@ -10,6 +10,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.capture.view import in_memory_order
+from fusecuda.emit_cuda import launch
 from fusecuda.graph.interpret import CUPY, interpret
 from tests import emulated, emulator
 from tests.programs import PROGRAMS, Program
@@ -108,6 +109,20 @@ def test_tiles() -> None:
     assert {p.bound.variant.skeleton for p, _ in small.reports} == {"loop"}
 
 
+def test_indices_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every skeleton with wide indices, which it gets where 32 bits would not do."""
+    executable = fc.lower(lambda a: a + a, fc.spec((3, 1 << 30), np.int8))
+    assembly, _ = emulated.assembled(executable.graph)
+    assert [step.variant.wide for step in assembly.steps] == [True]
+    monkeypatch.setattr(launch, "_NARROW", 1)
+    x, tall = RNG.normal(size=(5, 1300)), np.asfortranarray(RNG.normal(size=(40, 700)))
+    for a in (x, x[:, :50], x[::-1, ::3], tall):
+        device = compare(lambda a: (a + a, a.sum(axis=1), a.argmax(axis=0)), a)
+        assert all(p.bound.variant.wide for p, _ in device.reports)
+    compare(centred, x)
+    compare(lambda a: a.T + np.pad(a.T, 1)[1:-1, 1:-1], x)
+
+
 def test_arguments_that_are_not_aligned() -> None:
     """Arguments that start at odd addresses get kernels that move one element at a time."""
     room = np.arange(1, 2003, dtype="f4")
@@ -160,3 +175,13 @@ def test_named_programs_move_the_least_bytes(program: Program) -> None:
 
 # Columns keep nothing, and a whole array is no row that a block could keep: stages read it again.
 PASSES = {"centered_columns": 2, "standardize": 3}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shape", [(1, 10_000_001), (10_000_001, 1), (3_333_333, 3), (2, 4_000_037)]
+)
+def test_millions(shape: tuple[int, int]) -> None:
+    """The longest rows, and the most of them."""
+    x = RNG.normal(size=shape).astype("f4")
+    compare(lambda a: (a.sum(axis=1), a.max(axis=0), a.sum()), x, order="forward")

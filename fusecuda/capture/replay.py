@@ -125,3 +125,29 @@ class ReplayWriter:
         source = "def replay(args):\n" + "".join(f"    {line}\n" for line in text)
         exec(compile(source, "<fusecuda replay>", "exec"), self.space)
         return self.space["replay"]  # type: ignore[no-any-return]
+
+
+class DeviceReplayWriter(ReplayWriter):
+    """A replay whose arrays are a device's own: contiguous ones, of the layout that was traced."""
+
+    def array(self, name: str, a: NDArray) -> None:
+        self.space["fits"] = _fits
+        self.demand(f"fits({name}, {a.shape}, {a.strides}, {self.constant(a.dtype)})")
+
+    def disjoint(self, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> None:
+        self.space["apart"] = _apart
+        for i, j in pairs:
+            self.demand(f"apart({names[i]}, {names[j]})")
+
+
+def _fits(value: Any, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> bool:
+    """True for an array of a device with this layout."""
+    if isinstance(value, np.ndarray) or not hasattr(value, "__cuda_array_interface__"):
+        return False
+    return bool(value.shape == shape and value.strides == strides and value.dtype == dtype)
+
+
+def _apart(a: Any, b: Any) -> bool:
+    """True if two contiguous arrays of a device share no memory."""
+    first, second = a.data.ptr, b.data.ptr
+    return bool(first + a.nbytes <= second or second + b.nbytes <= first)

@@ -16,7 +16,7 @@ from .array import Array, recorder_in_force
 from .overlap import groups_of, mergeable, overlaps_of, union
 from .reads import Reads, reads_of, rebound
 from .recorder import Leaf, Recorder, Storage, executable_for
-from .replay import ReplayWriter
+from .replay import DeviceReplayWriter, ReplayWriter
 from .results import finished, result_text, storages_in
 from .scalar import TracedScalar, cast
 from .view import in_memory_order, view_in
@@ -222,7 +222,8 @@ class Tracer:
 
     def _replayable(self, result: Any, returned: list[Storage], written: list[Shared]) -> Any:
         """Make the replay function, and compute the result by it."""
-        writer = ReplayWriter()
+        on_device = self.owner.options.device != "cpu"
+        writer = DeviceReplayWriter() if on_device else ReplayWriter()
         names = self._guard(writer, written)
         outputs = [s for s in returned if all(s is not w.storage for w in self.shared)]
         nodes = [s.node for s in outputs] + [w.storage.node for w in written]

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache, partial
 from importlib import resources
+from typing import Any
 
 from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
@@ -40,25 +41,47 @@ def program(
     assembly: Assembly,
     sources: Sequence[CudaSource | None],
     layout: Layout,
-    device: Device | None = None,
+    device: Device,
+    contract: bool = False,
 ) -> CudaProgram:
-    """The program of ``assembly`` on ``device``, by default CuPy's current one.
+    """The program of ``assembly`` on ``device``.
 
     Raises CompilerError if its kernels cannot be compiled. Arguments that do not start at a
     multiple of 16 bytes get a program of their own when they first come.
     """
-    if device is None:
-        from .cupy_device import current_device  # noqa: PLC0415 - CuPy is optional
-
-        device = current_device()
 
     def unaligned() -> CudaProgram:
         bind_one_by_one = partial(bind, aligned=False)
         other = assemble(assembly.plan, assembly.places.strides, bind_one_by_one)
-        emitted = [emit(s) if isinstance(s, CudaBound) else None for s in other.steps]
+        emitted = [emit(s, contract) if isinstance(s, CudaBound) else None for s in other.steps]
         return CudaProgram(other, emitted, layout, device)
 
     return CudaProgram(assembly, sources, layout, device, unaligned)
+
+
+class DevicePrograms:
+    """The program of an assembly on each CuPy device that it has been called on."""
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        sources: Sequence[CudaSource | None],
+        layout: Layout,
+        contract: bool,
+    ) -> None:
+        from .cupy_device import current_device  # noqa: PLC0415 - CuPy is optional
+
+        self._current = current_device
+        self._make = partial(program, assembly, sources, layout, contract=contract)
+        self._programs: dict[int, CudaProgram] = {}
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+        """The results on the current device; see `CudaProgram`."""
+        device = self._current()
+        made = self._programs.get(device.number)
+        if made is None:
+            made = self._programs[device.number] = self._make(device)
+        return made(arguments)
 
 
 def devices() -> list[str]:

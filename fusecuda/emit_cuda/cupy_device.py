@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ class CupyDevice:
     """One CUDA device. Arrays are ``cupy.ndarray``; kernels run on CuPy's current stream."""
 
     def __init__(self, number: int) -> None:
+        self.number = number
         self.device = cupy.cuda.Device(number)
         self.arch = f"sm_{self.device.compute_capability}"
         self._modules: list[Any] = []
@@ -43,6 +45,10 @@ class CupyDevice:
         """CuPy's current stream."""
         return int(cupy.cuda.get_current_stream().ptr)
 
+    def constant(self, value: Any) -> Any:
+        """A constant operand of a library call."""
+        return cupy.asarray(value)
+
     def address(self, array: Any) -> int:
         """The device address of the first element; raises TypeError for another kind of array."""
         if not isinstance(array, cupy.ndarray):
@@ -52,6 +58,11 @@ class CupyDevice:
 
     def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
         """Start the kernel; the driver copies the parameters before this returns."""
+        if not hasattr(
+            _thread, "ready"
+        ):  # the driver's own call wants the thread to have a context
+            cupy.cuda.runtime.free(0)
+            _thread.ready = True
         bound = prepared.bound
         x, y = bound.block
         cupy.cuda.driver.launchKernel(
@@ -67,7 +78,12 @@ class CupyDevice:
         """CuPy's own function of the name; raises NotImplementedError where CuPy has none."""
         if not isinstance(node.attr, LibraryCall):
             raise NotImplementedError(f"{node.op} on {node.dtype} has no kernel")
+        if not hasattr(cupy, node.attr.name) and node.attr.name != "astype":
+            raise NotImplementedError(f"CuPy has no {node.attr.name}")
         return call(node.attr, operands, cupy)
+
+
+_thread = threading.local()
 
 
 def device_names() -> list[str]:
@@ -86,4 +102,6 @@ _devices: dict[int, CupyDevice] = {}
 def current_device() -> CupyDevice:
     """CuPy's current device; raises CuPy's error where there is none."""
     number = cupy.cuda.runtime.getDevice()
-    return _devices.setdefault(number, CupyDevice(number))
+    if number not in _devices:
+        _devices[number] = CupyDevice(number)
+    return _devices[number]

@@ -25,9 +25,9 @@ FC_INLINE int fc_clamp(long long n, int most) { return n < 0 ? 0 : n < most ? (i
 template <typename I>
 FC_INLINE I fc_wrap(int64_t index, I n)
 {
-    const I i = (I)index;
-    if (i >= 0 && i < n) return i;
-    return i % n + (i % n < 0 ? n : 0);
+    if ((uint64_t)index < (uint64_t)n) return (I)index;
+    const int64_t rest = index % (int64_t)n;
+    return (I)(rest < 0 ? rest + n : rest);
 }
 
 // --- packs: neighbours in memory that one thread moves together -----------------------------------
@@ -244,9 +244,11 @@ FC_INLINE bool fc_last_block(unsigned *arrivals, unsigned blocks)
     __shared__ bool last;
     __threadfence();
     __syncthreads();
-    if (fc_thread() == 0) last = atomicInc(arrivals, blocks - 1) == blocks - 1;
+    if (fc_thread() == 0) {
+        last = atomicInc(arrivals, blocks - 1) == blocks - 1;
+        __threadfence();
+    }
     __syncthreads();
-    __threadfence();
     return last;
 }
 

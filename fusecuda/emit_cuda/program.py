@@ -51,6 +51,9 @@ class Device(Protocol):
     def address(self, array: Any) -> int:
         """The address of an array's first element."""
 
+    def constant(self, value: Any) -> Any:
+        """A constant operand of a library call."""
+
     def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
         """Start ``kernel`` on the current stream with the parameters in ``frame``."""
 
@@ -194,18 +197,19 @@ class CudaProgram:
 
     def _call(self, frames: list[Frame], arguments: Sequence[Any]) -> list[Any]:
         device = self.device
+        given = [arguments[n] for n in self._arguments]
+        if self._make_unaligned is not None and any(device.address(a) & 15 for a in given):
+            if self._unaligned is None:
+                self._unaligned = self._make_unaligned()
+            return self._unaligned(arguments)
         made = [device.empty(*self._outputs[i]) for i in self._made]
-        bases = [arguments[n] for n in self._arguments] + made
+        bases = given + made
         bases.append(device.empty((max(self.layout.block_bytes, 1),), _BYTE))
         stream = device.stream()
         if stream not in self._counters:
             self._counters[stream] = device.zeros(4 * max(1, self._counter_words))
         bases.append(self._counters[stream])
         addresses = [device.address(b) for b in bases]
-        if self._make_unaligned is not None and any(a & 15 for a in addresses):
-            if self._unaligned is None:
-                self._unaligned = self._make_unaligned()
-            return self._unaligned(arguments)
         frame = iter(frames)
         for step in self._steps:
             if isinstance(step, Node):
@@ -227,7 +231,7 @@ class CudaProgram:
 
     def _view(self, node: Node, bases: list[Any]) -> Any:
         if node.op == "constant":
-            return np.asarray(node.value)
+            return self.device.constant(node.value)
         memory = self.assembly.memory(node)
         base = self._base[memory.buffer]
         offset = memory.offset
