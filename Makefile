@@ -13,13 +13,14 @@ RUN  := $(BIN)/python
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup fmt check test test-gpu golden bench bench-gpu demo clean
+.PHONY: help setup fmt check test test-cupy13 test-gpu golden bench bench-gpu demo clean
 
 help:
 	@echo 'make setup     create $(VENV) with what tests and tools need'
 	@echo 'make fmt       format and apply safe lint fixes'
 	@echo 'make check     lint, formatting, types and the import contract'
 	@echo 'make test      the default test suite'
+	@echo 'make test-cupy13  the tests around CuPy with CuPy 13'
 	@echo 'make test-gpu  the tests that need a CUDA device (CUDA=12 or CUDA=13)'
 	@echo 'make golden    run the tests and rewrite the golden files'
 	@echo 'make bench     the benchmarks on the CPU'
@@ -53,6 +54,13 @@ check: $(VENV)/.stamp-test
 test: $(VENV)/.stamp-test
 	$(RUN) -m pytest $(ARGS)
 
+# The default tests run with the CuPy of the extra `test`; this with the oldest that is supported.
+test-cupy13:
+	test -d $(VENV)-cupy13 || $(PYTHON) -m venv $(VENV)-cupy13
+	$(VENV)-cupy13/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --editable . 'cupy-cuda12x>=13,<14' 'pytest>=8' pytest-timeout pytest-xdist hypothesis scipy
+	$(VENV)-cupy13/bin/python -m pytest tests/test_cupy_*.py $(ARGS)
+
 test-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
 	$(RUN) -m pytest -m gpu --numprocesses=0 $(ARGS)
 
@@ -69,6 +77,6 @@ demo: $(VENV)/.stamp-tools
 	$(RUN) -m fusecuda demo $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .hypothesis
+	rm -rf $(VENV) $(VENV)-cupy13 build dist *.egg-info .hypothesis
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

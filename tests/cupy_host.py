@@ -7,6 +7,7 @@ of the same name on such views. The limits: functions that NumPy lacks, CuPy's o
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -112,6 +113,19 @@ class HostSpace:
         return _back(found(*given, **named), list(args))
 
 
+def _without_stream(report: Any) -> None:
+    if report.object != "cupy.cuda.stream.get_current_stream_ptr":
+        _hook_before(report)
+
+
+_hook_before = sys.unraisablehook
+
+
 def install() -> None:
     """Let ``fused(device="cpu")`` take CuPy arrays over host memory."""
+    global _hook_before
     spaces.SPACES["cpu"] = HostSpace()
+    # `__cuda_array_interface__` names the current stream. Where there is no driver CuPy 14 raises;
+    # CuPy 13 cannot, tells `sys.unraisablehook`, and goes on.
+    if internals.CUPY_13 and sys.unraisablehook is not _without_stream:
+        _hook_before, sys.unraisablehook = sys.unraisablehook, _without_stream

@@ -21,6 +21,7 @@ import numpy as np
 from cupy._core.core import _ndarray_base
 from cupy.cuda.memory import BaseMemory, MemoryPointer, UnownedMemory
 
+CUPY_13 = int(cupy.__version__.partition(".")[0]) < 14
 ndarray: Any = cupy.ndarray
 base: Any = _ndarray_base
 FIRST_ADDRESS = 1 << 56  # beyond what the address translation of CPUs and GPUs can reach
@@ -125,18 +126,26 @@ def _raising(*args: Any, **kwargs: Any) -> Any:
     raise AssertionError("a failed array is among the arguments")
 
 
-_NO_VALUE = names(
+# In CuPy 13 `_update_…` and `_set_contiguous_strides` are methods, which `_init` calls by name
+# while the array has no memory yet; in CuPy 14 they are C functions.
+LAYOUT = names(
+    """
+    _init _shape _strides _c_contiguous _f_contiguous _index_32_bits
+    _set_contiguous_strides _update_contiguity _update_c_contiguity _update_f_contiguity
+    """
+)
+_NO_VALUE = LAYOUT | names(
     """
     __new__ __init__ __doc__ __hash__ __class_getitem__ __pyx_vtable__ __array_priority__ __len__
-    shape strides ndim itemsize nbytes size dtype device base flags _init _shape _strides
-    _c_contiguous _f_contiguous _index_32_bits
+    shape strides ndim itemsize nbytes size dtype device base flags
     """
 )
 for _name, _value in vars(base).items():
     if _name not in _NO_VALUE:
         is_data = isinstance(_value, types.GetSetDescriptorType)
         setattr(Failed, _name, property(_raising) if is_data else _raising)
-Failed.__cupy_override_elementwise_kernel__ = property(_raising)
+# Raises when it is called: CuPy 13 takes an error of its `hasattr` for absence, and would go on.
+Failed.__cupy_override_elementwise_kernel__ = _raising
 
 
 def fail(memory: PendingMemory) -> None:
@@ -145,6 +154,26 @@ def fail(memory: PendingMemory) -> None:
         array = reference()
         if array is not None:
             array.__class__ = Failed
+
+
+_PLAIN = OURS | {bool, int, float, complex, *np.sctypeDict.values()}
+
+
+def array_ufunc(array: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """CuPy's ``__array_ufunc__``, without a look at the memory of plain arrays.
+
+    CuPy 13 comes here for each operator with a number, and asks for `__cuda_array_interface__`.
+    """
+    out = kwargs.get("out", ())
+    plain = all(type(v) in _PLAIN for v in (*inputs, *out))
+    if method == "__call__" and plain and len(out) <= 1 and kwargs.keys() <= {"out"}:
+        function = getattr(cupy, ufunc.__name__, None)
+        if isinstance(function, cupy.ufunc):
+            return function(*inputs, *out)
+    return base.__array_ufunc__(array, ufunc, method, *inputs, **kwargs)
+
+
+REPLACED: dict[str, Any] = {"__array_ufunc__": array_ufunc} if CUPY_13 else {}
 
 
 def pointer_of(array: Any) -> Any:

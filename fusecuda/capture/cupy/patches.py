@@ -97,8 +97,15 @@ class _KernelHook:
         if region is not None:
             return functools.partial(kernel_called, region)
         if array is not None:
-            complete_array(array)
+            try:
+                complete_array(array)
+            except Exception as error:  # raised here, it would be absence to CuPy 13's `hasattr`
+                return functools.partial(_raise, error)
         raise AttributeError("__cupy_override_elementwise_kernel__")
+
+
+def _raise(error: Exception, *args: Any, **kwargs: Any) -> Any:
+    raise error
 
 
 class _Completed:
@@ -229,13 +236,14 @@ def _holds_array(value: Any) -> bool:
 # --- what is replaced
 
 _ESCAPING = frozenset({"data", "__cuda_array_interface__", "__dlpack__", "toDlpack"})
-_SKIPPED = internals.names(
+_UNTOUCHED = internals.names(
     """
-    __new__ __init__ __class_getitem__ __doc__ __hash__ __pyx_vtable__ __array_priority__ _init
-    __array_ufunc__ __len__ __iter__ _check_kind_sort _set_shape_and_strides
-    _shape _strides _c_contiguous _f_contiguous _index_32_bits __delitem__ __array_function__
+    __new__ __init__ __class_getitem__ __doc__ __hash__ __pyx_vtable__ __array_priority__
+    __array_ufunc__ __len__ __iter__ _check_kind_sort _set_shape_and_strides __delitem__
+    __array_function__
     """
 )
+_SKIPPED = (internals.LAYOUT | _UNTOUCHED).difference(internals.REPLACED)
 _OPERATORS = frozenset(  # CuPy makes ufunc calls of these, which find the hook
     f"__{prefix}{name}__"
     for name in (
@@ -252,6 +260,7 @@ def _prepare() -> None:
     _attributes["__cupy_override_elementwise_kernel__"] = _KernelHook()
     _attributes["__getitem__"] = _getitem
     _attributes["__setitem__"] = _setitem
+    _attributes.update(internals.REPLACED)
     for name, original in vars(base).items():
         if name in _SKIPPED or name in _OPERATORS or name in _attributes:
             continue
