@@ -7,7 +7,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.emit_cuda.backend import program
-from fusecuda.emit_cuda.launch import COLUMN, SHORT
+from fusecuda.emit_cuda.choice import COLUMN, SHORT
 from fusecuda.graph.interpret import CUPY, interpret
 from fusecuda.streams.memory_plan import plan_memory
 from tests import emulated, emulator

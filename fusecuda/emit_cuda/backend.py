@@ -10,9 +10,10 @@ from typing import Any
 
 from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
+from .choice import COLUMN, LOOP, TILES
 from .columns import ColumnEmitter
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
-from .launch import COLUMN, LOOP, TILES, CudaBound, Variant, bind
+from .launch import CudaBound, Variant, bind
 from .program import CudaProgram, Device, Layout
 from .rows import RowEmitter
 from .source import CudaSource

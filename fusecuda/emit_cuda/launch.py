@@ -12,20 +12,33 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..codegen import names
-from ..fusion import kernel_ir as ir
 from ..fusion.lowering import Lowered
-from ..fusion.walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
+from ..fusion.walk import Launch, Lower, MemoryOf, Walked, limit_value, walk
+from .choice import (
+    BLOCK,
+    CHUNK,
+    COLUMN,
+    GROUP,
+    LOOP,
+    SHORT,
+    STEP,
+    TILE,
+    TILE_ROWS,
+    TILES,
+    chosen_skeleton,
+    keepable,
+    keeping_warps,
+    power_of_two,
+    squeezed,
+    turned_walk,
+    unit_pattern,
+)
 
 PACK_BYTES = 16
-LOOP, TILES = "loop", "tiles"
-SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
-TILE, TILE_ROWS = 32, 8  # elements of a tile's side; threads that share one of its columns
 LOOP_THREADS = 256
 SHORT_THREADS = 128
-GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
 ENOUGH_BLOCKS = 1056  # eight for each multiprocessor of an H100
 MOST_PARTS = 1024
-KEPT_BYTES = {8: 256, 16: 128}  # registers of a thread for resident rows, by warps of a block
 _NARROW = (1 << 31) - (1 << 20)  # a grid may overshoot
 
 
@@ -84,113 +97,14 @@ def bind(lower: Lower, memory: MemoryOf, aligned: bool = True) -> CudaBound:
     ``aligned`` to 16 bytes, elements are moved one by one.
     """
     lowered = lower(True)
-    walked = _squeezed(walk(lowered, memory))
-    if lowered.ir.resident and not _keepable(lowered.ir, walked):
+    walked = squeezed(walk(lowered, memory))
+    if lowered.ir.resident and not keepable(lowered.ir, walked):
         lowered = lower(False)
-        walked = _squeezed(walk(lowered, memory))
+        walked = squeezed(walk(lowered, memory))
     turned: frozenset[int] = frozenset()
-    if lowered.ir.kind == "loop" and _pattern(lowered.ir, walked.elements) is None:
-        walked, turned = _turn(lowered.ir, walked)
+    if lowered.ir.kind == "loop" and unit_pattern(lowered.ir, walked.elements) is None:
+        walked, turned = turned_walk(lowered.ir, walked)
     return _Binder(lowered, walked, memory, aligned, turned).bound()
-
-
-def _turn(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[int]]:
-    """The walk with the axis before the last along which loads are contiguous that are not along
-    the last, and which these are; none if a tile would not make every access contiguous.
-    """
-    over = walked.elements
-    last = len(over.extents) - 1
-    simple = {s.form for s in kernel.stages[0].body if isinstance(s, ir.Load) and s.guard is None}
-    simple -= {s.form for s in kernel.statements() if isinstance(s, ir.Gather)}
-    simple -= {s.form for s in kernel.stages[0].head if isinstance(s, ir.Load)}
-    forms = [(f, form.dtype.itemsize) for f, form in enumerate(kernel.forms) if form.dtype]
-    misfits = [(f, size) for f, size in forms if over.strides[f][last] not in (0, size)]
-    if last < 1 or not all(f in simple for f, _ in misfits) or len(misfits) > 4:
-        return walked, frozenset()
-    for axis in range(last):
-        large = min(over.extents[axis], over.extents[last]) >= TILE // 2
-        if large and all(over.strides[f][axis] == size for f, size in misfits):
-            order = [a for a in range(last) if a != axis]
-            turned = Walked(
-                walked.rows, over.keep([*order, axis, last]), walked.offsets, walked.places
-            )
-            return turned, frozenset(f for f, _ in misfits)
-    return walked, frozenset()
-
-
-def _squeezed(walked: Walked) -> Walked:
-    """``walked`` with one axis where one is enough; other ranks stay as the program has them."""
-    for name in ("rows", "elements"):
-        over: Walk = getattr(walked, name)
-        if all(n == 1 for n in over.extents[:-1]):
-            setattr(walked, name, over.keep([len(over.extents) - 1]))
-    return walked
-
-
-def _keepable(kernel: ir.KernelIR, walked: Walked) -> bool:
-    """True if the threads of a block can keep what a row keeps."""
-    if _chosen(kernel, walked)[0] == COLUMN:
-        return False
-    return _keeping_warps(kernel, math.prod(walked.elements.extents)) > 0
-
-
-def _keeping_warps(kernel: ir.KernelIR, length: int) -> int:
-    """The most warps of a block whose threads can keep a row of ``length``; 0 if none can."""
-    chunks = -(-length // CHUNK)
-    for warps, most in KEPT_BYTES.items():
-        each = _power(-(-chunks // warps))
-        wide = any(d.itemsize == 8 for d in kernel.resident)
-        if each * 16 * _kept_bytes(kernel) <= (most // 2 if wide else most):
-            return warps
-    return 0
-
-
-def _kept_bytes(kernel: ir.KernelIR) -> int:
-    """The most bytes that an element keeps from one stage to the next."""
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for number, stage in enumerate(kernel.stages):
-        for s in stage.body:
-            if isinstance(s, ir.Keep):
-                first[s.slot] = number
-            elif isinstance(s, ir.Recall):
-                last[s.slot] = number
-    live = [
-        sum(d.itemsize for k, d in enumerate(kernel.resident) if first[k] <= n < last[k])
-        for n in range(len(kernel.stages))
-    ]
-    return max(live, default=0)
-
-
-def _chosen(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[bool, ...] | None]:
-    """The skeleton that fits the strides, and the unit pattern along its inner axis."""
-    by_row = _pattern(kernel, walked.elements)
-    if kernel.kind == "loop":
-        return LOOP, by_row
-    length = math.prod(walked.elements.extents)
-    if by_row is None and walked.rows.extents[-1] >= 8:
-        by_column = _pattern(kernel, walked.rows)
-        if by_column is not None:
-            return COLUMN, by_column
-    return (SHORT if length <= CHUNK else BLOCK), by_row
-
-
-def _pattern(kernel: ir.KernelIR, over: Walk) -> tuple[bool, ...] | None:
-    """Which forms step by one element along the last axis, or None if some step otherwise."""
-    pattern = []
-    for form, strides in zip(kernel.forms, over.strides, strict=True):
-        if form.dtype is None:
-            pattern.append(False)
-        elif strides[-1] in (0, form.dtype.itemsize) or over.extents[-1] < 2:
-            pattern.append(strides[-1] != 0)
-        else:
-            return None
-    return tuple(pattern)
-
-
-def _power(n: int) -> int:
-    """The least power of two that is at least ``n``."""
-    return 1 << max(0, n - 1).bit_length()
 
 
 class _Binder:
@@ -207,7 +121,7 @@ class _Binder:
         self.lowered = lowered
         self.kernel = lowered.ir
         self.walked = walked
-        self.skeleton, unit = _chosen(self.kernel, walked)
+        self.skeleton, unit = chosen_skeleton(self.kernel, walked)
         if turned:
             self.skeleton, unit = TILES, self._unit_but(turned)
         self.length = math.prod(walked.elements.extents)
@@ -355,7 +269,7 @@ class _Binder:
 
     def _short(self) -> None:
         """Some lanes of a warp for each row."""
-        lanes = min(32, _power(-(-max(self.length, 1) // GROUP)))
+        lanes = min(32, power_of_two(-(-max(self.length, 1) // GROUP)))
         self._vary(steps=1 if self.length <= STEP else 4)
         each = SHORT_THREADS // lanes
         self.out.integers["shift"] = lanes.bit_length() - 1
@@ -367,9 +281,9 @@ class _Binder:
         chunks = -(-self.length // CHUNK)
         most = 8 if self.kernel.splittable or chunks <= 8 * 1024 else 32
         if self.kernel.resident:
-            most = _keeping_warps(self.kernel, self.length)
-        warps = min(most, _power(chunks))
-        each = _power(-(-chunks // warps))
+            most = keeping_warps(self.kernel, self.length)
+        warps = min(most, power_of_two(chunks))
+        each = power_of_two(-(-chunks // warps))
         self._vary(warps=most, chunks=each if self.kernel.resident else 1)
         parts = 1
         if self.kernel.splittable:
@@ -386,12 +300,12 @@ class _Binder:
 
     def _columns(self) -> None:
         """A tile of columns for each block, its threads sharing the rows of each column."""
-        lanes = min(8, _power(-(-max(self.length, 1) // GROUP)))
+        lanes = min(8, power_of_two(-(-max(self.length, 1) // GROUP)))
         across = LOOP_THREADS // lanes
         inner = self.walked.rows.extents[-1]
         tiles = -(-inner // across) * (self.rows // max(inner, 1))
         chunks = max(1, -(-self.length // CHUNK))
-        each, parts = _power(chunks), 1
+        each, parts = power_of_two(chunks), 1
         if self.kernel.splittable:
             while each > 1 and tiles * -(-chunks // each) < ENOUGH_BLOCKS:
                 each //= 2

@@ -10,8 +10,9 @@ from ..codegen import names
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
 from ..graph.ops import OPS
+from .choice import SHORT
 from .emit import CudaEmitter, CudaScope, Text
-from .launch import SHORT, SHORT_THREADS
+from .launch import SHORT_THREADS
 
 
 class ReductionEmitter(CudaEmitter):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from ..codegen import names
 from ..codegen.scalar import memory_type
 from ..graph.dtypes import DType
+from .choice import TILE, TILE_ROWS
 from .emit import CudaEmitter, CudaScope, Text
-from .launch import TILE, TILE_ROWS
 
 
 class TileEmitter(CudaEmitter):

@@ -1,0 +1,113 @@
+"""Choice: which skeleton fits a walk, and what a block of threads can keep of a row."""
+
+from __future__ import annotations
+
+import math
+
+from ..fusion import kernel_ir as ir
+from ..fusion.walk import Walk, Walked
+
+LOOP, TILES = "loop", "tiles"
+SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
+TILE, TILE_ROWS = 32, 8  # elements of a tile's side; threads that share one of its columns
+KEPT_BYTES = {8: 256, 16: 128}  # registers of a thread for resident rows, by warps of a block
+GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
+
+
+def turned_walk(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[int]]:
+    """The walk with the axis before the last along which loads are contiguous that are not along
+    the last, and which these are; none if a tile would not make every access contiguous.
+    """
+    over = walked.elements
+    last = len(over.extents) - 1
+    simple = {s.form for s in kernel.stages[0].body if isinstance(s, ir.Load) and s.guard is None}
+    simple -= {s.form for s in kernel.statements() if isinstance(s, ir.Gather)}
+    simple -= {s.form for s in kernel.stages[0].head if isinstance(s, ir.Load)}
+    forms = [(f, form.dtype.itemsize) for f, form in enumerate(kernel.forms) if form.dtype]
+    misfits = [(f, size) for f, size in forms if over.strides[f][last] not in (0, size)]
+    if last < 1 or not all(f in simple for f, _ in misfits) or len(misfits) > 4:
+        return walked, frozenset()
+    for axis in range(last):
+        large = min(over.extents[axis], over.extents[last]) >= TILE // 2
+        if large and all(over.strides[f][axis] == size for f, size in misfits):
+            order = [a for a in range(last) if a != axis]
+            turned = Walked(
+                walked.rows, over.keep([*order, axis, last]), walked.offsets, walked.places
+            )
+            return turned, frozenset(f for f, _ in misfits)
+    return walked, frozenset()
+
+
+def squeezed(walked: Walked) -> Walked:
+    """``walked`` with one axis where one is enough; other ranks stay as the program has them."""
+    for name in ("rows", "elements"):
+        over: Walk = getattr(walked, name)
+        if all(n == 1 for n in over.extents[:-1]):
+            setattr(walked, name, over.keep([len(over.extents) - 1]))
+    return walked
+
+
+def keepable(kernel: ir.KernelIR, walked: Walked) -> bool:
+    """True if the threads of a block can keep what a row keeps."""
+    if chosen_skeleton(kernel, walked)[0] == COLUMN:
+        return False
+    return keeping_warps(kernel, math.prod(walked.elements.extents)) > 0
+
+
+def keeping_warps(kernel: ir.KernelIR, length: int) -> int:
+    """The most warps of a block whose threads can keep a row of ``length``; 0 if none can."""
+    chunks = -(-length // CHUNK)
+    for warps, most in KEPT_BYTES.items():
+        each = power_of_two(-(-chunks // warps))
+        wide = any(d.itemsize == 8 for d in kernel.resident)
+        if each * 16 * kept_bytes(kernel) <= (most // 2 if wide else most):
+            return warps
+    return 0
+
+
+def kept_bytes(kernel: ir.KernelIR) -> int:
+    """The most bytes that an element keeps from one stage to the next."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for number, stage in enumerate(kernel.stages):
+        for s in stage.body:
+            if isinstance(s, ir.Keep):
+                first[s.slot] = number
+            elif isinstance(s, ir.Recall):
+                last[s.slot] = number
+    live = [
+        sum(d.itemsize for k, d in enumerate(kernel.resident) if first[k] <= n < last[k])
+        for n in range(len(kernel.stages))
+    ]
+    return max(live, default=0)
+
+
+def chosen_skeleton(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[bool, ...] | None]:
+    """The skeleton that fits the strides, and the unit pattern along its inner axis."""
+    by_row = unit_pattern(kernel, walked.elements)
+    if kernel.kind == "loop":
+        return LOOP, by_row
+    length = math.prod(walked.elements.extents)
+    if by_row is None and walked.rows.extents[-1] >= 8:
+        by_column = unit_pattern(kernel, walked.rows)
+        if by_column is not None:
+            return COLUMN, by_column
+    return (SHORT if length <= CHUNK else BLOCK), by_row
+
+
+def unit_pattern(kernel: ir.KernelIR, over: Walk) -> tuple[bool, ...] | None:
+    """Which forms step by one element along the last axis, or None if some step otherwise."""
+    pattern = []
+    for form, strides in zip(kernel.forms, over.strides, strict=True):
+        if form.dtype is None:
+            pattern.append(False)
+        elif strides[-1] in (0, form.dtype.itemsize) or over.extents[-1] < 2:
+            pattern.append(strides[-1] != 0)
+        else:
+            return None
+    return tuple(pattern)
+
+
+def power_of_two(n: int) -> int:
+    """The least power of two that is at least ``n``."""
+    return 1 << max(0, n - 1).bit_length()
