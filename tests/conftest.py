@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import difflib
 import functools
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 GOLDENS = Path(__file__).parent / "goldens"
+HAS_CUPY = importlib.util.find_spec("cupy") is not None
+collect_ignore_glob = [] if HAS_CUPY else ["test_cupy_*.py"]
 
 Golden = Callable[[str, str], None]
 
@@ -22,6 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the tests produce to tests/goldens instead of comparing with it",
     )
+
+
+def pytest_report_header() -> str:
+    return "" if HAS_CUPY else "CuPy is not installed: its tests are left out"
 
 
 @functools.cache
