@@ -15,7 +15,8 @@ from ..graph.index_map import Shape
 from ..graph.node import Node
 from . import functions, indexing, joining, movement, products, reductions, selection  # noqa: F401 - they fill the dispatch table
 from .operators import Operators
-from .recorder import Leaf, Recorder, Storage, atomic, default_recorder
+from .plans import Leaf
+from .recorder import Recorder, Storage, atomic, default_recorder
 from .view import View, in_memory_order
 
 NDArray = np.ndarray[Any, Any]

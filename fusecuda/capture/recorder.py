@@ -9,9 +9,7 @@ recorded still reads it.
 from __future__ import annotations
 
 import functools
-import itertools
 import os
-import re
 import sys
 import threading
 import weakref
@@ -21,13 +19,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..engine import Executable, build
-from ..graph.dtypes import DType
-from ..graph.index_map import Shape
-from ..graph.node import Graph, Node, Parameter, topological
+from ..engine import Executable
+from ..graph.node import Node
 from ..options import Options
-from . import dumping
 from .periods import smallest_period
+from .plans import Leaf, executable_for
 
 NDArray = np.ndarray[Any, Any]
 P = ParamSpec("P")
@@ -35,7 +31,6 @@ T = TypeVar("T")
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
 
 _recording = threading.RLock()  # held while something is recorded, and while it is computed
-_numbers = itertools.count()
 _NOT_USER = (__name__.rsplit(".", 2)[0], "cupy.")
 
 
@@ -55,16 +50,6 @@ def atomic(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
 
     return locked
-
-
-class Leaf(Node):
-    """A parameter node that carries what it stands for: an array, or a scalar's value."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Any, shape: Shape, dtype: DType, scalar: bool = False) -> None:
-        super().__init__("parameter", (), shape, dtype, Parameter(next(_numbers), scalar))
-        self.array = array
 
 
 class Storage:
@@ -286,97 +271,6 @@ def _in_place(storage: Storage) -> bool:
     while node.op in ("reshape", "update"):
         node = node.operands[0]
     return isinstance(node, Leaf) and node.array is storage.buffer and storage.node is not node
-
-
-_plans: dict[tuple[object, ...], Executable] = {}
-_PLANS_LIMIT = 512
-
-
-def executable_for(
-    outputs: Sequence[Node],
-    own: Sequence[Leaf | None],
-    options: Options,
-    name: str = "region",
-) -> tuple[list[Leaf], Executable]:
-    """The leaves that ``outputs`` depend on, and the executable that takes their arrays.
-
-    ``own[i]`` stands for the memory that output ``i`` overwrites, if any. Graphs that are alike but
-    for the arrays have one executable.
-    """
-    nodes = topological(outputs)
-    leaves: list[Leaf] = []
-    number: dict[Node, int] = {}
-    by_array: dict[int, int] = {}
-    key: list[object] = [options, name]
-    layouts: dict[int, Sequence[int]] = {}
-    for leaf in (*(n for n in nodes if n.op == "parameter"), *(o for o in own if o)):
-        assert isinstance(leaf, Leaf)
-        same = None if leaf.parameter.scalar else by_array.get(id(leaf.array))
-        if same is None:
-            same = len(leaves)
-            by_array[id(leaf.array)] = same
-            leaves.append(leaf)
-            strides = leaf_strides(leaf)
-            if strides is not None:
-                layouts[same] = strides
-            key.append((leaf.shape, leaf.dtype.num, leaf.parameter.scalar, strides))
-        number[leaf] = same
-    position: dict[Node, int] = {}
-    for node in nodes:
-        position[node] = len(position)
-        if node.op == "parameter":
-            key.append(number[node])
-        else:
-            operands = tuple(position[o] for o in node.operands)
-            key.append((node.op, node.attr, node.shape, node.dtype.num, operands))
-    targets = tuple(number[o] if o is not None else None for o in own)
-    key += [tuple(position[o] for o in outputs), targets, _settings()]
-    found = _plans.get(tuple(key))
-    if found is None:
-        graph = renumbered(nodes, outputs, leaves, number, targets, name)
-        found = build(graph, layouts, options)
-        dumping.dump(found)
-        if len(_plans) >= _PLANS_LIMIT:
-            _plans.clear()
-        _plans[tuple(key)] = found
-    return leaves, found
-
-
-def _settings() -> tuple[object, ...]:
-    from ..options import fusion_enabled  # noqa: PLC0415
-
-    return (fusion_enabled(),)
-
-
-def leaf_strides(leaf: Leaf) -> tuple[int, ...] | None:
-    """The strides of a leaf's array in elements, or None if it is C-contiguous."""
-    if leaf.parameter.scalar or leaf.array.flags.c_contiguous:
-        return None
-    item = leaf.dtype.itemsize
-    return tuple(s // item for s in leaf.array.strides)
-
-
-def renumbered(
-    nodes: Iterable[Node],
-    outputs: Sequence[Node],
-    leaves: Sequence[Leaf],
-    number: dict[Node, int],
-    targets: tuple[int | None, ...],
-    name: str,
-) -> Graph:
-    """The graph over plain parameters, numbered as ``number`` says."""
-    plain = [
-        Node("parameter", (), leaf.shape, leaf.dtype, Parameter(i, leaf.parameter.scalar))
-        for i, leaf in enumerate(leaves)
-    ]
-    new: dict[Node, Node] = {}
-    for node in nodes:
-        if node.op == "parameter":
-            new[node] = plain[number[node]]
-        else:
-            new[node] = node.with_operands(tuple(new[o] for o in node.operands))
-    some = targets if any(t is not None for t in targets) else ()
-    return Graph(tuple(plain), tuple(new[o] for o in outputs), re.sub(r"\W", "_", name), some)
 
 
 def user_line() -> str:

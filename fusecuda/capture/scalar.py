@@ -44,7 +44,7 @@ class TracedScalar:
 
     def node(self, dtype: DType | None = None) -> Node:
         """The node of the value cast to ``dtype``; raises OverflowError as NumPy does."""
-        from .recorder import Leaf  # noqa: PLC0415
+        from .plans import Leaf  # noqa: PLC0415
 
         dtype = np.dtype(self.type) if dtype is None else dtype
         if dtype not in self._nodes:

@@ -14,8 +14,9 @@ from ..errors import NotFusedError
 from .arguments import Arguments, why_not
 from .array import Array, recorder_in_force
 from .overlap import groups_of, mergeable, overlaps_of, union
+from .plans import Leaf, executable_for
 from .reads import Reads, reads_of, rebound
-from .recorder import Leaf, Recorder, Storage, executable_for
+from .recorder import Recorder, Storage
 from .replay import DeviceReplayWriter, ReplayWriter
 from .results import finished, result_text, storages_in
 from .scalar import TracedScalar, cast

@@ -22,9 +22,9 @@ from ...options import Options
 from ..array import Array, recorder_in_force
 from ..block import Region
 from ..periods import smallest_period
+from ..plans import Leaf
 from ..recorder import (
     PENDING_LIMIT,
-    Leaf,
     Storage,
     _recording,
     default_recorder,

@@ -1,0 +1,109 @@
+"""Plans are built once for graphs that are alike: other arrays and other numbers plan nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+import fusecuda.numpy as fnp
+from fusecuda.capture import plans
+from tests.capture_check import equal
+
+X = np.linspace(-3.0, 3.0, 60).reshape(6, 10)
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The names of the graphs that are planned."""
+    names: list[str] = []
+    build = plans.build
+
+    def counted(graph: Any, *rest: Any) -> Any:
+        names.append(graph.name)
+        return build(graph, *rest)
+
+    monkeypatch.setattr(plans, "build", counted)
+    plans.forget()
+    yield names
+    plans.forget()
+
+
+def by_turns(steps: Callable[[Any, Any, float], Any], built: list[str]) -> None:
+    """``steps`` with a number that changes: NumPy's results, two plans at most."""
+    for k in (0.0, 1.0, -0.0, 2.5, np.inf, np.nan, 1e-310, 7.0):
+        with fc.fused(), np.errstate(all="ignore"):
+            got = steps(fnp, fnp.asarray(X), k)
+        with np.errstate(all="ignore"):
+            equal(np.asarray(got), steps(np, X, k))
+    assert len(built) <= 2
+
+
+def test_numbers_that_change(built: list[str]) -> None:
+    """In arithmetic, comparisons and as a fill."""
+    by_turns(lambda m, x, k: x * k + 1 - k / (x + 0.5), built)
+
+
+def test_numbers_in_selections(built: list[str]) -> None:
+    """Through casts and broadcasts."""
+    by_turns(lambda m, x, k: m.where(x > k, m.maximum(x, k), x - k)[1:].max(axis=0) * k, built)
+
+
+def test_numbers_as_values(built: list[str]) -> None:
+    """Filled arrays and padding."""
+    by_turns(lambda m, x, k: m.pad(x * 1, 1, constant_values=k) + m.full((8, 12), k), built)
+
+
+def test_a_number_that_is_the_result_is_a_condition(built: list[str]) -> None:
+    """Nothing computes it, so each value is a plan; it is right at each call."""
+    for k in (1.0, 2.0, 3.0):
+        with fc.fused():
+            got = fnp.full((), k), fnp.asarray(X) * k
+        equal(np.asarray(got[0]), np.asarray(k))
+        equal(np.asarray(got[1]), X * k)
+
+
+@pytest.mark.parametrize("name", ["power", "floor_divide", "remainder", "left_shift", "minimum"])
+def test_numbers_that_choose_an_algorithm(name: str, built: list[str]) -> None:
+    """The same bits whether a number is a constant of the plan or an argument."""
+    operation = getattr(np, name)
+    x = np.arange(1, 13) if name == "left_shift" else X
+    numbers: tuple[Any, ...] = (1, 2, 3, 0) if name == "left_shift" else (2.0, 3.0, 0.5, 1.0, 2.0)
+    for k in numbers:
+        with fc.fused(), np.errstate(all="ignore"):
+            got = operation(fnp.asarray(x), k) + 0
+        with np.errstate(all="ignore"):
+            equal(np.asarray(got), operation(x, k) + 0, ulp=1)
+
+
+def test_a_loop_with_a_growing_time_plans_nothing(built: list[str]) -> None:
+    """Thousands of steps, each with numbers of its own, settle to the plans of the first ones."""
+    x = X.copy()
+    with fc.fused():
+        u = fnp.asarray(X)
+        for i in range(3000):
+            u = u + np.sin(0.1 * i) * 0.001
+            if i == 2000:
+                early = len(built)
+    for i in range(3000):
+        x = x + np.sin(0.1 * i) * 0.001
+    equal(np.asarray(u), x)
+    assert len(built) <= early + 1 <= 4  # the rest of the loop is shorter
+
+
+def test_errors_name_the_line_that_recorded_them(built: list[str]) -> None:
+    """Also where another line has recorded the same graph before."""
+
+    def first(x: Any) -> Any:
+        return x ** (x - 2)
+
+    def second(x: Any) -> Any:
+        return x ** (x - 2)
+
+    for function in (first, second):
+        line = function.__code__.co_firstlineno + 1
+        with pytest.raises(ValueError, match=f"negative integer powers.*test_plans.py:{line}"):
+            np.asarray(function(fnp.asarray(np.arange(3))))
