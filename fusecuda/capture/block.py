@@ -18,11 +18,12 @@ class Region(Recorder):
         super().__init__(options)
         self.tally: Tally | None = None
         self.unrecorded: list[str] = []  # the first operations that were not recorded
+        self.call: object = None  # what is told apart as one call in a report
         self.faults: list[BaseException] = []  # what could not be written to the user's own arrays
 
     def note(self, node: Node, storage: Storage) -> None:
         if self.tally is not None:
-            self.tally.recorded(user_line(), node)
+            self.tally.recorded(user_line(), node, self.call)
         super().note(node, storage)
 
     def _ran(self, executable: Executable) -> None:

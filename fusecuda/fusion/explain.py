@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..graph.node import Node
@@ -42,6 +42,45 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     flops = elements * body + rows * heads + _count(lowered.ir.final)
     kind = "resident" if len(lowered.ir.stages) > 1 else lowered.ir.kind
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
+
+
+def recorded_lines(assembly: Assembly) -> list[dict[str, int]]:
+    """For each step the lines that recorded its operations, and the bytes that those would move.
+
+    The line of a step's last operation comes last. Empty where lines were not recorded.
+    """
+    found = []
+    for step in assembly.plan.steps:
+        if isinstance(step, Node):
+            nodes = [step]
+        else:
+            regions = step.regions.items()
+            nodes = [n for root, r in regions for n in (*(n for n, _ in r.inlined), root)]
+        lines: dict[str, int] = {}
+        for node in nodes:
+            if node.line is not None:
+                lines[node.line] = lines.pop(node.line, 0) + bytes_alone([node])
+        found.append(lines)
+    return found
+
+
+def bytes_alone(nodes: Sequence[Node]) -> int:
+    """The bytes that ``nodes``, the last of them the result, move if one kernel does just them.
+
+    A view is no more than what it shows, an update no more than the slice.
+    """
+    inside = set(nodes)
+    read: dict[Node, int] = {}
+    for node in nodes:
+        operands = node.operands[1:] if node.op == "update" else node.operands
+        for o in operands:
+            if o not in inside and o.op != "constant":
+                seen = min(o.nbytes, node.nbytes) if node.op in ("index", "gather") else o.nbytes
+                if o.op == "index":
+                    seen = min(seen, o.operands[0].nbytes)
+                read[o] = max(read.get(o, 0), seen)
+    result = nodes[-1].operands[1] if nodes[-1].op == "update" else nodes[-1]
+    return result.nbytes + sum(read.values())
 
 
 def _count(statements: Iterable[Statement]) -> int:
@@ -91,7 +130,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     summaries = [summarize(step, assembly) for step in assembly.steps]
     moved = sum(s.bytes_read + s.bytes_written for s in summaries)
     operations = [n for n in assembly.plan.graph.nodes() if n.op not in _NO_WORK]
-    alone = sum(n.nbytes + sum(o.nbytes for o in n.operands) for n in operations)
+    alone = sum(bytes_alone([n]) for n in operations)
     kernels = sum(isinstance(s, Launch) for s in assembly.steps)
     lines = [
         f"{assembly.plan.graph.name}: {len(operations)} operations in {_plural(kernels, 'kernel')}",

@@ -85,7 +85,8 @@ Attr = Parameter | bytes | int | IndexMap | Reduction | PadWidths | LibraryCall 
 class Node:
     """One operation of the DAG; immutable, compared by identity.
 
-    ``line`` is the user's file and line for operations whose errors depend on values.
+    ``line`` is the user's file and line: of operations whose errors depend on values, and of all
+    where a report is wanted. It means nothing to a plan.
     """
 
     __slots__ = ("__weakref__", "attr", "dtype", "line", "op", "operands", "shape")

@@ -39,6 +39,7 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
 
 
 def _apply(node: Node, rules: tuple[Rule, ...]) -> Node:
+    line = node.line
     changed = True
     while changed:
         changed = False
@@ -46,6 +47,8 @@ def _apply(node: Node, rules: tuple[Rule, ...]) -> Node:
             replacement = rule(node)
             if replacement is not None:
                 node, changed = replacement, True
+    if node.line is None and node.op not in ("parameter", "constant"):
+        node.line = line
     return node
 
 

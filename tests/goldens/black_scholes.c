@@ -1,5 +1,5 @@
 black_scholes: 34 operations in 1 kernel
-  moves 245,760 B, one operation at a time 4,128,856 B; peak 98,304 B
+  moves 245,760 B, one operation at a time 4,128,768 B; peak 98,304 B
   0: loop_multiply_add_log_sqrt_subtract (loop)
      reads 147,456 B, writes 98,304 B
      sqrt, 14 multiply, 4 divide, log, 6 add, 3 subtract, 2 negative, 3 exp

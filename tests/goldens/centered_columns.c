@@ -1,5 +1,5 @@
 centered_columns: 3 operations in 1 kernel
-  moves 98,304 B, one operation at a time 198,920 B; peak 81,920 B
+  moves 98,304 B, one operation at a time 150,528 B; peak 81,920 B
   0: reduce_sum_divide_subtract (resident)
      reads 49,152 B, writes 49,152 B
      divide, subtract, sum

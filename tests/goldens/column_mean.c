@@ -1,5 +1,5 @@
 column_mean: 2 operations in 1 kernel
-  moves 49,920 B, one operation at a time 51,464 B; peak 768 B
+  moves 49,920 B, one operation at a time 51,456 B; peak 768 B
   0: reduce_sum_divide (reduction)
      reads 49,152 B, writes 768 B
      divide, sum

@@ -1,5 +1,5 @@
 layer_norm: 11 operations in 1 kernel
-  moves 99,840 B, one operation at a time 840,728 B; peak 50,688 B
+  moves 99,840 B, one operation at a time 597,504 B; peak 50,688 B
   0: reduce_sum_divide_multiply_add_sqrt (resident)
      reads 50,688 B, writes 49,152 B
      3 divide, 2 subtract, 2 multiply, 2 add, sqrt, 2 sum

@@ -1,5 +1,5 @@
 row_variance: 6 operations in 1 kernel
-  moves 49,664 B, one operation at a time 396,304 B; peak 2,048 B
+  moves 49,664 B, one operation at a time 298,496 B; peak 2,048 B
   0: reduce_sum_divide_subtract_multiply (resident)
      reads 49,152 B, writes 512 B
      2 divide, subtract, multiply, 2 sum

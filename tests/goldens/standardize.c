@@ -1,5 +1,5 @@
 standardize: 10 operations in 1 kernel
-  moves 98,304 B, one operation at a time 540,800 B; peak 147,456 B
+  moves 98,304 B, one operation at a time 491,624 B; peak 147,456 B
   0: reduce_sum_divide_subtract_multiply_sqrt (resident)
      reads 49,152 B, writes 49,152 B
      4 divide, 2 subtract, multiply, sqrt, 2 sum

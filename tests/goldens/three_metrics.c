@@ -1,5 +1,5 @@
 three_metrics: 7 operations in 1 kernel
-  moves 49,176 B, one operation at a time 393,288 B; peak 24 B
+  moves 49,176 B, one operation at a time 344,120 B; peak 24 B
   0: reduce_absolute_max_sum_divide_multiply (reduction)
      reads 49,152 B, writes 24 B
      absolute, multiply, 2 divide, max, 2 sum

@@ -62,6 +62,7 @@ def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any
         region.dispatching = True
         try:
             result = _elementwise(region, ufunc, args)
+            region.operations += result is not NotImplemented
         except Unrecorded:
             return NotImplemented
         finally:
@@ -102,7 +103,6 @@ def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> An
     except OverflowError:
         return NotImplemented
     node = build.elementwise(name, nodes, dtypes[-1], user_line() if may_fail else None)
-    region.operations += 1
     if target is None:
         return _new(region, node)
     if node.shape != target.shape or not ufuncs.can_cast(node.dtype, target.dtype):

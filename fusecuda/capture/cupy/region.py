@@ -28,6 +28,7 @@ from ..recorder import (
     Storage,
     _recording,
     default_recorder,
+    user_line,
 )
 from ..view import View
 from . import internals
@@ -82,6 +83,10 @@ class CupyRegion(Region):
         storage.device = self.device
         self.note(node, storage)
         return storage
+
+    def note(self, node: Node, storage: Storage) -> None:
+        self.call = self.operations if self.dispatching else None
+        super().note(node, storage)
 
     def look(self) -> None:
         if self.dispatching:  # a handler wants values: CuPy is to do this operation
@@ -307,7 +312,7 @@ class CupyRegion(Region):
         if self.cupy_options.strict:
             raise NotFusedError(f"{name} has no graph meaning and would run unfused")
         if self.tally is not None:
-            self.tally.completed(name)
+            self.tally.completed(name, user_line())
         if len(self.unrecorded) < _NAMED:
             self.unrecorded.append(name)
 
