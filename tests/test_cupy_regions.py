@@ -13,7 +13,7 @@ import pytest
 cp = pytest.importorskip("cupy")
 
 from fusecuda import fused  # noqa: E402
-from fusecuda.capture.cupy import patches  # noqa: E402
+from fusecuda.capture.cupy import patches, spaces  # noqa: E402
 from fusecuda.capture.cupy.storages import table  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal, lazy  # noqa: E402
@@ -236,3 +236,45 @@ def test_a_block_that_gains_nothing_is_passed_on() -> None:
         h += 1
     equal(seen(h), X + 1)
     assert region.launches < 200
+
+
+@pytest.mark.parametrize("name", ["shuffle", "permutation", "choice"])
+def test_random_generators_complete_what_they_are_given(name: str) -> None:
+    """Methods of a `RandomState` run outside of recording, on computed arrays."""
+    rng = object.__new__(cp.random.RandomState)
+    asked: list[Any] = []
+    space = spaces.SPACES["cpu"]
+
+    class Watching(cupy_host.HostSpace):
+        def native(self, function: Any, args: Any, kwargs: Any) -> Any:
+            if args and args[0] is rng:
+                asked.append((function.__name__, [type(a) for a in args[1:]]))
+                return None
+            return super().native(function, args, kwargs)
+
+    spaces.SPACES["cpu"] = Watching()
+    try:
+        h = host(X)
+        with fused(device="cpu") as region:
+            other = h + 1
+            getattr(rng, name)(h * 2)
+            rng.random_sample(3)
+            assert type(other) is cp.ndarray  # computed with the array that was asked for
+            third = h * 3
+            rng.random_sample(3)
+            assert type(third) is not cp.ndarray  # drawing numbers computes nothing
+        assert region.launches >= 1
+    finally:
+        spaces.SPACES["cpu"] = space
+    assert asked == [(name, [cp.ndarray]), ("random_sample", [int]), ("random_sample", [int])]
+    equal(seen(third), X * 3)
+
+
+def test_generators_are_gated() -> None:
+    """Each public method of a random generator has a stand-in inside a block, none outside."""
+    owners = (cp.random.RandomState, cp.random.Generator)
+    plain = {(o, n): f for o in owners for n, f in vars(o).items() if not n.startswith("_")}
+    with fused(device="cpu"):
+        for (owner, name), original in plain.items():
+            assert not callable(original) or vars(owner)[name] is not original, name
+    assert all(vars(o)[n] is f for (o, n), f in plain.items())

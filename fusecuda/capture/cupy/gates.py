@@ -3,10 +3,12 @@
 A call of a raw kernel, of a function of a module, of a reduction kernel or of a ufunc's methods
 first computes all that is pending in this context, for a kernel may reach memory that is not among
 its arguments; then CuPy runs it. Changes of stream and device, and waiting for them, do the same.
+Methods of random generators complete the arrays that they are given.
 """
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,7 +17,7 @@ import cupy
 from cupy._core import _gufuncs, _reduction, fusion
 
 from . import callables, internals
-from .operations import kernel_called
+from .operations import holds_array, kernel_called
 from .region import region_in_force
 from .storages import complete
 
@@ -36,6 +38,7 @@ _METHODS: tuple[tuple[Any, str], ...] = (
     *((cupy.cuda.Event, name) for name in ("record", "synchronize")),
     *((cupy.cuda.Device, name) for name in ("use", "synchronize", "__enter__", "__exit__")),
 )
+_GENERATORS = (cupy.random.RandomState, cupy.random.Generator)
 _swaps: list[internals.Swap] = []
 
 
@@ -66,6 +69,10 @@ def _prepare() -> None:
             original = vars(home)[name]
             stand_in = _product(original) if owner is _gufuncs._GUFunc else _gate(original)
             _swaps.append(internals.Swap(home, name, stand_in))
+    for owner in _GENERATORS:
+        for name, original in tuple(vars(owner).items()):
+            if callable(original) and not name.startswith("_"):
+                _swaps.append(internals.Swap(owner, name, _drawing(original)))
 
 
 def _ufunc(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,6 +108,20 @@ def _product(original: Callable[..., Any]) -> Callable[..., Any]:
             if result is not NotImplemented:
                 return result
         return gate(self, *args, **kwargs)
+
+    return call
+
+
+def _drawing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Methods of random generators: what they draw is new, only arrays given are completed."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is None:
+            complete(args, kwargs)
+            return original(*args, **kwargs)
+        return region.native(original, args, kwargs, flush=holds_array((args, kwargs)))
 
     return call
 

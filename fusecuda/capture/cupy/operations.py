@@ -197,3 +197,13 @@ def _same_place(target: Any, value: Any) -> bool:
         and value.strides == target.strides
         and value.dtype == target.dtype
     )
+
+
+def holds_array(value: Any) -> bool:
+    """True if there is a CuPy array in ``value``, or something that may show one."""
+    kind = type(value)
+    if kind in (list, tuple):
+        return any(map(holds_array, value))
+    if kind is dict:
+        return any(map(holds_array, value.values()))
+    return isinstance(value, ndarray) or hasattr(value, "__cuda_array_interface__")

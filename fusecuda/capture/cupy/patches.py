@@ -19,7 +19,7 @@ import cupy
 from ...options import Options
 from . import callables, gates, internals, operations
 from .internals import base, getitem, ndarray, setitem
-from .operations import is_basic, kernel_called
+from .operations import holds_array, is_basic, kernel_called
 from .region import CupyRegion, region_in_force
 from .storages import complete, complete_array
 
@@ -215,22 +215,12 @@ def _creating(name: str, original: Function) -> Function:
             converted = region.record(callables.convert, (args[0], name, args[1:]), kwargs)
             if converted is not NotImplemented:
                 return args[0] if converted is None else converted
-        return region.native(original, args, kwargs, name, flush=_holds_array((args, kwargs)))
+        return region.native(original, args, kwargs, name, flush=holds_array((args, kwargs)))
 
     return call
 
 
 _CONVERSIONS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray"})
-
-
-def _holds_array(value: Any) -> bool:
-    """True if there is a CuPy array in ``value``, or something that may show one."""
-    kind = type(value)
-    if kind in (list, tuple):
-        return any(map(_holds_array, value))
-    if kind is dict:
-        return any(map(_holds_array, value.values()))
-    return isinstance(value, ndarray) or hasattr(value, "__cuda_array_interface__")
 
 
 # --- what is replaced
