@@ -107,3 +107,103 @@ def test_errors_name_the_line_that_recorded_them(built: list[str]) -> None:
         line = function.__code__.co_firstlineno + 1
         with pytest.raises(ValueError, match=f"negative integer powers.*test_plans.py:{line}"):
             np.asarray(function(fnp.asarray(np.arange(3))))
+
+
+LOOPS: dict[str, Callable[[Any, Any, Any], Any]] = {}
+
+
+def loop(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    LOOPS[function.__name__] = function
+    return function
+
+
+@loop
+def history(u: Any, kept: Any, i: int) -> Any:
+    u += 0.5
+    kept[i] = u[0] * 2
+    return u
+
+
+@loop
+def reversed_history(u: Any, kept: Any, i: int) -> Any:
+    kept[-1 - i, ::-1] = u[1] - i
+    return u
+
+
+@loop
+def moving_rows(u: Any, kept: Any, i: int) -> Any:
+    return u + kept[i : i + 3].sum(axis=0)
+
+
+@loop
+def backward_rows(u: Any, kept: Any, i: int) -> Any:
+    return u + kept[i + 4 : i : -2][0] - kept[i]
+
+
+@loop
+def moving_column(u: Any, kept: Any, i: int) -> Any:
+    return u + kept[:6, i % 10][:, None]
+
+
+@loop
+def moving_element(u: Any, kept: Any, i: int) -> Any:
+    kept[i, i % 10] += 1
+    return u * kept[i, i % 10]
+
+
+@loop
+def own_neighbours(u: Any, kept: Any, i: int) -> Any:
+    kept[i + 1 : i + 4] += kept[i : i + 3]
+    return u
+
+
+@loop
+def part_and_whole(u: Any, kept: Any, i: int) -> Any:
+    kept[i] = u[2]
+    return u + kept.max(axis=0)
+
+
+@loop
+def nothing_of_it(u: Any, kept: Any, i: int) -> Any:
+    kept[i:i] = 7
+    return u + kept[i:i].size
+
+
+@pytest.mark.parametrize("name", sorted(LOOPS))
+@pytest.mark.parametrize("length", [1, 5])
+def test_windows_that_move(name: str, length: int, built: list[str]) -> None:
+    """A part of an array that moves from step to step: NumPy's results, a few plans for all."""
+    step = LOOPS[name]
+    u, kept = X.copy(), np.linspace(0, 9, 700).reshape(70, 10).copy()
+    ours, history = fnp.asarray(X), fnp.asarray(kept)
+    plans_by_step = []
+    for start in range(0, 60, length):
+        with fc.fused():
+            for i in range(start, start + length):
+                ours = step(ours, history, i)
+        for i in range(start, start + length):
+            u = step(u, kept, i)
+        plans_by_step.append(len(built))
+    equal(np.asarray(ours), u, ulp=2)
+    equal(np.asarray(history), kept, ulp=2)
+    if name not in ("part_and_whole", "moving_column", "moving_element"):
+        assert plans_by_step[-1] == plans_by_step[3], plans_by_step
+
+
+def test_windows_move_within_one_block(built: list[str]) -> None:
+    """Also where a long loop is cut at its period."""
+    x, kept = X.copy(), np.zeros((2000, 10))
+    ours, history = fnp.asarray(X), fnp.asarray(kept)
+    early = 0
+    with fc.fused():
+        for i in range(2000):
+            ours = ours * 0.999 + 0.001 * i
+            history[i] = ours[0]
+            if i == 1000:
+                early = len(built)
+    for i in range(2000):
+        x = x * 0.999 + 0.001 * i
+        kept[i] = x[0]
+    equal(np.asarray(ours), x)
+    equal(np.asarray(history), kept)
+    assert len(built) <= early + 1

@@ -20,10 +20,12 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from ..engine import Executable
+from ..graph.index_map import IndexMap
 from ..graph.node import Node
 from ..options import Options
 from .periods import smallest_period
 from .plans import Leaf, executable_for
+from .windows import windowed
 
 NDArray = np.ndarray[Any, Any]
 P = ParamSpec("P")
@@ -148,7 +150,8 @@ class Recorder:
             self._live.append(weakref.ref(storage))
             storage.noted = True
         sequence = self._sequence
-        sequence.append(hash((node.op, node.shape, node.attr)))
+        attr = node.attr.coefs if isinstance(node.attr, IndexMap) else node.attr
+        sequence.append(hash((node.op, node.shape, attr)))
         if len(sequence) >= self._cut:
             self._flush_at_period()
 
@@ -251,13 +254,15 @@ class Recorder:
         target[...] = source
 
     def _executable(
-        self, waiting: Sequence[Storage], targets: Sequence[bool]
+        self, waiting: Sequence[Storage], targets: Sequence[bool], windows: bool = True
     ) -> tuple[list[Leaf], Executable]:
-        outputs = [s.node for s in waiting]
-        own = [
+        outputs: Sequence[Node] = [s.node for s in waiting]
+        own: Sequence[Leaf | None] = [
             Leaf(s.buffer, s.shape, s.dtype) if t and s.buffer is not None else None
             for s, t in zip(waiting, targets, strict=True)
         ]
+        if windows:
+            outputs, own = windowed(outputs, own)
         return executable_for(outputs, own, self.options)
 
 

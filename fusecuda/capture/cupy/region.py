@@ -130,10 +130,10 @@ class CupyRegion(Region):
     def executable_for_cupy(
         self, waiting: Sequence[Storage], targets: Sequence[bool]
     ) -> tuple[list[Leaf], Executable]:
-        """What computes ``waiting``, storages of CuPy's alone."""
+        """What computes ``waiting``, storages of CuPy's alone, from whole arrays."""
         plain, self.options = self.options, self.cupy_options
         try:
-            return self._executable(waiting, targets)
+            return self._executable(waiting, targets, windows=False)
         finally:
             self.options = plain
 
