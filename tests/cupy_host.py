@@ -74,6 +74,8 @@ def _back(value: Any, sources: list[Any]) -> Any:
 class HostSpace:
     """Host memory in place of a device's."""
 
+    is_cupys_own = False
+
     def run(self, executable: Any, arrays: Sequence[Any], device: int) -> list[Any]:
         given = [seen(a) if isinstance(a, cupy.ndarray) else a for a in arrays]
         return [r if r is None else over(r) for r in executable.run(given)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 cp = pytest.importorskip("cupy")
 
 from fusecuda import fused  # noqa: E402
+from fusecuda.capture import patience  # noqa: E402
 from fusecuda.capture.cupy import patches, spaces  # noqa: E402
 from fusecuda.capture.cupy.storages import table  # noqa: E402
 from tests import cupy_host  # noqa: E402
@@ -278,3 +280,56 @@ def test_generators_are_gated() -> None:
         for (owner, name), original in plain.items():
             assert not callable(original) or vars(owner)[name] is not original, name
     assert all(vars(o)[n] is f for (o, n), f in plain.items())
+
+
+class PlainSpace(cupy_host.HostSpace):
+    """As if CuPy could compute on host memory itself."""
+
+    is_cupys_own = True
+
+
+def test_blocks_that_gain_nothing_are_passed_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some runs with one operation or none; another block is recorded as ever."""
+    monkeypatch.setitem(spaces.SPACES, "cpu", PlainSpace())
+    h, recorded = host(X), []
+    for _ in range(2 * patience.ATTEMPTS):
+        with ExitStack() as stack:
+            region = stack.enter_context(fused(device="cpu"))
+            recorded.append(patches.active())
+            if patches.active():
+                y = h + 1
+                equal(y.get() if type(y) is not cp.ndarray else seen(y), X + 1)
+    assert recorded == [1] * patience.ATTEMPTS + [0] * patience.ATTEMPTS
+    assert "passed through" in region.explain() and region.launches == 0
+    with fused(device="cpu") as region:
+        z = (h + 1) * 2
+    assert region.launches == 1 and "passed" not in region.explain()
+    equal(seen(z), (X + 1) * 2)
+
+
+def test_blocks_that_gain_or_must_fuse_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gain in between starts the count anew; ``strict`` blocks are always recorded."""
+    monkeypatch.setitem(spaces.SPACES, "cpu", PlainSpace())
+    h = host(X)
+    for k in range(3 * patience.ATTEMPTS):
+        with fused(device="cpu"):
+            y = h + 1
+            if k % 8 == 7:
+                y = y * 2
+        assert type(y) is cp.ndarray
+    for _ in range(2 * patience.ATTEMPTS):
+        with fused(device="cpu", strict=True) as region:
+            h + 1
+            assert patches.active() == 1
+        assert region.launches <= 1
+
+
+def test_a_rest_ends() -> None:
+    """A block that was passed through long enough is tried again."""
+    site = (test_a_rest_ends.__code__, 0)
+    for _ in range(patience.ATTEMPTS):
+        assert not patience.rests(site)
+        patience.left(site, gained=False)
+    assert [patience.rests(site) for _ in range(patience.REST + 1)] == [True] * patience.REST + [
+        False
+    ]

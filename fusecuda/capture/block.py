@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..engine import Executable
 from ..graph.node import Node
 from ..options import Options
@@ -18,8 +20,14 @@ class Region(Recorder):
         super().__init__(options)
         self.tally: Tally | None = None
         self.unrecorded: list[str] = []  # the first operations that were not recorded
+        self.site: Any = None  # the ``with`` statement
         self.call: object = None  # what is told apart as one call in a report
         self.faults: list[BaseException] = []  # what could not be written to the user's own arrays
+
+    @property
+    def gained(self) -> bool:
+        """False if the block might as well have been left to CuPy."""
+        return True
 
     def note(self, node: Node, storage: Storage) -> None:
         if self.tally is not None:

@@ -17,6 +17,7 @@ import numpy as np
 from ..engine import Executable
 from ..errors import NotFusedError
 from ..options import Options, default_device
+from . import patience
 from .array import Array, recorder_in_force
 from .block import Region
 from .functions import raising
@@ -58,7 +59,7 @@ class fused:  # noqa: N801 - reads as a keyword
         region._options = chosen
         region._chosen = device_chosen
         region._nested = []
-        region._unrecorded = []
+        region._remarks = []
         return region
 
     def __call__(self, function: Callable[..., Any]) -> FusedFunction:
@@ -69,9 +70,10 @@ class fused:  # noqa: N801 - reads as a keyword
         token: Token[Recorder] | None = None
         if not isinstance(outer, Region):  # a nested block joins the outer one
             outer.flush()
-            region = _new_region(self._options, self._chosen)
-            token = recorder_in_force.set(region)
-            outer = region
+            if not patience.rests(site := patience.site_of(sys._getframe(1))):
+                outer = _new_region(self._options, self._chosen)
+                outer.site = site
+                token = recorder_in_force.set(outer)
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
         return self
 
@@ -80,23 +82,28 @@ class fused:  # noqa: N801 - reads as a keyword
         if token is not None:
             recorder_in_force.reset(token)
         recorder.flush()
-        if token is not None:
-            recorder.close()
         self.launches = recorder.launches - before
         self._reports = recorder.reports[reports:]
-        self._unrecorded = list(recorder.unrecorded)
-        if token is not None and recorder.faults and exc[0] is None:
-            raise recorder.faults[0]
+        passed = not isinstance(recorder, Region)
+        self._remarks = [_PASSED] if passed else [_UNRECORDED % n for n in recorder.unrecorded]
+        if token is not None:
+            recorder.close()
+            patience.left(recorder.site, recorder.gained)
+            if recorder.faults and exc[0] is None:
+                raise recorder.faults[0]
 
     def explain(self) -> str:
         """Text: which operations shared a kernel, each refusal with its reason, bytes saved."""
         texts = [executable.explain() for executable in getattr(self, "_reports", [])]
-        texts += [f"not recorded: {name} has no graph meaning\n" for name in self._unrecorded]
-        return "\n".join(texts) or "nothing was recorded\n"
+        return "\n".join(texts + self._remarks) or "nothing was recorded\n"
 
     _nested: list[Any]
     _reports: list[Executable]
-    _unrecorded: list[str]
+    _remarks: list[str]
+
+
+_UNRECORDED = "not recorded: %s has no graph meaning\n"
+_PASSED = f"passed through: the last {patience.ATTEMPTS} times it recorded one operation or none\n"
 
 
 def _new_region(options: Options, chosen: bool) -> Region:

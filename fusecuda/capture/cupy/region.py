@@ -19,6 +19,7 @@ from ...errors import NotFusedError
 from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
+from .. import patience
 from ..array import Array, recorder_in_force
 from ..block import Region
 from ..periods import smallest_period
@@ -40,8 +41,6 @@ from .storages import CupyStorage, Unrecorded, complete, storage_of, table
 _NUMBERS = frozenset({int, float, bool, complex})
 
 
-_PATIENCE = 16  # flushes of single operations after which recording rests
-_REST = 256  # operations for which it does
 _NAMED = 20  # unrecorded operations that `explain` names
 
 
@@ -73,6 +72,12 @@ class CupyRegion(Region):
         self.captures = False
         if self.on_close is not None:
             self.on_close()
+
+    @property
+    def gained(self) -> bool:
+        """False if CuPy can compute here, and it was asked for one operation or none."""
+        plain = self.space is not None and self.space.is_cupys_own and not self.cupy_options.strict
+        return not plain or self.operations > 1 or len(self.reports) > self.operations
 
     # --- the recorder's hooks
 
@@ -304,8 +309,8 @@ class CupyRegion(Region):
             return
         if self.operations - self._operations_before <= 1 and not self.cupy_options.strict:
             self._fruitless += 1
-            if self._fruitless >= _PATIENCE:
-                self._fruitless, self._resting = 0, _REST
+            if self._fruitless >= patience.ATTEMPTS:
+                self._fruitless, self._resting = 0, patience.REST
         else:
             self._fruitless = 0
         self._operations_before = self.operations

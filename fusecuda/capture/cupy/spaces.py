@@ -16,7 +16,9 @@ from ...engine import Executable
 
 
 class Space(Protocol):
-    """Where arrays lie and who computes on them."""
+    """Where arrays lie and who computes on them; ``is_cupys_own`` if CuPy can, without us."""
+
+    is_cupys_own: bool
 
     def run(self, executable: Executable, arrays: Sequence[Any], device: int) -> list[Any]:
         """The results of ``executable`` as CuPy arrays, None where an argument was overwritten.
@@ -33,6 +35,8 @@ class Space(Protocol):
 
 class CudaSpace:
     """Device memory: kernels are launched on the user's current stream."""
+
+    is_cupys_own = True
 
     def run(self, executable: Executable, arrays: Sequence[Any], device: int) -> list[Any]:
         with cupy.cuda.Device(device):
