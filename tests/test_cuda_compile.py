@@ -11,9 +11,11 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.emit_cuda import nvrtc
+from fusecuda.emit_cuda.launch import PACK_BYTES, CudaBound
 from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.errors import CompilerError
 from tests import emulated
+from tests.disassembly import accesses, disassembler
 from tests.programs import PROGRAMS
 from tests.random_graphs import merge
 from tests.test_compilations import PROGRAMS as SHAPED
@@ -58,6 +60,44 @@ def test_named_programs_neither_spill_nor_use_local_memory(arch: str) -> None:
     for name, (stack, spilled, registers) in measured.items():
         assert (stack, spilled) == (0, 0), name
         assert registers <= 128, name
+
+
+@pytest.mark.skipif(disassembler() is None, reason="needs nvdisasm")
+@pytest.mark.parametrize(
+    ("dtype", "arch"),
+    [("f4", "sm_90")]
+    + [pytest.param(d, a, marks=pytest.mark.slow) for d, a in (("f8", "sm_90"), ("f4", "sm_120"))],
+)
+def test_packs_are_128_bits_wide(dtype: str, arch: str) -> None:
+    """Where a kernel moves packs, the machine code has 16-byte accesses, and never local memory."""
+    rng = np.random.default_rng(0)
+    packed = 0
+    for program in PROGRAMS:
+        for n, m in ((64, 96), (48, 6000)):
+            arguments = program.arguments(rng, n, m)
+            args = [a.astype(dtype) if a.dtype.kind == "f" else a for a in arguments]
+            executable = fc.lower(program.function, *args)
+            assembly, sources = emulated.assembled(executable.graph, executable.strides)
+            for step, source in zip(assembly.steps, sources, strict=True):
+                if source is None:
+                    continue
+                assert isinstance(step, CudaBound)
+                found = accesses([source], arch)
+                assert not any(name.startswith(("LDL", "STL")) for name in found), source.symbol
+                if step.variant.packed:
+                    packed += 1
+                    wide = {name.split(".")[0] for name in found if ".128" in name}
+                    assert wide >= _packed_kinds(step), (source.symbol, found)
+    assert packed >= 12
+
+
+def _packed_kinds(step: CudaBound) -> set[str]:
+    """Loads and stores of which a packed kernel claims 16 bytes at a time."""
+    assert step.variant.unit is not None
+    forms = zip(step.lowered.ir.forms, step.variant.unit, strict=True)
+    sizes = {form: form.dtype.itemsize for form, unit in forms if unit and form.dtype is not None}
+    wide = [form for form, size in sizes.items() if step.variant.width * size >= PACK_BYTES]
+    return {"STG" if form.store else "LDG" for form in wide}
 
 
 @pytest.mark.parametrize("first", range(0, 100, BATCH))
@@ -105,6 +145,18 @@ def test_a_refused_text_is_shown() -> None:
     bad = CudaSource("f", 'extern "C" __global__ void f(int *a) { a[0] = nothing; }', ())
     with pytest.raises(CompilerError, match=r"> +\d+ \|.*nothing"):
         nvrtc.cubin([bad], "sm_90")
+
+
+def test_a_device_newer_than_the_compiler_gets_ptx() -> None:
+    """Of the newest virtual architecture before it; the driver does the rest."""
+    assert nvrtc.architecture_for("90") == "sm_90"
+    newest = nvrtc.architecture_for("999")
+    assert newest.startswith("compute_")
+    assert nvrtc.architecture_for("76") in ("sm_76", "compute_75")
+    code = nvrtc.cubin(sources_of(lambda a: a + a, np.ones(9)), newest)
+    assert f".target {newest.replace('compute', 'sm')}".encode() in code
+    with pytest.raises(CompilerError, match="10"):
+        nvrtc.architecture_for("10")
 
 
 def test_a_second_module_comes_from_the_cache() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from typing import Any
 
@@ -121,6 +122,43 @@ def test_indices_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         assert all(p.bound.variant.wide for p, _ in device.reports)
     compare(centred, x)
     compare(lambda a: a.T + np.pad(a.T, 1)[1:-1, 1:-1], x)
+
+
+def spread(shape: tuple[int, int], dtype: str, step: int) -> np.ndarray:
+    """Rows ``step`` elements apart in memory that the system hands out where it is touched."""
+    item = np.dtype(dtype).itemsize
+    nbytes = ((shape[0] - 1) * step + shape[1]) * item
+    no_reserve = getattr(mmap, "MAP_NORESERVE", 0x4000)  # Python 3.12 has no name for it
+    memory = mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve)
+    array = np.ndarray(shape, dtype, memory, 0, (step * item, item))
+    array[...] = RNG.integers(-9, 9, shape)
+    return array
+
+
+@pytest.mark.parametrize("step", [(1 << 31) + 5])
+def test_memory_beyond_32_bits(step: int) -> None:
+    """Elements over 2^31 apart, at their real addresses: reads, reductions, updates in place."""
+    x = spread((3, 700), "i1", step)
+
+    def program(a: Any) -> Any:
+        a[1:, ::2] += a[1:, 1::2]
+        a[2, 5] = 7
+        return a * 2, a.sum(axis=1), a.max(axis=0), a.T + 1, a[:, 1:] - a[:, :-1], a.argmax(axis=1)
+
+    want = program(mine := x.copy())
+    executable = fc.lower(program, x)
+    strides = {0: tuple(s // x.itemsize for s in x.strides)}
+    got, device = emulated.run(executable.graph, [x], strides)
+    wide = [p.bound.variant.wide for p, _ in device.reports if _touches(p)]
+    assert sum(wide) >= 4  # the others touch one row
+    for value, wanted in zip([g for g in got if g is not None], want, strict=True):
+        assert same_bits(wanted, value)
+    assert same_bits(mine, x)
+
+
+def _touches(prepared: Any) -> bool:
+    """True for a launch that reads or writes the argument itself."""
+    return any(base == 0 for base, _ in prepared.pointers)
 
 
 def test_arguments_that_are_not_aligned() -> None:

@@ -11,7 +11,7 @@ import cupy
 from ..graph.dtypes import DType
 from ..graph.library import call
 from ..graph.node import LibraryCall, Node
-from .nvrtc import cubin
+from .nvrtc import architecture_for, cubin
 from .program import Frame, Prepared
 from .source import CudaSource
 
@@ -22,7 +22,7 @@ class CupyDevice:
     def __init__(self, number: int) -> None:
         self.number = number
         self.device = cupy.cuda.Device(number)
-        self.arch = f"sm_{self.device.compute_capability}"
+        self.arch = architecture_for(self.device.compute_capability)
         self._modules: list[Any] = []
 
     def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:

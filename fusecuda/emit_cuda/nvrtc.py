@@ -33,6 +33,8 @@ def unit(sources: Sequence[CudaSource]) -> str:
 def cubin(sources: Sequence[CudaSource], arch: str, extra: Sequence[str] = ()) -> bytes:
     """The machine code of ``sources`` for ``arch`` (such as ``sm_90``), from the cache if it can.
 
+    For a virtual architecture (such as ``compute_90``) it is PTX.
+
     Raises CompilerError, with the source's line marked, if NVRTC refuses the text or is missing.
     """
     text = unit(sources)
@@ -58,11 +60,28 @@ def compile_text(text: str, flags: Sequence[str]) -> tuple[bytes, str]:
             log = nvrtc.getProgramLog(program)
             raise CompilerError(f"NVRTC refused a kernel: {error}\n{_marked(text, log)}") from None
         log = str(nvrtc.getProgramLog(program))
-        if any(flag.endswith(("ptx", "compute_90")) for flag in flags):
-            return nvrtc.getPTX(program).encode(), log
+        if any(flag.startswith("--gpu-architecture=compute_") for flag in flags):
+            return bytes(nvrtc.getPTX(program)).rstrip(b"\0") + b"\0", log
         return bytes(nvrtc.getCUBIN(program)) + b"\0", log  # the binding drops the last byte
     finally:
         nvrtc.destroyProgram(program)
+
+
+@cache
+def architecture_for(capability: str) -> str:
+    """What to compile for, for a device of compute capability ``capability`` (such as ``"90"``).
+
+    Machine code where NVRTC knows the device, else PTX of the newest architecture before it, which
+    the driver compiles. Raises CompilerError for a device older than any that NVRTC knows.
+    """
+    known = sorted(_binding().getSupportedArchs())
+    if int(capability) in known:
+        return f"sm_{capability}"
+    older = [number for number in known if number < int(capability)]
+    if not older:
+        raise CompilerError(f"NVRTC {version()} compiles for sm_{known[0]} and newer, not for "
+                            f"this device, sm_{capability}")  # fmt: skip
+    return f"compute_{older[-1]}"
 
 
 @cache

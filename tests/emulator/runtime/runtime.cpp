@@ -180,9 +180,9 @@ static void end_launch(Launch *l) {
         free(R.touched_read[i]);
         free(R.touched_written[i]);
     }
-    for (u32 i = 0; i < R.region_count; i++) free(R.regions[i].cells);
-    free(R.fixed_shared.cells);
-    free(R.dynamic_shared.cells);
+    for (u32 i = 0; i < R.region_count; i++) drop_cells(&R.regions[i]);
+    drop_cells(&R.fixed_shared);
+    drop_cells(&R.dynamic_shared);
     free(R.regions);
     free(R.touched_read);
     forget_order();

@@ -16,20 +16,31 @@ struct Place {
 
 static size_t cells_of(const Region *r) { return ((r->high - r->low) >> r->shift) + 1; }
 
+// Cells come from the system untouched: those of gigabytes of which a kernel touches little cost
+// little.
 static void make_cells(Region *r) {
-    if (r->high > r->low) r->cells = (Cell *)calloc(cells_of(r), sizeof(Cell));
+    if (r->high <= r->low) return;
+    void *made = mmap(0, cells_of(r) * sizeof(Cell), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED) fail(0, 0, "no memory for the shadow of the arguments");
+    r->cells = (Cell *)made;
+}
+
+static void drop_cells(Region *r) {
+    if (r->cells) munmap(r->cells, cells_of(r) * sizeof(Cell));
+    r->cells = 0;
 }
 
 // From cells of several bytes to smaller ones, once something smaller is accessed.
 [[gnu::noinline]] static void refine(Region *r, u64 odd) {
-    Cell *coarse = r->cells;
+    Region coarse = *r;
     u32 by = r->shift - (u32)__builtin_ctzll(odd);
     u64 old = cells_of(r);
     r->shift -= by;
     make_cells(r);
     for (u64 i = 0, n = cells_of(r); i < n; i++)
-        if (i >> by < old) r->cells[i] = coarse[i >> by];
-    free(coarse);
+        if (i >> by < old) r->cells[i] = coarse.cells[i >> by];
+    drop_cells(&coarse);
 }
 
 static void describe(char *text, size_t size, u64 address) {
