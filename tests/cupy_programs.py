@@ -11,7 +11,7 @@ import pytest
 import fusecuda as fc
 from fusecuda.capture.cupy.region import CupyRegion
 from tests.capture_check import equal
-from tests.cupy_host import host, seen
+from tests.cupy_host import host, over, seen
 from tests.test_programs import DTYPES, NAMES, SLICES, Writer
 
 
@@ -84,3 +84,67 @@ def run_seed(seed: int) -> None:
         raise
     finally:
         patch.undo()
+
+
+def arranged(kind: str, values: list[Any]) -> list[Any]:
+    """The values as NumPy arrays that lie in memory in some way, perhaps in one another's.
+
+    Not in columns: NumPy's results then do so too, and other reshapes are views.
+    """
+    if kind == "strided":
+        return [np.repeat(v, 2, axis=1)[:, ::2] for v in values]
+    if kind == "overlapping" and len({v.dtype for v in values[:2]}) == 1:
+        base = np.concatenate([values[0], values[1]])
+        return [base[:3], base[1:4], *(v.copy() for v in values[2:])]
+    if kind == "same":
+        first = values[0].copy()
+        return [first, *(v.copy() for v in values[1:3]), first]
+    return [v.copy() for v in values]
+
+
+def same_places(arrays: list[Any]) -> list[Any]:
+    """CuPy arrays that lie as NumPy's ``arrays`` do, over copies of their memory."""
+    bases = {id(b): b for a in arrays for b in (a if a.base is None else a.base,)}
+    copies = {key: np.array(b, order="K") for key, b in bases.items()}
+    found: dict[int, Any] = {}
+    for a in arrays:
+        base = a if a.base is None else a.base
+        offset = a.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        copy = copies[id(base)]
+        view = np.ndarray(a.shape, a.dtype, copy.reshape(-1, order="A"), offset, a.strides)
+        found.setdefault(id(a), over(view))
+    return [found[id(a)] for a in arrays]
+
+
+def run_call_seed(seed: int) -> int:
+    """One program as a fused function, called on arrays of several layouts; its recordings."""
+    writer = CupyWriter(seed)
+    source = writer.program(int(writer.rng.integers(2, 10)))
+    source = source.replace("np.array(", "np.copy(").replace("(a, b, c, d)", "(a, b, c, d, k)", 1)
+    source = source.replace("return", "a[0] = a[1] * k; return", 1)
+    dtypes = [writer.pick(*DTYPES) for _ in NAMES]
+    programs = []
+    for module in (np, cupy):
+        space: dict[str, Any] = {"np": module, "S": SLICES, "cut": cut}
+        exec(source, space)
+        programs.append(space["program"])
+    function = fc.fused(programs[1], device="cpu")
+    rng = np.random.default_rng(seed)
+    kinds = ("plain", str(rng.choice(["strided", "overlapping", "same"])))
+    patch = pytest.MonkeyPatch()
+    try:
+        patch.setattr(CupyRegion, "_compute_apart", no_faults)
+        for turn in range(5):
+            values = [rng.integers(0, 20, (3, 4)).astype(t) for t in dtypes]
+            theirs = arranged(kinds[turn % 2], values)
+            ours = same_places(theirs)
+            k = int(rng.integers(0, 4))
+            got, want = function(*ours, k), programs[0](*theirs, k)
+            equal(to_numpy(got), [np.asarray(w) for w in want])
+            equal(to_numpy(ours), theirs)
+    except Exception as error:
+        error.add_note(f"seed {seed}, dtypes {dtypes}, {kinds}, call {turn}:\n{source}")
+        raise
+    finally:
+        patch.undo()
+    return function.traces

@@ -22,10 +22,11 @@ LAYOUT_FLAGS = 0x500  # aligned, writeable
 
 
 class Arguments:
-    """The parts of ``args``, in the order in which they stand there."""
+    """The parts of ``args``, in the order in which they stand there, arrays of ``array_type``."""
 
-    def __init__(self, args: Sequence[Any]) -> None:
+    def __init__(self, args: Sequence[Any], array_type: type = np.ndarray) -> None:
         self.args = args
+        self.array_type = array_type
         self.arrays: list[tuple[str, NDArray]] = []
         self.scalars: list[tuple[str, Any]] = []
         self.functions: list[types.FunctionType] = []
@@ -38,8 +39,9 @@ class Arguments:
 
     def _take(self, value: Any, name: str) -> None:
         kind = type(value)
-        if kind is np.ndarray:
-            self.unfusable = self.unfusable or why_not(value)
+        if kind is self.array_type:
+            if kind is np.ndarray:
+                self.unfusable = self.unfusable or why_not(value)
             self.arrays.append((name, value))
             self.conditions.append(("array", name, value))
         elif kind in NUMBERS:

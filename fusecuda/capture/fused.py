@@ -200,10 +200,11 @@ class FusedFunction:
             return self.function(*args)  # joins what is being recorded
         region = _new_region(self.options, self._chosen)
         token = recorder_in_force.set(region)
+        call = _cupy_call(region, self.function, args, self._read())
         replay = None
         try:
-            result = self.function(*args)
-            replay = _cupy_replay(region, args, result, self._read())
+            result = call.run()
+            replay = call.replay(result)
         finally:
             recorder_in_force.reset(token)
             region.flush()
@@ -211,12 +212,12 @@ class FusedFunction:
         if region.faults:
             raise region.faults[0]
         self.traces += 1
-        self._why = "recorded anew at each call: it looked at a value, or CuPy ran some of it"
+        self._why = f"recorded anew at each call: {call.why}"
         if replay is not None:
             self._why = "replayed while its conditions hold"
             self._keep(key, replay)
         self._last = region.reports[-1] if region.reports else None
-        return result
+        return call.finished(result)
 
     def _keep(self, key: Any, replay: Replay) -> None:
         if len(self._replays) >= _SIGNATURES_LIMIT:
@@ -308,11 +309,10 @@ class FusedFunction:
         return f"{self.__name__}: {self._why}\n{plan}"
 
 
-def _cupy_replay(region: Region, args: Any, result: Any, reads: Reads) -> Replay | None:
-    from .cupy.calls import replay_of  # noqa: PLC0415 - needs CuPy
-    from .cupy.region import CupyRegion  # noqa: PLC0415
+def _cupy_call(region: Region, function: Any, args: tuple[Any, ...], reads: Reads) -> Any:
+    from .cupy.calls import Call  # noqa: PLC0415 - needs CuPy
 
-    return replay_of(region, args, result, reads) if isinstance(region, CupyRegion) else None
+    return Call(region, function, args, reads)  # type: ignore[arg-type]
 
 
 def _has_cupy(value: Any) -> bool:

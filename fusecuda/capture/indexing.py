@@ -128,7 +128,7 @@ def _fitted(value: Any, region: Array) -> Node:
 
 
 def _castable(value: Any, dtype: np.dtype[Any]) -> bool:
-    own = getattr(value, "dtype", dtype)
+    own = dtype if type(value) is TracedScalar else getattr(value, "dtype", dtype)
     return is_supported(own) and is_supported(dtype)
 
 

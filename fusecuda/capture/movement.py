@@ -57,8 +57,16 @@ def _resolved_shape(size: int, wanted: tuple[int, ...], old: tuple[int, ...]) ->
 
 @handles(np.ravel)
 def ravel(a: Any, order: Any = "C") -> Any:
-    """One axis."""
-    return reshape(a, -1, order)
+    """One axis, of neighbours in memory: a view of what lies so, else a copy."""
+    x = array_of(a)
+    flat = reshape(x, -1, order)
+    if flat is NotImplemented or flat.storage is not x.storage or flat.size < 2:
+        return flat
+    view, memory = flat.view_of_storage, flat.storage.buffer
+    steps = view.strides()
+    if memory is not None and not memory.flags.c_contiguous:
+        steps = tuple(s // memory.itemsize for s in view.of(memory).strides)
+    return flat if steps == (1,) else of_node(flat.read_node(), is_scalar=False)
 
 
 @handles(np.transpose, np.permute_dims)

@@ -18,6 +18,7 @@ from ..graph.index_map import Shape
 from ..graph.node import Graph, Node, Parameter, topological
 from ..options import Options, fusion_enabled
 from . import dumping
+from .scalar import TracedScalar, cast
 
 _numbers = itertools.count()
 _PLANS_LIMIT = 512
@@ -32,6 +33,13 @@ class Leaf(Node):
     def __init__(self, array: Any, shape: Shape, dtype: DType, scalar: bool = False) -> None:
         super().__init__("parameter", (), shape, dtype, Parameter(next(_numbers), scalar))
         self.array = array
+
+    @property
+    def argument(self) -> Any:
+        """What an executable is given for it."""
+        if type(self.array) is TracedScalar:
+            return cast(self.array.value, self.dtype)
+        return self.array
 
 
 class _Plan:

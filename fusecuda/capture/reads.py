@@ -57,15 +57,17 @@ _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state be
 class Reads:
     """The places that a function reads, and what each held.
 
-    ``arrays`` are NumPy arrays read by name, which a trace takes as further arguments. ``opaque``
-    and ``volatile`` say why the function runs unfused, or is recorded anew each time; both are
-    empty otherwise.
+    ``arrays`` are NumPy arrays read by name, which a trace takes as further arguments, and
+    ``device_arrays`` CuPy's, which a call on CuPy arrays works on where they are. ``opaque`` and
+    ``volatile`` say why the function runs unfused, or is recorded anew each time; both are empty
+    otherwise.
     """
 
     values: dict[tuple[object, ...], tuple[Place, Any]] = field(default_factory=dict)
     arrays: dict[tuple[object, ...], tuple[Place, np.ndarray[Any, Any]]] = field(
         default_factory=dict
     )
+    device_arrays: dict[tuple[object, ...], tuple[Place, Any]] = field(default_factory=dict)
     functions: dict[int, types.FunctionType] = field(default_factory=dict)
     opaque: str = ""
     volatile: str = ""
@@ -76,8 +78,8 @@ class Reads:
 
     def unchanged(self) -> bool:
         """True if every place holds the very object that it held, arrays included."""
-        places = (*self.values.values(), *self.arrays.values())
-        return all(place.read() is seen for place, seen in places)
+        every = (self.values, self.arrays, self.device_arrays)
+        return all(place.read() is seen for some in every for place, seen in some.values())
 
 
 def reads_of(*functions: types.FunctionType) -> Reads:
@@ -176,6 +178,8 @@ def _classify(place: Place, value: Any, reads: Reads, found: list[types.Function
         found.append(value.function)
     elif type(value) is np.ndarray and not place.attributes:
         reads.arrays[place.key] = (place, value)
+    elif (type(value).__module__, type(value).__name__) == ("cupy", "ndarray"):
+        reads.device_arrays[place.key] = (place, value)
     elif is_constant(value) or is_pure(value):
         reads.value(place, value)
     elif isinstance(value, types.FunctionType):

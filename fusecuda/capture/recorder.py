@@ -225,7 +225,7 @@ class Recorder:
 
     def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
         leaves, executable = self._executable(waiting, targets)
-        results = self._run(executable, [leaf.array for leaf in leaves])
+        results = self._run(executable, [leaf.argument for leaf in leaves])
         self.launches += executable.launches
         self._ran(executable)
         return results

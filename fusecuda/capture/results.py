@@ -58,20 +58,19 @@ def finished(result: Any, given: Given, inside: bool = False) -> Any:
 def result_text(
     result: Any,
     writer: ReplayWriter,
-    made: Mapping[int, str],
-    memory: Mapping[int, str],
-    whole: Mapping[int, str],
     given: Given,
+    array_text: Callable[[Any], str | None],
 ) -> str | None:
     """Text that puts the result of a replay together, or None if it holds something unknown.
 
-    ``made`` names the computed array of a storage, ``memory`` an argument's memory, ``whole`` the
-    arguments themselves by the lazy arrays that stood for them.
+    ``array_text`` gives that for an array, None for another value; it raises TypeError for an array
+    that is not known.
     """
 
     def text(value: Any) -> str:
-        if isinstance(value, Array):
-            return _array_text(value, writer, made, memory, whole)
+        array = array_text(value)
+        if array is not None:
+            return array
         if type(value) is TracedScalar:
             return writer.scalar(value)
         known = given(value)
@@ -96,13 +95,20 @@ def result_text(
         return None
 
 
-def _array_text(
-    value: Array,
+def lazy_text(
+    value: Any,
     writer: ReplayWriter,
     made: Mapping[int, str],
     memory: Mapping[int, str],
     whole: Mapping[int, str],
-) -> str:
+) -> str | None:
+    """Text for a lazy array in a result; None for another value.
+
+    ``made`` names the computed array of a storage, ``memory`` an argument's memory, ``whole`` the
+    arguments themselves by the lazy arrays that stood for them.
+    """
+    if not isinstance(value, Array):
+        return None
     if id(value) in whole:
         return whole[id(value)]
     key = id(value.storage)

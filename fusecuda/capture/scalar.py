@@ -25,6 +25,7 @@ class TracedScalar:
     """Stands for a Python or NumPy number whose value may differ in the next call."""
 
     __slots__ = ("_nodes", "observe", "recipe", "value")
+    __array_priority__ = -1.0  # operators are the arrays'
 
     def __init__(self, value: Any, recipe: Recipe | str, observe: Callable[[], None]) -> None:
         self.value = value
@@ -59,7 +60,7 @@ class TracedScalar:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """NumPy looks at the value, unless a lazy array is there to record the operation."""
-        if any(hasattr(v, "read_node") for v in inputs if type(v) is not TracedScalar):
+        if any(map(_records, inputs)):
             return NotImplemented
         plain = [v.seen() if type(v) is TracedScalar else v for v in inputs]
         return getattr(ufunc, method)(*plain, **kwargs)
@@ -82,11 +83,19 @@ def cast(value: Any, dtype: DType) -> Any:
     return dtype.type(value)
 
 
+def _records(value: Any) -> bool:
+    """True for an array that records what is done with it: a lazy one, or CuPy's in a region."""
+    kind = type(value)
+    return kind is not TracedScalar and (
+        hasattr(kind, "read_node") or hasattr(kind, "__cupy_override_elementwise_kernel__")
+    )
+
+
 def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
     def method(self: TracedScalar, other: Any) -> Any:
         kind = type(other)
         if kind is not TracedScalar and kind not in NUMBERS:
-            return NotImplemented if hasattr(other, "read_node") else _seen(self, other)
+            return NotImplemented if _records(other) else _seen(self, other)
         value = other.value if kind is TracedScalar else other
         args, values = (self, other), (self.value, value)
         if swapped:
@@ -111,7 +120,7 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
 
 def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: TracedScalar, *args: Any) -> Any:
-        if args and hasattr(args[0], "read_node") and type(args[0]) is not TracedScalar:
+        if args and _records(args[0]):
             return NotImplemented
         plain = [a.seen() if type(a) is TracedScalar else a for a in args]
         return function(self.seen(), *plain)

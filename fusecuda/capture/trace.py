@@ -18,8 +18,8 @@ from .plans import Leaf, executable_for
 from .reads import Reads, reads_of, rebound
 from .recorder import Recorder, Storage
 from .replay import DeviceReplayWriter, ReplayWriter
-from .results import finished, result_text, storages_in
-from .scalar import TracedScalar, cast
+from .results import finished, lazy_text, result_text, storages_in
+from .scalar import TracedScalar
 from .view import in_memory_order, view_in
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class Tracer:
         read = [(f"r{i}", a) for i, (_, a) in enumerate(self.reads.arrays.values())]
         self.names = [name for name, _ in self.arguments.arrays] + [name for name, _ in read]
         self.arrays = [a for _, a in self.arguments.arrays] + [a for _, a in read]
+        if self.reads.device_arrays:
+            return "it reads an array of CuPy's"
         for _, a in read:
             if why_not(a):
                 return why_not(a)
@@ -230,11 +232,14 @@ class Tracer:
         nodes = [s.node for s in outputs] + [w.storage.node for w in written]
         own: list[Leaf | None] = [None] * len(outputs)
         own += [Leaf(w.memory, w.memory.shape, w.memory.dtype) for w in written]
-        text = result_text(
-            result, writer, {id(s): f"results[{i}]" for i, s in enumerate(outputs)},
-            {id(s.storage): s.name for s in self.shared},
-            {id(a): name for a, name in self._whole(names)}, self.arguments.given,
-        )  # fmt: skip
+        array_text = functools.partial(
+            lazy_text,
+            writer=writer,
+            made={id(s): f"results[{i}]" for i, s in enumerate(outputs)},
+            memory={id(s.storage): s.name for s in self.shared},
+            whole={id(a): name for a, name in self._whole(names)},
+        )
+        text = result_text(result, writer, self.arguments.given, array_text)
         if text is None:
             raise _Odd(type(result).__name__)
         leaves, executable = executable_for(nodes, own, self.owner.options, self.owner.__name__)
@@ -248,7 +253,7 @@ class Tracer:
         self.why = "replayed while its conditions hold"
         if not self.execute:
             return None
-        results = executable.run([_leaf_value(leaf) for leaf in leaves])
+        results = executable.run([leaf.argument for leaf in leaves])
         space = dict(writer.space, results=results)
         space |= {f"a{i}": a for i, a in enumerate(self.arguments.args)}
         space |= dict(zip(self.names, self.arrays, strict=True))
@@ -319,9 +324,3 @@ class Tracer:
 
 class _Odd(Exception):  # noqa: N818 - not an error
     """The result holds something that cannot be put together again."""
-
-
-def _leaf_value(leaf: Leaf) -> Any:
-    if type(leaf.array) is TracedScalar:
-        return cast(leaf.array.value, leaf.dtype)
-    return leaf.array

@@ -21,6 +21,8 @@ import numpy as np
 from cupy._core.core import _ndarray_base
 from cupy.cuda.memory import BaseMemory, MemoryPointer, UnownedMemory
 
+from ..scalar import TracedScalar
+
 CUPY_13 = int(cupy.__version__.partition(".")[0]) < 14
 ndarray: Any = cupy.ndarray
 base: Any = _ndarray_base
@@ -156,13 +158,14 @@ def fail(memory: PendingMemory) -> None:
             array.__class__ = Failed
 
 
-_PLAIN = OURS | {bool, int, float, complex, *np.sctypeDict.values()}
+_PLAIN = OURS | {bool, int, float, complex, TracedScalar, *np.sctypeDict.values()}
 
 
 def array_ufunc(array: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """CuPy's ``__array_ufunc__``, without a look at the memory of plain arrays.
 
-    CuPy 13 comes here for each operator with a number, and asks for `__cuda_array_interface__`.
+    CuPy comes here for operators with a number that it does not know (CuPy 13 for those with any
+    number), and asks for `__cuda_array_interface__`.
     """
     out = kwargs.get("out", ())
     plain = all(type(v) in _PLAIN for v in (*inputs, *out))
@@ -173,7 +176,7 @@ def array_ufunc(array: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
     return base.__array_ufunc__(array, ufunc, method, *inputs, **kwargs)
 
 
-REPLACED: dict[str, Any] = {"__array_ufunc__": array_ufunc} if CUPY_13 else {}
+REPLACED: dict[str, Any] = {"__array_ufunc__": array_ufunc}
 
 
 def pointer_of(array: Any) -> Any:

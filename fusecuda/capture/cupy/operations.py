@@ -13,6 +13,7 @@ from ...graph.node import Node
 from .. import indexing
 from ..array import Array
 from ..recorder import _recording, user_line
+from ..scalar import TracedScalar
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
 from .storages import CupyStorage, Unrecorded, table
@@ -86,6 +87,9 @@ def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> An
         elif kind is float or kind is int:
             operands.append(value)
             types.append(kind)
+        elif kind is TracedScalar:
+            operands.append(value)
+            types.append(value.type)
         else:
             return NotImplemented
     target = region.lift(args[ufunc.nin]) if len(args) == ufunc.nin + 1 else None
@@ -97,7 +101,7 @@ def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> An
     name, dtypes, may_fail = loop
     try:
         nodes = [
-            build.convert(v, d) if isinstance(v, Node) else ufuncs.constant(v, d)
+            build.convert(v, d) if isinstance(v, Node) else ufuncs.number(v, d)
             for v, d in zip(operands, dtypes, strict=False)
         ]
     except OverflowError:

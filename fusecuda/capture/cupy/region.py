@@ -31,6 +31,7 @@ from ..recorder import (
     default_recorder,
     user_line,
 )
+from ..scalar import TracedScalar
 from ..view import View
 from . import internals
 from .internals import Pending, PendingMemory, ndarray
@@ -297,6 +298,7 @@ class CupyRegion(Region):
             complete(args, kwargs)
         self.natives += 1
         assert self.space is not None
+        args, kwargs = _known(args), _known(kwargs)
         token = recorder_in_force.set(default_recorder)
         try:
             return self.space.native(function, args, kwargs)
@@ -348,6 +350,16 @@ def region_in_force() -> CupyRegion | None:
     """The region that records the CuPy operations of this context, if there is one."""
     recorder = recorder_in_force.get()
     return recorder if type(recorder) is CupyRegion and recorder.captures else None
+
+
+def _known(value: Any) -> Any:
+    """``value`` with every followed number in it looked at."""
+    kind = type(value)
+    if kind is TracedScalar:
+        return value.seen()
+    if kind in (list, tuple):
+        return kind([_known(v) for v in value])
+    return {k: _known(v) for k, v in value.items()} if kind is dict else value
 
 
 def _within(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:

@@ -39,9 +39,11 @@ class CudaSpace:
     is_cupys_own = True
 
     def run(self, executable: Executable, arrays: Sequence[Any], device: int) -> list[Any]:
-        with cupy.cuda.Device(device):
-            given = [cupy.asarray(a) if type(a) is np.ndarray else a for a in arrays]
-            return list(executable.run(given))
+        if cupy.cuda.runtime.getDevice() != device:
+            with cupy.cuda.Device(device):
+                return self.run(executable, arrays, device)
+        given = [cupy.asarray(a) if type(a) is np.ndarray else a for a in arrays]
+        return list(executable.run(given))
 
     def copy(self, target: Any, source: Any) -> None:
         cupy.copyto(target, source)

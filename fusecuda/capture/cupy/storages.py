@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,21 +162,45 @@ def _enter(region: CupyRegion, array: Any, spans: list[tuple[int, int]]) -> Cupy
     if not spans and table.overlapping(low, high):
         root = array
         low, high = internals.span_of(root)
-    item = array.dtype.itemsize
-    if any(s % item for s in root.strides) or internals.pointer_of(root).ptr % item:
-        raise Unrecorded
     for other_low, other_high in spans:
         low, high = min(low, other_low), max(high, other_high)
-    buffer = None if spans else _ordered(root)
+    return _make(region, root, (low, high), alone=not spans)
+
+
+def enter_together(region: CupyRegion, arrays: Sequence[Any]) -> CupyStorage:
+    """A new entry for just the memory of ``arrays``, which overlap if there are several.
+
+    Raises Unrecorded if their elements do not lie on one grid, or the memory is known already.
+    """
+    first = arrays[0]
+    item, start = first.dtype.itemsize, internals.pointer_of(first).ptr
+    spans = [internals.span_of(a) for a in arrays]
+    low, high = min(s[0] for s in spans), max(s[1] for s in spans)
+    for a in arrays:
+        apart = internals.pointer_of(a).ptr - start
+        if a.dtype != first.dtype or apart % item or any(s % item for s in a.strides):
+            raise Unrecorded
+    if table.overlapping(low, high):
+        raise Unrecorded
+    return _make(region, first, (low, high), alone=all(a is first for a in arrays))
+
+
+def _make(region: CupyRegion, root: Any, span: tuple[int, int], alone: bool) -> CupyStorage:
+    """A storage over the memory of ``root``, or, with others, over all of ``span``."""
+    low, high = span
+    item = root.dtype.itemsize
+    if any(s % item for s in root.strides) or internals.pointer_of(root).ptr % item:
+        raise Unrecorded
+    buffer = _ordered(root) if alone else None
     if buffer is None:
         if (high - low) % item:
             raise Unrecorded
         pointer = internals.pointer_of(root)
         shifted = type(pointer)(pointer.mem, low - pointer.mem.ptr)
-        buffer = internals.array_over(shifted, ((high - low) // item,), array.dtype)
+        buffer = internals.array_over(shifted, ((high - low) // item,), root.dtype)
     storage: CupyStorage = CupyStorage.of_array(region, buffer)  # type: ignore[assignment]
     storage.held = True
-    storage.span = (low, high)
+    storage.span = span
     storage.device = internals.pointer_of(root).device_id
     if low < high:
         table.enter(storage)

@@ -15,6 +15,7 @@ from ...graph.node import Node
 from ...graph.ops import OPS
 from ..array import Array
 from ..functions import call_ufunc
+from ..scalar import TracedScalar
 from ..ufuncs import SPECIAL, op_name
 
 # CuPy computes these otherwise than NumPy. On the CPU a script follows NumPy; on a GPU it follows
@@ -76,8 +77,10 @@ def loop_of(
     return name, loop, bool(OPS[name].may_fail)
 
 
-def constant(value: float, dtype: DType) -> Node:
+def number(value: Any, dtype: DType) -> Node:
     """The node of a number; zeros are made anew, for a cache would mix up their signs."""
+    if type(value) is TracedScalar:
+        return value.node(dtype)
     return _constant(value, dtype) if value else build.constant(value, dtype)
 
 
@@ -93,7 +96,11 @@ def can_cast(source: DType, target: DType) -> bool:
 def differs(ufunc: np.ufunc, args: Sequence[Any], device: str) -> bool:
     """True if CuPy's own ``ufunc`` gives other values than NumPy's for ``args``, and they count."""
     kinds = DIFFERENT.get(ufunc) if device != "cpu" else None
-    return kinds is not None and any(
-        getattr(getattr(a, "dtype", None), "kind", "f" if type(a) is float else "") in kinds
-        for a in args
-    )
+    return kinds is not None and any(_kind(a) in kinds for a in args)
+
+
+def _kind(value: Any) -> str:
+    """The kind of an operand's dtype; of integers of Python's, which follow arrays, none."""
+    if type(value) is TracedScalar:
+        value = value.value
+    return getattr(getattr(value, "dtype", None), "kind", "f" if type(value) is float else " ")
