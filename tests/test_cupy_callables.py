@@ -81,6 +81,26 @@ def test_methods(name: str) -> None:
     assert sum(kinds) == 1, name
 
 
+@pytest.mark.parametrize("name", sorted(callables.COMPOSED))
+def test_composed_functions_name_nothing_native(name: str) -> None:
+    """Their bytecode, and that of CuPy's private helpers in it, reaches public functions alone."""
+    if not hasattr(cp, name):
+        pytest.skip("not in this CuPy")
+    seen: set[str] = set()
+    pending = [getattr(cp, name)]
+    while pending:
+        function = pending.pop()
+        code = function.__code__
+        if code.co_name in seen:
+            continue
+        seen.add(code.co_name)
+        assert not {"_core", "_kernel", "fusion", "ElementwiseKernel"} & set(code.co_names), code
+        for used in code.co_names:
+            value = function.__globals__.get(used)
+            if used.startswith("_") and isinstance(value, types.FunctionType):
+                pending.append(value)
+
+
 def test_recorded_functions_take_cupys_arguments() -> None:
     """Parameters that CuPy has and a handler lacks make CuPy compute, they are never ignored."""
     for name in callables.RECORDED:

@@ -129,6 +129,24 @@ CASES: dict[str, list[Case]] = {
     "dot": [case(A, B.T), case(A, V), case(V, V), case(A, 2.0), case(A, B), case(ZERO_D, A),
             case(C, A[:2])],
     "sort": SORTS, "argsort": SORTS, "cumsum": SCANS, "cumprod": SCANS,
+    "append": [case(A, B), case(A, V), case(A, [[1] * 5], 0), case(A, B, axis=1), case(A, 3),
+               case(I, F)],
+    "column_stack": [case([V, V]), case([A, A[:, 0]]), case((A, F)), case([ZERO_D, [1.5]])],
+    "dstack": [case([A, B]), case([V, V]), case([C, C]), case([ZERO_D, ZERO_D]), case([A, V])],
+    "repeat": [case(A, 3), case(A, 2, 0), case(A, 2, axis=-1), case(A, 0, 1),
+               case(V, [1, 2, 0, 1, 3]), case(A.T, 2, 1), case(ZERO_D, 4), case(A, -1),
+               case(A, 2, 7), case(EMPTY, 2, 0)],
+    "tril": [*each(A, I, M, V, C), case(A, 1), case(A, k=-2), case(A.T, 7)],
+    "triu": [*each(A, F, U, V, C), case(A, 1), case(A, k=-2), case(A.T, 7), case(N)],
+    "tensordot": [case(A, B.T, 1), case(A, B), case(C, C, ([0, 2], [0, 2])), case(A, V, ([1], [0])),
+                  case(A, B, 0), case(C, A, (1, 0)), case(A, B, 1), case(I, I.T, 1), case(F, F, 2),
+                  case(EMPTY, EMPTY.T, 1)],
+    "inner": [case(V, V), case(A, V), case(A, B), case(C, C[0]), case(A, C), case(ZERO_D, A),
+              case(F, F)],
+    "vdot": [case(V, V), case(A, B), case(A, V), case(I, I), case(Z, Z)],
+    "norm": [*each(A, F, I, V, U, C, Z), case(A, axis=1), case(A, None, 0, True), case(V, 1),
+             case(A, np.inf, 1), case(A, -np.inf, 0), case(A, 0, 1), case(A, 3, 0), case(A, 2, -1),
+             case(A, "fro"), case(A, 1), case(A, axis=(0, 1)), case(N, axis=0), case(A, axis=5)],
     "full_like": [case(A, 3), case(I, 2.5), case(U, 300), case(A, 1, dtype=np.int8), case(M, True),
                   case(A, 7, shape=(2, 2)), case(F, V), case(ZERO_D, 1)],
     "zeros_like": LIKES, "empty_like": LIKES, "ones_like": LIKES,
@@ -137,7 +155,8 @@ CASES: dict[str, list[Case]] = {
 }  # fmt: skip
 WRITERS = {"copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal"}
 ALIASES = {"amax": "max", "amin": "min", "around": "round", "permute_dims": "transpose"}
-INEXACT = {"var": 8, "std": 8, "mean": 4, "sum": 4, "prod": 64, "nanprod": 64, "nansum": 4}
+INEXACT = {"var": 8, "std": 8, "mean": 4, "sum": 4, "prod": 64, "nanprod": 64, "nansum": 4,
+           "norm": 8, "tensordot": 8, "inner": 8, "vdot": 8}  # fmt: skip
 
 PARAMETERS = [
     pytest.param(function, args, kwargs, id=f"{function.__name__}-{i}")

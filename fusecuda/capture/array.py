@@ -13,7 +13,16 @@ from ..errors import FlushError
 from ..graph.dtypes import DType, is_supported
 from ..graph.index_map import Shape
 from ..graph.node import Node
-from . import functions, indexing, joining, movement, products, reductions, selection  # noqa: F401 - they fill the dispatch table
+from . import (  # noqa: F401 - they fill the dispatch table
+    composed,
+    functions,
+    indexing,
+    joining,
+    movement,
+    products,
+    reductions,
+    selection,
+)
 from .operators import Operators
 from .plans import Leaf
 from .recorder import Recorder, Storage, atomic, default_recorder

@@ -5,6 +5,7 @@ Each is one of
 - *recorded*: has a graph meaning, by NumPy's handler of the same name;
 - *view*: recorded too, but by CuPy itself, which makes views over pending memory without a kernel;
 - *free*: takes no array's values, runs as it is;
+- *composed*: CuPy's own Python text, over functions and operators that are recorded;
 - *creating*: makes an array of other data; runs at once, arrays among its arguments are completed;
 - *flushing*: what is pending is completed, then CuPy runs it;
 - *refused*: raises RuntimeError inside a block.
@@ -42,9 +43,10 @@ def _said(name: str, value: Any) -> bool:
 # --- functions of the namespace that NumPy's handlers record
 
 _SAME = """
-    all amax amin any argmax argmin argsort around atleast_1d atleast_2d clip concatenate copy
-    cumprod cumsum diff dot full_like hstack matmul max mean min nanprod nansum ones_like pad prod
-    ptp ravel reshape roll round sort stack std sum take trace var vstack zeros_like empty_like
+    all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
+    concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner matmul max
+    mean min nanprod nansum ones_like pad prod ptp ravel repeat reshape roll round sort stack std
+    sum take tensordot trace tril triu var vdot vstack zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
@@ -57,6 +59,7 @@ def _recorded(*names: str) -> Callable[[Function], Function]:
     return enter
 
 
+RECORDED["linalg.norm"] = _numpy(np.linalg.norm)
 RECORDED["concat"] = RECORDED["concatenate"]
 RECORDED["row_stack"] = RECORDED["vstack"]
 RECORDED["round_"] = RECORDED["around"]
@@ -89,6 +92,32 @@ def _average(
     if weights is not None or returned:
         return NotImplemented
     return np.mean(a, axis=axis, **kw)
+
+
+def _without_nan(reduce: Any, least: float) -> Function:
+    def call(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        if a.dtype.kind != "f" or out is not None:
+            return NotImplemented
+        missing, kind = np.isnan(a), a.dtype.type
+        found = reduce(np.where(missing, kind(least), a), axis=axis, keepdims=keepdims)
+        return np.where(np.all(missing, axis=axis, keepdims=keepdims), kind(np.nan), found)
+
+    return call
+
+
+RECORDED["nanmax"] = _without_nan(np.max, -np.inf)
+RECORDED["nanmin"] = _without_nan(np.min, np.inf)
+
+
+@_recorded("nanmean")
+def _nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
+) -> Any:
+    if a.dtype.kind != "f" or dtype is not None or out is not None:
+        return NotImplemented
+    missing = np.isnan(a)
+    total = np.sum(np.where(missing, a.dtype.type(0), a), axis=axis, keepdims=keepdims)
+    return (total / np.sum(~missing, axis=axis, keepdims=keepdims)).astype(a.dtype)
 
 
 @_recorded("nan_to_num")
@@ -263,7 +292,15 @@ CREATING = internals.names(
 REFUSED: frozenset[str] = frozenset()
 
 _SAMPLING = internals.names("choice permutation shuffle")  # these read the array they are given
-_COMPOSED = internals.names("linalg.norm")  # made of ufuncs and methods, which are recorded
+# Written in Python over functions, operators and methods that are recorded: CuPy's own text runs on
+# pending arrays. A test reads their bytecode for anything native.
+COMPOSED = internals.names(
+    """
+    allclose array_equal array_equiv cross cumulative_prod cumulative_sum ediff1d
+    gradient iscomplex isneginf isposinf isreal kron meshgrid polyval select take_along_axis
+    trapezoid trapz unwrap vander
+    """
+)
 
 # Methods and attributes of `cupy.ndarray` that need no values.
 FREE_ATTRIBUTES = internals.names(
@@ -278,8 +315,8 @@ def class_of(name: str) -> str:
     """What becomes of the function ``name`` of `cupy`, or ``linalg.norm`` and the like."""
     if name.startswith("random.") and name.rpartition(".")[2] not in _SAMPLING:
         return "creating"
-    if name in _COMPOSED:
-        return "free"
+    if name in COMPOSED:
+        return "composed"
     for kind, names in (
         ("recorded", RECORDED),
         ("view", VIEW),

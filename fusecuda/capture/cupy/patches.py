@@ -299,7 +299,7 @@ _MODULES = ("cupy.linalg", "cupy.fft", "cupy.random", "cupy.polynomial", "cupyx"
 
 def _prepare_function(name: str, function: Any) -> None:
     kind = callables.class_of(name)
-    if not isinstance(function, types.FunctionType) or kind in ("view", "free"):
+    if not isinstance(function, types.FunctionType) or kind in ("view", "free", "composed"):
         return
     if function.__closure__ or not function.__module__.startswith("cupy"):
         return
