@@ -13,11 +13,11 @@ from . import options as settings
 from .cpu_fallback import backend as c_backend
 from .cpu_fallback.program import ElementError, Program, thread_count
 from .emit_cuda import backend as cuda
-from .emit_cuda.launch import bind as bind_cuda
 from .emit_cuda.nvrtc import cubin
 from .errors import CompilerError
 from .fusion.assembly import Assembly, assemble
 from .fusion.binding import bind as bind_c
+from .fusion.cost import CPU, Machine
 from .fusion.explain import KernelSummary, explain_plan, summarize
 from .fusion.planner import Plan, make_plan
 from .fusion.verify import verify_kernel
@@ -40,11 +40,13 @@ Strides = Mapping[int, Sequence[int]]  # parameter number -> strides in elements
 class BackEnd:
     """What the engine needs of a back end.
 
-    ``bind`` chooses the launch of a kernel, ``emit`` turns it into its source (whose text the user
-    sees behind ``head``); ``program`` compiles the sources of an assembly and is then called with
-    arguments; ``threads`` tells how many share a launch's scratch.
+    ``machine`` tells the planner what it plans for; ``bind`` chooses the launch of a kernel,
+    ``emit`` turns it into its source (whose text the user sees behind ``head``); ``program``
+    compiles the sources of an assembly and is then called with arguments; ``threads`` tells how
+    many share a launch's scratch.
     """
 
+    machine: Callable[[], Machine]
     bind: Bind
     emit: Callable[[Any, Options], Any]
     program: Callable[[Assembly, Sequence[Any], MemoryPlan, Options], Native]
@@ -55,13 +57,15 @@ class BackEnd:
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
 BACK_ENDS: dict[str, BackEnd] = {
     "cpu": BackEnd(
+        lambda: CPU,
         bind_c,
         lambda launch, _: c_backend.emit(launch),
         lambda assembly, sources, memory, _: Program(assembly, sources, memory),
         thread_count,
     ),
     "cuda": BackEnd(
-        bind_cuda,
+        cuda.machine,
+        cuda.bind_here,
         lambda launch, options: cuda.emit(launch, options.contract),
         lambda assembly, sources, memory, options: cuda.DevicePrograms(
             assembly, sources, memory, options.contract
@@ -142,9 +146,7 @@ class Executable:
             raise ValueError(f"target must be 'c' or 'cuda', not {target!r}")
         if device != self.options.device:
             other = dataclasses.replace(self.options, device=device)
-            return build_plan(self.graph, self.assembly.plan, self.strides, other).emit(
-                target, arch
-            )
+            return build(self.graph, self.strides, other).emit(target, arch)
         if arch is not None:
             cubin([s for s in self.sources if s], arch)
         return [k.source for k, s in zip(self.kernels, self.sources, strict=True) if s]
@@ -247,7 +249,8 @@ def build(graph: Graph, strides: Strides, options: Options) -> Executable:
     simplified = simplify(graph)
     if settings.verify_enabled():
         verify(simplified)
-    plan = make_plan(simplified, strides, fuse=settings.fusion_enabled())
+    machine = BACK_ENDS[options.device].machine()
+    plan = make_plan(simplified, strides, settings.fusion_enabled(), machine)
     return build_plan(simplified, plan, strides, options)
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from fusecuda.emit_cuda.backend import emit, prelude, program
+from fusecuda.emit_cuda.backend import emit, machine, prelude, program
 from fusecuda.emit_cuda.launch import CudaBound, bind
 from fusecuda.emit_cuda.program import Frame, Prepared
 from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.fusion.assembly import Assembly, assemble
+from fusecuda.fusion.cost import Machine
 from fusecuda.fusion.planner import make_plan
 from fusecuda.graph.dtypes import DType
 from fusecuda.graph.interpret import evaluate
@@ -78,7 +79,9 @@ class EmulatedDevice:
                 kind = _SCALARS[ctype]
                 raw = ctypes.string_at(frame.slots + 8 * i, np.dtype(kind).itemsize)
                 args.append(np.frombuffer(raw, kind)[0])
-        report = kernel.launch(prepared.symbol, (bound.grid,), bound.block, args, order=self.order)
+        report = kernel.launch(
+            prepared.symbol, (bound.grid,), bound.block, args, bound.shared, self.order
+        )
         self.reports.append((prepared, report))
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
@@ -143,9 +146,11 @@ class _Window:
         }
 
 
-def assembled(graph: Graph, strides: Any = None, contract: bool = False) -> tuple[Assembly, list]:
+def assembled(
+    graph: Graph, strides: Any = None, contract: bool = False, plan_for: Machine | None = None
+) -> tuple[Assembly, list]:
     """The plan of ``graph`` bound for a device, and its sources."""
-    plan = make_plan(simplify(graph), strides or {})
+    plan = make_plan(simplify(graph), strides or {}, machine=plan_for or machine())
     assembly = assemble(plan, strides or {}, bind)
     sources = [
         emit(step, contract) if isinstance(step, CudaBound) else None for step in assembly.steps
@@ -154,10 +159,14 @@ def assembled(graph: Graph, strides: Any = None, contract: bool = False) -> tupl
 
 
 def run(
-    graph: Graph, arguments: Sequence[Any], strides: Any = None, order: str = "forward"
+    graph: Graph,
+    arguments: Sequence[Any],
+    strides: Any = None,
+    order: str = "forward",
+    plan_for: Machine | None = None,
 ) -> tuple[list[Any], EmulatedDevice]:
     """The results of ``graph`` by its emulated CUDA kernels, and the device with its reports."""
-    assembly, sources = assembled(graph, strides)
+    assembly, sources = assembled(graph, strides, plan_for=plan_for)
     device = EmulatedDevice(order)
     ready = program(assembly, sources, plan_memory(assembly, 1), device)
     return ready(arguments), device

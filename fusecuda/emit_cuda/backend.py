@@ -1,4 +1,4 @@
-"""The CUDA back end as the engine sees it: `bind` chooses launches, `emit` gives their sources."""
+"""The CUDA back end for the engine: `bind_here` chooses launches, `emit` gives their sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 
 from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
-from .choice import COLUMN, LOOP, TILES
+from ..fusion.cost import Machine
+from ..fusion.walk import Lower, MemoryOf
+from .choice import COLUMN, LOOP, OWN_SHARED, TILES, Facts
 from .columns import ColumnEmitter
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
 from .launch import CudaBound, Variant, bind
@@ -52,12 +54,33 @@ def program(
     """
 
     def unaligned() -> CudaProgram:
-        bind_one_by_one = partial(bind, aligned=False)
+        bind_one_by_one = partial(bind, aligned=False, facts=device_facts())
         other = assemble(assembly.plan, assembly.places.strides, bind_one_by_one)
         emitted = [emit(s, contract) if isinstance(s, CudaBound) else None for s in other.steps]
         return CudaProgram(other, emitted, layout, device)
 
     return CudaProgram(assembly, sources, layout, device, unaligned)
+
+
+def bind_here(lower: Lower, memory: MemoryOf) -> CudaBound:
+    """As `launch.bind`, for this machine's devices."""
+    return bind(lower, memory, facts=device_facts())
+
+
+def machine() -> Machine:
+    """What the planner plans for: a row is passed over again if a block of threads can keep it."""
+    facts = device_facts()
+    return Machine(rows=facts.multiprocessors, row_bytes=facts.shared - OWN_SHARED)
+
+
+@cache
+def device_facts() -> Facts:
+    """What all CUDA devices of this machine have; where there are none, an H100's."""
+    try:
+        from .cupy_device import least_facts  # noqa: PLC0415 - CuPy is optional
+    except ImportError:
+        return Facts()
+    return least_facts() or Facts()
 
 
 class DevicePrograms:

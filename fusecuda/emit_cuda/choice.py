@@ -1,8 +1,9 @@
-"""Choice: which skeleton fits a walk, and what a block of threads can keep of a row."""
+"""Choice: which skeleton fits a walk, and where a block of threads can keep a row."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from ..fusion import kernel_ir as ir
 from ..fusion.walk import Walk, Walked
@@ -12,6 +13,21 @@ SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
 TILE, TILE_ROWS = 32, 8  # elements of a tile's side; threads that share one of its columns
 KEPT_BYTES = {8: 256, 16: 128}  # registers of a thread for resident rows, by warps of a block
 GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
+
+
+OWN_SHARED = 4 << 10  # bytes of shared memory that a kernel has besides
+REGISTERS, SHARED, NOWHERE = "registers", "shared memory", "nowhere"  # where a row is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What launches are fitted to: a device's multiprocessors, and bytes that a block can share.
+
+    The default is an H100's.
+    """
+
+    multiprocessors: int = 132
+    shared: int = 227 << 10
 
 
 def turned_walk(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[int]]:
@@ -47,11 +63,46 @@ def squeezed(walked: Walked) -> Walked:
     return walked
 
 
-def keepable(kernel: ir.KernelIR, walked: Walked) -> bool:
-    """True if the threads of a block can keep what a row keeps."""
-    if chosen_skeleton(kernel, walked)[0] == COLUMN:
-        return False
-    return keeping_warps(kernel, math.prod(walked.elements.extents)) > 0
+def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> str:
+    """Where the threads of a block keep what a row keeps: in the first place that has the room."""
+    skeleton = chosen_skeleton(kernel, walked)[0]
+    if not kernel.resident or skeleton == COLUMN:
+        return NOWHERE
+    length = math.prod(walked.elements.extents)
+    if keeping_warps(kernel, length) > 0:
+        return REGISTERS
+    if skeleton == SHORT:
+        return NOWHERE
+    return SHARED if slot_offsets(kernel, length)[1] <= facts.shared - OWN_SHARED else NOWHERE
+
+
+def slot_offsets(kernel: ir.KernelIR, length: int) -> tuple[list[int], int]:
+    """Where in shared memory each slot of a resident row starts, and the bytes of all.
+
+    A slot takes the place of one that has been read for the last time before it is written.
+    """
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    statements = (s for stage in kernel.stages for s in stage.body)
+    for number, s in enumerate(statements):
+        if isinstance(s, ir.Keep):
+            first[s.slot] = number
+        elif isinstance(s, ir.Recall):
+            last[s.slot] = number
+    places: list[tuple[int, int, int]] = []  # offset, bytes, the last to be there
+    offsets, end = [0] * len(kernel.resident), 0
+    for slot in sorted(first, key=lambda slot: first[slot]):
+        size = -(-length // STEP) * STEP * kernel.resident[slot].itemsize
+        for i, (offset, room, owner) in enumerate(places):
+            if room == size and last.get(owner, first[owner]) < first[slot]:
+                places[i] = offset, room, slot
+                offsets[slot] = offset
+                break
+        else:
+            places.append((end, size, slot))
+            offsets[slot] = end
+            end += size
+    return offsets, end
 
 
 def keeping_warps(kernel: ir.KernelIR, length: int) -> int:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import cupy
+from cupy.cuda import driver
 
 from ..graph.dtypes import DType
 from ..graph.library import call
 from ..graph.node import LibraryCall, Node
+from .choice import Facts
 from .nvrtc import architecture_for, cubin
 from .program import Frame, Prepared
 from .source import CudaSource
@@ -31,7 +33,18 @@ class CupyDevice:
             module = cupy.cuda.function.Module()
             module.load(cubin(sources, self.arch))
             self._modules.append(module)
-            return {s.symbol: module.get_function(s.symbol) for s in sources}
+            kernels = {s.symbol: module.get_function(s.symbol) for s in sources}
+            for source in sources:
+                if "extern __shared__" in source.text:
+                    self._allow_shared(kernels[source.symbol].ptr)
+            return kernels
+
+    def _allow_shared(self, kernel: int) -> None:
+        """Let ``kernel`` ask for all the shared memory that a block can have beside its own."""
+        most = cupy.cuda.runtime.getDeviceProperties(self.number)["sharedMemPerBlockOptin"]
+        own = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel)
+        name = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        driver.funcSetAttribute(kernel, name, most - own)
 
     def empty(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """An uninitialised array from CuPy's pool."""
@@ -65,8 +78,8 @@ class CupyDevice:
             _thread.ready = True
         bound = prepared.bound
         x, y = bound.block
-        cupy.cuda.driver.launchKernel(
-            kernel.ptr, bound.grid, 1, 1, x, y, 1, 0, self.stream(), frame.parameters, 0
+        driver.launchKernel(
+            kernel.ptr, bound.grid, 1, 1, x, y, 1, bound.shared, self.stream(), frame.parameters, 0
         )
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
@@ -94,6 +107,21 @@ def device_names() -> list[str]:
         return []
     properties = (cupy.cuda.runtime.getDeviceProperties(n) for n in range(count))
     return [p["name"].decode() for p in properties]
+
+
+def least_facts() -> Facts | None:
+    """What every CUDA device has at least; None without a driver."""
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
+    every = [cupy.cuda.runtime.getDeviceProperties(n) for n in range(count)]
+    if not every:
+        return None
+    return Facts(
+        min(p["multiProcessorCount"] for p in every),
+        min(p["sharedMemPerBlockOptin"] for p in every),
+    )
 
 
 _devices: dict[int, CupyDevice] = {}

@@ -15,6 +15,7 @@ from ..codegen.statements import Scope, forms_of
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import DType
+from .choice import SHARED
 from .dialect import expression
 from .launch import PACK_BYTES, Variant
 
@@ -227,6 +228,10 @@ class CudaEmitter:
 
     def harmless(self, statements: list[ir.Statement]) -> bool:
         """True if computing elements that do not exist touches no memory."""
+        if self.variant.kept == SHARED and any(
+            isinstance(s, ir.Keep | ir.Recall) for s in statements
+        ):
+            return False
         direct = (ir.Load, ir.Gather, ir.Store)
         return all(
             s.form in self.packed or (self.variant.unit is not None and self._still(s))

@@ -20,15 +20,20 @@ from .choice import (
     COLUMN,
     GROUP,
     LOOP,
+    NOWHERE,
+    REGISTERS,
+    SHARED,
     SHORT,
     STEP,
     TILE,
     TILE_ROWS,
     TILES,
+    Facts,
     chosen_skeleton,
-    keepable,
+    keeping,
     keeping_warps,
     power_of_two,
+    slot_offsets,
     squeezed,
     turned_walk,
     unit_pattern,
@@ -37,7 +42,8 @@ from .choice import (
 PACK_BYTES = 16
 LOOP_THREADS = 256
 SHORT_THREADS = 128
-ENOUGH_BLOCKS = 1056  # eight for each multiprocessor of an H100
+SHARED_WARPS = 16  # of a block that keeps its row in shared memory
+ENOUGH = 8  # blocks for each multiprocessor
 MOST_PARTS = 1024
 _NARROW = (1 << 31) - (1 << 20)  # a grid may overshoot
 
@@ -49,9 +55,9 @@ class Variant:
     ``unit[f]`` is True where form ``f`` steps by one element along ``unit_axis`` and False where it
     stands still; None means that any strides will do. ``packed`` forms are aligned and moved
     ``width`` neighbours at a time. Forms that are ``aliased`` share memory with one that is
-    written. ``wide`` indices have 64 bits. A thread keeps ``chunks`` chunks of a resident row; a
-    block has at most ``warps``. Loads that are ``turned`` are contiguous along the axis before the
-    last.
+    written. ``wide`` indices have 64 bits. Resident rows are ``kept`` in registers, ``chunks`` of
+    512 elements by each warp, or in shared memory; a block has at most ``warps``. Loads that are
+    ``turned`` are contiguous along the axis before the last.
     """
 
     skeleton: str
@@ -67,6 +73,7 @@ class Variant:
     chunks: int = 1
     warps: int = 4
     turned: frozenset[int] = frozenset()
+    kept: str = NOWHERE
 
 
 @dataclass(slots=True)
@@ -74,7 +81,7 @@ class CudaBound(Launch):
     """One launch on a device: variant, grid and block, and integers by name.
 
     ``areas`` tells where each pointer into the workspace starts; negative ones count, from -1 on,
-    the ``counters``: words that are zero between launches.
+    the ``counters``: words that are zero between launches. ``shared`` bytes come with the launch.
     """
 
     variant: Variant = field(kw_only=True)
@@ -82,6 +89,7 @@ class CudaBound(Launch):
     grid: int = 0
     block: tuple[int, int] = (1, 1)
     counters: int = 0
+    shared: int = 0
     areas: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -90,21 +98,25 @@ class CudaBound(Launch):
         return self.grid > 0
 
 
-def bind(lower: Lower, memory: MemoryOf, aligned: bool = True) -> CudaBound:
+def bind(
+    lower: Lower, memory: MemoryOf, aligned: bool = True, facts: Facts | None = None
+) -> CudaBound:
     """The launch of what ``lower`` gives for its shapes, on the memory given.
 
     Rows that no block of threads can keep are read again by each stage. Unless every buffer is
-    ``aligned`` to 16 bytes, elements are moved one by one.
+    ``aligned`` to 16 bytes, elements are moved one by one. ``facts`` are those of the device.
     """
+    facts = facts or Facts()
     lowered = lower(True)
     walked = squeezed(walk(lowered, memory))
-    if lowered.ir.resident and not keepable(lowered.ir, walked):
+    kept = keeping(lowered.ir, walked, facts)
+    if lowered.ir.resident and kept == NOWHERE:
         lowered = lower(False)
         walked = squeezed(walk(lowered, memory))
     turned: frozenset[int] = frozenset()
     if lowered.ir.kind == "loop" and unit_pattern(lowered.ir, walked.elements) is None:
         walked, turned = turned_walk(lowered.ir, walked)
-    return _Binder(lowered, walked, memory, aligned, turned).bound()
+    return _Binder(lowered, walked, memory, aligned, turned, kept, facts).bound()
 
 
 class _Binder:
@@ -117,7 +129,10 @@ class _Binder:
         memory: MemoryOf,
         aligned: bool,
         turned: frozenset[int],
+        kept: str,
+        facts: Facts,
     ) -> None:
+        self.enough_blocks = ENOUGH * facts.multiprocessors
         self.lowered = lowered
         self.kernel = lowered.ir
         self.walked = walked
@@ -135,6 +150,7 @@ class _Binder:
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
             packed, width, self._aliased(), self._wide(), *ranks, turned=turned,
+            kept=kept,
         )  # fmt: skip
         self.out = CudaBound(
             lowered,
@@ -280,14 +296,17 @@ class _Binder:
         """A block, or several, for each row."""
         chunks = -(-self.length // CHUNK)
         most = 8 if self.kernel.splittable or chunks <= 8 * 1024 else 32
-        if self.kernel.resident:
+        if self.variant.kept == REGISTERS:
             most = keeping_warps(self.kernel, self.length)
+        elif self.variant.kept == SHARED:
+            most = SHARED_WARPS
+            self._share()
         warps = min(most, power_of_two(chunks))
         each = power_of_two(-(-chunks // warps))
-        self._vary(warps=most, chunks=each if self.kernel.resident else 1)
+        self._vary(warps=most, chunks=each if self.variant.kept == REGISTERS else 1)
         parts = 1
         if self.kernel.splittable:
-            while each > 1 and self.rows * -(-chunks // (warps * each)) < ENOUGH_BLOCKS:
+            while each > 1 and self.rows * -(-chunks // (warps * each)) < self.enough_blocks:
                 each //= 2
             while -(-chunks // (warps * each)) > MOST_PARTS:
                 each *= 2
@@ -298,6 +317,11 @@ class _Binder:
         self._partials(self.rows * parts if parts > 1 else 0, self.rows if parts > 1 else 0)
         self._launch(self.rows * parts, 32 * warps)
 
+    def _share(self) -> None:
+        """Shared memory for the slots of the resident row."""
+        offsets, self.out.shared = slot_offsets(self.kernel, self.length)
+        self.out.integers |= {f"kept{slot}_at": at for slot, at in enumerate(offsets)}
+
     def _columns(self) -> None:
         """A tile of columns for each block, its threads sharing the rows of each column."""
         lanes = min(8, power_of_two(-(-max(self.length, 1) // GROUP)))
@@ -307,7 +331,7 @@ class _Binder:
         chunks = max(1, -(-self.length // CHUNK))
         each, parts = power_of_two(chunks), 1
         if self.kernel.splittable:
-            while each > 1 and tiles * -(-chunks // each) < ENOUGH_BLOCKS:
+            while each > 1 and tiles * -(-chunks // each) < self.enough_blocks:
                 each //= 2
             while -(-chunks // each) > 256:
                 each *= 2
@@ -341,7 +365,6 @@ class _Binder:
         self.out.workspace += -(-nbytes // 256) * 256
 
     def _vary(self, **changes: Any) -> None:
-
         self.variant = self.out.variant = replace(self.variant, **changes)
 
     def _launch(self, grid: int, x: int, y: int = 1) -> None:

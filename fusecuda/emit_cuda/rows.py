@@ -2,6 +2,7 @@
 
 Each stage is one pass over the row in the order of the tree (see fusecuda.cuh). A short row has one
 chunk, whose lanes belong to one warp; a long row's chunks are dealt to the warps of its blocks.
+What a thread keeps of a row, in registers or in shared memory, it alone reads again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from ..codegen import names
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
 from ..graph.ops import OPS
-from .choice import SHORT
+from .choice import REGISTERS, SHARED, SHORT
 from .emit import CudaEmitter, CudaScope, Text
 from .launch import SHORT_THREADS
 
@@ -92,6 +93,8 @@ class ReductionEmitter(CudaEmitter):
 class RowEmitter(ReductionEmitter):
     """Rows whose elements are walked by the lanes of warps."""
 
+    _shares = False  # shared memory for kept rows has been declared
+
     @property
     def short(self) -> bool:
         """True if a row belongs to one warp."""
@@ -161,9 +164,7 @@ class RowEmitter(ReductionEmitter):
             return
         w.line()
         for slot in sorted({s.slot for s in stage.body if isinstance(s, ir.Keep)}):
-            kind = memory_type(self.kernel.resident[slot])
-            size = 4 * self.variant.steps * self.variant.chunks
-            w.line(f"{kind} keep{slot}[{size}];")
+            self._declare_kept(slot)
         for r in stage.reduces:
             w.line(f"{self.partial(r)} acc{r.out} = {self.kind(r)}::identity();")
         self._taker(number, stage, place)
@@ -175,6 +176,18 @@ class RowEmitter(ReductionEmitter):
         else:
             self._chunks(number, stage)
 
+    def _declare_kept(self, slot: int) -> None:
+        kind = memory_type(self.kernel.resident[slot])
+        if self.variant.kept == SHARED:
+            if not self._shares:
+                self.w.line("extern __shared__ __align__(16) unsigned char fc_kept[];")
+                self._shares = True
+            at = self.integer(f"kept{slot}_at")
+            self.w.line(f"{kind} *const keep{slot} = reinterpret_cast<{kind} *>(fc_kept + {at});")
+        else:
+            size = 4 * self.variant.steps * self.variant.chunks
+            self.w.line(f"{kind} keep{slot}[{size}];")
+
     def _taker(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
         """A lambda that takes four neighbours; ``slot`` counts what a thread keeps."""
         t, w = self.index_type, self.w
@@ -182,7 +195,9 @@ class RowEmitter(ReductionEmitter):
         w.line(f"{head} {{")
         with w.indented():
             w.line("(void)slot;")
-            self.kept_at = "slot + e"
+            # Lanes side by side keep side by side, so that no two meet in a bank.
+            shared = self.variant.kept == SHARED
+            self.kept_at = "at - 3 * lane + 32 * e" if shared else "slot + e"
             then = [self.combine(r, f"acc{r.out}", names.value(r.value), self._position())
                     for r in stage.reduces]  # fmt: skip
             if len(self.axes) == 1:
@@ -242,7 +257,7 @@ class RowEmitter(ReductionEmitter):
         for r in stage.reduces:
             w.line(f"fc_chunks<{self.kind(r)}> chunks{r.out};")
             w.line(f"chunks{r.out}.start();")
-        resident = bool(self.kernel.resident)
+        resident = self.variant.kept == REGISTERS
         each = str(self.variant.chunks) if resident else self.integer("each")
         if resident:
             w.line("#pragma unroll")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..graph.index_map import IndexMap, Shape, axis_map, identity
 from ..graph.node import Node
 from ..graph.passes import are_disjoint
-from .cost import MAX_STATEMENTS, RESIDENT_BYTES
+from .cost import CPU, MAX_STATEMENTS, Machine
 from .kernel_ir import ELEMENT, FINAL, ROW
 from .region import Region, Roots, domain
 
@@ -31,6 +31,7 @@ class Cluster:
     writes: dict[Node, tuple[IndexMap, Shape]] = field(default_factory=dict)
     ancestors: int = 0  # bit mask of the numbers of the clusters that run before
     statements: int = 0
+    machine: Machine = CPU
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -130,11 +131,14 @@ def _unreachable(cluster: Cluster, reader: str, node: Node, at: IndexMap) -> str
 
 
 def _too_long(cluster: Cluster) -> str:
-    """A single long row is an array: passing over it twice is two kernels, each in parallel."""
+    """Few long rows are arrays: passing over them twice is two kernels, each in parallel."""
     length = math.prod(cluster.shape[a] for a in cluster.reduced or ())
-    if math.prod(cluster.rows) > 1 or length * 8 <= RESIDENT_BYTES:
+    rows, machine = math.prod(cluster.rows), cluster.machine
+    item = max(root.dtype.itemsize for root in cluster.roles)
+    if rows >= machine.rows or length * item <= machine.row_bytes:
         return ""
-    return f"one row of {length} elements is no row but an array; a second pass is a second kernel"
+    what = "one row" if rows == 1 else f"{rows} rows"
+    return f"{what} of {length} elements: a second pass is a second kernel, as wide as the machine"
 
 
 def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Roots) -> str:

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..graph.node import Node
 from ..graph.ops import OPS
 
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
 NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised
 MAX_STATEMENTS = 240  # in one kernel: beyond, compilers slow down more than launches cost
-RESIDENT_BYTES = 1 << 24  # a single row that is longer is no row but an array
 GRAIN_ELEMENTS = 32768  # work below which a second thread costs more than it brings
 SPLIT_ELEMENTS = 65536  # a row longer than this is split over threads when rows are few
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where a plan is to run, as far as the planner minds.
+
+    A kernel passes over a row more than once if ``rows`` rows or more are worked on at a time, or
+    if the row has at most ``row_bytes``; few longer ones are arrays, and a second pass is a second
+    kernel, which all of the machine works on.
+    """
+
+    rows: int
+    row_bytes: int
+
+
+CPU = Machine(rows=2, row_bytes=1 << 24)
 
 
 def op_cost(node: Node) -> int:

@@ -14,7 +14,7 @@ from ..graph.index_map import identity
 from ..graph.node import Graph, LibraryCall, Node, users
 from ..graph.ops import OPS
 from .cluster import Cluster, overlaps, verdict
-from .cost import op_cost, recompute_pays
+from .cost import CPU, Machine, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .region import Region, Roots, domain, runs_apart
@@ -50,8 +50,13 @@ class Plan:
     commits: int = 0  # so many steps at the end overwrite arguments, once nothing can fail
 
 
-def make_plan(graph: Graph, strides: Mapping[int, Sequence[int]], fuse: bool = True) -> Plan:
-    """The plan of ``graph``; with ``fuse=False`` each operation is a kernel of its own.
+def make_plan(
+    graph: Graph,
+    strides: Mapping[int, Sequence[int]],
+    fuse: bool = True,
+    machine: Machine = CPU,
+) -> Plan:
+    """The plan of ``graph`` for ``machine``; without ``fuse`` each operation is a kernel.
 
     ``strides`` gives the strides, in elements, of the parameters that are not contiguous.
     """
@@ -61,7 +66,7 @@ def make_plan(graph: Graph, strides: Mapping[int, Sequence[int]], fuse: bool = T
         decisions.commit = why
     for _ in range(_ATTEMPTS):
         before = decisions.count()
-        attempt = _Attempt(legalize(graph, decisions, strides), decisions, fuse)
+        attempt = _Attempt(legalize(graph, decisions, strides), decisions, fuse, machine)
         plan = attempt.run()
         if decisions.count() == before:
             assert plan is not None
@@ -72,7 +77,8 @@ def make_plan(graph: Graph, strides: Mapping[int, Sequence[int]], fuse: bool = T
 class _Attempt:
     """One attempt at a plan; what stands in its way is added to ``decisions``."""
 
-    def __init__(self, legal: Legal, decisions: Decisions, fuse: bool) -> None:
+    def __init__(self, legal: Legal, decisions: Decisions, fuse: bool, machine: Machine) -> None:
+        self.machine = machine
         self.graph = legal.graph
         self.original = legal.original
         self.decisions = decisions
@@ -133,7 +139,7 @@ class _Attempt:
                     self._depend(number, root, needed)
                     return
                 self._refuse(cluster, root, region, why)
-        cluster = Cluster(len(self.steps), domain(root))
+        cluster = Cluster(len(self.steps), domain(root), machine=self.machine)
         cluster.add(root, ROW if root.op == "reduce" else ELEMENT, region, self.roots)
         self.clusters.append(cluster)
         self._new_step(cluster, root, needed)

@@ -17,7 +17,34 @@ _TILE = ids("cuda_shapes", "named_programs_move_the_least_bytes[transposed_add]"
 _SPLIT_COLUMNS = ids("cuda_survivors", "long_columns_are_split_over_blocks[forward]")
 _ONE_ROW = ids("cuda_shapes", "counts[200-1]")
 
+_SHARED = ids("cuda_shapes", "rows_kept_in_shared_memory")
+_CHOICE = "emit_cuda/choice.py"
+
 LOADS_AND_STORES = (
+    Mutation(
+        "cuda-kept-by-two",
+        _ROWS,
+        '"at - 3 * lane + 32 * e" if shared',
+        '"at + 32 * e" if shared',
+        "lanes keep elements of a row in each other's place",
+        _SHARED,
+    ),
+    Mutation(
+        "cuda-kept-too-short",
+        _CHOICE,
+        "if room == size and last.get(owner, first[owner]) < first[slot]:",
+        "if room == size:",
+        "what a row keeps is overwritten before it is read for the last time",
+        _SHARED,
+    ),
+    Mutation(
+        "cuda-kept-of-the-dead",
+        _LOOP,
+        "if self.variant.kept == SHARED and any(",
+        "if self.variant.kept != SHARED and any(",
+        "elements behind the end of a row are kept behind the end of shared memory",
+        _SHARED,
+    ),
     Mutation(
         "cuda-tail-of-a-pack",
         _LOOP,
