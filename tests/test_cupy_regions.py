@@ -15,7 +15,7 @@ cp = pytest.importorskip("cupy")
 
 from fusecuda import fused  # noqa: E402
 from fusecuda.capture import patience  # noqa: E402
-from fusecuda.capture.cupy import patches, spaces  # noqa: E402
+from fusecuda.capture.cupy import internals, patches, spaces  # noqa: E402
 from fusecuda.capture.cupy.storages import table  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal, lazy  # noqa: E402
@@ -333,3 +333,45 @@ def test_a_rest_ends() -> None:
     assert [patience.rests(site) for _ in range(patience.REST + 1)] == [True] * patience.REST + [
         False
     ]
+
+
+def on_device(values: Any, device: int) -> Any:
+    """A copy of ``values`` that says it lies on ``device``."""
+    copy = values.copy()
+    address = copy.__array_interface__["data"][0]
+    pointer = internals.over_address(address, copy.nbytes, copy, device)
+    return internals.array_over(pointer, copy.shape, copy.dtype)
+
+
+class OneDevice(cupy_host.HostSpace):
+    """Refuses kernels on arrays of several devices."""
+
+    def run(self, executable: Any, arrays: Any, device: int) -> list[Any]:
+        given = [a for a in arrays if isinstance(a, cp.ndarray)]
+        assert {internals.pointer_of(a).device_id for a in given} <= {device}
+        self.devices.append(device)
+        made = super().run(executable, arrays, device)
+        return [r if r is None else on_device(seen(r), device) for r in made]
+
+    devices: list[int] = []  # noqa: RUF012
+
+
+def test_arrays_of_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kernel has one device; operands of two are CuPy's own affair, pending ones complete."""
+    space = OneDevice()
+    monkeypatch.setitem(spaces.SPACES, "cpu", space)
+    space.devices.clear()
+    a, b = on_device(X, 0), on_device(X * 2, 1)
+    with fused(device="cpu") as region:
+        for _ in range(2):
+            c = a + b  # CuPy runs it
+            d = a * 3 - 1
+            e = b * 5 + 1
+            f = cp.where(a > 3, b, a)
+            g = (b + 1) * 2
+        taken = region.explain()
+    assert set(space.devices) == {0, 1}
+    for got, want in ((c, X * 3), (d, X * 3 - 1), (e, X * 10 + 1), (g, (X * 2 + 1) * 2)):
+        equal(seen(got), want)
+    equal(seen(f), np.where(X > 3, X * 2, X))
+    assert [internals.pointer_of(v).device_id for v in (d, e, g)] == [0, 1, 1] and taken

@@ -60,7 +60,7 @@ def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any
     with _recording:
         if region.dispatching or region.rests():
             return NotImplemented
-        region.dispatching = True
+        region.dispatching, region.operands = True, 0
         try:
             result = _elementwise(region, ufunc, args)
             region.operations += result is not NotImplemented
@@ -132,6 +132,7 @@ def _node(region: CupyRegion, array: Any) -> Node:
     ):
         node: Node = storage.node
         if node.shape == array.shape and array._c_contiguous and node.dtype == array.dtype:
+            region.operands += 1
             return node
     return region.lazy(array).read_node()
 

@@ -63,6 +63,7 @@ class CupyRegion(Region):
         self.operations = 0  # CuPy operations recorded, each a launch or more without us
         self.dispatching = False
         self.device = -1
+        self.operands = 0  # arrays that the operation at hand has taken so far
         self._escaped: list[tuple[int, int]] = []
         self.flush_after = False
         self._on_device = False
@@ -205,7 +206,7 @@ class CupyRegion(Region):
     def _lifted(self, args: Any, kwargs: Any) -> list[Any]:
         """``args`` lifted, with ``kwargs`` in ``_named``: all after the last flush that it took."""
         for _ in range(3):
-            generation = table.generation
+            generation, self.operands = table.generation, 0
             given = [self.lift(a) for a in args]
             self._named = {k: self.lift(v) for k, v in kwargs.items()} if kwargs else {}
             if table.generation == generation:
@@ -235,6 +236,7 @@ class CupyRegion(Region):
                 storage, offset = storage_of(self, array)
         if storage.device != self.device:
             self._meet(storage.device)
+        self.operands += 1
         if self._escaped and _within(storage.span, self._escaped):
             self.flush_after = True
         strides = None
@@ -244,9 +246,11 @@ class CupyRegion(Region):
         return Array(storage, view_of(storage.shape, array.shape, strides, offset // item))
 
     def _meet(self, device: int) -> None:
-        """One region has one device at a time."""
-        if self.pending():
+        """One region has one device at a time; operands of several are CuPy's own affair."""
+        if self.operands:
             raise Unrecorded
+        if self.pending():
+            self.flush(keep_observed=True)  # `_lifted` then begins again
         self.device = device
 
     def lower(self, value: Any) -> Any:
