@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class BackEnd:
     """
 
     machine: Callable[[], Machine]
-    bind: Bind
+    bind: Callable[[Options], Bind]
     emit: Callable[[Any, Options], Any]
     program: Callable[[Assembly, Sequence[Any], MemoryPlan, Options], Native]
     threads: Callable[[], int]
@@ -58,14 +59,14 @@ _INCLUDE = '#include "fusecuda.cuh"\n\n'
 BACK_ENDS: dict[str, BackEnd] = {
     "cpu": BackEnd(
         lambda: CPU,
-        bind_c,
+        lambda _: bind_c,
         lambda launch, _: c_backend.emit(launch),
         lambda assembly, sources, memory, _: Program(assembly, sources, memory),
         thread_count,
     ),
     "cuda": BackEnd(
         cuda.machine,
-        cuda.bind_here,
+        lambda options: partial(cuda.bind_here, contract=options.contract),
         lambda launch, options: cuda.emit(launch, options.contract),
         lambda assembly, sources, memory, options: cuda.DevicePrograms(
             assembly, sources, memory, options.contract
@@ -257,7 +258,7 @@ def build(graph: Graph, strides: Strides, options: Options) -> Executable:
 def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> Executable:
     """The executable of ``plan``, bound and emitted for the device of ``options``."""
     back_end = BACK_ENDS[options.device]
-    assembly = assemble(plan, strides, back_end.bind)
+    assembly = assemble(plan, strides, back_end.bind(options))
     if settings.verify_enabled():
         for step in assembly.steps:
             if isinstance(step, Launch):

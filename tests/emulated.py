@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def assembled(
 ) -> tuple[Assembly, list]:
     """The plan of ``graph`` bound for a device, and its sources."""
     plan = make_plan(simplify(graph), strides or {}, machine=plan_for or machine())
-    assembly = assemble(plan, strides or {}, bind)
+    assembly = assemble(plan, strides or {}, partial(bind, contract=contract))
     sources = [
         emit(step, contract) if isinstance(step, CudaBound) else None for step in assembly.steps
     ]
@@ -164,9 +165,10 @@ def run(
     strides: Any = None,
     order: str = "forward",
     plan_for: Machine | None = None,
+    contract: bool = False,
 ) -> tuple[list[Any], EmulatedDevice]:
     """The results of ``graph`` by its emulated CUDA kernels, and the device with its reports."""
-    assembly, sources = assembled(graph, strides, plan_for=plan_for)
+    assembly, sources = assembled(graph, strides, contract, plan_for)
     device = EmulatedDevice(order)
     ready = program(assembly, sources, plan_memory(assembly, 1), device)
     return ready(arguments), device

@@ -230,6 +230,46 @@ def test_rows_that_no_block_can_keep() -> None:
     assert report.read[0] == 3 * report.touched_read[0]
 
 
+def exponentials(x: Any) -> Any:
+    most = x.max(axis=1)
+    below = np.exp(x - most[:, None])
+    total = below.sum(axis=1)
+    return below / total[:, None], np.log(total) + most
+
+
+def log_sum(x: Any) -> Any:
+    most = x.max(axis=1)
+    return np.log(np.exp(x - most[:, None]).sum(axis=1)) + most
+
+
+@pytest.mark.parametrize(("function", "passes"), [(exponentials, 2), (log_sum, 1)])
+@pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
+def test_long_rows_online(function: Callable[..., Any], passes: int, order: str) -> None:
+    """With ``contract`` a maximum and a sum of exponentials take one pass; special values too."""
+    x = (RNG.normal(size=(6, 60_001)) * 5).astype("f4")
+    x[1, :] = -np.inf
+    x[2, ::3] = -np.inf
+    x[3, 777] = np.inf
+    x[4, 59_999] = np.nan
+    x[5] = np.sort(x[5])
+    executable = fc.lower(function, x)
+    with np.errstate(all="ignore"):
+        want = function(x.astype("f8"))
+    got, device = emulated.run(executable.graph, [x], None, order, CPU, contract=True)
+    for g, w in zip(got, want if isinstance(want, tuple) else (want,), strict=True):
+        np.testing.assert_allclose(g, w, rtol=3e-6)
+    assert times_read(device) == passes
+    _, twice = emulated.run(executable.graph, [x], None, order, CPU)
+    assert times_read(twice) == passes + 1
+
+
+def times_read(device: Any) -> float:
+    """How often the one kernel reads its first argument."""
+    ((prepared, report),) = device.reports
+    place = [name for name, _ in prepared.parameters].index("in0")
+    return float(report.read[place] / report.touched_read[place])
+
+
 def test_few_long_rows_are_worked_on_by_the_whole_device() -> None:
     """Their passes are kernels of their own, each split over many blocks; many rows share one."""
     for shape, kernels in (

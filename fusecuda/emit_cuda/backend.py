@@ -54,7 +54,7 @@ def program(
     """
 
     def unaligned() -> CudaProgram:
-        bind_one_by_one = partial(bind, aligned=False, facts=device_facts())
+        bind_one_by_one = partial(bind, aligned=False, facts=device_facts(), contract=contract)
         other = assemble(assembly.plan, assembly.places.strides, bind_one_by_one)
         emitted = [emit(s, contract) if isinstance(s, CudaBound) else None for s in other.steps]
         return CudaProgram(other, emitted, layout, device)
@@ -62,9 +62,9 @@ def program(
     return CudaProgram(assembly, sources, layout, device, unaligned)
 
 
-def bind_here(lower: Lower, memory: MemoryOf) -> CudaBound:
+def bind_here(lower: Lower, memory: MemoryOf, contract: bool) -> CudaBound:
     """As `launch.bind`, for this machine's devices."""
-    return bind(lower, memory, facts=device_facts())
+    return bind(lower, memory, facts=device_facts(), contract=contract)
 
 
 def machine() -> Machine:

@@ -38,6 +38,7 @@ from .choice import (
     turned_walk,
     unit_pattern,
 )
+from .online import merged
 
 PACK_BYTES = 16
 LOOP_THREADS = 256
@@ -99,12 +100,17 @@ class CudaBound(Launch):
 
 
 def bind(
-    lower: Lower, memory: MemoryOf, aligned: bool = True, facts: Facts | None = None
+    lower: Lower,
+    memory: MemoryOf,
+    aligned: bool = True,
+    facts: Facts | None = None,
+    contract: bool = False,
 ) -> CudaBound:
     """The launch of what ``lower`` gives for its shapes, on the memory given.
 
-    Rows that no block of threads can keep are read again by each stage. Unless every buffer is
-    ``aligned`` to 16 bytes, elements are moved one by one. ``facts`` are those of the device.
+    Rows that no block of threads can keep are read again by each stage; with ``contract`` stages
+    are merged that an online form can do in one. Unless every buffer is ``aligned`` to 16 bytes,
+    elements are moved one by one. ``facts`` are those of the device.
     """
     facts = facts or Facts()
     lowered = lower(True)
@@ -113,6 +119,8 @@ def bind(
     if lowered.ir.resident and kept == NOWHERE:
         lowered = lower(False)
         walked = squeezed(walk(lowered, memory))
+        if contract and chosen_skeleton(lowered.ir, walked)[0] == BLOCK:
+            lowered = replace(lowered, ir=merged(lowered.ir))
     turned: frozenset[int] = frozenset()
     if lowered.ir.kind == "loop" and unit_pattern(lowered.ir, walked.elements) is None:
         walked, turned = turned_walk(lowered.ir, walked)

@@ -14,6 +14,7 @@ from ..graph.ops import OPS
 from .choice import REGISTERS, SHARED, SHORT
 from .emit import CudaEmitter, CudaScope, Text
 from .launch import SHORT_THREADS
+from .online import KIND as ONLINE
 
 
 class ReductionEmitter(CudaEmitter):
@@ -22,6 +23,8 @@ class ReductionEmitter(CudaEmitter):
     def combine(self, reduce: ir.Reduce, into: str, value: str, position: str) -> str:
         """The statement that takes one more element."""
         kind = self.kind(reduce)
+        if reduce.kind == ONLINE:
+            return f"{into} = {kind}::take({into}, {value});"
         return f"{into} = {kind}::combine({into}, {kind}::leaf({value}, {position}));"
 
     def kind(self, reduce: ir.Reduce) -> str:
@@ -31,10 +34,16 @@ class ReductionEmitter(CudaEmitter):
     def partial(self, reduce: ir.Reduce) -> str:
         """The C++ type of what the reduction combines."""
         value = c_type(reduce.value_dtype)
+        if reduce.kind == ONLINE:
+            return f"fc_pair<{value}>"
         return f"fc_at<{value}>" if reduce.kind.startswith("arg") else value
 
     def result(self, reduce: ir.Reduce, total: str) -> str:
         """The statement that gives a reduction's value its name."""
+        if reduce.second is not None:
+            kind, most = c_type(reduce.dtype), f"{names.value(reduce.out)} = {total}.most"
+            below = f"{names.value(reduce.second)} = {self.kind(reduce)}::sum({total})"
+            return f"const {kind} {most}, {below};"
         if reduce.kind.startswith("arg"):
             text = f"{total}.index"
         elif reduce.kind == "sum" and reduce.dtype.kind == "f":

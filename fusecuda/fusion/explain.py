@@ -40,7 +40,7 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     body = sum(len(s.reduces) + _count(s.body) for s in lowered.ir.stages)
     heads = _count(lowered.ir.tail) + sum(_count(s.head) for s in lowered.ir.stages)
     flops = elements * body + rows * heads + _count(lowered.ir.final)
-    kind = "resident" if len(lowered.ir.stages) > 1 else lowered.ir.kind
+    kind = "resident" if lowered.ir.resident else lowered.ir.kind
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
 
 
@@ -121,7 +121,8 @@ def _header(step: Launch, assembly: Assembly) -> str:
             )
     stages = len(lowered.ir.stages)
     if stages > 1:
-        lines.append(f"// {stages} passes over each row, which stays resident between them")
+        stays = ", which stays resident between them" if lowered.ir.resident else ""
+        lines.append(f"// {stages} passes over each row{stays}")
     return "\n".join(lines) + "\n"
 
 

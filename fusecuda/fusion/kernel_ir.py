@@ -138,13 +138,17 @@ Statement = Argument | Load | Index | InRange | Select | Gather | Compute | Keep
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """``out`` combines ``value`` over the elements of a row (or the rows of a launch)."""
+    """``out`` combines ``value`` over the elements of a row (or the rows of a launch).
+
+    A kind with two results has ``second``, of the same type, for the other one.
+    """
 
     out: int
     dtype: DType  # of the result
     kind: str
     value: int
     value_dtype: DType
+    second: int | None = None
 
 
 @dataclass(slots=True)

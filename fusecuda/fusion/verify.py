@@ -65,6 +65,8 @@ def _reduces(
         if reduce.value not in visible:
             raise GraphError(f"{kernel.name}: value {reduce.value} is not visible in {reduce}")
         defined.add(reduce.out)
+        if reduce.second is not None:
+            defined.add(reduce.second)
 
 
 def _numbers(kernel: ir.KernelIR, statement: ir.Statement) -> None:

@@ -20,7 +20,25 @@ _ONE_ROW = ids("cuda_shapes", "counts[200-1]")
 _SHARED = ids("cuda_shapes", "rows_kept_in_shared_memory")
 _CHOICE = "emit_cuda/choice.py"
 
+_ONLINE = ids("cuda_shapes", "long_rows_online")
+
 LOADS_AND_STORES = (
+    Mutation(
+        "cuda-online-not-scaled",
+        _CUH,
+        "return {most, below(a, most) + (v == most ? T(1) : fc_exp(v - most))};",
+        "return {most, a.sum + (v == most ? T(1) : fc_exp(v - most))};",
+        "a larger maximum leaves the sum below the smaller one as it is",
+        _ONLINE,
+    ),
+    Mutation(
+        "cuda-online-unasked",
+        _LAUNCH,
+        "if contract and chosen_skeleton(",
+        "if chosen_skeleton(",
+        "sums are rescaled although the user has not freed their order",
+        _ONLINE,
+    ),
     Mutation(
         "cuda-kept-by-two",
         _ROWS,
