@@ -113,6 +113,16 @@ class Arguments:
             ):
                 yield original, built
 
+    def write_back(self, finished: Callable[[Any], Any]) -> None:
+        """Change the caller's lists and dicts as those built for the call have been changed."""
+        for original, built in list(self.changed()):
+            value = finished(built)
+            if isinstance(original, list):
+                original[:] = value
+            elif isinstance(original, dict):
+                original.clear()
+                original.update(value)
+
 
 def _is_named(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(type(value), "_fields")

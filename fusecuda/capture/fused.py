@@ -139,7 +139,7 @@ class FusedFunction:
         self._newest: Replay = _never
         self._replays: dict[Any, list[Replay]] = {}
         self._plain: dict[Any, str] = {}  # signatures that run unfused, and why
-        self._orders: dict[Any, list[tuple[str, Any]] | None] = {}
+        self._orders: dict[Any, tuple[Any, list[tuple[str, Any]] | None]] = {}
         self._inner: dict[Any, FusedFunction] = {}
         self._reads: Reads | None = None
         self._why = "not called yet"
@@ -209,6 +209,7 @@ class FusedFunction:
             recorder_in_force.reset(token)
             region.flush()
             region.close()
+            call.write_back()
         if region.faults:
             raise region.faults[0]
         self.traces += 1
@@ -259,9 +260,11 @@ class FusedFunction:
     def _keywords(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Keyword arguments are turned into positional ones."""
         key = (len(args), *kwargs)
-        if key not in self._orders:
-            self._orders[key] = self._order(len(args), kwargs)
-        order = self._orders[key]
+        defaults = getattr(self.function, "__defaults__", None)
+        known, order = self._orders.get(key, (MISS, None))
+        if known is not defaults:
+            order = self._order(len(args), kwargs)
+            self._orders[key] = defaults, order
         if order is None:
             return self._by_name(args, kwargs)
         values = [kwargs[v] if kind == "keyword" else v for kind, v in order]

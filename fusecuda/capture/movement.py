@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,5 +167,5 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 @handles(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """The sum along a diagonal."""
-    found = diagonal(a, offset, axis1, axis2)
+    found = diagonal(a, operator.index(offset), axis1, axis2)
     return found if found is NotImplemented else np.sum(found, dtype=dtype)

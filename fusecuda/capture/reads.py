@@ -193,7 +193,11 @@ def _classify(place: Place, value: Any, reads: Reads, found: list[types.Function
 
 def is_pure(value: Any) -> bool:
     """True for functions and types that neither keep state nor look at the world."""
-    if isinstance(value, np.ufunc | types.ModuleType):
+    if isinstance(value, types.ModuleType):
+        return value.__name__.startswith(tuple(f"{m}." for m in _PURE_MODULES)) or (
+            value.__name__ in _PURE_MODULES
+        )
+    if isinstance(value, np.ufunc):
         return True
     if type(value).__module__ == "cupy._core._kernel" and type(value).__name__ == "ufunc":
         return True

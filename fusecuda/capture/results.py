@@ -51,7 +51,9 @@ def finished(result: Any, given: Given, inside: bool = False) -> Any:
     if isinstance(result, tuple) and hasattr(result, "_make"):
         return result._make(finished(v, given) for v in result)
     if type(result) is dict:
-        return {k: finished(v, given) for k, v in result.items()}
+        return {finished(k, given): finished(v, given) for k, v in result.items()}
+    if type(result) in (set, frozenset):
+        return type(result)(finished(v, given) for v in result)
     return result
 
 

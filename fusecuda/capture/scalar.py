@@ -49,7 +49,11 @@ class TracedScalar:
 
         dtype = np.dtype(self.type) if dtype is None else dtype
         if dtype not in self._nodes:
-            cast(self.value, dtype)
+            try:
+                cast(self.value, dtype)
+            except Exception:
+                self.observe()
+                raise
             self._nodes[dtype] = Leaf(self, (), dtype, scalar=True)
         return self._nodes[dtype]
 
@@ -106,7 +110,11 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
             if kind is TracedScalar:
                 other.observe()
 
-        result = function(*values)
+        try:
+            result = function(*values)
+        except Exception:  # whether it raises is a condition of the trace
+            observe()
+            raise
         if type(result) not in NUMBERS:
             observe()
             return result
@@ -130,7 +138,12 @@ def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: TracedScalar) -> Any:
-        return TracedScalar(function(self.value), (function, (self,)), self.observe)
+        try:
+            result = function(self.value)
+        except Exception:
+            self.observe()
+            raise
+        return TracedScalar(result, (function, (self,)), self.observe)
 
     return method
 
@@ -145,6 +158,17 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     _function = getattr(operator, _name)
     setattr(TracedScalar, f"__{_name}__", _arithmetic(_function))
     setattr(TracedScalar, f"__r{_name}__", _arithmetic(_function, swapped=True))
+_binary_pow: Any = vars(TracedScalar)["__pow__"]
+
+
+def _pow(self: TracedScalar, other: Any, modulus: Any = None) -> Any:
+    if modulus is None:
+        return _binary_pow(self, other)
+    plain = [v.seen() if type(v) is TracedScalar else v for v in (other, modulus)]
+    return pow(self.seen(), *plain)
+
+
+setattr(TracedScalar, "__pow__", _pow)  # noqa: B010 - as above, by name
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "lshift", "rshift", "and_", "or_", "xor"):
     _function = getattr(operator, _name)
     setattr(TracedScalar, f"__{_name.rstrip('_')}__", _observed(_function))

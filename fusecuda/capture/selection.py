@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +32,20 @@ def where(condition: Any, *branches: Any) -> Any:
     dtype = _common(branches)
     if not is_supported(dtype):
         return NotImplemented
-    a, b = (ufuncs.node_of(v, dtype) for v in branches)
+    a, b = (ufuncs.node_of(_wrapped(v, dtype), dtype) for v in branches)
     mask = ufuncs.node_of(array_of(condition), BOOL)
     return of_node(build.where(mask, a, b), is_scalar=False)
+
+
+def _wrapped(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python integer out of the bounds of ``dtype`` as NumPy's ``where`` takes it: cast."""
+    if type(value) is int and dtype.kind in "iu" and not _holds(dtype, value):
+        return np.asarray(value).astype(dtype)[()]
+    return value
+
+
+def _holds(dtype: np.dtype[Any], value: int) -> bool:
+    return np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
 
 
 def _typed(value: Any) -> bool:
@@ -81,7 +93,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **kwarg
 @handles(np.round, np.around)
 def round_(a: Any, decimals: Any = 0, out: None = None) -> Any:
     """Rounded to the even neighbour in ``decimals`` places, as NumPy scales and unscales."""
-    x = array_of(a)
+    x, decimals = array_of(a), operator.index(plain(decimals))
     if x.dtype.kind in "iu" and decimals >= 0:
         return copy(x)
     if x.dtype.kind != "f":

@@ -310,13 +310,8 @@ class Tracer:
     def _complete(self) -> None:
         """Compute all that is pending, arguments included, and write changed containers back."""
         self.trace.flush()
-        for original, built in list(self.arguments.changed()):
-            value = finished(built, self.arguments.given, inside=True)
-            if isinstance(original, list):
-                original[:] = value
-            elif isinstance(original, dict):
-                original.clear()
-                original.update(value)
+        given = self.arguments.given
+        self.arguments.write_back(lambda built: finished(built, given, inside=True))
         for shared in self.shared:
             if shared.storage.error is not None:
                 raise shared.storage.error

@@ -73,10 +73,8 @@ def _boxes(
         whole.update(id(version[o].array) for o in seen if o in version)
     for output, leaf in zip(outputs, own, strict=True):
         base_of = version.get(output)
-        if leaf is not None and (base_of is None or base_of.array is not leaf.array):
-            whole.add(id(leaf.array))
-        elif leaf is None and base_of is not None:
-            whole.add(id(base_of.array))
+        if base_of is None or leaf is None or base_of.array is not leaf.array:
+            whole.update(id(other.array) for other in (leaf, base_of) if other is not None)
     found = {}
     for base in {id(b.array): b for b in version.values()}.values():
         key = id(base.array)

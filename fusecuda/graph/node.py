@@ -59,16 +59,23 @@ class Reduction:
     axes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LibraryCall:
     """A NumPy function called on whole arrays: its dotted name and its literal arguments.
 
-    ``args`` holds ``Operand(i)`` where operand ``i`` goes and plain literals elsewhere.
+    ``args`` holds ``Operand(i)`` where operand ``i`` goes and plain literals elsewhere. Two calls
+    are equal if they are written alike: 0.0 is not -0.0, 1 is not True.
     """
 
     name: str
     args: tuple[Hashable, ...]
     kwargs: tuple[tuple[str, Hashable], ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LibraryCall) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
 
 @dataclass(frozen=True, slots=True)

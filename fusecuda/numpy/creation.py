@@ -38,7 +38,7 @@ def asarray(
     if type(a) is Array:
         return _converted(a, dtype, copy)
     if type(a) is TracedScalar and copy is not False:
-        kind = np.dtype(dtype) if dtype is not None else np.dtype(a.weak_type)
+        kind = np.dtype(dtype) if dtype is not None else np.dtype(a.type)
         if is_supported(kind):
             return new_array(node_of(a, kind))
     if copy is False:
@@ -164,7 +164,7 @@ def full(
 def _filling(value: Any, dtype: Any) -> Node | None:
     """The node of a filling value in ``dtype``, or None if NumPy has to make it."""
     if type(value) in (Array, TracedScalar):
-        own = value.dtype if type(value) is Array else np.dtype(value.weak_type)
+        own = value.dtype if type(value) is Array else np.dtype(value.type)
         supported = is_supported(own) and (dtype is None or is_supported(dtype))
         return node_of(value, dtype or own) if supported else None
     probe = np.full(np.shape(value), value, dtype)  # NumPy's own cast, with its errors

@@ -116,7 +116,7 @@ def confusion(labels, found):
     return cp.bincount(labels * CLASSES + found, minlength=CLASSES**2).reshape(CLASSES, CLASSES)
 
 
-def main(epochs=6, seed=11):
+def main(epochs=4, seed=11):
     (x, labels), (x_test, labels_test) = load()
     x, x_test = standardize(x, x_test)
     network = Network(x.shape[1])

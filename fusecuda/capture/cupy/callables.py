@@ -5,6 +5,7 @@ Each is one of
 - *recorded*: has a graph meaning, by NumPy's handler of the same name;
 - *view*: recorded too, but by CuPy itself, which makes views over pending memory without a kernel;
 - *free*: takes no array's values, runs as it is;
+- *peeking*: free, but looks at where arrays lie, which a replay does not know;
 - *composed*: CuPy's own Python text, over functions and operators that are recorded;
 - *creating*: makes an array of other data; runs at once, arrays among its arguments are completed;
 - *flushing*: what is pending is completed, then CuPy runs it;
@@ -276,12 +277,13 @@ FREE = internals.names(
     broadcast_shapes can_cast common_type diag_indices find_common_type format_float_positional
     format_float_scientific get_array_module get_array_wrap get_default_memory_pool
     get_default_pinned_memory_pool get_printoptions iscomplexobj is_available isdtype isfortran
-    isrealobj isscalar issctype issubclass_ issubdtype issubsctype iterable may_share_memory
+    isrealobj isscalar issctype issubclass_ issubdtype issubsctype iterable
     mintypecode ndim obj2sctype printoptions promote_types result_type sctype2char
     set_printoptions set_string_function shape show_config size typename base_repr binary_repr disp
-    safe_eval who byte_bounds min_scalar_type make_aligned_dtype memoize clear_memo fuse
+    safe_eval who min_scalar_type make_aligned_dtype memoize clear_memo fuse
     """
 )
+PEEKING = internals.names("byte_bounds may_share_memory")
 CREATING = internals.names(
     """
     array asarray asanyarray ascontiguousarray asfarray asfortranarray asarray_chkfinite bartlett
@@ -321,6 +323,7 @@ def class_of(name: str) -> str:
         ("recorded", RECORDED),
         ("view", VIEW),
         ("free", FREE),
+        ("peeking", PEEKING),
         ("creating", CREATING),
         ("refused", REFUSED),
     ):

@@ -93,24 +93,26 @@ class Call:
     def _observe(self, name: str, value: Any) -> None:
         self.observed[name] = value
 
+    def write_back(self) -> None:
+        """Let the lists and dicts that were given hold what the function has put there."""
+        self.arguments.write_back(lambda built: finished(built, self.arguments.given, inside=True))
+
     def finished(self, result: Any) -> Any:
-        """The result as the user gets it; lists and dicts that were given hold what they held."""
-        for original, built in self.arguments.changed():
-            if isinstance(original, list):
-                original[:] = built
-            elif isinstance(original, dict):
-                original.clear()
-                original.update(built)
+        """The result as the user gets it."""
         return finished(result, self.arguments.given) if self.memories else result
 
     # --- the replay
 
     def replay(self, result: Any) -> Replay | None:
         """What replays the call, recorded but not yet computed; None if ``why`` says so."""
+        with _recording:  # another thread may flush what it waits for
+            return self._replay(result)
+
+    def _replay(self, result: Any) -> Replay | None:
         region = self.region
         if not self.why and region.natives:
             self.why = "CuPy ran some of it"
-        if not self.why and region.reports:
+        if not self.why and region.flushes:
             self.why = "it looked at a value while it was recorded"
         if self.why or region.space is None:
             return None
@@ -170,10 +172,12 @@ class Call:
         for name, value in self.observed.items():
             known = writer.constant(value)
             writer.demand(f"{name} is {known} or same({name}, {known})")
+        writer.identities([(name, array) for name, array in arguments.arrays])
         for m in self.memories:
             m.name = writer.memory(m.storage, [arguments.arrays[i] for i in m.members])
         ours = {id(m.storage.buffer) for m in self.memories}
         others = [leaf.array for leaf in leaves if isinstance(leaf.array, ndarray)]
+        writer.fixed += [array for _, array in self.reads.device_arrays.values()]
         fixed = [internals.span_of(a) for a in others if id(a) not in ours]
         for i, m in enumerate(self.memories):
             if any(_meet(m.storage.span, span) for span in fixed):
@@ -201,17 +205,19 @@ class _CallWriter(ReplayWriter):
         super().__init__()
         self.device = device
         self.spans: list[tuple[str, int, int]] = []  # of memories: address, and bytes around it
+        self.fixed: list[Any] = []  # arrays read by name
         self.space |= {
             "cupy_array": ndarray,
             "pointer_of": internals.pointer_of,
             "array_at": _array_at,
             "complete": complete,
+            "fixed": self.fixed,
             "table": table,
             "recorder": recorder_in_force.get,
             "Region": Region,
         }
         self.demand("not isinstance(recorder(), Region)")
-        self.lines.append("if len(table): complete(args)")
+        self.lines.append("if len(table): complete(args, fixed)")
         self._pointers: dict[str, str] = {}
 
     def array(self, name: str, a: Any) -> None:
@@ -219,11 +225,22 @@ class _CallWriter(ReplayWriter):
         self.demand(
             f"type({name}) is cupy_array and {name}.shape == {a.shape} "
             f"and {name}.strides == {a.strides} "
-            f"and ({name}.dtype is {dtype} or {name}.dtype == {dtype})"
+            f"and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) "
+            f"and ({name}.base is None) is {a.base is None}"
         )
         pointer = self._pointers[name] = f"p{len(self._pointers)}"
         self.lines.append(f"{pointer} = pointer_of({name})")
         self.demand(f"{pointer}.device_id == {self.device}")
+
+    def identities(self, arrays: Sequence[tuple[str, Any]]) -> None:
+        """Demand that the same of the arguments are one array."""
+        first = {id(array): name for name, array in reversed(arrays)}
+        for name, array in arrays:
+            if first[id(array)] != name:
+                self.demand(f"{name} is {first[id(array)]}")
+        if len(first) > 1:
+            every = ", ".join(f"id({name})" for name in first.values())
+            self.demand(f"len({{{every}}}) == {len(first)}")
 
     def memory(self, storage: CupyStorage, members: Sequence[tuple[str, Any]]) -> str:
         """A name for the memory of arguments, which lie in it as they did."""
@@ -258,7 +275,9 @@ class _CallWriter(ReplayWriter):
         """Text for what the pending ``array`` shows of the result ``made``."""
         offset = internals.pointer_of(array).ptr - memory.ptr
         plain = contiguous_strides(array.shape, array.dtype.itemsize)
-        if offset == 0 and array.shape == memory.storage.shape and array.strides == plain:
+        storage = memory.storage
+        whole = array.shape == storage.shape and array.dtype == storage.dtype
+        if offset == 0 and whole and array.strides == plain:
             return made
         rest = f"{offset}, {array.shape}, {self.constant(array.dtype)}, {array.strides}"
         return f"array_at(pointer_of({made}), {rest})"

@@ -220,6 +220,16 @@ def _creating(name: str, original: Function) -> Function:
     return call
 
 
+def _peeking(original: Function) -> Function:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is not None:
+            region.natives += 1
+        return original(*args, **kwargs)
+
+    return call
+
+
 _CONVERSIONS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray"})
 
 
@@ -312,6 +322,8 @@ def _prepare_function(name: str, function: Any) -> None:
         target = _recorded(name, callables.RECORDED[name], original, names[1:])
     elif kind == "creating":
         target = _creating(name, original)
+    elif kind == "peeking":
+        target = _peeking(original)
     else:
         target = _flushing(name, original)
     _functions.append((function, function.__code__, internals.stand_in(function, target)))

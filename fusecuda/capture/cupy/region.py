@@ -59,7 +59,8 @@ class CupyRegion(Region):
         self._fruitless = 0  # flushes in a row that computed one operation or none
         self._operations_before = 0
         self._resting = 0  # operations that are passed on before the next is recorded
-        self.natives = 0  # calls that CuPy has run itself
+        self.natives = 0  # calls that CuPy has run itself, and looks at where arrays lie
+        self.flushes = 0
         self.operations = 0  # CuPy operations recorded, each a launch or more without us
         self.dispatching = False
         self.device = -1
@@ -102,6 +103,7 @@ class CupyRegion(Region):
 
     def flush(self, keep_observed: bool = False) -> None:
         with _recording:
+            self.flushes += 1
             before, self.dispatching = self.dispatching, False
             token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
             try:
