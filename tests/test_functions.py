@@ -144,6 +144,8 @@ CASES: dict[str, list[Case]] = {
     "inner": [case(V, V), case(A, V), case(A, B), case(C, C[0]), case(A, C), case(ZERO_D, A),
               case(F, F)],
     "vdot": [case(V, V), case(A, B), case(A, V), case(I, I), case(Z, Z)],
+    "kron": [case(V, V), case(A, B), case(A, V), case(V, C), case(I, F), case(ZERO_D, A),
+             case(A, 2.0), case(U, M), case(EMPTY, V)],
     "norm": [*each(A, F, I, V, U, C, Z), case(A, axis=1), case(A, None, 0, True), case(V, 1),
              case(A, np.inf, 1), case(A, -np.inf, 0), case(A, 0, 1), case(A, 3, 0), case(A, 2, -1),
              case(A, "fro"), case(A, 1), case(A, axis=(0, 1)), case(N, axis=0), case(A, axis=5)],

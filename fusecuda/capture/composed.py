@@ -137,6 +137,18 @@ def vdot(a: Any, b: Any) -> Any:
     return products.dot(movement.ravel(x), movement.ravel(y))
 
 
+@handles(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """Each element of one array times the whole other one."""
+    x, y = array_of(a), array_of(b)
+    rank = max(x.ndim, y.ndim)
+    x_shape, y_shape = (1,) * (rank - x.ndim) + x.shape, (1,) * (rank - y.ndim) + y.shape
+    outer = movement.reshape(x, tuple(n for pair in x_shape for n in (pair, 1)))
+    inner = movement.reshape(y, tuple(n for pair in y_shape for n in (1, pair)))
+    shape = tuple(n * m for n, m in zip(x_shape, y_shape, strict=True))
+    return movement.reshape(np.multiply(outer, inner), shape)
+
+
 @handles(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors; of all elements if neither order nor axis is given."""
