@@ -46,8 +46,8 @@ def _said(name: str, value: Any) -> bool:
 _SAME = """
     all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
     concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner kron matmul
-    max mean min nanprod nansum ones_like pad prod ptp ravel repeat reshape roll round sort stack std
-    sum take tensordot trace tril triu var vdot vstack zeros_like
+    max mean min nanprod nansum ones_like pad prod ptp ravel repeat reshape roll round sort stack
+    std sum take tensordot trace tril triu var vdot vstack zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
