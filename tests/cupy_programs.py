@@ -1,4 +1,4 @@
-"""Random programs in CuPy's style, run on host memory under capture and by NumPy."""
+"""Random programs in CuPy's style, run under capture, on host memory or a device, and by NumPy."""
 
 from __future__ import annotations
 
@@ -47,16 +47,17 @@ def no_faults(self: Any, waiting: Any, error: BaseException) -> None:
     raise error
 
 
-def to_numpy(value: Any) -> Any:
+def to_numpy(value: Any, device: str = "cpu") -> Any:
     """``value`` with NumPy's arrays for CuPy's, which must all be plain."""
     if isinstance(value, cupy.ndarray):
-        return seen(value)
+        assert type(value) is cupy.ndarray, "not computed"
+        return seen(value) if device == "cpu" else cupy.asnumpy(value)
     if type(value) in (list, tuple):
-        return [to_numpy(v) for v in value]
+        return [to_numpy(v, device) for v in value]
     return value
 
 
-def run_seed(seed: int) -> None:
+def run_seed(seed: int, device: str = "cpu") -> None:
     """One program on NumPy arrays, and on CuPy arrays inside a block."""
     writer = CupyWriter(seed)
     source = writer.program(int(writer.rng.integers(3, 16)))
@@ -74,11 +75,11 @@ def run_seed(seed: int) -> None:
     wanted = programs[0](*wanted_args)
     try:
         patch.setattr(CupyRegion, "_compute_apart", no_faults)
-        arrays = [host(v) for v in given]
-        with fc.fused(device="cpu"):
+        arrays = [host(v) if device == "cpu" else cupy.asarray(v) for v in given]
+        with fc.fused(device=device):
             got = programs[1](*arrays)
-        equal(to_numpy(got), [np.asarray(w) for w in wanted])
-        equal(to_numpy(arrays), wanted_args)
+        equal(to_numpy(got, device), [np.asarray(w) for w in wanted])
+        equal(to_numpy(arrays, device), wanted_args)
     except Exception as error:
         error.add_note(f"seed {seed}, dtypes {dtypes}:\n{source}")
         raise
@@ -102,21 +103,28 @@ def arranged(kind: str, values: list[Any]) -> list[Any]:
     return [v.copy() for v in values]
 
 
-def same_places(arrays: list[Any]) -> list[Any]:
+def same_places(arrays: list[Any], device: str = "cpu") -> list[Any]:
     """CuPy arrays that lie as NumPy's ``arrays`` do, over copies of their memory."""
     bases = {id(b): b for a in arrays for b in (a if a.base is None else a.base,)}
     copies = {key: np.array(b, order="K") for key, b in bases.items()}
+    if device != "cpu":
+        copies = {key: cupy.asarray(b.reshape(-1, order="A")) for key, b in copies.items()}
     found: dict[int, Any] = {}
     for a in arrays:
         base = a if a.base is None else a.base
         offset = a.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         copy = copies[id(base)]
-        view = np.ndarray(a.shape, a.dtype, copy.reshape(-1, order="A"), offset, a.strides)
-        found.setdefault(id(a), over(view))
+        if device == "cpu":
+            view = over(
+                np.ndarray(a.shape, a.dtype, copy.reshape(-1, order="A"), offset, a.strides)
+            )
+        else:
+            view = cupy.ndarray(a.shape, a.dtype, copy.data + offset, a.strides)
+        found.setdefault(id(a), view)
     return [found[id(a)] for a in arrays]
 
 
-def run_call_seed(seed: int) -> int:
+def run_call_seed(seed: int, device: str = "cpu") -> int:
     """One program as a fused function, called on arrays of several layouts; its recordings."""
     writer = CupyWriter(seed)
     source = writer.program(int(writer.rng.integers(2, 10)))
@@ -128,7 +136,7 @@ def run_call_seed(seed: int) -> int:
         space: dict[str, Any] = {"np": module, "S": SLICES, "cut": cut}
         exec(source, space)
         programs.append(space["program"])
-    function = fc.fused(programs[1], device="cpu")
+    function = fc.fused(programs[1], device=device)
     rng = np.random.default_rng(seed)
     kinds = ("plain", str(rng.choice(["strided", "overlapping", "same"])))
     patch = pytest.MonkeyPatch()
@@ -137,11 +145,11 @@ def run_call_seed(seed: int) -> int:
         for turn in range(5):
             values = [rng.integers(0, 20, (3, 4)).astype(t) for t in dtypes]
             theirs = arranged(kinds[turn % 2], values)
-            ours = same_places(theirs)
+            ours = same_places(theirs, device)
             k = int(rng.integers(0, 4))
             got, want = function(*ours, k), programs[0](*theirs, k)
-            equal(to_numpy(got), [np.asarray(w) for w in want])
-            equal(to_numpy(ours), theirs)
+            equal(to_numpy(got, device), [np.asarray(w) for w in want])
+            equal(to_numpy(ours, device), theirs)
     except Exception as error:
         error.add_note(f"seed {seed}, dtypes {dtypes}, {kinds}, call {turn}:\n{source}")
         raise

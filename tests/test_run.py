@@ -44,13 +44,22 @@ def test_scripts_have_over_a_hundred_lines(name: str) -> None:
 def test_scripts_on_cupy_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On real `cupy.ndarray`s over host memory: NumPy's results, several times fewer launches."""
     pytest.importorskip("cupy")
-    from fusecuda.capture.array import recorder_in_force
-    from fusecuda.capture.cupy import patches
-    from fusecuda.tools import run
     from tests import cupy_host
 
     cupy_host.install()
     want, _ = by_numpy(name)
+    got, tally = reported(name, "cpu", monkeypatch)
+    same(got, want)
+    assert tally.after * 2 < tally.before
+    assert tally.moved < tally.alone
+
+
+def reported(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Any]:
+    """The results of a script under ``run`` in this process, and its tally."""
+    from fusecuda.capture.array import recorder_in_force
+    from fusecuda.capture.cupy import patches
+    from fusecuda.tools import run
+
     monkeypatch.setattr(sys, "argv", ["pytest"])
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = sys.modules["__main__"]
@@ -59,16 +68,14 @@ def test_scripts_on_cupy_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     tally_of = run.Tally
     monkeypatch.setattr(run, "Tally", lambda: tallies.append(tally_of()) or tallies[-1])
     try:
-        assert run.run_script(str(SCRIPTS / f"{name}.py"), [], "cpu", report=True) == 0
+        assert run.run_script(str(SCRIPTS / f"{name}.py"), [], device, report=True) == 0
         got = vars(sys.modules["__main__"])["results"]
     finally:
         sys.modules["__main__"] = before
         recorder_in_force.set(outer)
     assert patches.active() == 0
-    same(got, want)
     (tally,) = tallies
-    assert tally.after * 2 < tally.before
-    assert tally.moved < tally.alone
+    return got, tally
 
 
 @pytest.mark.parametrize("name", NAMES)
