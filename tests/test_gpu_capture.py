@@ -18,18 +18,16 @@ pytestmark = pytest.mark.gpu
 X = np.linspace(-2.0, 3.0, 24).reshape(4, 6)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 def test_random_programs(block: int) -> None:
     """In a block: views, writes, masks, reads in between and drops, against NumPy."""
-    for seed in range(block * 50, block * 50 + 50):
+    for seed in range(block * 25, block * 25 + 25):
         cupy_programs.run_seed(seed, "cuda")
 
 
-@pytest.mark.parametrize("block", range(2))
-def test_random_functions(block: int) -> None:
+def test_random_functions() -> None:
     """Recorded and replayed, on arrays of several layouts and overlaps."""
-    traces = [cupy_programs.run_call_seed(s, "cuda") for s in range(block * 30, block * 30 + 30)]
-    assert min(traces) < 5
+    assert min(cupy_programs.run_call_seed(seed, "cuda") for seed in range(20)) < 5
 
 
 @pytest.mark.parametrize("name", sorted(COMPOSED))
