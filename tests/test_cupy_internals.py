@@ -109,16 +109,19 @@ def test_stand_ins_keep_identity() -> None:
     """``from cupy import roll``, done before the block, is caught too: its code is exchanged."""
     from cupy import roll
 
+    patches.settle()
     code = roll.__code__
     with fused(device="cpu"):
         assert cp.roll is roll and roll.__code__ is not code
         y = roll(host(np.arange(4.0)) * 2, 1)
         assert type(y) is internals.Pending
+    patches.settle()
     assert roll.__code__ is code
 
 
 def test_all_is_put_back() -> None:
     """After the last block, CuPy's class, functions and types are what they were."""
+    patches.settle()
     kernels = (cp.RawKernel, cp.ReductionKernel, cp.cuda.Function, cp.ufunc)
     before = dict(vars(cp.ndarray))
     calls = [vars(k)["__call__"] for k in kernels]
@@ -128,6 +131,10 @@ def test_all_is_put_back() -> None:
         assert vars(cp.ndarray)["sum"] is not before.get("sum")
         assert [vars(k)["__call__"] for k in kernels] != calls
     assert patches.active() == 0
+    here = vars(cp.ndarray)["sum"]
+    with fused(device="cpu"):
+        assert vars(cp.ndarray)["sum"] is here  # was not put in place again
+    host(np.arange(3.0))[1:]  # the first operation that no block records
     assert dict(vars(cp.ndarray)) == before
     assert [vars(k)["__call__"] for k in kernels] == calls
     assert [internals._get_slot(k, internals._CALL_SLOT) for k in kernels] == slots

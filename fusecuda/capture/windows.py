@@ -14,6 +14,7 @@ from ..graph.index_map import IndexMap, Shape
 from ..graph.node import Node, topological
 from .plans import Leaf
 
+_VIEWS, _VIEWED = frozenset(("index", "update")), frozenset(("parameter", "update"))
 Box = tuple[tuple[int, int], ...]  # for each axis the first index and the one behind the last
 
 
@@ -25,7 +26,8 @@ def windowed(
     A part has fewer rows, or one index along another axis.
     """
     nodes = topological(outputs)
-    boxes = _boxes(nodes, outputs, own)
+    views = any(n.op in _VIEWS and n.operands[0].op in _VIEWED for n in nodes)
+    boxes = _boxes(nodes, outputs, own) if views else {}
     if not boxes:
         return outputs, own
     parts: dict[int, Leaf] = {}

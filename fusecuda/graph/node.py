@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -201,22 +201,20 @@ class Graph:
 def topological(roots: Iterable[Node], within: Container[Node] | None = None) -> list[Node]:
     """Every node reachable from ``roots`` (through ``within`` only), operands before users."""
     order: list[Node] = []
-    seen: set[int] = set()
-    for root in roots:
-        if id(root) in seen:
-            continue
-        seen.add(id(root))
-        stack: list[tuple[Node, Iterator[Node]]] = [(root, iter(root.operands))]
-        while stack:
-            node, operands = stack[-1]
-            for operand in operands:
-                if id(operand) not in seen and (within is None or operand in within):
-                    seen.add(id(operand))
-                    stack.append((operand, iter(operand.operands)))
-                    break
-            else:
-                stack.pop()
-                order.append(node)
+    done: set[Node] = set()
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack[-1]
+        if node not in done:
+            waits = [o for o in node.operands if o not in done]
+            if within is not None:
+                waits = [o for o in waits if o in within]
+            if waits:
+                stack += waits[::-1]
+                continue
+            done.add(node)
+            order.append(node)
+        stack.pop()
     return order
 
 

@@ -1,7 +1,8 @@
-"""Patches: what is replaced in CuPy while a block is active, and put back after the last one.
+"""Patches: what is replaced in CuPy while a block is active, and put back afterwards.
 
 Each stand-in asks the context whether it records. If it does not, what other contexts have pending
-of the arrays at hand is completed, and CuPy goes on as ever.
+of the arrays at hand is completed, and CuPy goes on as ever. The first such call after the last
+block puts everything back, so that blocks that follow each other cost little.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from ...options import Options
 from . import callables, gates, internals, operations
 from .internals import base, getitem, ndarray, setitem
 from .operations import holds_array, is_basic, kernel_called
-from .region import CupyRegion, region_in_force
+from .region import CupyRegion, region_in_force, when_idle
 from .storages import complete, complete_array
 
 Function = Callable[..., Any]
 
 _lock = threading.Lock()
-_active = 0
+_active = 0  # blocks
+_applied = False  # the stand-ins are in place
 _attributes: dict[str, Any] = {}
 _functions: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
 _MISSING = object()
@@ -44,30 +46,47 @@ def open_region(options: Options, chosen: bool) -> CupyRegion:
 
 
 def apply() -> None:
-    """Count one more active block; the first one puts the stand-ins in place."""
-    global _active  # noqa: PLW0603 - one count for the process, under the lock
+    """Count one more active block; the first one puts the stand-ins in place, if they are not."""
+    global _active, _applied  # noqa: PLW0603 - one count for the process, under the lock
     with _lock:
         _active += 1
-        if _active > 1:
-            return
+        when_idle(None)
+        known = len(_functions) if _applied else 0
         if not _attributes:
             _prepare()
         _prepare_modules()
+        if _applied:
+            for function, _, code in _functions[known:]:  # of modules imported meanwhile
+                function.__code__ = code
+            return
         for name, value in _attributes.items():
             _saved[name] = vars(ndarray).get(name, _MISSING)
             setattr(ndarray, name, value)
         for function, _, code in _functions:
             function.__code__ = code
         gates.close()
+        _applied = True
 
 
 def remove() -> None:
-    """Count one active block less; after the last one CuPy is as it was."""
+    """Count one active block less; after the last one the next call of CuPy takes them away.
+
+    Blocks that follow each other need not put them in place again.
+    """
     global _active  # noqa: PLW0603
     with _lock:
         _active -= 1
-        if _active:
+        if _active == 0:
+            when_idle(settle)
+
+
+def settle() -> None:
+    """Let CuPy be as it was, unless a block is active."""
+    global _applied  # noqa: PLW0603
+    with _lock:
+        if _active or not _applied:
             return
+        when_idle(None)
         gates.open_()
         for name, value in _saved.items():
             if value is _MISSING:
@@ -76,6 +95,7 @@ def remove() -> None:
                 setattr(ndarray, name, value)
         for function, code, _ in _functions:
             function.__code__ = code
+        _applied = False
 
 
 def active() -> int:

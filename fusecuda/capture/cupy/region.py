@@ -26,6 +26,7 @@ from ..periods import smallest_period
 from ..plans import Leaf
 from ..recorder import (
     PENDING_LIMIT,
+    Recorder,
     Storage,
     _recording,
     default_recorder,
@@ -93,6 +94,9 @@ class CupyRegion(Region):
         return storage
 
     def note(self, node: Node, storage: Storage) -> None:
+        if self.tally is None:
+            Recorder.note(self, node, storage)
+            return
         self.call = self.operations if self.dispatching else None
         super().note(node, storage)
 
@@ -352,10 +356,23 @@ class CupyRegion(Region):
         self._escaped.append(internals.span_of(array))
 
 
+_idle: Callable[[], None] | None = None
+
+
+def when_idle(call: Callable[[], None] | None) -> None:
+    """Have ``call`` made as soon as an operation comes that no region records."""
+    global _idle  # noqa: PLW0603 - one for the process
+    _idle = call
+
+
 def region_in_force() -> CupyRegion | None:
     """The region that records the CuPy operations of this context, if there is one."""
     recorder = recorder_in_force.get()
-    return recorder if type(recorder) is CupyRegion and recorder.captures else None
+    if type(recorder) is CupyRegion and recorder.captures:
+        return recorder
+    if _idle is not None:
+        _idle()
+    return None
 
 
 def _known(value: Any) -> Any:
