@@ -43,8 +43,8 @@ class BackEnd:
 
     ``machine`` tells the planner what it plans for; ``bind`` chooses the launch of a kernel,
     ``emit`` turns it into its source (whose text the user sees behind ``head``); ``program``
-    compiles the sources of an assembly and is then called with arguments; ``threads`` tells how
-    many share a launch's scratch.
+    compiles the sources of an assembly and is then called with arguments, and ``begin`` may begin
+    with that as soon as they are there; ``threads`` tells how many share a launch's scratch.
     """
 
     machine: Callable[[], Machine]
@@ -52,6 +52,7 @@ class BackEnd:
     emit: Callable[[Any, Options], Any]
     program: Callable[[Assembly, Sequence[Any], MemoryPlan, Options], Native]
     threads: Callable[[], int]
+    begin: Callable[[Assembly, Sequence[Any]], None] = lambda assembly, sources: None
     head: str = ""
 
 
@@ -72,6 +73,7 @@ BACK_ENDS: dict[str, BackEnd] = {
             assembly, sources, memory, options.contract
         ),
         lambda: 1,
+        cuda.begin,
         _INCLUDE,
     ),
 }
@@ -265,6 +267,7 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
                 verify_kernel(step.lowered.ir)
     memory = plan_memory(assembly, back_end.threads())
     sources = [back_end.emit(s, options) if isinstance(s, Launch) else None for s in assembly.steps]
+    back_end.begin(assembly, sources)
     executable = Executable(graph, assembly, memory, sources, options)
     executable.names = [
         s.lowered.ir.name for s in assembly.steps if isinstance(s, Launch) and s.launched

@@ -171,6 +171,47 @@ def test_a_second_module_comes_from_the_cache() -> None:
     assert fc.compile_count() == before
 
 
+def test_several_plans_are_compiled_at_a_time() -> None:
+    """Begun in threads, each once; who asks for the code waits for it."""
+    plans = [sources_of(f, np.ones(77)) for f in (np.sqrt, np.floor, np.sum, np.exp, np.argmax)]
+    texts = {nvrtc.unit(p) for p in plans}
+    for plan in plans:
+        nvrtc.start(plan, "sm_86")
+    codes = [nvrtc.cubin(plan, "sm_86") for plan in plans]
+    assert all(codes) and len(set(codes)) == len(texts)
+    before = fc.compile_count()
+    assert [nvrtc.cubin(plan, "sm_86") for plan in plans] == codes
+    assert fc.compile_count() == before
+    assert not nvrtc._jobs
+
+
+def test_a_text_refused_in_a_thread_is_reported_to_who_asks() -> None:
+    """The same error, with the line marked."""
+    bad = CudaSource("g", 'extern "C" __global__ void g(int *a) { a[0] = nobody; }', ())
+    nvrtc.start([bad], "sm_90")
+    with pytest.raises(CompilerError, match=r"> +\d+ \|.*nobody"):
+        nvrtc.cubin([bad], "sm_90")
+
+
+def test_a_plan_for_a_device_is_begun_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as its sources are there, with those that are launched; not without a device."""
+    from fusecuda.emit_cuda import backend, cupy_device
+
+    begun: list[list[str]] = []
+
+    class Device:
+        def begin(self, sources: Sequence[CudaSource]) -> None:
+            begun.append([s.symbol for s in sources])
+
+    x = np.ones(91)
+    fc.lower(lambda a: a * 3 - a.sum(), x, device="cuda")
+    assert not begun
+    monkeypatch.setattr(backend, "has_device", lambda: True)
+    monkeypatch.setattr(cupy_device, "current_device", Device)
+    executable = fc.lower(lambda a: a * 3 + a.max(), x, device="cuda")
+    assert begun == [[s.symbol for s in executable.sources if s]]
+
+
 def test_contraction_is_the_users_choice() -> None:
     """Products and sums are rounded one by one unless ``contract=True`` frees them."""
     x = np.ones(100, np.float32)

@@ -16,7 +16,7 @@ from .choice import COLUMN, LOOP, OWN_SHARED, TILES, Facts
 from .columns import ColumnEmitter
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
 from .launch import CudaBound, Variant, bind
-from .program import CudaProgram, Device, Layout
+from .program import CudaProgram, Device, Layout, launched
 from .rows import RowEmitter
 from .source import CudaSource
 from .tiles import TileEmitter
@@ -81,6 +81,21 @@ def device_facts() -> Facts:
     except ImportError:
         return Facts()
     return least_facts() or Facts()
+
+
+def begin(assembly: Assembly, sources: Sequence[CudaSource | None]) -> None:
+    """Begin to compile what ``assembly`` launches for the current device, if there is one."""
+    wanted = launched(assembly, sources)
+    if wanted and has_device():
+        from .cupy_device import current_device  # noqa: PLC0415 - CuPy is optional
+
+        current_device().begin(wanted)
+
+
+@cache
+def has_device() -> bool:
+    """True if there is a CUDA device to run on."""
+    return bool(devices())
 
 
 class DevicePrograms:

@@ -13,7 +13,7 @@ from ..graph.dtypes import DType
 from ..graph.library import call
 from ..graph.node import LibraryCall, Node
 from .choice import Facts
-from .nvrtc import architecture_for, cubin
+from .nvrtc import architecture_for, cubin, start
 from .program import Frame, Prepared
 from .source import CudaSource
 
@@ -26,6 +26,10 @@ class CupyDevice:
         self.device = cupy.cuda.Device(number)
         self.arch = architecture_for(self.device.compute_capability)
         self._modules: list[Any] = []
+
+    def begin(self, sources: Sequence[CudaSource]) -> None:
+        """Begin to compile what will be loaded."""
+        start(sources, self.arch)
 
     def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
         """The handles of the kernels by symbol; one module for all of them."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -35,17 +37,78 @@ def cubin(sources: Sequence[CudaSource], arch: str, extra: Sequence[str] = ()) -
 
     For a virtual architecture (such as ``compute_90``) it is PTX.
 
-    Raises CompilerError, with the source's line marked, if NVRTC refuses the text or is missing.
+    What `start` has begun is waited for. Raises CompilerError, with the source's line marked, if
+    NVRTC refuses the text or is missing.
     """
+    return _begun(sources, arch, extra)()
+
+
+def start(sources: Sequence[CudaSource], arch: str) -> None:
+    """Begin to compile ``sources`` in a thread; several plans are compiled at a time."""
+    job = _begun(sources, arch)
+    threading.Thread(target=job.run, name="fusecuda nvrtc").start()
+
+
+class _Job:
+    """One compilation: done once, by the first thread that comes; the others wait."""
+
+    def __init__(self, text: str, flags: tuple[str, ...], key: str) -> None:
+        self.text, self.flags, self.key = text, flags, key
+        self.lock = threading.Lock()
+        self.code: bytes | None = None
+        self.error: CompilerError | None = None
+
+    def run(self) -> None:
+        """Compile, unless it has been done; an error is kept for who asks for the code."""
+        with self.lock, _at_once:
+            if self.code is None and self.error is None:
+                try:
+                    self.code = self._code()
+                except CompilerError as error:
+                    self.error = error
+
+    def _code(self) -> bytes:
+        cache_ = default_cache()
+        found = cache_.load(self.key)
+        if found is None:
+            found, _ = compile_text(self.text, self.flags)
+            cache_.store(self.key, found)
+        return found
+
+    def __call__(self) -> bytes:
+        """The machine code."""
+        self.run()
+        _jobs.pop(self.key, None)
+        if self.code is None:
+            assert self.error is not None
+            raise self.error
+        return self.code
+
+
+_JOBS_LIMIT = 64
+_THREADS = 4  # a compilation takes hundreds of megabytes
+_at_once = threading.BoundedSemaphore(_THREADS)
+_jobs: dict[str, _Job] = {}  # begun, and not asked for yet
+
+
+def _forget_jobs() -> None:
+    """A forked child has none of the threads that compile."""
+    global _at_once  # noqa: PLW0603
+    _jobs.clear()
+    _at_once = threading.BoundedSemaphore(_THREADS)
+
+
+os.register_at_fork(after_in_child=_forget_jobs)
+
+
+def _begun(sources: Sequence[CudaSource], arch: str, extra: Sequence[str] = ()) -> _Job:
     text = unit(sources)
     flags = (*options(arch), *extra)
     key = digest_of(_FORMAT, version(), *flags, prelude(), text)
-    cache_ = default_cache()
-    found = cache_.load(key)
-    if found is None:
-        found, _ = compile_text(text, flags)
-        cache_.store(key, found)
-    return found
+    if len(_jobs) > _JOBS_LIMIT:  # nobody has asked for them
+        for job in [j for j in tuple(_jobs.values()) if j.code is not None]:
+            _jobs.pop(job.key, None)
+    return _jobs.setdefault(key, _Job(text, flags, key))
 
 
 def compile_text(text: str, flags: Sequence[str]) -> tuple[bytes, str]:

@@ -108,7 +108,7 @@ class CudaProgram:
         self._outputs = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
         self._base = self._bases_of_buffers()
         steps = list(zip(assembly.steps, sources, strict=True))
-        wanted = [s for step, s in steps if s is not None and _launched(step)]
+        wanted = launched(assembly, sources)
         self.kernels = device.load(wanted) if wanted else {}
         self._counter_words = 0
         self._steps: list[Prepared | Node] = []
@@ -240,6 +240,12 @@ class CudaProgram:
         return self.device.view(bases[base], offset, node.shape, memory.strides, node.dtype)
 
 
+def launched(assembly: Assembly, sources: Sequence[CudaSource | None]) -> list[CudaSource]:
+    """The sources of the steps that have anything to do."""
+    steps = zip(assembly.steps, sources, strict=True)
+    return [s for step, s in steps if s is not None and _launched(step)]
+
+
 def _launched(step: Any) -> bool:
     return not isinstance(step, Node) and bool(step.launched)
 
@@ -262,4 +268,4 @@ def _code(dtype: DType) -> str:
     return "=" + {"l": "q", "L": "Q"}.get(char, char)
 
 
-__all__ = ["CudaProgram", "Device", "Frame", "Prepared"]
+__all__ = ["CudaProgram", "Device", "Frame", "Prepared", "launched"]
