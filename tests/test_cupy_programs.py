@@ -20,7 +20,7 @@ def test_programs(block: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(20))
 def test_many_programs(block: int) -> None:
     """Thousands of other programs."""
     for seed in range(50_000 + block * 100, 50_000 + block * 100 + 100):
