@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,11 @@ class Executable:
     def launches(self) -> int:
         """The number of kernels that one call launches."""
         return len(self.names)
+
+    @cached_property
+    def largest(self) -> int:
+        """The bytes of the largest value in the graph, stored or not."""
+        return max((node.nbytes for node in self.graph.nodes()), default=0)
 
     @property
     def hlo(self) -> str:

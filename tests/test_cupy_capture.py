@@ -200,7 +200,7 @@ def test_composed_functions(name: str) -> None:
     a, b = host(x), host(y)
     with fused(device="cpu", strict=True) as region:
         got = eval(text, {"m": cp, "x": a, "y": b})
-        assert not region._remarks
+    assert not region._remarks
     equal(seen(got), np.asarray(want), ulp=8)
 
 

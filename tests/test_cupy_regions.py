@@ -312,9 +312,10 @@ def test_blocks_that_gain_nothing_are_passed_through(monkeypatch: pytest.MonkeyP
 def test_blocks_that_gain_or_must_fuse_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gain in between starts the count anew; ``strict`` blocks are always recorded."""
     monkeypatch.setitem(spaces.SPACES, "cpu", PlainSpace())
-    h = host(X)
+    h = host(np.ones(patience.TINY // 8 + 1))
     for k in range(3 * patience.ATTEMPTS):
         with fused(device="cpu"):
+            assert patches.active() == 1
             y = h + 1
             if k % 8 == 7:
                 y = y * 2
@@ -324,6 +325,23 @@ def test_blocks_that_gain_or_must_fuse_are_not(monkeypatch: pytest.MonkeyPatch) 
             h + 1
             assert patches.active() == 1
         assert region.launches <= 1
+
+
+@pytest.mark.parametrize(("count", "recorded"), [(4, False), (70, True)])
+def test_blocks_of_tiny_arrays_are_passed_through(
+    monkeypatch: pytest.MonkeyPatch, count: int, recorded: bool
+) -> None:
+    """Unless they make a large one of them on the way."""
+    patience._attempts.clear()  # the same `with` statement serves both
+    monkeypatch.setitem(spaces.SPACES, "cpu", PlainSpace())
+    h = host(np.ones(count))
+    for k in range(patience.ATTEMPTS + 4):
+        with fused(device="cpu"):
+            active = patches.active()
+            assert active == (recorded or k < patience.ATTEMPTS)
+            if active:
+                y = (h[:, None] * h[None, :] + 1).sum(axis=1)
+        assert not active or type(y) is cp.ndarray
 
 
 def test_a_rest_ends() -> None:

@@ -11,10 +11,19 @@ import pytest
 cp = pytest.importorskip("cupy")
 
 import fusecuda as fc  # noqa: E402
+from fusecuda.capture.cupy import spaces  # noqa: E402
 from tests import cupy_programs, test_run  # noqa: E402
 from tests.test_cupy_capture import COMPOSED  # noqa: E402
 
 pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(autouse=True)
+def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No block is passed through: the arrays here are tiny."""
+    monkeypatch.setattr(spaces.CudaSpace, "is_cupys_own", False)
+
+
 X = np.linspace(-2.0, 3.0, 24).reshape(4, 6)
 
 

@@ -103,7 +103,7 @@ class fused:  # noqa: N801 - reads as a keyword
 
 
 _UNRECORDED = "not recorded: %s has no graph meaning\n"
-_PASSED = f"passed through: the last {patience.ATTEMPTS} times it recorded one operation or none\n"
+_PASSED = f"passed through: {patience.ATTEMPTS} times it recorded one operation, or tiny arrays\n"
 
 
 def _new_region(options: Options, chosen: bool) -> Region:

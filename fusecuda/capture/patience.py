@@ -6,6 +6,7 @@ import contextlib
 from types import CodeType, FrameType
 
 ATTEMPTS = 16  # without a gain, after which recording rests
+TINY = 1 << 15  # bytes: where no value has more, a launch costs less than recording it
 REST = 256  # blocks, or operations within one, that are then passed on
 
 Site = tuple[CodeType, int]  # a ``with`` statement: its code and the position in it

@@ -69,12 +69,15 @@ class ReplayWriter:
 
     def array(self, name: str, a: NDArray) -> None:
         """Demand an array of the layout of ``a``."""
+        flags = f"{name}.flags.num & {LAYOUT_FLAGS} == {a.flags.num & LAYOUT_FLAGS}"
+        self.demand(f"type({name}) is ndarray and {self.layout(name, a)} and {flags}")
+
+    def layout(self, name: str, a: Any) -> str:
+        """The condition that the array ``name`` has the shape, strides and dtype of ``a``."""
         dtype = self.constant(a.dtype)
-        self.demand(
-            f"type({name}) is ndarray and {name}.shape == {a.shape} "
-            f"and {name}.strides == {a.strides} "
-            f"and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) "
-            f"and {name}.flags.num & {LAYOUT_FLAGS} == {a.flags.num & LAYOUT_FLAGS}"
+        return (
+            f"{name}.shape == {a.shape} and {name}.strides == {a.strides} "
+            f"and ({name}.dtype is {dtype} or {name}.dtype == {dtype})"
         )
 
     def disjoint(self, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> None:

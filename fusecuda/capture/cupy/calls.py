@@ -221,13 +221,8 @@ class _CallWriter(ReplayWriter):
         self._pointers: dict[str, str] = {}
 
     def array(self, name: str, a: Any) -> None:
-        dtype = self.constant(a.dtype)
-        self.demand(
-            f"type({name}) is cupy_array and {name}.shape == {a.shape} "
-            f"and {name}.strides == {a.strides} "
-            f"and ({name}.dtype is {dtype} or {name}.dtype == {dtype}) "
-            f"and ({name}.base is None) is {a.base is None}"
-        )
+        owner = f"({name}.base is None) is {a.base is None}"
+        self.demand(f"type({name}) is cupy_array and {self.layout(name, a)} and {owner}")
         pointer = self._pointers[name] = f"p{len(self._pointers)}"
         self.lines.append(f"{pointer} = pointer_of({name})")
         self.demand(f"{pointer}.device_id == {self.device}")

@@ -62,6 +62,7 @@ class CupyRegion(Region):
         self._resting = 0  # operations that are passed on before the next is recorded
         self.natives = 0  # calls that CuPy has run itself, and looks at where arrays lie
         self.flushes = 0
+        self.largest = 0  # bytes of the largest value computed
         self.operations = 0  # CuPy operations recorded, each a launch or more without us
         self.dispatching = False
         self.device = -1
@@ -79,9 +80,14 @@ class CupyRegion(Region):
 
     @property
     def gained(self) -> bool:
-        """False if CuPy can compute here, and it was asked for one operation or none."""
+        """False if CuPy can compute here, and it was asked for one operation, or tiny ones."""
         plain = self.space is not None and self.space.is_cupys_own and not self.cupy_options.strict
-        return not plain or self.operations > 1 or len(self.reports) > self.operations
+        others = len(self.reports) > self.operations
+        return not plain or others or (self.operations > 1 and self.largest > patience.TINY)
+
+    def _ran(self, executable: Executable) -> None:
+        super()._ran(executable)
+        self.largest = max(self.largest, executable.largest)
 
     # --- the recorder's hooks
 
