@@ -402,8 +402,8 @@ CAPTURE = (
     Mutation(
         "strides-not-checked",
         _REPLAY,
-        'f"and {name}.strides == {a.strides} "',
-        '""',
+        'f"{name}.shape == {a.shape} and {name}.strides == {a.strides} "',
+        'f"{name}.shape == {a.shape} "',
         "a trace is replayed for another layout",
         _ids("fused", "layouts_in_turn", "mutation_of_arguments"),
     ),
