@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-from ..fusion.binding import Bound
-from .emit import PLACEHOLDER
-from .emit_reduction import emit as emit_text
+from ..fusion.binding import COLUMN, LOOP, ROW, Bound
+from .emit import PLACEHOLDER, KernelEmitter, LoopEmitter
+from .emit_columns import ColumnEmitter
+from .emit_reduction import RowEmitter
 from .loader import KernelSource, LoadedKernel, load_kernels
 
 ABI = 2
+_EMITTERS: dict[str, type[KernelEmitter]] = {
+    LOOP: LoopEmitter,
+    ROW: RowEmitter,
+    COLUMN: ColumnEmitter,
+}
 
 
 def emit(bound: Bound, traffic: bool = False) -> KernelSource:
@@ -20,7 +26,8 @@ def emit(bound: Bound, traffic: bool = False) -> KernelSource:
 
     With ``traffic`` it counts every access to an array element (see traffic.h).
     """
-    text = emit_text(bound.lowered.ir, bound.variant, traffic)
+    emitter = _EMITTERS[bound.variant.skeleton]
+    text = emitter(bound.lowered.ir, bound.variant, traffic).emit()
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     symbol = f"{bound.lowered.ir.name}_{digest}"
     return KernelSource(symbol, text.replace(PLACEHOLDER, symbol))
@@ -42,6 +49,7 @@ def prelude(traffic: bool = False) -> str:
             _vector_math(),
             _read("codegen", "integers.h"),
             _read("codegen", "prelude.h"),
+            _read("cpu_fallback", "runs.h"),
             _read("codegen", "reduce.h"),
             _read("cpu_fallback", "traffic.h") if traffic else "",
         ]

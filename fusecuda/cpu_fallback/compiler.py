@@ -52,6 +52,11 @@ FLAGS = (
     Flag("-ffp-contract=off", "a*b + c rounds twice, as NumPy's does", True),
     Flag("-fno-math-errno", "nobody reads errno, and sqrt becomes a vector instruction", False),
     Flag("-fno-trapping-math", "nobody unmasks traps, and a branch may become a select", False),
+    Flag(
+        "-fno-tree-loop-distribute-patterns",
+        "a hundred results of one loop are not compared pairwise, to copy with memcpy",
+        False,
+    ),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ..codegen import names
 from ..codegen.scalar import c_type, memory_type, suffix
@@ -43,17 +45,61 @@ class Layout:
         return [f"const int64_t {name} = a->dim[{self.position[name]}];" for name in found]
 
 
+class Tests(NamedTuple):
+    """The index tests that are ``made`` once for a run, and the guard of each form read under one.
+
+    Masked loads cost dearly where nothing is mapped behind the mask. So a run ends where a test
+    changes its answer, and what lies outside is read from a block of zeros.
+    """
+
+    made: tuple[ir.InRange, ...]
+    guards: dict[int, int]
+
+    def __bool__(self) -> bool:
+        return bool(self.made or self.guards)
+
+
+NO_TESTS = Tests((), {})
+
+
+def tests_of(heads: Iterable[ir.Statement], body: Sequence[ir.Statement]) -> Tests:
+    """The tests of ``body``; those among ``heads`` have been made already."""
+    known = {s.out for s in heads if isinstance(s, ir.InRange)}
+    made = []
+    for s in body:
+        if isinstance(s, ir.InRange) and (s.guard is None or s.guard in known):
+            known.add(s.out)
+            made.append(s)
+    guards: dict[int, set[int | None]] = {}
+    for s in body:
+        if isinstance(s, ir.Load | ir.Gather | ir.Store):
+            guards.setdefault(s.form, set()).add(s.guard if isinstance(s, ir.Load) else None)
+    common = {form: found.pop() for form, found in guards.items() if len(found) == 1}
+    return Tests(tuple(made), {f: g for f, g in common.items() if g is not None and g in known})
+
+
 class Place(Scope):
     """How the statements of one scope are written: element values, row values, or final ones.
 
     ``step`` is the loop variable of the elements, empty for row values; ``axis`` the axis it walks.
+    ``tests`` have been made: what they guard is read anyway.
     """
 
-    def __init__(self, emitter: KernelEmitter, step: str, axis: str, base: str) -> None:
+    def __init__(
+        self, emitter: KernelEmitter, step: str, axis: str, base: str, tests: Tests = NO_TESTS
+    ) -> None:
         self.emitter = emitter
         self.step = step
         self.axis = axis
         self.base = base  # prefix of the pointers and indices that the scope starts from
+        self.tests = tests
+
+    def lines(self, statement: ir.Statement) -> list[str]:
+        if statement in self.tests.made:
+            return []
+        if isinstance(statement, ir.Load) and statement.form in self.tests.guards:
+            statement = dataclasses.replace(statement, guard=None)
+        return super().lines(statement)
 
     def address(self, form: int) -> str:
         return self.emitter.counted(form, self._lvalue(form))
@@ -67,8 +113,13 @@ class Place(Scope):
             return self.emitter.dereference(name, "", dtype, form)
         if unit is not None:
             return f"{name}[{self.step}]" if unit[form] else f"*{name}"
-        stride = names.stride(form, self.axis)
-        return self.emitter.dereference(name, f" + {self.step} * {stride}", dtype, form)
+        return self.emitter.dereference(name, f" + {self.step} * {self.stride(form)}", dtype, form)
+
+    def stride(self, form: int) -> str:
+        """The name of the bytes from one element to the next."""
+        if form in self.tests.guards:
+            return f"step_{names.pointer(self.emitter.kernel, form)}"
+        return names.stride(form, self.axis)
 
     def index(self, form: int) -> str:
         name = self.base + names.index(form)
@@ -122,6 +173,10 @@ class KernelEmitter:
         self.variant = variant
         self.layout = Layout(kernel)
         self.w = Writer()
+
+    def emit(self) -> str:
+        """The text of the kernel, with PLACEHOLDER for its symbol."""
+        raise NotImplementedError
 
     def dereference(self, pointer: str, displacement: str, dtype: DType, form: int) -> str:
         """The element of ``dtype`` at ``pointer`` displaced by so many bytes."""
@@ -190,6 +245,39 @@ class KernelEmitter:
                 found.append(names.origin(f))
         return found
 
+    # --- runs of elements
+
+    def tests(self, body: Sequence[ir.Statement]) -> Tests:
+        """The tests of ``body`` that are made once for a run; none where accesses are counted."""
+        heads = (s for stage in self.kernel.stages for s in stage.head)
+        return NO_TESTS if self.traffic else tests_of(heads, body)
+
+    def run(self, tests: Tests, length: str) -> None:
+        """Declare how many elements from the present one on are computed together."""
+        self.w.line(f"{'' if tests else 'const '}int64_t run = {length};")
+
+    def make(self, tests: Tests, axis: str, start: str = "") -> None:
+        """Shorten the run from ``start`` on until no test changes its answer, and make them."""
+        place = Place(self, start, axis, "")
+        for test in tests.made:
+            for form, limit in test.tests:
+                step, bound = names.stride(form, axis), names.limit(limit)
+                self.w.line(f"run = fc_stretch(run, {place.index(form)}, {step}, {bound});")
+        for test in tests.made:
+            self.w.lines(place.lines(test))
+        for form, guard in tests.guards.items():
+            dtype = self.kernel.forms[form].dtype
+            assert dtype is not None
+            pointer, inside = names.pointer(self.kernel, form), names.value(guard)
+            kind = f"const {memory_type(dtype) if self.typed else 'char'} *"
+            self.w.line(f"if (!{inside}) {pointer} = ({kind})fc_zeros;")
+            if self.typed:
+                room = f"(int64_t)(sizeof fc_zeros / sizeof *{pointer})"
+                self.w.line(f"if (!{inside}) run = fc_min(run, {room});")
+            else:
+                step = f"{inside} ? {names.stride(form, axis)} : 0"
+                self.w.line(f"const int64_t step_{pointer} = {step};")
+
     @property
     def typed(self) -> bool:
         """True if element pointers have the element's type and step by one (or stand still)."""
@@ -200,7 +288,6 @@ class LoopEmitter(KernelEmitter):
     """A loop kernel: independent elements, in runs along the innermost axis."""
 
     def emit(self) -> str:
-        """The text of the kernel, with PLACEHOLDER for its symbol."""
         (stage,) = self.kernel.stages
         forms = forms_of(stage.body)
         invariant = forms_of(stage.head)
@@ -220,9 +307,11 @@ class LoopEmitter(KernelEmitter):
             with self.w.block("for (int64_t at = begin; at < end;)"):
                 index = self.unravel("at", axes)
                 last = axes[-1]
-                self.w.line(f"const int64_t run = fc_min({last} - {index[last]}, end - at);")
+                tests = self.tests(stage.body)
+                self.run(tests, f"fc_min({last} - {index[last]}, end - at)")
                 self.bases(forms, "", "", index, self.typed)
-                element = Place(self, "k", last, "")
+                self.make(tests, last)
+                element = Place(self, "k", last, "", tests)
                 self.w.line("#pragma GCC ivdep")
                 with self.w.block("for (int64_t k = 0; k < run; ++k)"):
                     for statement in stage.body:

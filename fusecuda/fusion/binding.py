@@ -12,6 +12,7 @@ from .walk import Launch, Lower, MemoryOf, Walk, limit_value, walk
 
 LOOP, ROW, COLUMN = "loop", "row", "column"
 COLUMN_BLOCK = 32  # row values computed side by side where the rows lie side by side in memory
+_SHORT = 8  # elements: an axis along which a run costs more than its elements
 _PARTS = 64  # a split row has at most so many parts
 
 
@@ -49,7 +50,7 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     lowered = lower(True)
     kernel = lowered.ir
     walked = walk(lowered, memory)
-    rows, elements = walked.rows, walked.elements
+    rows, elements = walked.rows, _apart_from_tests(kernel, walked.elements)
     variant = _choose(kernel, rows, elements)
     parts, length = _split(kernel, variant, rows, elements)
     dims = [parts, length]
@@ -75,6 +76,24 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         dims,
         max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel)))),
     )
+
+
+def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
+    """The walk of a loop with its longest axis innermost, if tests change along a short one.
+
+    A run ends where a test changes; results that are joined along a short axis (`numpy.stack`) are
+    better written one after the other.
+    """
+    *outer, inner = walk.extents
+    longest = max(outer, default=0)
+    if kernel.kind != "loop" or inner > _SHORT or longest <= inner:
+        return walk
+    tests = {f for s in kernel.statements() if isinstance(s, kernel_ir.InRange) for f, _ in s.tests}
+    if not any(walk.strides[f][-1] for f in tests):
+        return walk
+    axes = list(range(len(walk.extents)))
+    axes.append(axes.pop(outer.index(longest)))
+    return walk.keep(axes)
 
 
 def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:

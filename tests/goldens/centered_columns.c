@@ -12,7 +12,7 @@ centered_columns: 3 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_53be76e34734(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_35f95b9e62d7(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -39,6 +39,7 @@ void reduce_sum_divide_subtract_53be76e34734(const fc_args *a, int64_t begin, in
         double v1[32];
         double v2[32];
         double v3[32];
+        #pragma GCC ivdep
         for (int64_t c = 0; c < width; ++c) {
             v2[c] = a->scalar[0].f64;
         }
@@ -52,9 +53,9 @@ void reduce_sum_divide_subtract_53be76e34734(const fc_args *a, int64_t begin, in
             for (int64_t done = 0; done < count; ++done) {
                 const int64_t position = at + done;
                 const int64_t i_n0 = position;
-                const double *in0 = (const double *)((const char *)row_in0 + i_n0 * s0_n0);
                 const int64_t lanes = done % FC_LANES * 32;
                 (void)lanes;
+                const double *in0 = (const double *)((const char *)row_in0 + i_n0 * s0_n0);
                 #pragma GCC ivdep
                 for (int64_t c = 0; c < width; ++c) {
                     const double v0 = in0[c];
@@ -72,6 +73,7 @@ void reduce_sum_divide_subtract_53be76e34734(const fc_args *a, int64_t begin, in
         }
         for (int64_t c = 0; c < width; ++c)
             v1[c] = fc_finish_sum_f64(&tree1[c]) + 0;
+        #pragma GCC ivdep
         for (int64_t c = 0; c < width; ++c) {
             v3[c] = v1[c] / v2[c];
         }
@@ -80,9 +82,9 @@ void reduce_sum_divide_subtract_53be76e34734(const fc_args *a, int64_t begin, in
             for (int64_t done = 0; done < count; ++done) {
                 const int64_t position = at + done;
                 const int64_t i_n0 = position;
-                double *out1 = (double *)((char *)row_out1 + i_n0 * s1_n0);
                 const int64_t lanes = done % FC_LANES * 32;
                 (void)lanes;
+                double *out1 = (double *)((char *)row_out1 + i_n0 * s1_n0);
                 #pragma GCC ivdep
                 for (int64_t c = 0; c < width; ++c) {
                     const double v0 = row_keep0[(at + done) * 32 + c];

@@ -11,7 +11,7 @@ column_mean: 2 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_cd1be16a3a5a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_788ecf9c2b59(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -46,9 +46,9 @@ void reduce_sum_divide_cd1be16a3a5a(const fc_args *a, int64_t begin, int64_t end
             for (int64_t done = 0; done < count; ++done) {
                 const int64_t position = at + done;
                 const int64_t i_n0 = position;
-                const double *in0 = (const double *)((const char *)row_in0 + i_n0 * s0_n0);
                 const int64_t lanes = done % FC_LANES * 32;
                 (void)lanes;
+                const double *in0 = (const double *)((const char *)row_in0 + i_n0 * s0_n0);
                 #pragma GCC ivdep
                 for (int64_t c = 0; c < width; ++c) {
                     const double v0 = in0[c];
@@ -65,6 +65,7 @@ void reduce_sum_divide_cd1be16a3a5a(const fc_args *a, int64_t begin, int64_t end
         }
         for (int64_t c = 0; c < width; ++c)
             v1[c] = fc_finish_sum_f64(&tree1[c]) + 0;
+        #pragma GCC ivdep
         for (int64_t c = 0; c < width; ++c) {
             v2[c] = a->scalar[0].f64;
             v3[c] = v1[c] / v2[c];
@@ -72,7 +73,7 @@ void reduce_sum_divide_cd1be16a3a5a(const fc_args *a, int64_t begin, int64_t end
         }
     }
 }
-void reduce_sum_divide_cd1be16a3a5a_finish(const fc_args *a) {
+void reduce_sum_divide_788ecf9c2b59_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

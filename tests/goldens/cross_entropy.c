@@ -18,7 +18,7 @@ FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_max_subtract_iota_gather_divide_cd4ef5bc1c2e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_iota_gather_divide_070cb00be3d7(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -63,10 +63,11 @@ void reduce_max_subtract_iota_gather_divide_cd4ef5bc1c2e(const fc_args *a, int64
             const int64_t count = fc_min(FC_CHUNK, length - at);
             double b1[FC_CHUNK];
             {
+                const int64_t run = count;
                 const double *in0 = (const double *)(row_in0 + at * s0_n0);
                 double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v0 = in0[k];
                     keep0[k] = v0;
                     b1[k] = v0;
@@ -82,9 +83,10 @@ void reduce_max_subtract_iota_gather_divide_cd4ef5bc1c2e(const fc_args *a, int64
             const int64_t count = fc_min(FC_CHUNK, length - at);
             double b4[FC_CHUNK];
             {
+                const int64_t run = count;
                 double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v0 = keep0[k];
                     const double v2 = v0 - v1;
                     const double v3 = fc_exp_f64(v2);
@@ -99,7 +101,7 @@ void reduce_max_subtract_iota_gather_divide_cd4ef5bc1c2e(const fc_args *a, int64
         ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 8 * rows * 0))[row * (8 / sizeof(double))] = v10;
     }
 }
-void reduce_max_subtract_iota_gather_divide_cd4ef5bc1c2e_finish(const fc_args *a) {
+void reduce_max_subtract_iota_gather_divide_070cb00be3d7_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

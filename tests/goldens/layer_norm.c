@@ -14,7 +14,7 @@ layer_norm: 11 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_multiply_add_sqrt_cfb7e26759df(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_multiply_add_sqrt_23054fad6fbc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -49,10 +49,11 @@ void reduce_sum_divide_multiply_add_sqrt_cfb7e26759df(const fc_args *a, int64_t 
             const int64_t count = fc_min(FC_CHUNK, length - at);
             double b1[FC_CHUNK];
             {
+                const int64_t run = count;
                 const double *in0 = (const double *)(row_in0 + at * s0_n0);
                 double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v0 = in0[k];
                     keep0[k] = v0;
                     b1[k] = v0;
@@ -68,9 +69,10 @@ void reduce_sum_divide_multiply_add_sqrt_cfb7e26759df(const fc_args *a, int64_t 
             const int64_t count = fc_min(FC_CHUNK, length - at);
             double b6[FC_CHUNK];
             {
+                const int64_t run = count;
                 double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v0 = keep0[k];
                     const double v4 = v0 - v3;
                     const double v5 = v4 * v4;
@@ -86,12 +88,13 @@ void reduce_sum_divide_multiply_add_sqrt_cfb7e26759df(const fc_args *a, int64_t 
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);
             {
+                const int64_t run = count;
                 const double *in1 = (const double *)(row_in1 + at * s1_n0);
                 const double *in2 = (const double *)(row_in2 + at * s2_n0);
                 double *out3 = (double *)(row_out3 + at * s3_n0);
                 double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v7 = in1[k];
                     const double v8 = in2[k];
                     const double v0 = keep0[k];

@@ -12,7 +12,7 @@ row_variance: 6 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_multiply_54e23219a08e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_163755515b9e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -40,10 +40,11 @@ void reduce_sum_divide_subtract_multiply_54e23219a08e(const fc_args *a, int64_t 
             const int64_t count = fc_min(FC_CHUNK, length - at);
             double b1[FC_CHUNK];
             {
+                const int64_t run = count;
                 const double *in0 = (const double *)(row_in0 + at * s0_n0);
                 double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v0 = in0[k];
                     keep0[k] = v0;
                     b1[k] = v0;
@@ -59,9 +60,10 @@ void reduce_sum_divide_subtract_multiply_54e23219a08e(const fc_args *a, int64_t 
             const int64_t count = fc_min(FC_CHUNK, length - at);
             double b6[FC_CHUNK];
             {
+                const int64_t run = count;
                 double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v0 = keep0[k];
                     const double v4 = v0 - v3;
                     const double v5 = v4 * v4;

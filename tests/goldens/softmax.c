@@ -16,7 +16,7 @@ FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_max_subtract_exp_sum_divide_2c6c078fb3e1(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_exp_sum_divide_5dd5f85ccb46(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -45,10 +45,11 @@ void reduce_max_subtract_exp_sum_divide_2c6c078fb3e1(const fc_args *a, int64_t b
             const int64_t count = fc_min(FC_CHUNK, length - at);
             double b1[FC_CHUNK];
             {
+                const int64_t run = count;
                 const double *in0 = (const double *)(row_in0 + at * s0_n0);
                 double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v0 = in0[k];
                     keep0[k] = v0;
                     b1[k] = v0;
@@ -63,10 +64,11 @@ void reduce_max_subtract_exp_sum_divide_2c6c078fb3e1(const fc_args *a, int64_t b
             const int64_t count = fc_min(FC_CHUNK, length - at);
             double b4[FC_CHUNK];
             {
+                const int64_t run = count;
                 double *const keep0 = row_keep0 + at + 0;
                 double *const keep1 = row_keep1 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v0 = keep0[k];
                     const double v2 = v0 - v1;
                     const double v3 = fc_exp_f64(v2);
@@ -80,10 +82,11 @@ void reduce_max_subtract_exp_sum_divide_2c6c078fb3e1(const fc_args *a, int64_t b
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);
             {
+                const int64_t run = count;
                 double *out1 = (double *)(row_out1 + at * s1_n0);
                 double *const keep1 = row_keep1 + at + 0;
                 #pragma GCC ivdep
-                for (int64_t k = 0; k < count; ++k) {
+                for (int64_t k = 0; k < run; ++k) {
                     const double v3 = keep1[k];
                     const double v5 = v3 / v4;
                     out1[k] = v5;

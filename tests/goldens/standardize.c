@@ -12,7 +12,7 @@ standardize: 10 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_multiply_sqrt_ce008e2a61e6(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_6cd16fbd132c(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -49,15 +49,13 @@ void reduce_sum_divide_subtract_multiply_sqrt_ce008e2a61e6(const fc_args *a, int
                 rest_n0 /= n1;
                 const int64_t i_n0 = rest_n0 % n0;
                 const int64_t run = fc_min(n1 - i_n1, count - done);
-                {
-                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
-                    double *const keep0 = row_keep0 + at + done;
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = in0[k];
-                        keep0[k] = v0;
-                        b1[done + k] = v0;
-                    }
+                const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
+                double *const keep0 = row_keep0 + at + done;
+                #pragma GCC ivdep
+                for (int64_t k = 0; k < run; ++k) {
+                    const double v0 = in0[k];
+                    keep0[k] = v0;
+                    b1[done + k] = v0;
                 }
                 done += run;
             }
@@ -78,15 +76,13 @@ void reduce_sum_divide_subtract_multiply_sqrt_ce008e2a61e6(const fc_args *a, int
                 rest_n0 /= n1;
                 const int64_t i_n0 = rest_n0 % n0;
                 const int64_t run = fc_min(n1 - i_n1, count - done);
-                {
-                    double *const keep0 = row_keep0 + at + done;
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = keep0[k];
-                        const double v4 = v0 - v3;
-                        const double v5 = v4 * v4;
-                        b6[done + k] = v5;
-                    }
+                double *const keep0 = row_keep0 + at + done;
+                #pragma GCC ivdep
+                for (int64_t k = 0; k < run; ++k) {
+                    const double v0 = keep0[k];
+                    const double v4 = v0 - v3;
+                    const double v5 = v4 * v4;
+                    b6[done + k] = v5;
                 }
                 done += run;
             }
@@ -104,16 +100,14 @@ void reduce_sum_divide_subtract_multiply_sqrt_ce008e2a61e6(const fc_args *a, int
                 rest_n0 /= n1;
                 const int64_t i_n0 = rest_n0 % n0;
                 const int64_t run = fc_min(n1 - i_n1, count - done);
-                {
-                    double *out1 = (double *)(row_out1 + i_n0 * s1_n0 + i_n1 * s1_n1);
-                    double *const keep0 = row_keep0 + at + done;
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = keep0[k];
-                        const double v10 = v0 - v9;
-                        const double v11 = v10 / v8;
-                        out1[k] = v11;
-                    }
+                double *out1 = (double *)(row_out1 + i_n0 * s1_n0 + i_n1 * s1_n1);
+                double *const keep0 = row_keep0 + at + done;
+                #pragma GCC ivdep
+                for (int64_t k = 0; k < run; ++k) {
+                    const double v0 = keep0[k];
+                    const double v10 = v0 - v9;
+                    const double v11 = v10 / v8;
+                    out1[k] = v11;
                 }
                 done += run;
             }

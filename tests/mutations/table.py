@@ -11,6 +11,7 @@ _SURVIVORS = "survivors"
 _OVERWRITE = "results_that_overwrite_what_they_are_made_of"
 _REDUCE = "fusion/binding.py", "cpu_fallback/emit_reduction.py", "codegen/reduce.h"
 _BINDING, _ROWS, _TREE = _REDUCE
+_COLUMNS, _RUNS = "cpu_fallback/emit_columns.py", "cpu_fallback/runs.h"
 _LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
 _MAP, _PASSES = "graph/index_map.py", "graph/passes.py"
 _CLUSTER, _PLANNER = "fusion/cluster.py", "fusion/planner.py"
@@ -28,10 +29,26 @@ EMITTER = (
     Mutation(
         "wrong-step",
         _LOOP,
-        "stride = names.stride(form, self.axis)",
-        'stride = names.stride(form, self.axis[0] + "0")',
+        "        return names.stride(form, self.axis)",
+        '        return names.stride(form, self.axis[0] + "0")',
         "elements of any stride step along the first axis",
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+    ),
+    Mutation(
+        "run-too-long",
+        _RUNS,
+        "(at < limit ? 0 : limit)",
+        "0",
+        "a run that walks backwards into an operand goes on past its end",
+        _ids("joined", "joined"),
+    ),
+    Mutation(
+        "tests-at-the-first-column",
+        _COLUMNS,
+        'self._columns(stage, tests, index, "from", "from + run")',
+        'self._columns(stage, tests, index, "0", "from + run")',
+        "what lies inside is told from the first column of a block for all of them",
+        _ids("joined", "joined"),
     ),
     Mutation(
         "missing-last-chunk",
@@ -67,7 +84,7 @@ EMITTER = (
     ),
     Mutation(
         "column-fold-width",
-        _ROWS,
+        _COLUMNS,
         '"for (int64_t w = FC_LANES / 2; w; w /= 2)"',
         '"for (int64_t w = FC_LANES / 4; w; w /= 2)"',
         "half of the lanes of a column are not folded",
@@ -131,7 +148,7 @@ EMITTER = (
     ),
     Mutation(
         "column-block-width",
-        _ROWS,
+        _COLUMNS,
         "const int64_t width = fc_min({COLUMN_BLOCK}, {inner} - first);",
         "const int64_t width = fc_min({COLUMN_BLOCK}, {inner});",
         "the last block of columns goes past the last column",

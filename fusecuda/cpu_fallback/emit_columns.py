@@ -1,0 +1,176 @@
+"""Emission of reductions in columns: blocks of rows that lie side by side themselves.
+
+COLUMN_BLOCK rows advance together, one element of each at a time, and every row value is an array
+over the block. The tree is that of the row skeleton.
+"""
+
+from __future__ import annotations
+
+from ..codegen import names, reductions
+from ..codegen.scalar import c_type, memory_type
+from ..codegen.statements import forms_of
+from ..fusion import kernel_ir as ir
+from ..fusion.binding import COLUMN_BLOCK, Variant
+from .emit import NO_TESTS, Place, Tests, tests_of
+from .emit_reduction import ReductionEmitter
+
+
+class _ColumnPlace(Place):
+    """A scope of the column skeleton: row values are arrays over the block of rows."""
+
+    def __init__(self, emitter: ColumnEmitter, base: str, tests: Tests = NO_TESTS) -> None:
+        super().__init__(emitter, "c", emitter.layout.row_axes[-1], base, tests)
+        self.row_values = emitter.row_values
+
+    def name(self, number: int) -> str:
+        name = names.value(number)
+        return f"{name}[c]" if number in self.row_values else name
+
+    def define(self, number: int, ctype: str, text: str) -> str:
+        if number in self.row_values:
+            return f"{names.value(number)}[c] = {text};"
+        return super().define(number, ctype, text)
+
+    def kept(self, slot: int) -> str:
+        return f"row_keep{slot}[(at + done) * {COLUMN_BLOCK} + c]"
+
+
+class ColumnEmitter(ReductionEmitter):
+    """Blocks of rows side by side; each stage walks the rows' elements in step."""
+
+    def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
+        super().__init__(kernel, variant, traffic)
+        self.row_values: dict[int, str] = {r.out: c_type(r.dtype) for r in self.inner}
+        rows = [s for stage in kernel.stages for s in stage.head] + kernel.tail
+        for s in rows:
+            if not isinstance(s, ir.Store | ir.Keep):
+                self.row_values[s.out] = c_type(s.dtype)
+
+    def emit(self) -> str:
+        kernel = self.kernel
+        self.prologue()
+        statements = [s for st in kernel.stages for s in (*st.head, *st.body)] + kernel.tail
+        forms = forms_of(statements)
+        *outer, inner = self.layout.row_axes
+        with self.w.block(self.entry()):
+            self.head(forms, statements)
+            self.keeps(f" * {COLUMN_BLOCK}")
+            with self.w.block("for (int64_t item = begin; item < end; ++item)"):
+                self.w.line(
+                    f"const int64_t blocks = ({inner} + {COLUMN_BLOCK - 1}) / {COLUMN_BLOCK};"
+                )
+                self.w.line(f"const int64_t first = item % blocks * {COLUMN_BLOCK};")
+                self.w.line(f"const int64_t width = fc_min({COLUMN_BLOCK}, {inner} - first);")
+                self.w.line("const int64_t outer = item / blocks;")
+                self.w.line(f"const int64_t row = outer * {inner} + first;")
+                self.w.line("(void)row; (void)outer;")
+                index = self.unravel("outer", outer) if outer else {}
+                self.bases(forms, "row_", "", {**index, inner: "first"}, self.typed)
+                for number, kind in self.row_values.items():
+                    self.w.line(f"{kind} {names.value(number)}[{COLUMN_BLOCK}];")
+                for stage in kernel.stages:
+                    self._stage(stage)
+                self._rows(kernel.tail, with_outer=True)
+        if kernel.outer or kernel.splittable:
+            self.finish()
+        return self.w.text()
+
+    def _join_parts(self) -> None:
+        """Rows side by side are never split."""
+
+    def _rows(self, statements: list[ir.Statement], with_outer: bool = False) -> None:
+        """Row statements, for each row of the block."""
+        if not statements and not (with_outer and self.kernel.outer):
+            return
+        place = _ColumnPlace(self, "row_")
+        self.w.line("#pragma GCC ivdep")  # else many results are compared pairwise for overlap
+        with self.w.block("for (int64_t c = 0; c < width; ++c)"):
+            for statement in statements:
+                self.w.lines(place.lines(statement))
+            if with_outer:
+                for number, reduce in enumerate(self.kernel.outer):
+                    slot = self.outer_slot(number, "(row + c)")
+                    self.w.line(f"{slot} = {place.name(reduce.value)};")
+
+    def _stage(self, stage: ir.Stage) -> None:
+        self._rows(stage.head)
+        if not stage.body and not stage.reduces:
+            return
+        for r in stage.reduces:
+            name = reductions.tree_name(r)
+            self.w.line(f"fc_tree_{name} tree{r.out}[{COLUMN_BLOCK}];")
+            self.w.line(f"for (int64_t c = 0; c < width; ++c) fc_start_{name}(&tree{r.out}[c]);")
+        with self.w.block("for (int64_t at = 0; at < length; at += FC_CHUNK)"):
+            self.w.line("const int64_t count = fc_min(FC_CHUNK, length - at);")
+            for r in stage.reduces:
+                name = reductions.tree_name(r)
+                kind = reductions.partial_type(r)
+                self.w.line(f"{kind} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
+                self.w.line(f"for (int64_t l = 0; l < FC_LANES * {COLUMN_BLOCK}; ++l)")
+                self.w.line(f"    lane{r.out}[l] = fc_identity_{name}();")
+            with self.w.block("for (int64_t done = 0; done < count; ++done)"):
+                self._elements(stage)
+            for r in stage.reduces:
+                self._fold(r)
+        for r in stage.reduces:
+            tree = f"fc_finish_{reductions.tree_name(r)}(&tree{r.out}[c])"
+            self.w.line("for (int64_t c = 0; c < width; ++c)")
+            self.w.line(f"    {names.value(r.out)}[c] = {reductions.result(r, tree)};")
+
+    def _elements(self, stage: ir.Stage) -> None:
+        """One element of each row of the block."""
+        self.w.line("const int64_t position = at + done;")
+        index = self.unravel("position", self.layout.axes)
+        self.w.line(f"const int64_t lanes = done % FC_LANES * {COLUMN_BLOCK};")
+        self.w.line("(void)lanes;")
+        tests = NO_TESTS if self.traffic else tests_of((), stage.body)  # row values are arrays here
+        if not tests:
+            self._columns(stage, tests, index, "0", "width")
+            return
+        with self.w.block("for (int64_t from = 0; from < width;)"):
+            self.run(tests, "width - from")
+            self._columns(stage, tests, index, "from", "from + run")
+            self.w.line("from += run;")
+
+    def _columns(
+        self, stage: ir.Stage, tests: Tests, index: dict[str, str], first: str, last: str
+    ) -> None:
+        """One element of some rows of the block."""
+        for f in forms_of(stage.body):
+            self._element_base(f, index)
+        self.make(tests, self.layout.row_axes[-1], first)
+        place = _ColumnPlace(self, "", tests)
+        self.w.line("#pragma GCC ivdep")
+        with self.w.block(f"for (int64_t c = {first}; c < {last}; ++c)"):
+            for statement in stage.body:
+                self.w.lines(place.lines(statement))
+            for r in stage.reduces:
+                name, lane = reductions.tree_name(r), f"lane{r.out}[lanes + c]"
+                leaf = f"fc_leaf_{name}({place.name(r.value)}, position)"
+                self.w.line(f"{lane} = fc_combine_{name}({lane}, {leaf});")
+
+    def _element_base(self, form: int, index: dict[str, str]) -> None:
+        """Where ``form`` stands at the present element of the block's first row."""
+        moves = "".join(f" + {i} * {names.stride(form, axis)}" for axis, i in index.items())
+        dtype = self.kernel.forms[form].dtype
+        if dtype is None:
+            name = names.index(form)
+            self.w.line(f"const int64_t {name} = row_{name}{moves};")
+            return
+        name = names.pointer(self.kernel, form)
+        const = "" if self.kernel.forms[form].store else "const "
+        kind = f"{const}{memory_type(dtype)} *"
+        self.w.line(f"{kind}{name} = ({kind})(({const}char *)row_{name}{moves});")
+
+    def _fold(self, r: ir.Reduce) -> None:
+        name, out = reductions.tree_name(r), r.out
+        with self.w.block("for (int64_t w = FC_LANES / 2; w; w /= 2)"):
+            self.w.line("for (int64_t l = 0; l < w; ++l)")
+            self.w.line("    for (int64_t c = 0; c < width; ++c)")
+            lane, other = (
+                f"lane{out}[l * {COLUMN_BLOCK} + c]",
+                f"lane{out}[(l + w) * {COLUMN_BLOCK} + c]",
+            )
+            self.w.line(f"        {lane} = fc_combine_{name}({lane}, {other});")
+        self.w.line("for (int64_t c = 0; c < width; ++c)")
+        self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
