@@ -26,13 +26,20 @@ _TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operation
 
 
 class Leaf(Node):
-    """A parameter node that carries what it stands for: an array, or a scalar's value."""
+    """A parameter node that carries what it stands for: an array, or a scalar's value.
 
-    __slots__ = ("array",)
+    ``source`` tells where it comes from, if from elsewhere: of a part the array and the slices, of
+    a scalar the constant that it was.
+    """
 
-    def __init__(self, array: Any, shape: Shape, dtype: DType, scalar: bool = False) -> None:
+    __slots__ = ("array", "source")
+
+    def __init__(
+        self, array: Any, shape: Shape, dtype: DType, scalar: bool = False, source: Any = None
+    ) -> None:
         super().__init__("parameter", (), shape, dtype, Parameter(next(_numbers), scalar))
         self.array = array
+        self.source = source
 
     @property
     def argument(self) -> Any:
@@ -102,7 +109,7 @@ def executable_for(
     plan = _plan_of(tuple(key), tuple(n.attr for n in numbers))
     for i in sorted(plan.free):
         number[numbers[i]] = len(leaves)
-        leaves.append(Leaf(numbers[i].value, (), numbers[i].dtype, scalar=True))
+        leaves.append(Leaf(numbers[i].value, (), numbers[i].dtype, True, numbers[i]))
     if plan.executable is None:
         graph = _renumbered(nodes, outputs, leaves, number, targets, name)
         plan.executable = build(graph, layouts, options)

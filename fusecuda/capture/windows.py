@@ -115,8 +115,10 @@ def _part(leaf: Leaf, boxes: dict[int, Box], parts: dict[int, Leaf]) -> Leaf:
         return leaf
     part = parts.get(id(leaf.array))
     if part is None:
-        array: Any = leaf.array[tuple(slice(low, high) for low, high in box)]
-        part = parts[id(leaf.array)] = Leaf(array, array.shape, leaf.dtype)
+        window = tuple([slice(low, high) for low, high in box])
+        array: Any = leaf.array[window]
+        source = leaf.array, window
+        part = parts[id(leaf.array)] = Leaf(array, array.shape, leaf.dtype, source=source)
     return part
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from ..recorder import _recording, user_line
 from ..scalar import TracedScalar
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
-from .storages import CupyStorage, Unrecorded, table
+from .storages import CupyStorage, table
 
 if TYPE_CHECKING:
     from .region import CupyRegion
@@ -60,18 +59,18 @@ def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any
     with _recording:
         if region.dispatching or region.rests():
             return NotImplemented
-        region.dispatching, region.operands = True, 0
-        try:
-            result = _elementwise(region, ufunc, args)
-            region.operations += result is not NotImplemented
-        except Unrecorded:
-            return NotImplemented
-        finally:
-            region.dispatching = False
-        if region.flush_after:
-            region.flush_after = False
-            region.flush(keep_observed=True)
-        return result
+        tape = region.tape
+        numbers = tape.numbers
+        count = len(numbers)
+        key = tape.operator_key(ufunc, args)
+        step = tape.step(key)
+        if step is None:
+            result = region.learn(key, lambda: _elementwise(region, ufunc, args))
+        else:
+            result = region.follow(step)
+        if result is NotImplemented:
+            del numbers[count:]
+        return args[ufunc.nin] if result is None else result
 
 
 def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
@@ -100,8 +99,9 @@ def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> An
         return NotImplemented
     name, dtypes, may_fail = loop
     try:
+        numbers = region.tape.constants(operands)
         nodes = [
-            build.convert(v, d) if isinstance(v, Node) else ufuncs.number(v, d)
+            build.convert(v, d) if isinstance(v, Node) else numbers(v, d)
             for v, d in zip(operands, dtypes, strict=False)
         ]
     except OverflowError:
@@ -112,7 +112,7 @@ def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> An
     if node.shape != target.shape or not ufuncs.can_cast(node.dtype, target.dtype):
         return NotImplemented
     target.write_node(build.convert(node, target.dtype))
-    return args[ufunc.nin]
+    return None
 
 
 def _node(region: CupyRegion, array: Any) -> Node:
@@ -141,10 +141,8 @@ def _new(region: CupyRegion, node: Node) -> Any:
     """A pending array of the value ``node``."""
     storage = CupyStorage(region, node)
     storage.device = region.device
-    memory = PendingMemory(storage, node.nbytes, region.device)
-    storage.memory = weakref.ref(memory)
     region.note(node, storage)
-    return internals.make_pending(memory, node.shape, node.dtype)
+    return storage.array(node.shape)
 
 
 def getitem(region: CupyRegion, array: Any, key: Any) -> Any:

@@ -35,10 +35,11 @@ from ..recorder import (
 from ..scalar import TracedScalar
 from ..view import View
 from . import internals
-from .internals import Pending, PendingMemory, ndarray
+from .internals import Pending, ndarray
 from .layout import view_of
 from .spaces import SPACES, Space
 from .storages import CupyStorage, Unrecorded, complete, storage_of, table
+from .tape import LEARNING, OFF, Key, Step, Tape
 
 _NUMBERS = frozenset({int, float, bool, complex})
 
@@ -72,6 +73,7 @@ class CupyRegion(Region):
         self._on_device = False
         self._named: dict[str, Any] = {}
         self.on_close: Callable[[], None] | None = None
+        self.tape = Tape(self)
 
     def close(self) -> None:
         self.captures = False
@@ -100,6 +102,11 @@ class CupyRegion(Region):
         return storage
 
     def note(self, node: Node, storage: Storage) -> None:
+        tape = self.tape
+        if tape.mode is LEARNING and self.dispatching and isinstance(storage, CupyStorage):
+            tape.note(storage)
+        elif tape.mode is not OFF:
+            tape.leave()
         if self.tally is None:
             Recorder.note(self, node, storage)
             return
@@ -116,14 +123,59 @@ class CupyRegion(Region):
             self.flushes += 1
             before, self.dispatching = self.dispatching, False
             token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
+            tape = self.tape
             try:
-                super().flush(keep_observed)
+                if tape.flush():
+                    self.observed = self.observed or not keep_observed
+                else:
+                    if not self.pending():
+                        tape.planned((), (), None)
+                    super().flush(keep_observed)
             finally:
+                tape.end()
                 recorder_in_force.reset(token)
                 self.dispatching = before
             for entry in table.entries():
                 entry.readers.discard(self)
             table.drop(lambda e: e.recorder is not self)
+
+    def rerun(
+        self, executable: Executable, arguments: Sequence[Any], storages: Sequence[Storage]
+    ) -> None:
+        """Give ``storages`` their values by an executable from before."""
+        self._on_device = True
+        results = self._run(executable, arguments)
+        self.launches += executable.launches
+        self._ran(executable)
+        self._settle(zip(storages, results, strict=True))
+
+    def _executable(
+        self, waiting: Sequence[Storage], targets: Sequence[bool], windows: bool = True
+    ) -> tuple[list[Leaf], Executable]:
+        leaves, executable = super()._executable(waiting, targets, windows)
+        self.tape.planned(waiting, leaves, executable)
+        return leaves, executable
+
+    def pending(self) -> list[Storage]:
+        self.tape.materialize()
+        return super().pending()
+
+    def resume(self, storages: Sequence[Storage], sequence: list[int], cut: int) -> None:
+        """Go on from a recording whose ``storages`` wait for nodes made just now."""
+        for storage in storages:
+            storage.noted = True
+        self._live = [weakref.ref(s) for s in storages]
+        self._sequence = sequence
+        self._cut = cut or self._cut
+
+    @property
+    def recorded(self) -> int:
+        """The number of versions noted since the last flush."""
+        return len(self._sequence)
+
+    def sequence_from(self, first: int) -> tuple[list[int], int]:
+        """What was noted from then on, and where a flush is sought next."""
+        return self._sequence[first:], self._cut
 
     def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
         """As any recorder's; CuPy's storages and others are two graphs, on two devices."""
@@ -200,20 +252,43 @@ class CupyRegion(Region):
         with _recording:
             if self.dispatching or self.rests():
                 return NotImplemented
-            self.dispatching = True
-            try:
-                result = function(*self._lifted(args, kwargs), **self._named)
-                if result is not NotImplemented:
-                    result = self.lower(result)
-                    self.operations += 1
-            except Unrecorded:
-                return NotImplemented
-            finally:
-                self.dispatching = False
-            if self.flush_after:
-                self.flush_after = False
-                self.flush(keep_observed=True)
-            return result
+            tape = self.tape
+            key = tape.key(function, args, kwargs)
+            step = tape.step(key)
+            if step is not None:
+                return self.follow(step)
+            return self.learn(key, lambda: self._lowered(function, args, kwargs))
+
+    def follow(self, step: Step) -> Any:
+        """The result of an operation that the tape knows."""
+        result = self.tape.take(step)
+        if result is not NotImplemented:
+            self.operations += 1
+        if step.flushes:
+            self.flush(keep_observed=True)
+        return result
+
+    def learn(self, key: Key | None, operation: Callable[[], Any]) -> Any:
+        """The result of an operation that is recorded, and that the tape knows from now on."""
+        tape = self.tape
+        self.dispatching, self.operands = True, 0
+        run = tape.begin()
+        try:
+            result = operation()
+        except Unrecorded:
+            result = NotImplemented
+        finally:
+            self.dispatching = False
+        self.operations += result is not NotImplemented
+        tape.learn(run, key, result)
+        if self.flush_after:
+            self.flush_after = False
+            self.flush(keep_observed=True)
+        return result
+
+    def _lowered(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        result = function(*self._lifted(args, kwargs), **self._named)
+        return result if result is NotImplemented else self.lower(result)
 
     def _lifted(self, args: Any, kwargs: Any) -> list[Any]:
         """``args`` lifted, with ``kwargs`` in ``_named``: all after the last flush that it took."""
@@ -287,15 +362,7 @@ class CupyRegion(Region):
             steps = view.strides()
             strides = tuple([s * item for s in steps])
             offset = view.map.offset(contiguous_strides(view.base_shape)) * item
-        if storage.buffer is not None:
-            pointer = internals.pointer_of(storage.buffer) + offset
-            return internals.array_over(pointer, view.shape, storage.dtype, strides)
-        memory = storage.memory() if storage.memory is not None else None
-        if memory is None:
-            size = internals.nbytes_of(storage.shape, storage.dtype)
-            memory = PendingMemory(storage, size, storage.device)
-            storage.memory = weakref.ref(memory)
-        return internals.make_pending(memory, view.shape, storage.dtype, strides, offset)
+        return storage.array(view.shape, strides, offset)
 
     # --- what is not recorded
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...graph.dtypes import DType
+from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..recorder import Recorder, Storage, _recording
 from . import internals
@@ -28,9 +30,15 @@ class Unrecorded(BaseException):
 
 
 class CupyStorage(Storage):
-    """A storage whose memory is CuPy's: pending (`memory`), or known by its addresses (`span`)."""
+    """A storage whose memory is CuPy's: pending (`memory`), or known by its addresses (`span`).
 
-    __slots__ = ("device", "memory", "readers", "span")
+    ``run`` and ``slot`` are its recording and its number on the tape; while that is followed, a new
+    version has no node.
+    """
+
+    __slots__ = ("device", "memory", "readers", "run", "slot", "span")
+
+    recorder: CupyRegion
 
     def __init__(self, recorder: Recorder, node: Node, buffer: Any = None) -> None:
         super().__init__(recorder, node, buffer)
@@ -38,6 +46,37 @@ class CupyStorage(Storage):
         self.readers: set[Recorder] = set()
         self.span = (0, 0)
         self.device = 0
+        self.run: object = None
+        self.slot = -1
+
+    @classmethod
+    def postponed(cls, recorder: CupyRegion, shape: Shape, dtype: DType) -> CupyStorage:
+        """A new storage on the tape of ``recorder``."""
+        self = cls.__new__(cls)
+        self.recorder, self.shape, self.dtype, self.device = recorder, shape, dtype, recorder.device
+        self.buffer = self.memory = self.error = None
+        self.held = self.escaped = self.shared = self.noted = False
+        self.readers, self.span = set(), (0, 0)
+        _set_node(self, None)
+        return self
+
+    @property
+    def node(self) -> Node:
+        """The present version; on a tape, the nodes are made first."""
+        node = _get_node(self)
+        if node is None:
+            self.recorder.tape.materialize()
+            node = _get_node(self)
+        assert isinstance(node, Node)
+        return node
+
+    @node.setter
+    def node(self, node: Node) -> None:
+        _set_node(self, node)
+
+    @property
+    def pending(self) -> bool:
+        return _get_node(self) is None or super().pending
 
     @property
     def writeable(self) -> bool:
@@ -51,12 +90,33 @@ class CupyStorage(Storage):
         self.readers = {self.recorder}
         super().write(node)
 
+    def postpone(self) -> None:
+        """The tape has made a new version."""
+        self.readers = {self.recorder}
+        _set_node(self, None)
+
     def settle(self, array: Any) -> None:
         """Take ``array`` as the computed value; pending arrays of this storage lie there now."""
         super().settle(array)
         memory = self.memory() if self.memory is not None else None
         if memory is not None:
             internals.bind(memory, internals.pointer_of(array))
+
+    def array(self, shape: Shape, strides: Any = None, offset: int = 0) -> Any:
+        """A CuPy array that shows part of this storage; ``strides`` and ``offset`` in bytes."""
+        if self.buffer is not None:
+            pointer = internals.pointer_of(self.buffer) + offset
+            return internals.array_over(pointer, shape, self.dtype, strides)
+        memory = self.memory() if self.memory is not None else None
+        if memory is None:
+            size = internals.nbytes_of(self.shape, self.dtype)
+            memory = PendingMemory(self, size, self.device)
+            self.memory = weakref.ref(memory)
+        return internals.make_pending(memory, shape, self.dtype, strides, offset)
+
+
+_node: Any = vars(Storage)["node"]
+_get_node, _set_node = _node.__get__, _node.__set__
 
 
 class Table:
