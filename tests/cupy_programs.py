@@ -58,13 +58,23 @@ def to_numpy(value: Any, device: str = "cpu") -> Any:
 
 
 def run_seed(seed: int, device: str = "cpu") -> None:
+    """A program, the same with more statements, and both again, on other values each time.
+
+    What is recorded is known from the second time on; the longer one leaves what is known.
+    """
+    length = int(np.random.default_rng(seed).integers(3, 16))
+    for turn, longer in enumerate((0, 0, 2, 0, 2)):
+        _run(seed, length + longer, turn, device)
+
+
+def _run(seed: int, length: int, turn: int, device: str) -> None:
     """One program on NumPy arrays, and on CuPy arrays inside a block."""
     writer = CupyWriter(seed)
-    source = writer.program(int(writer.rng.integers(3, 16)))
+    source = writer.program(length)
     source = source.replace("np.array(", "np.copy(")
-    dtypes = [writer.pick(*DTYPES) for _ in NAMES]
-    rng = np.random.default_rng(seed)
-    given = [rng.integers(0, 20, (3, 4)).astype(t) for t in dtypes]
+    dtypes = [writer.pick(*DTYPES) for _ in NAMES] if seed % 2 else [DTYPES[seed // 2 % 2]] * 4
+    rng = np.random.default_rng((seed, turn))
+    given = [rng.integers(0, 20, (3, 4)).astype(t) for _, t in zip(NAMES, dtypes, strict=False)]
     wanted_args = [v.copy() for v in given]
     programs = []
     for module in (np, cupy):
@@ -81,7 +91,7 @@ def run_seed(seed: int, device: str = "cpu") -> None:
         equal(to_numpy(got, device), [np.asarray(w) for w in wanted])
         equal(to_numpy(arrays, device), wanted_args)
     except Exception as error:
-        error.add_note(f"seed {seed}, dtypes {dtypes}:\n{source}")
+        error.add_note(f"seed {seed}, turn {turn}, dtypes {dtypes}:\n{source}")
         raise
     finally:
         patch.undo()

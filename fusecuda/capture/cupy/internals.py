@@ -31,7 +31,7 @@ _GAP = 512
 
 _new = base.__new__
 _init = base._init
-_pointer = base.data.__get__
+pointer_of: Callable[[Any], Any] = base.data.__get__  # whatever has been patched
 getitem: Callable[[Any, Any], Any] = base.__getitem__
 setitem: Callable[[Any, Any, Any], None] = base.__setitem__
 _ranges = itertools.count(FIRST_ADDRESS, 1 << 20)
@@ -72,7 +72,7 @@ class Pending(ndarray):  # type: ignore[misc]
 
     def __array_finalize__(self, source: Any) -> None:
         """Called by CuPy for every view of a pending array: it is to be bound too."""
-        memory = _pointer(self).mem
+        memory = pointer_of(self).mem
         if type(memory) is not PendingMemory:
             self.__class__ = ndarray
             return
@@ -108,7 +108,7 @@ def bind(memory: PendingMemory, real: Any) -> None:
         array = reference()
         if array is None:
             continue
-        pointer = _pointer(array)
+        pointer = pointer_of(array)
         if pointer.mem is memory:
             pointer.__init__(real.mem, real.ptr - real.mem.ptr + pointer.ptr - memory.ptr)
         array.__class__ = ndarray
@@ -124,7 +124,7 @@ class Failed(ndarray):  # type: ignore[misc]
 def _raising(*args: Any, **kwargs: Any) -> Any:
     for array in args:
         if type(array) is Failed:
-            raise _pointer(array).mem.storage.error
+            raise pointer_of(array).mem.storage.error
     raise AssertionError("a failed array is among the arguments")
 
 
@@ -179,11 +179,6 @@ def array_ufunc(array: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
 REPLACED: dict[str, Any] = {"__array_ufunc__": array_ufunc}
 
 
-def pointer_of(array: Any) -> Any:
-    """The memory pointer of ``array``, whatever has been patched."""
-    return _pointer(array)
-
-
 def array_over(pointer: Any, shape: tuple[int, ...], dtype: Any, strides: Any = None) -> Any:
     """A plain array over the memory at ``pointer``."""
     made = _new(ndarray)
@@ -201,7 +196,7 @@ def over_address(address: int, nbytes: int, owner: Any, device: int = 0) -> Any:
 
 def span_of(array: Any) -> tuple[int, int]:
     """The first address of ``array`` and the one behind its last."""
-    low = high = _pointer(array).ptr
+    low = high = pointer_of(array).ptr
     if array.size == 0:
         return low, low
     for extent, stride in zip(array.shape, array.strides, strict=True):

@@ -91,8 +91,7 @@ class CupyStorage(Storage):
         super().write(node)
 
     def postpone(self) -> None:
-        """The tape has made a new version."""
-        self.readers = {self.recorder}
+        """The tape has made a new version; no other region has read the one before."""
         _set_node(self, None)
 
     def settle(self, array: Any) -> None:
@@ -109,8 +108,7 @@ class CupyStorage(Storage):
             return internals.array_over(pointer, shape, self.dtype, strides)
         memory = self.memory() if self.memory is not None else None
         if memory is None:
-            size = internals.nbytes_of(self.shape, self.dtype)
-            memory = PendingMemory(self, size, self.device)
+            memory = PendingMemory(self, internals.nbytes_of(self.shape, self.dtype), self.device)
             self.memory = weakref.ref(memory)
         return internals.make_pending(memory, shape, self.dtype, strides, offset)
 
@@ -125,7 +123,7 @@ class Table:
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._entries: list[CupyStorage] = []
-        self._exact: dict[int, CupyStorage] = {}
+        self.exact: dict[int, CupyStorage] = {}
         self.generation = 0  # changes when entries go
 
     def __len__(self) -> int:
@@ -133,7 +131,7 @@ class Table:
 
     def at(self, start: int) -> CupyStorage | None:
         """The storage that begins at ``start``."""
-        return self._exact.get(start)
+        return self.exact.get(start)
 
     def overlapping(self, low: int, high: int) -> list[CupyStorage]:
         """The storages with an address in [low, high)."""
@@ -151,7 +149,7 @@ class Table:
         place = bisect.bisect_left(self._starts, storage.span[0])
         self._starts.insert(place, storage.span[0])
         self._entries.insert(place, storage)
-        self._exact[storage.span[0]] = storage
+        self.exact[storage.span[0]] = storage
 
     def entries(self) -> list[CupyStorage]:
         """All of them."""
@@ -162,7 +160,7 @@ class Table:
         self.generation += 1
         self._entries = [e for e in self._entries if keep(e)]
         self._starts = [e.span[0] for e in self._entries]
-        self._exact = {e.span[0]: e for e in self._entries}
+        self.exact = {e.span[0]: e for e in self._entries}
 
 
 table = Table()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,7 @@ Key = tuple[Any, ...]
 OFF, FOLLOWING, LEARNING = "off", "following", "learning"
 _STEPS_LIMIT = 1 << 15  # in all; then everything is forgotten
 _BRANCHES = 16  # after one step: what differs more often is not learned
+_BEGINNINGS = 1024
 _LITERALS = frozenset({int, bool, str, type(None), type(Ellipsis), type})
 _steps = 0
 
@@ -71,21 +72,15 @@ class Step:
     """What one operation does: to which storages, and what it gives."""
 
     __slots__ = (
-        "cut",
-        "flushes",
-        "made",
-        "next",
-        "noted",
-        "result",
-        "sequence",
-        "slots",
-        "versions",
+        *("added", "cut", "flushes", "made", "next", "noted", "result", "sequence"),
+        *("versions", "written"),
     )
 
     def __init__(self) -> None:
         self.noted: list[int] = []  # the storages with a new version, in order
         self.versions: list[Node] = []  # theirs; of slots and numbers, once the step is known
-        self.slots = 0  # storages known after the step
+        self.written: list[int] = []  # those of them that were there before
+        self.added: list[None] = []  # room for the others
         self.made: list[tuple[int, Shape, DType]] = []  # new storages that the result shows
         self.result: Any = None
         self.sequence: list[int] = []
@@ -159,48 +154,54 @@ class Tape:
     def key(self, function: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> Key | None:
         """What tells the call from others after the same steps; None if the tape has ended."""
 
-        def described() -> Iterator[Any]:
-            yield function
-            yield raising()
-            for value in args:
-                yield self._describe(value)
-            for name, value in kwargs.items():
-                yield name
-                yield self._describe(value)
+        def parts() -> Key:
+            named = [(name, self._describe(value)) for name, value in kwargs.items()]
+            return function, raising(), *[self._describe(v) for v in args], *named
 
-        return self._key(described)
+        return self._key(parts)
 
     def operator_key(self, ufunc: np.ufunc, args: Sequence[Any]) -> Key | None:
-        """As `key`, with floats among the tape's numbers; also None for numbers of other types."""
+        """As `key`, with floats among the tape's numbers."""
+        if self.mode is OFF:
+            return None
+        run = self.run
+        try:
+            key = ufunc, *[self._operand_or_number(v) for v in args]
+        except (UntapedError, Unrecorded):
+            self.leave()
+            return None
+        if self.run is run:
+            return key
+        self.numbers.clear()
+        return self._key(lambda: (ufunc, *[self._operand_or_number(v) for v in args]))
 
-        def described() -> Iterator[Any]:
-            yield ufunc
-            for value in args:
-                kind = type(value)
-                if kind is Pending or kind is ndarray:
-                    yield self.operand(value)
-                elif kind is float:
-                    self.numbers.append(value)
-                    yield float
-                else:
-                    yield self._describe(value)
-
-        return self._key(described)
-
-    def _key(self, described: Callable[[], Iterator[Any]]) -> Key | None:
+    def _key(self, parts: Callable[[], Key]) -> Key | None:
         if self.mode is OFF:
             return None
         for _ in range(3):
-            run, numbers, count = self.run, self.numbers, len(self.numbers)
+            run = self.run
             try:
-                key = tuple(described())
+                key = parts()
             except (UntapedError, Unrecorded):
                 break
-            if self.run is run and self.region.tally is None:
+            if self.run is run:
                 return key
-            del numbers[count:]  # what an operand was entered for has flushed the region
+            self.numbers.clear()  # what an operand was entered for has flushed the region
         self.leave()
         return None
+
+    def drop_numbers(self, args: Iterable[Any]) -> None:
+        """The numbers that a key has found among ``args`` are not needed."""
+        del self.numbers[len(self.numbers) - sum(type(a) is float for a in args) :]
+
+    def _operand_or_number(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is Pending or kind is ndarray:
+            return self.operand(value)
+        if kind is float:
+            self.numbers.append(value)
+            return float
+        return self._describe(value)
 
     def _describe(self, value: Any) -> Any:
         kind = type(value)
@@ -226,9 +227,9 @@ class Tape:
         if type(memory) is PendingMemory:
             storage, offset = memory.storage, address - memory.ptr
         else:
-            storage = table.at(address)
+            storage = table.exact.get(address)
             if storage is None and array.base is not None:
-                storage = table.at(internals.pointer_of(array.base).ptr)
+                storage = table.exact.get(internals.pointer_of(array.base).ptr)
             if storage is None:
                 storage, offset = storage_of(region, array)
             else:
@@ -262,48 +263,49 @@ class Tape:
         if self.mode is not FOLLOWING or key is None:
             return None
         if self.state is None:
+            if self.region.tally is not None:  # every operation is to be told
+                self.leave()
+                return None
             root = self.region.cupy_options, fusion_enabled()
             self.state = _roots.get(root) or _roots.setdefault(root, State())
         found = self.state.steps.get(key)
-        if found is not None and all(map(self._may_be_written, found.noted)):
+        if found is not None and (not found.written or self._may_write(found)):
             return found
         self._make_nodes()
         return None
 
-    def _may_be_written(self, number: int) -> bool:
+    def _may_write(self, step: Step) -> bool:
         """False for memory that another region has read, which is then to be told."""
-        if number >= len(self.slots):
-            return True
-        storage = self._storage(number)
-        return storage is not None and storage.readers <= {self.region}
+        for number in step.written:
+            storage = self._storage(number)
+            if storage is None or not storage.readers <= {self.region}:
+                return False
+        return True
 
     def take(self, step: Step) -> Any:
         """The result of ``step``, which has now been taken."""
         self.path.append(step)
         self.state = step.next
         slots = self.slots
-        for number in step.noted:
-            if number < len(slots):
-                storage = self._storage(number)
-                assert storage is not None, "an operand is alive"
-                storage.postpone()
-        slots.extend([None] * (step.slots - len(slots)))
+        for number in step.written:
+            storage = self._storage(number)
+            assert storage is not None, "an operand is alive"
+            storage.postpone()
+        slots.extend(step.added)
         made = []  # alive until an array shows them
         for number, shape, dtype in step.made:
-            storage = CupyStorage.postponed(self.region, shape, dtype)
-            storage.run, storage.slot = self.run, number
-            slots[number] = weakref.ref(storage)
-            made.append(storage)
+            new = CupyStorage.postponed(self.region, shape, dtype)
+            new.run, new.slot = self.run, number
+            slots[number] = weakref.ref(new)
+            if step.result == number:
+                return new.array(shape)
+            made.append(new)
         return self._built(step.result)
 
     def _built(self, result: Any) -> Any:
         """The arrays that ``result`` describes."""
         if result is None or result is NotImplemented:
             return result
-        if type(result) is int:  # a whole new storage
-            storage = self._storage(result)
-            assert storage is not None
-            return storage.array(storage.shape)
         if result[0] in (list, tuple):
             return result[0]([self._built(r) for r in result[1:]])
         number, shape, strides, offset = result
@@ -336,14 +338,18 @@ class Tape:
             return False
         if end.executable is None:
             return True
-        region = self.region
-        storages = [s for number in end.outputs if (s := self._storage(number)) is not None]
         try:
-            region.rerun(end.executable, [get(self) for get in end.arguments], storages)
+            self.rerun(end)
         except Exception:
             self.materialize()
             return False
         return True
+
+    def rerun(self, end: End) -> None:
+        """Compute what ``end`` computes, of the arrays of now."""
+        assert end.executable is not None
+        storages = [s for number in end.outputs if (s := self._storage(number)) is not None]
+        self.region.rerun(end.executable, [get(self) for get in end.arguments], storages)
 
     def _fits(self, end: End) -> bool:
         """True if the numbers are those that the executable was built for, or its arguments."""
@@ -436,6 +442,7 @@ class Tape:
         assert self.mode is LEARNING and self.state is not None
         known = self.state.steps.get(key)
         step = Step()
+        before = len(self.slots)
         for storage in dict.fromkeys(self.noted):
             if storage.run is not self.run:
                 storage.run, storage.slot = self.run, len(self.slots)
@@ -443,10 +450,13 @@ class Tape:
                 step.made.append((storage.slot, storage.shape, storage.dtype))
             step.noted.append(storage.slot)
             step.versions.append(storage.node)
-        step.slots = len(self.slots)
+        step.written = [n for n in step.noted if n < before]
+        step.added = [None] * (len(self.slots) - before)
         try:
             shown: set[int] = set()
             step.result = self._described_result(result, shown)
+            if len(step.made) == 1 and step.result == (step.made[0][0], step.made[0][1], None, 0):
+                step.result = step.made[0][0]  # the usual case, by a shorter way
         except UntapedError:
             self.leave()
             return
@@ -456,7 +466,7 @@ class Tape:
         if known is not None:
             self._symbol.update(zip(step.versions, known.versions, strict=True))
             step = known
-        elif len(self.state.steps) >= _BRANCHES:
+        elif len(self.state.steps) >= (_BRANCHES if self.path else _BEGINNINGS):
             self.leave()
             return
         else:
@@ -484,10 +494,8 @@ class Tape:
         if storage.run is not self.run:
             raise UntapedError
         shown.add(storage.slot)
-        whole = pointer.ptr == start and result.shape == storage.shape and result._c_contiguous
-        if whole and type(memory) is PendingMemory:
-            return storage.slot
-        return storage.slot, result.shape, result.strides, pointer.ptr - start
+        strides = None if result._c_contiguous else result.strides
+        return storage.slot, result.shape, strides, pointer.ptr - start
 
     def _close(self) -> None:
         """Let others know the fresh steps, with symbols in the place of arrays and numbers."""
@@ -502,7 +510,7 @@ class Tape:
                 leaves[id(storage.buffer)] = Slot(number, storage.shape, storage.dtype)
         self._find_symbols([v for _, _, step in fresh for v in step.versions], leaves)
         state, key, _ = fresh[0]
-        if key in state.steps or len(state.steps) >= _BRANCHES:
+        if key in state.steps:
             return
         if _steps > _STEPS_LIMIT:
             forget()
