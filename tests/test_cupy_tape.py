@@ -372,3 +372,49 @@ def test_regions_that_tell_each_line_are_recorded(watch: Watch) -> None:
         assert region.tape.mode == tape.OFF
     equal(seen(y), X * 2)
     assert watch.look()[0] == 0
+
+
+def test_boundaries_that_change(watch: Watch) -> None:
+    """Numbers that are assigned, and NumPy's own numbers, are arguments too."""
+
+    def step(m: Any, x: Any, t: float) -> Any:
+        x[0] = t
+        x[1:, 0] = np.float64(t) * 2
+        return x * np.float64(t), np.float64(t) - x, x + t
+
+    for t in (0.5, 0.25):
+        check(step, X, t)
+    watch.look()
+    for t in (0.125, -0.0, 0.75, float("nan")):
+        check(step, X, t)
+    assert watch.look() == (20, 0, 4, 0)
+
+
+def test_a_fault_in_the_middle_of_an_operation(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an operation did before it was interrupted is no part of what is known."""
+    from fusecuda.capture import recorder
+
+    def program(x: Any) -> Any:
+        x += 1
+        y = x * 2
+        x[0] = y[1]
+        return y
+
+    original, interrupt = recorder.Recorder.note, [True]
+
+    def note(self: Any, node: Any, storage: Any) -> None:
+        original(self, node, storage)
+        if interrupt and node.op == "multiply":
+            interrupt.clear()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(recorder.Recorder, "note", note)
+    x = host(X)
+    with fused(device="cpu"):
+        with pytest.raises(KeyboardInterrupt):
+            program(x)
+        x[1] = 0.0
+    for _ in range(3):
+        check(lambda m, x: (program(x),), X)

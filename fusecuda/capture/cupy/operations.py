@@ -11,11 +11,12 @@ from ...graph import build
 from ...graph.node import Node
 from .. import indexing
 from ..array import Array
-from ..recorder import _recording, user_line
+from ..recorder import user_line
 from ..scalar import TracedScalar
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
 from .storages import CupyStorage, table
+from .tape import FLOATS
 
 if TYPE_CHECKING:
     from .region import CupyRegion
@@ -56,19 +57,8 @@ def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) ->
 
 def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
     """The usual case of `kernel_called` by a shorter way; NotImplemented for all others."""
-    with _recording:
-        if region.dispatching or region.rests():
-            return NotImplemented
-        tape = region.tape
-        key = tape.operator_key(ufunc, args)
-        step = tape.step(key)
-        if step is None:
-            result = region.learn(key, lambda: _elementwise(region, ufunc, args))
-        else:
-            result = region.follow(step)
-        if result is NotImplemented:
-            tape.drop_numbers(args)
-        return args[ufunc.nin] if result is None else result
+    result = region.record_numbered(ufunc, args, lambda: _elementwise(region, ufunc, args))
+    return args[ufunc.nin] if result is None else result
 
 
 def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
@@ -84,6 +74,9 @@ def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> An
         elif kind is float or kind is int:
             operands.append(value)
             types.append(kind)
+        elif kind is np.float64:
+            operands.append(value)
+            types.append(value.dtype)
         elif kind is TracedScalar:
             operands.append(value)
             types.append(value.type)
@@ -159,11 +152,22 @@ def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
         target = internals.getitem(array, key)
         if _same_place(target, value):
             return
-        args: Any = (target, ..., _value(value))
+        if type(value) in FLOATS and target.dtype.kind == "f":
+            args: Any = (target, value)
+            if region.record_numbered(setitem, args, lambda: _fill(region, *args)) is None:
+                return
+        args = (target, ..., _value(value))
     else:
         args = (array, _keys(key), _value(value))
     if region.record(indexing.setitem, args, {}) is NotImplemented:
         region.native(internals.setitem, (array, key, value), {}, "__setitem__")
+
+
+def _fill(region: CupyRegion, target: Any, value: float) -> None:
+    """Record that all of ``target``, of a floating-point type, is ``value``."""
+    shown = region.lazy(target)
+    node = region.tape.constants([value])(value, shown.dtype)
+    shown.write_node(build.broadcast_to(node, shown.shape))
 
 
 def is_basic(key: Any) -> bool:

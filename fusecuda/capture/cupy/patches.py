@@ -173,7 +173,7 @@ def _operator(name: str, original: Function) -> Function:
     return call
 
 
-_PLAIN = internals.OURS | {float, int}
+_PLAIN = internals.OURS | {float, int, np.float64}
 _SHORT = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide}
 
 

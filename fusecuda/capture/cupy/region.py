@@ -259,6 +259,21 @@ class CupyRegion(Region):
                 return self.follow(step)
             return self.learn(key, lambda: self._lowered(function, args, kwargs))
 
+    def record_numbered(
+        self, function: Any, args: Sequence[Any], operation: Callable[[], Any]
+    ) -> Any:
+        """As `record`, of ``function`` by ``operation``, which takes floats as `Tape.constants`."""
+        with _recording:
+            if self.dispatching or self.rests():
+                return NotImplemented
+            tape = self.tape
+            key = tape.numbered_key(function, args)
+            step = tape.step(key)
+            result = self.learn(key, operation) if step is None else self.follow(step)
+            if result is NotImplemented:
+                tape.drop_numbers(args)
+            return result
+
     def follow(self, step: Step) -> Any:
         """The result of an operation that the tape knows."""
         result = self.tape.take(step)
@@ -277,6 +292,9 @@ class CupyRegion(Region):
             result = operation()
         except Unrecorded:
             result = NotImplemented
+        except BaseException:
+            tape.leave()
+            raise
         finally:
             self.dispatching = False
         self.operations += result is not NotImplemented

@@ -40,6 +40,7 @@ OFF, FOLLOWING, LEARNING = "off", "following", "learning"
 _STEPS_LIMIT = 1 << 15  # in all; then everything is forgotten
 _BRANCHES = 16  # after one step: what differs more often is not learned
 _BEGINNINGS = 1024
+FLOATS = frozenset({float, np.float64})
 _LITERALS = frozenset({int, bool, str, type(None), type(Ellipsis), type})
 _steps = 0
 
@@ -160,20 +161,20 @@ class Tape:
 
         return self._key(parts)
 
-    def operator_key(self, ufunc: np.ufunc, args: Sequence[Any]) -> Key | None:
+    def numbered_key(self, function: Any, args: Sequence[Any]) -> Key | None:
         """As `key`, with floats among the tape's numbers."""
         if self.mode is OFF:
             return None
         run = self.run
         try:
-            key = ufunc, *[self._operand_or_number(v) for v in args]
+            key = function, *[self._operand_or_number(v) for v in args]
         except (UntapedError, Unrecorded):
             self.leave()
             return None
         if self.run is run:
             return key
         self.numbers.clear()
-        return self._key(lambda: (ufunc, *[self._operand_or_number(v) for v in args]))
+        return self._key(lambda: (function, *[self._operand_or_number(v) for v in args]))
 
     def _key(self, parts: Callable[[], Key]) -> Key | None:
         if self.mode is OFF:
@@ -192,15 +193,15 @@ class Tape:
 
     def drop_numbers(self, args: Iterable[Any]) -> None:
         """The numbers that a key has found among ``args`` are not needed."""
-        del self.numbers[len(self.numbers) - sum(type(a) is float for a in args) :]
+        del self.numbers[len(self.numbers) - sum(type(a) in FLOATS for a in args) :]
 
     def _operand_or_number(self, value: Any) -> Any:
         kind = type(value)
         if kind is Pending or kind is ndarray:
             return self.operand(value)
-        if kind is float:
+        if kind in FLOATS:
             self.numbers.append(value)
-            return float
+            return kind
         return self._describe(value)
 
     def _describe(self, value: Any) -> Any:
@@ -417,10 +418,10 @@ class Tape:
         if self.mode is not LEARNING:
             return ufuncs.number
         count = len(self.numbers)
-        numbers = iter(range(count - sum(type(v) is float for v in operands), count))
+        numbers = iter(range(count - sum(type(v) in FLOATS for v in operands), count))
 
         def node_of(value: Any, dtype: DType) -> Node:
-            if type(value) is not float:
+            if type(value) not in FLOATS:
                 return ufuncs.number(value, dtype)
             node = build.constant(value, dtype)  # of its own: equal numbers may part later
             self.number_nodes.append((node, next(numbers)))
@@ -445,6 +446,9 @@ class Tape:
         before = len(self.slots)
         for storage in dict.fromkeys(self.noted):
             if storage.run is not self.run:
+                if storage.buffer is not None:  # memory from before that no operand has shown
+                    self.leave()
+                    return
                 storage.run, storage.slot = self.run, len(self.slots)
                 self.slots.append(weakref.ref(storage))
                 step.made.append((storage.slot, storage.shape, storage.dtype))
