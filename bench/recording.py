@@ -1,7 +1,8 @@
 """What recording costs for each operation: ``python -m bench.recording``.
 
-Small arrays, no flush inside the measurement. CuPy arrays lie in host memory, as in the tests, so
-no GPU is needed; NumPy's own time for the operation, done at once, stands beside.
+Small arrays, in a body that repeats, as in a loop; a step of a wave counts its flushes and kernels
+too. CuPy arrays lie in host memory, as in the tests, so no GPU is needed; NumPy's own time for the
+operation, done at once, stands beside.
 """
 
 from __future__ import annotations
@@ -28,6 +29,33 @@ def cost(operation: Callable[[], Any]) -> float:
             best = min(best, time.perf_counter() - start)
             kept.clear()
     return 1e6 * best / COUNT
+
+
+def whole(step: Callable[[], Any]) -> float:
+    """Microseconds for one step of a loop in a block, all that it does included."""
+    best = float("inf")
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        with fc.fused(device="cpu"):
+            for _ in range(COUNT):
+                step()
+        best = min(best, time.perf_counter() - start)
+    return 1e6 * best / COUNT
+
+
+def stencil(u: Any, v: Any) -> Callable[[], None]:
+    """A step of a wave: 15 operations on 20 views."""
+
+    def step() -> None:
+        inner = u[1:-1, 1:-1]
+        spread = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * inner
+        v[1:-1, 1:-1] += 0.1 * spread
+        u[1:-1, 1:-1] += 0.1 * v[1:-1, 1:-1]
+        v[...] *= 0.999
+        u[0], u[-1] = u[1], u[-2]
+        u[:, 0], u[:, -1] = u[:, 1], u[:, -2]
+
+    return step
 
 
 def operations(x: Any) -> dict[str, Callable[[], Any]]:
@@ -60,6 +88,12 @@ def main() -> None:
     for name in columns["NumPy"]:
         row = "".join(f"{cost(column[name]):10.2f}" for column in columns.values())
         print(f"{name:20}{row}")
+    waves = {"NumPy": np.array, "lazy": fc.Array.of_array}
+    if "CuPy" in columns:
+        waves["CuPy"] = cupy_host.host
+    side = np.ones((64, 64))
+    row = "".join(f"{whole(stencil(make(side), make(side))):10.2f}" for make in waves.values())
+    print(f"{'a step of a wave':20}{row}")
     start = time.perf_counter()
     for _ in range(COUNT):
         with fc.fused(device="cpu"):

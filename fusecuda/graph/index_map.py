@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 Shape = tuple[int, ...]
@@ -29,6 +30,7 @@ class IndexMap:
             for off, row in zip(self.offsets, self.coefs, strict=True)
         )
 
+    @lru_cache(maxsize=8192)  # noqa: B019 - maps are small values, of which a program has few
     def then(self, inner: IndexMap) -> IndexMap:
         """The composition ``inner ∘ self``: the outer view's index straight to inner's operand."""
         offsets = inner(self.offsets)
@@ -84,6 +86,7 @@ class IndexMap:
                 return False
         return True
 
+    @lru_cache(maxsize=8192)  # noqa: B019
     def is_injective(self, shape: Shape) -> bool:
         """True if surely no two indices of ``shape`` read one element.
 

@@ -132,6 +132,8 @@ class Tape:
 
     def end(self) -> None:
         """A flush has computed all that was recorded."""
+        if self.mode is FOLLOWING and not self.slots and not self.path:
+            return
         self._close()
         self._reset()
 
