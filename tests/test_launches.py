@@ -45,6 +45,35 @@ def test_values(program: Program) -> None:
         np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-13)
 
 
+KEEPING = {
+    "mean": lambda x: x.mean(axis=1, keepdims=True),
+    "mean and centred": lambda x: (x - (m := x.mean(axis=1, keepdims=True)), m),
+    "columns": lambda x: (x - (m := x.mean(axis=0, keepdims=True)), m),
+    "everything": lambda x: x.sum(keepdims=True) * 2,
+    "row value under new axes": lambda x: np.cbrt(x.max(axis=1)[None, :, None]) + 1,
+    "log of a sum": lambda x: (
+        (e := np.exp(x - (m := x.max(axis=1, keepdims=True))))
+        / (s := e.sum(axis=1, keepdims=True)),
+        m + np.log(s),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KEEPING)
+@pytest.mark.parametrize("shape", [(64, 200), (1, 200), (64, 1), (1, 1)])
+def test_row_values_that_keep_their_axis(kind: str, shape: tuple[int, int]) -> None:
+    """They take no kernel of their own, and have their shape."""
+    x = np.random.default_rng(3).normal(size=shape)
+    executable = fc.lower(KEEPING[kind], x)
+    assert executable.launches == 1, executable.explain()
+    got, want = executable(x), KEEPING[kind](x)
+    if not isinstance(want, tuple):
+        got, want = (got,), (want,)
+    for g, w in zip(got, want, strict=True):
+        assert np.shape(g) == np.shape(w)
+        np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-13)
+
+
 def test_launches_are_counted_when_they_happen() -> None:
     """`count_launches` sees each call of a compiled kernel, by name, and only inside its block."""
     function = fc.fused(lambda x: np.exp(x) + 1)

@@ -244,3 +244,23 @@ def test_targets_and_names_survive() -> None:
     graph = Graph(PARAMETERS, (op("multiply", X, const(1.0)),), "mine", (0,))
     after = simplify(graph)
     assert (after.name, after.targets, after.parameters) == ("mine", (0,), PARAMETERS)
+
+
+def test_axes_of_extent_one_are_left_out() -> None:
+    """A row value that keeps its axis is computed as a row value, and is one result."""
+    total = build.reduce("sum", X, (1,))
+    kept = build.index(total, index_map.axis_map([(0, 1, 0)], 2), (6, 1))
+    mean = op("divide", kept, const(8.0))
+    centred = op("subtract", X, build.broadcast_to(mean, SHAPE))
+    first, second = simplified(centred, mean)
+    assert second.op == "reshape" and second.shape == (6, 1)
+    (small,) = second.operands
+    assert small.op == "divide" and small.shape == (6,)
+    assert first.operands[1].op == "index" and first.operands[1].operands == (small,)
+
+
+def test_axes_of_extent_one_that_are_the_users_stay() -> None:
+    """Arrays that have such axes themselves are computed as they are."""
+    column = build.index(X, index_map.axis_map([(0, 1, 0), (0, 1, 1)], 2), (6, 1))
+    (result,) = simplified(op("negative", column))
+    assert result.op == "negative" and result.shape == (6, 1)

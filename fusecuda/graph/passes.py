@@ -13,6 +13,7 @@ import numpy as np
 
 from . import build, index_map
 from .dtypes import DType
+from .index_map import Shape
 from .interpret import evaluate
 from .motion import drop_overwritten, gather_operands, gather_to_view, move_reshapes
 from .node import Graph, Node
@@ -23,18 +24,18 @@ Rule = Callable[[Node], Node | None]
 
 def simplify(graph: Graph) -> Graph:
     """The same graph after all passes: motion, the rules with CSE, writes that nobody sees."""
-    return drop_overwritten(rewrite(move_reshapes(graph), RULES))
+    graph = rewrite(move_reshapes(graph), RULES)
+    return drop_overwritten(graph.with_outputs(tuple(map(_respelled, graph.outputs))))
 
 
 def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
     """``graph`` with ``rules`` applied to each node until none fits, equal nodes made one."""
     new: dict[Node, Node] = {}
     seen: dict[tuple[object, ...], Node] = {}
+    shared: set[Node] = set()
     for node in graph.nodes():
         fresh = node.with_operands(tuple(new[o] for o in node.operands))
-        fresh = _apply(fresh, rules)
-        # A rule may have built several nodes; each of them is looked up, operands first.
-        new[node] = _share(fresh, seen)
+        new[node] = _share(_apply(fresh, rules), seen, shared)
     return graph.with_outputs(tuple(new[o] for o in graph.outputs))
 
 
@@ -52,12 +53,19 @@ def _apply(node: Node, rules: tuple[Rule, ...]) -> Node:
     return node
 
 
-def _share(node: Node, seen: dict[tuple[object, ...], Node]) -> Node:
-    """The first node seen that computes the same as ``node``; constants are compared by bits."""
-    if node.op == "parameter":
+def _share(node: Node, seen: dict[tuple[object, ...], Node], shared: set[Node]) -> Node:
+    """The first node seen that computes the same as ``node``; constants are compared by bits.
+
+    A rule may have built several nodes; each of them is looked up, operands first.
+    """
+    if node in shared:
         return node
-    key = (node.op, node.attr, node.shape, node.dtype, *map(id, node.operands))
-    return seen.setdefault(key, node)
+    node = node.with_operands(tuple([_share(o, seen, shared) for o in node.operands]))
+    if node.op != "parameter":
+        key = (node.op, node.attr, node.shape, node.dtype, *map(id, node.operands))
+        node = seen.setdefault(key, node)
+    shared.add(node)
+    return node
 
 
 def _is_constant(node: Node, value: float) -> bool:
@@ -187,6 +195,47 @@ def unwrap_scalar_operands(node: Node) -> Node | None:
     return node.with_operands(tuple(bare))
 
 
+def drop_unit_axes(node: Node) -> Node | None:
+    """An op on a view that only adds axes of extent one is made without them: the same elements.
+
+    So a row value with ``keepdims`` is a row value.
+    """
+    if not node.is_elementwise or 1 not in node.shape:
+        return None
+    views = [o for o in node.operands if o.op == "index" and _is_respelled(o)]
+    shape = max((v.operands[0].shape for v in views), key=len, default=node.shape)
+    if len(shape) >= len(node.shape):
+        return None
+    squeeze, expand = _respelling(node.shape, shape), _respelling(shape, node.shape)
+    operands = [o if o.shape == () else build.index(o, squeeze, shape) for o in node.operands]
+    small = Node(node.op, tuple(operands), shape, node.dtype, node.attr, node.line)
+    return build.index(small, expand, node.shape)
+
+
+def _respelling(shape: Shape, target: Shape) -> index_map.IndexMap:
+    """The map that shows ``shape`` as ``target``, which has other axes of extent one."""
+    axes = (j for j, n in enumerate(target) if n != 1)
+    rows = [(0, 0, None) if n == 1 else (0, 1, next(axes)) for n in shape]
+    return index_map.axis_map(rows, len(target))
+
+
+def _is_respelled(node: Node) -> bool:
+    """True for a view of all elements in order, under a shape with other axes of extent one."""
+    (operand,) = node.operands
+    if [n for n in operand.shape if n != 1] != [n for n in node.shape if n != 1]:
+        return False
+    return node.map.same_over(_respelling(operand.shape, node.shape), node.shape)
+
+
+def _respelled(output: Node) -> Node:
+    """A result that is another one under a shape with axes of extent one: it lies in its place."""
+    if output.op == "index" and output.size and _is_respelled(output):
+        (operand,) = output.operands
+        if operand.is_elementwise or operand.op == "reduce":
+            return build.reshape(operand, output.shape)
+    return output
+
+
 def _is_scalar_view(node: Node) -> bool:
     return node.op == "index" and node.operands[0].shape == ()
 
@@ -259,4 +308,5 @@ RULES: tuple[Rule, ...] = (
     drop_identity_arithmetic,
     drop_repeats,
     decide_where,
+    drop_unit_axes,
 )

@@ -1,8 +1,8 @@
-standardize: 10 operations in 1 kernel
-  moves 98,304 B, one operation at a time 491,624 B; peak 147,456 B
+standardize: 8 operations in 1 kernel
+  moves 98,304 B, one operation at a time 393,296 B; peak 147,456 B
   0: reduce_sum_divide_subtract_multiply_sqrt (resident)
      reads 49,152 B, writes 49,152 B
-     4 divide, 2 subtract, multiply, sqrt, 2 sum
+     3 divide, 2 subtract, multiply, sqrt, 2 sum
 
 // standardize: reduce_sum_divide_subtract_multiply_sqrt, reduction over [] rows of [64, 96]
 //   in0 reads parameter float64[64, 96]
@@ -12,7 +12,7 @@ standardize: 10 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_multiply_sqrt_6cd16fbd132c(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_6e2b1cec0f74(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -63,7 +63,6 @@ void reduce_sum_divide_subtract_multiply_sqrt_6cd16fbd132c(const fc_args *a, int
         }
         const double v1 = fc_finish_sum_f64(&tree1) + 0;
         const double v3 = v1 / v2;
-        const double v9 = v1 / v2;
         fc_tree_sum_f64 tree6;
         fc_start_sum_f64(&tree6);
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
@@ -105,9 +104,9 @@ void reduce_sum_divide_subtract_multiply_sqrt_6cd16fbd132c(const fc_args *a, int
                 #pragma GCC ivdep
                 for (int64_t k = 0; k < run; ++k) {
                     const double v0 = keep0[k];
-                    const double v10 = v0 - v9;
-                    const double v11 = v10 / v8;
-                    out1[k] = v11;
+                    const double v4 = v0 - v3;
+                    const double v9 = v4 / v8;
+                    out1[k] = v9;
                 }
                 done += run;
             }

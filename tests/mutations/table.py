@@ -250,7 +250,7 @@ GRAPH = (
         _PASSES,
         "key = (node.op, node.attr, node.shape",
         'constant = float(node.value) if node.op == "constant" else node.attr\n'
-        "    key = (node.op, constant, node.shape",
+        "        key = (node.op, constant, node.shape",
         "0.0 and -0.0 are one constant",
         _ids("passes", "equal_nodes_become_one"),
     ),
