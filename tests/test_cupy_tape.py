@@ -15,7 +15,7 @@ cp = pytest.importorskip("cupy")
 
 import fusecuda as fc  # noqa: E402 - they need CuPy
 from fusecuda import fused  # noqa: E402
-from fusecuda.capture.cupy import tape  # noqa: E402
+from fusecuda.capture.cupy import steps, tape  # noqa: E402
 from fusecuda.capture.cupy.region import CupyRegion, region_in_force  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal  # noqa: E402
@@ -42,7 +42,7 @@ class Watch:
 def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
     """Counts, beginning with nothing known."""
     watch = Watch()
-    tape.forget()
+    steps.forget()
 
     def counting(name: str, count: Callable[[Any, Any], None]) -> None:
         original = getattr(tape.Tape, name)
@@ -62,7 +62,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
     counting("rerun", add("flushes"))
     counting("_make_nodes", lambda self, _: self.path and add("made_nodes")(self, None))
     yield watch
-    tape.forget()
+    steps.forget()
 
 
 def check(program: Callable[..., Any], *args: Any) -> None:
@@ -352,10 +352,10 @@ def test_nothing_is_kept_alive(watch: Watch) -> None:
 
 def test_what_is_known_is_bounded(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that never repeat do not fill the memory."""
-    monkeypatch.setattr(tape, "_STEPS_LIMIT", 40)
+    monkeypatch.setattr(steps, "_STEPS_LIMIT", 40)
     for i in range(60):
         check(lambda m, x, n: (x + n, x * n, m.roll(x, n)), X, i)
-    assert tape._steps <= 40 + 8
+    assert steps._steps <= 40 + 8
 
 
 def test_regions_that_tell_each_line_are_recorded(watch: Watch) -> None:

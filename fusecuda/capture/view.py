@@ -22,8 +22,6 @@ from ..graph.index_map import (
 )
 from ..graph.node import Node
 
-_identity = functools.lru_cache(maxsize=64)(identity)
-
 
 class View(NamedTuple):
     """Element d of the array is element map(d) of the storage reshaped to ``base_shape``."""
@@ -36,12 +34,12 @@ class View(NamedTuple):
     @functools.lru_cache(maxsize=4096)
     def whole(shape: Shape) -> View:
         """The view of a whole storage of ``shape``."""
-        return View(shape, _identity(len(shape)), shape)
+        return View(shape, identity(len(shape)), shape)
 
     def is_whole(self) -> bool:
         """True if the view shows every element of the storage, in row-major order."""
         return self.shape == self.base_shape and (
-            self.map is _identity(len(self.shape)) or self.map.is_identity()
+            self.map is identity(len(self.shape)) or self.map.is_identity()
         )
 
     def read(self, version: Node) -> Node:

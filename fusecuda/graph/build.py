@@ -90,7 +90,7 @@ def index(node: Node, view: IndexMap, shape: Shape) -> Node:
     while node.op == "index":
         view = view.then(node.map)
         node = node.operands[0]
-    if shape == node.shape and view.is_identity():
+    if shape == node.shape and view.same_over(index_map.identity(len(shape)), shape):
         return node
     return Node("index", (node,), shape, node.dtype, view)
 

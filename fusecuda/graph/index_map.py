@@ -138,6 +138,7 @@ def contiguous_strides(shape: Shape, unit: int = 1) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+@lru_cache(maxsize=64)
 def identity(rank: int) -> IndexMap:
     """The map that reads every element at its own index."""
     return axis_map([(0, 1, a) for a in range(rank)], rank)

@@ -196,14 +196,16 @@ def unwrap_scalar_operands(node: Node) -> Node | None:
 
 
 def drop_unit_axes(node: Node) -> Node | None:
-    """An op on a view that only adds axes of extent one is made without them: the same elements.
+    """An op on views that only add axes of extent one is made without them: the same elements.
 
     So a row value with ``keepdims`` is a row value.
     """
     if not node.is_elementwise or 1 not in node.shape:
         return None
-    views = [o for o in node.operands if o.op == "index" and _is_respelled(o)]
-    shape = max((v.operands[0].shape for v in views), key=len, default=node.shape)
+    arrays = [o for o in node.operands if o.shape != ()]
+    if not all(o.op == "index" and _is_respelled(o) for o in arrays):
+        return None
+    shape = max((o.operands[0].shape for o in arrays), key=len, default=node.shape)
     if len(shape) >= len(node.shape):
         return None
     squeeze, expand = _respelling(node.shape, shape), _respelling(shape, node.shape)

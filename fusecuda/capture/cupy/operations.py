@@ -15,8 +15,8 @@ from ..recorder import user_line
 from ..scalar import TracedScalar
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
+from .learning import FLOATS
 from .storages import CupyStorage, table
-from .tape import FLOATS
 
 if TYPE_CHECKING:
     from .region import CupyRegion

@@ -7,21 +7,17 @@ and then run by CuPy itself, with recording suspended.
 
 from __future__ import annotations
 
-import dataclasses
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...engine import BACK_ENDS, Executable
-from ...errors import NotFusedError
+from ...engine import Executable
 from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
-from .. import patience
 from ..array import Array, recorder_in_force
-from ..block import Region
 from ..periods import smallest_period
 from ..plans import Leaf
 from ..recorder import (
@@ -30,41 +26,25 @@ from ..recorder import (
     Storage,
     _recording,
     default_recorder,
-    user_line,
 )
-from ..scalar import TracedScalar
 from ..view import View
 from . import internals
 from .internals import Pending, ndarray
 from .layout import view_of
-from .spaces import SPACES, Space
-from .storages import CupyStorage, Unrecorded, complete, storage_of, table
-from .tape import LEARNING, OFF, Key, Step, Tape
+from .natives import Natives
+from .steps import Key, Step
+from .storages import CupyStorage, Unrecorded, storage_of, table
+from .tape import OFF, Tape
 
 _NUMBERS = frozenset({int, float, bool, complex})
 
 
-_NAMED = 20  # unrecorded operations that `explain` names
-
-
-class CupyRegion(Region):
+class CupyRegion(Natives):
     """Records operations on CuPy arrays, and on lazy arrays as any region does."""
 
     def __init__(self, options: Options, chosen: bool = True) -> None:
-        super().__init__(options)
-        device = options.device if chosen else "cuda"
-        self.space: Space | None = SPACES.get(device) if device in BACK_ENDS else None
-        self.cupy_options = options
-        if self.space is not None and device != options.device:
-            self.cupy_options = dataclasses.replace(options, device=device)
-        self.captures = self.space is not None
-        self._fruitless = 0  # flushes in a row that computed one operation or none
-        self._operations_before = 0
-        self._resting = 0  # operations that are passed on before the next is recorded
-        self.natives = 0  # calls that CuPy has run itself, and looks at where arrays lie
+        super().__init__(options, chosen)
         self.flushes = 0
-        self.largest = 0  # bytes of the largest value computed
-        self.operations = 0  # CuPy operations recorded, each a launch or more without us
         self.dispatching = False
         self.device = -1
         self.operands = 0  # arrays that the operation at hand has taken so far
@@ -72,24 +52,7 @@ class CupyRegion(Region):
         self.flush_after = False
         self._on_device = False
         self._named: dict[str, Any] = {}
-        self.on_close: Callable[[], None] | None = None
         self.tape = Tape(self)
-
-    def close(self) -> None:
-        self.captures = False
-        if self.on_close is not None:
-            self.on_close()
-
-    @property
-    def gained(self) -> bool:
-        """False if CuPy can compute here, and it was asked for one operation, or tiny ones."""
-        plain = self.space is not None and self.space.is_cupys_own and not self.cupy_options.strict
-        others = len(self.reports) > self.operations
-        return not plain or others or (self.operations > 1 and self.largest > patience.TINY)
-
-    def _ran(self, executable: Executable) -> None:
-        super()._ran(executable)
-        self.largest = max(self.largest, executable.largest)
 
     # --- the recorder's hooks
 
@@ -103,8 +66,8 @@ class CupyRegion(Region):
 
     def note(self, node: Node, storage: Storage) -> None:
         tape = self.tape
-        if tape.mode is LEARNING and self.dispatching and isinstance(storage, CupyStorage):
-            tape.note(storage)
+        if tape.learner is not None and self.dispatching and isinstance(storage, CupyStorage):
+            tape.learner.noted.append(storage)
         elif tape.mode is not OFF:
             tape.leave()
         if self.tally is None:
@@ -382,64 +345,12 @@ class CupyRegion(Region):
             offset = view.map.offset(contiguous_strides(view.base_shape)) * item
         return storage.array(view.shape, strides, offset)
 
-    # --- what is not recorded
-
-    def native(
-        self,
-        function: Callable[..., Any],
-        args: Any,
-        kwargs: Any,
-        name: str = "",
-        flush: bool = True,
-    ) -> Any:
-        """What CuPy's own ``function`` does, on computed arrays, with recording suspended."""
-        if flush:
-            self._unrecorded(name)
-            self.flush()
-            complete(args, kwargs)
-        self.natives += 1
-        assert self.space is not None
-        args, kwargs = _known(args), _known(kwargs)
-        token = recorder_in_force.set(default_recorder)
-        try:
-            return self.space.native(function, args, kwargs)
-        finally:
-            recorder_in_force.reset(token)
-
-    def _unrecorded(self, name: str) -> None:
-        """Note, or under ``strict`` refuse, an operation that CuPy runs itself."""
-        if not name or self._resting:
-            return
-        if self.operations - self._operations_before <= 1 and not self.cupy_options.strict:
-            self._fruitless += 1
-            if self._fruitless >= patience.ATTEMPTS:
-                self._fruitless, self._resting = 0, patience.REST
-        else:
-            self._fruitless = 0
-        self._operations_before = self.operations
-        if self.cupy_options.strict:
-            raise NotFusedError(f"{name} has no graph meaning and would run unfused")
-        if self.tally is not None:
-            self.tally.completed(name, user_line())
-        if len(self.unrecorded) < _NAMED:
-            self.unrecorded.append(name)
+    # --- what others see
 
     @property
     def has_escaped(self) -> bool:
         """True if somebody else sees the memory of some array."""
         return bool(self._escaped)
-
-    @property
-    def resting(self) -> bool:
-        """True while operations are passed on."""
-        return self._resting > 0
-
-    def rests(self) -> bool:
-        """True for an operation that is passed on, for recording has brought nothing lately."""
-        if not self._resting:
-            return False
-        self._resting -= 1
-        return True
 
     def escape(self, array: Any) -> None:
         """From now on somebody else sees the memory of ``array``: nothing there stays pending."""
@@ -464,16 +375,6 @@ def region_in_force() -> CupyRegion | None:
     if _idle is not None:
         _idle()
     return None
-
-
-def _known(value: Any) -> Any:
-    """``value`` with every followed number in it looked at."""
-    kind = type(value)
-    if kind is TracedScalar:
-        return value.seen()
-    if kind in (list, tuple):
-        return kind([_known(v) for v in value])
-    return {k: _known(v) for k, v in value.items()} if kind is dict else value
 
 
 def _within(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
