@@ -418,3 +418,103 @@ def test_a_fault_in_the_middle_of_an_operation(
         x[1] = 0.0
     for _ in range(3):
         check(lambda m, x: (program(x),), X)
+
+
+def test_memory_in_several_guises(watch: Watch) -> None:
+    """Views of another type of one buffer are told apart, whichever is met first."""
+
+    def pool(values: Any) -> tuple[Any, Any]:
+        memory = host(values.view(np.uint8))
+        return memory[:32].view(np.float64), memory[32:].view(np.float64)
+
+    for turn, third in enumerate("bbcbcb"):
+        values = np.arange(8.0) + turn
+        first, second = pool(values.copy())
+        other = host(values[:4] * 3)
+        with fused(device="cpu"):
+            total = first * 2 + second
+            last = total + (second if third == "b" else other)
+        wanted = values[:4] * 2 + values[4:]
+        equal(seen(total), wanted)
+        equal(seen(last), wanted + (values[4:] if third == "b" else values[:4] * 3))
+
+
+def test_another_thread_drops_results(watch: Watch) -> None:
+    """A result that dies during the flush does not make an update happen twice."""
+    import sys
+    from collections import deque
+
+    box: deque[Any] = deque()
+    done = threading.Event()
+
+    def drop() -> None:
+        while not done.is_set():
+            if box:
+                box.popleft()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=drop)
+    thread.start()
+    try:
+        for i in range(300):
+            x = host(X + i)
+            with fused(device="cpu"):
+                y = x * 2
+                x += 1
+                box.append(y)
+                del y
+            equal(seen(x), X + i + 1)
+    finally:
+        done.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+
+
+def test_numbers_that_are_all_of_an_array(watch: Watch) -> None:
+    """A 0-d array that was assigned a number is that number, of each type that it is cast to."""
+
+    def program(m: Any, x: Any, s: Any, t: float) -> Any:
+        s[...] = t
+        return x * s, s.astype(np.float32), s > 0.1, m.stack([s, s]), m.where(x > 1, s, x)
+
+    for t in (0.5, 0.5, 0.25, 3.0, -0.0):
+        check(program, X, np.zeros((), np.float32), t)
+
+
+def test_large_numbers_under_errstate(watch: Watch) -> None:
+    """A number too large for its type is infinite, whatever NumPy is told at the flush."""
+    for t in (0.5, 0.25, 1e300, 0.5):
+        x = host(X.astype(np.float32))
+        with fused(device="cpu"):
+            y = x * t
+            with np.errstate(all="raise"):
+                float(x[1, 1])
+        with np.errstate(all="ignore"):
+            equal(seen(y), X.astype(np.float32) * np.float32(t))
+
+
+def test_an_interrupt_after_memory_was_overwritten(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is run again, or computed from what nobody knows: touching it tells so."""
+    for _ in range(3):
+        x, original = host(X), CupyRegion._run
+
+        def run(self: Any, *args: Any, original: Any = original) -> Any:
+            original(self, *args)
+            raise KeyboardInterrupt
+
+        with pytest.raises(fc.FlushError, match="interrupted"), fused(device="cpu"):
+            y = x * 2
+            x += 1
+            monkeypatch.setattr(CupyRegion, "_run", run)
+            with pytest.raises(KeyboardInterrupt):
+                float(x[0, 0])
+            monkeypatch.undo()
+            with pytest.raises(fc.FlushError, match="interrupted"):
+                y + 1
+        equal(seen(x), X + 1)
+        with fused(device="cpu"):
+            z = x - 1
+        equal(seen(z), X)

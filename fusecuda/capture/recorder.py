@@ -20,6 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from ..engine import Executable
+from ..errors import FlushError
 from ..graph.index_map import IndexMap
 from ..graph.node import Node
 from ..options import Options
@@ -202,26 +203,36 @@ class Recorder:
             if not keep_observed:
                 self.observed = True
             try:
-                self._compute(waiting)
+                results = self._results(waiting, [_in_place(s) for s in waiting])
             except Exception as error:
                 self._compute_apart(waiting, error)
+            except BaseException:
+                self._interrupted(waiting)
+                raise
+            else:
+                self._settle(zip(waiting, results, strict=True))
 
     def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
         """Find out which of several storages a fault concerns; the others are computed."""
         if len(waiting) == 1:
-            waiting[0].error = error
+            self._failed(waiting[0], error)
             return
         values: list[tuple[Storage, Any]] = []
         for storage in waiting:  # all of them before any memory is overwritten
             try:
                 values.append((storage, self._results([storage], [False])[0]))
             except Exception as own:
-                storage.error = own
+                self._failed(storage, own)
         self._settle(values)
 
-    def _compute(self, waiting: Sequence[Storage]) -> None:
-        results = self._results(waiting, [_in_place(s) for s in waiting])
-        self._settle(zip(waiting, results, strict=True))
+    def _interrupted(self, waiting: Iterable[Storage]) -> None:
+        """Nobody knows what has been written: nothing is computed from it."""
+        for storage in waiting:
+            self._failed(storage, FlushError("the computation of this array was interrupted"))
+
+    def _failed(self, storage: Storage, error: BaseException) -> None:
+        """Let ``storage`` raise ``error`` when its value is needed."""
+        storage.error = error
 
     def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
         leaves, executable = self._executable(waiting, targets)
@@ -239,8 +250,12 @@ class Recorder:
             buffer = storage.buffer
             if result is None or (storage.held and buffer is not None):
                 assert buffer is not None
-                if result is not None:
-                    self._store(buffer, result)
+                try:
+                    if result is not None:
+                        self._store(buffer, result)
+                except Exception as error:  # updates in place have happened: not to be done again
+                    self._failed(storage, error)
+                    continue
                 storage.settle(buffer)
             else:
                 storage.settle(result)

@@ -57,7 +57,7 @@ class Learner:
         def node_of(value: Any, dtype: DType) -> Node:
             if type(value) not in FLOATS:
                 return ufuncs.number(value, dtype)
-            node = build.constant(value, dtype)  # of its own: equal numbers may part later
+            node = constant(value, dtype)  # of its own: equal numbers may part later
             self.number_nodes.append((node, next(numbers)))
             return node
 
@@ -178,7 +178,9 @@ class Learner:
             end.arguments = self._arguments(leaves, end)
         except UntapedError:
             return
-        tape.state.ends[tuple(tape.alive())] = end
+        alive = tuple(tape.alive())
+        if set(end.outputs) <= set(alive):  # no other thread has dropped one
+            tape.state.ends[alive] = end
 
     def _arguments(self, leaves: Sequence[Leaf], end: End) -> list[Callable[[Tape], Any]]:
         """How the arguments of an executable are found anew."""
@@ -206,12 +208,18 @@ class Learner:
         return found
 
 
+def constant(value: float, dtype: DType) -> Node:
+    """The node of one of a tape's numbers; one too large for ``dtype`` is infinite."""
+    with np.errstate(all="ignore"):
+        return build.constant(value, dtype)
+
+
 def _always(value: Any) -> Callable[[Tape], Any]:
     return lambda tape: value
 
 
 def _number(number: int, dtype: DType) -> Callable[[Tape], Any]:
-    return lambda tape: build.constant(tape.numbers[number], dtype).value
+    return lambda tape: constant(tape.numbers[number], dtype).value
 
 
 def _buffer(slot: int, part: tuple[slice, ...] | None) -> Callable[[Tape], Any]:

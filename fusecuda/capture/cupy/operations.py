@@ -152,7 +152,7 @@ def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
         target = internals.getitem(array, key)
         if _same_place(target, value):
             return
-        if type(value) in FLOATS and target.dtype.kind == "f":
+        if type(value) in FLOATS and target.dtype.kind == "f" and target.ndim:
             args: Any = (target, value)
             if region.record_numbered(setitem, args, lambda: _fill(region, *args)) is None:
                 return
@@ -164,7 +164,10 @@ def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
 
 
 def _fill(region: CupyRegion, target: Any, value: float) -> None:
-    """Record that all of ``target``, of a floating-point type, is ``value``."""
+    """Record that all of ``target``, of a floating-point type and not 0-d, is ``value``.
+
+    A 0-d one would be the number itself, which a cast makes another one when it is recorded.
+    """
     shown = region.lazy(target)
     node = region.tape.constants([value])(value, shown.dtype)
     shown.write_node(build.broadcast_to(node, shown.shape))

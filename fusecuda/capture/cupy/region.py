@@ -98,19 +98,26 @@ class CupyRegion(Natives):
                 tape.end()
                 recorder_in_force.reset(token)
                 self.dispatching = before
-            for entry in table.entries():
-                entry.readers.discard(self)
-            table.drop(lambda e: e.recorder is not self)
+                for entry in table.entries():
+                    entry.readers.discard(self)
+                table.drop(lambda e: e.recorder is not self)
 
     def rerun(
         self, executable: Executable, arguments: Sequence[Any], storages: Sequence[Storage]
-    ) -> None:
-        """Give ``storages`` their values by an executable from before."""
+    ) -> bool:
+        """Give ``storages`` their values by an executable from before; False if it fails."""
         self._on_device = True
-        results = self._run(executable, arguments)
+        try:
+            results = self._run(executable, arguments)
+        except Exception:
+            return False
+        except BaseException:
+            self._interrupted(storages)
+            raise
         self.launches += executable.launches
         self._ran(executable)
         self._settle(zip(storages, results, strict=True))
+        return True
 
     def _executable(
         self, waiting: Sequence[Storage], targets: Sequence[bool], windows: bool = True
@@ -171,14 +178,12 @@ class CupyRegion(Natives):
         finally:
             self.options = plain
 
-    def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
-        super()._compute_apart(waiting, error)
-        for storage in waiting:
-            if storage.error is None or not isinstance(storage, CupyStorage):
-                continue
+    def _failed(self, storage: Storage, error: BaseException) -> None:
+        super()._failed(storage, error)
+        if isinstance(storage, CupyStorage):
             memory = storage.memory() if storage.memory is not None else None
             if memory is None:
-                self.faults.append(storage.error)
+                self.faults.append(error)
             else:
                 internals.fail(memory)
 

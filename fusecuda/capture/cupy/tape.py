@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...engine import Executable
-from ...graph import build
 from ...graph.dtypes import DType
 from ...graph.node import Node, topological
 from ...options import fusion_enabled
@@ -29,7 +28,7 @@ from ..functions import raising
 from ..plans import Leaf
 from . import internals, steps, ufuncs
 from .internals import Pending, PendingMemory, ndarray
-from .learning import FLOATS, Learner, UntapedError
+from .learning import FLOATS, Learner, UntapedError, constant
 from .steps import End, Key, Number, Slot, State, Step
 from .storages import CupyStorage, Unrecorded, storage_of, table
 
@@ -63,6 +62,7 @@ class Tape:
         self.path: list[Step] = []
         self.state: State | None = None
         self.learner: Learner | None = None
+        self.presumed: list[tuple[CupyStorage, Any]] = []  # by a key, to lie in those storages
 
     # --- keys
 
@@ -80,6 +80,7 @@ class Tape:
         if self.mode is OFF:
             return None
         run = self.run
+        self.presumed.clear()
         try:
             key = function, *[self._operand_or_number(v) for v in args]
         except (UntapedError, Unrecorded):
@@ -95,6 +96,7 @@ class Tape:
             return None
         for _ in range(3):
             run = self.run
+            self.presumed.clear()
             try:
                 key = parts()
             except (UntapedError, Unrecorded):
@@ -149,6 +151,7 @@ class Tape:
                 storage, offset = storage_of(region, array)
             else:
                 offset = address - storage.span[0]
+                self.presumed.append((storage, array))
         dtype = array.dtype
         if dtype is not storage.dtype and dtype != storage.dtype:
             raise UntapedError
@@ -232,39 +235,32 @@ class Tape:
         found = self.slots[number]
         return found() if type(found) is weakref.ref else found
 
-    def alive(self) -> list[int]:
+    def alive(self) -> dict[int, CupyStorage]:
         """The storages that the path has given a new version and somebody still holds."""
         noted = dict.fromkeys(number for step in self.path for number in step.noted)
-        alive = []
-        for number in noted:
-            storage = self.storage(number)
-            if storage is not None and storage.error is None:
-                alive.append(number)
-        return alive
+        found = ((number, self.storage(number)) for number in noted)
+        return {n: s for n, s in found if s is not None and s.error is None}
 
     def flush(self) -> bool:
         """Do what the flush did when the recording last went like this; False if it never did."""
         if self.mode is not FOLLOWING or self.state is None:
             return self.mode is FOLLOWING
-        alive = self.alive()
+        alive = self.alive()  # other threads may drop some meanwhile
         end = self.state.ends.get(tuple(alive))
         if end is None or not self._fits(end):
             self.materialize()
             return False
         if end.executable is None:
             return True
-        try:
-            self.rerun(end)
-        except Exception:
+        if not self.rerun(end, [alive[number] for number in end.outputs]):
             self.materialize()
             return False
         return True
 
-    def rerun(self, end: End) -> None:
-        """Compute what ``end`` computes, of the arrays of now."""
+    def rerun(self, end: End, storages: Sequence[CupyStorage]) -> bool:
+        """Compute what ``end`` computes, of the arrays of now; False if that fails."""
         assert end.executable is not None
-        storages = [s for number in end.outputs if (s := self.storage(number)) is not None]
-        self.region.rerun(end.executable, [get(self) for get in end.arguments], storages)
+        return self.region.rerun(end.executable, [get(self) for get in end.arguments], storages)
 
     def _fits(self, end: End) -> bool:
         """True if the numbers are those that the executable was built for, or its arguments."""
@@ -309,7 +305,7 @@ class Tape:
             assert storage is not None and storage.buffer is not None
             return Leaf(storage.buffer, storage.shape, storage.dtype)
         if type(node) is Number:
-            real = build.constant(self.numbers[node.number], node.dtype)
+            real = constant(self.numbers[node.number], node.dtype)
             learner.number_nodes.append((real, node.number))
             return real
         return node.with_operands(tuple(made[o] for o in node.operands))
@@ -339,13 +335,22 @@ class Tape:
         if learner is None or (key is None and not learner.noted):
             return
         step = None
-        if run is self.run and key is not None and not (result is NotImplemented and learner.noted):
+        effects = result is NotImplemented and learner.noted
+        if run is self.run and key is not None and not effects and self._presumed_rightly():
             step = learner.learn(key, result)
         if step is None:
             self.leave()
             return
         self.path.append(step)
         self.state = step.next
+
+    def _presumed_rightly(self) -> bool:
+        """True if the operands of the last key lie in the storages that it names."""
+        for storage, array in self.presumed:
+            low, high = internals.span_of(array)
+            if low < storage.span[0] or high > storage.span[1]:
+                return False
+        return True
 
     def planned(
         self, waiting: Sequence[Any], leaves: Sequence[Leaf], executable: Executable | None
