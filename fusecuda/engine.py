@@ -204,13 +204,12 @@ class Executable:
 
     def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The same results by NumPy; arguments are overwritten when all is computed."""
-        taken: set[int] = set()
+        taken = [a for a in arguments if isinstance(a, np.ndarray)]
         results: list[Array | None] = []
-        values = interpret(self.graph, arguments)
-        for value in values:
-            shared = any(np.may_share_memory(value, a) for a in arguments if _is_array(a))
-            fresh = np.array(value) if shared or id(value) in taken else value
-            taken.add(id(value))
+        for value in interpret(self.graph, arguments):
+            shared = any(np.may_share_memory(value, other) for other in taken)
+            fresh = np.array(value) if shared else np.asarray(value)
+            taken.append(fresh)
             results.append(np.require(fresh, requirements=["C", "W"]))
         for i, result in enumerate(results):
             target = self.graph.target(i)
@@ -218,10 +217,6 @@ class Executable:
                 arguments[target][...] = result
                 results[i] = None
         return results
-
-
-def _is_array(value: object) -> bool:
-    return isinstance(value, np.ndarray)
 
 
 _warned: set[str] = set()

@@ -518,3 +518,81 @@ def test_an_interrupt_after_memory_was_overwritten(
         with fused(device="cpu"):
             z = x - 1
         equal(seen(z), X)
+
+
+def test_numbers_assigned_after_arrays_were_made(watch: Watch) -> None:
+    """An assignment whose operand takes a flush first is not lost."""
+    for turn in range(3):
+        x = host(X + turn)
+        with fused(device="cpu"):
+            z = cp.zeros(4)
+            x[1:3] = 0.5
+        wanted = X + turn
+        wanted[1:3] = 0.5
+        equal(seen(x), wanted)
+        equal(seen(z), np.zeros(4))
+
+
+def test_overlapping_arrays_of_several_types(watch: Watch) -> None:
+    """Operands that are found to share memory are told by shape and type all the same."""
+    for dtype in ("f8", "f8", "i8", "f8", "i8", "f4"):
+        values = np.arange(12).astype(dtype)
+        memory = host(values)
+        views = memory[4:], memory[:8]
+        p, q = (cp.ndarray(v.shape, v.dtype, memptr=v.data) for v in views)  # without a base
+        with fused(device="cpu"):
+            total = p + q
+            twice = total * 2
+        equal(seen(total), values[4:] + values[:8])
+        equal(seen(twice), (values[4:] + values[:8]) * 2)
+
+
+def test_what_others_have_read_is_told_after_a_flush_of_ours(watch: Watch) -> None:
+    """A write comes after the reads of other regions, also if ours was flushed in between."""
+    for turn in range(3):
+        x, other = host(X + turn), host(np.ones(4))
+        read, done, found = threading.Event(), threading.Event(), []
+
+        def reading(x: Any = x, read: Any = read, done: Any = done, found: Any = found) -> None:
+            with fused(device="cpu"):
+                y = x * 3
+                read.set()
+                done.wait()
+            found.append(seen(y).copy())
+
+        with fused(device="cpu"):
+            z = x + 1
+            thread = threading.Thread(target=reading)
+            thread.start()
+            read.wait()
+            float(other.sum())
+            x[...] = -5.0
+            float(other.sum())
+        done.set()
+        thread.join()
+        equal(found[0], (X + turn) * 3)
+        equal(seen(z), X + turn + 1)
+        assert (seen(x) == -5).all()
+
+
+def test_known_ends_and_beginnings_are_bounded(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results that are dropped in ever new ways, and ever new beginnings, do not pile up."""
+    for kept in range(64):
+        x = host(X)
+        with fused(device="cpu"):
+            made = [x + i for i in range(6)]
+            made = [m for i, m in enumerate(made) if kept >> i & 1]
+    states, ends = list(steps._roots.values()), 0
+    while states:
+        state = states.pop()
+        ends += len(state.ends)
+        states += [s.next for s in state.steps.values()]
+    assert 0 < ends <= steps.BRANCHES * 7
+    monkeypatch.setattr("fusecuda.capture.cupy.learning.BEGINNINGS", 4)
+    for n in range(1, 9):
+        check(lambda m, x: (x + 1,), np.ones(n))
+    watch.look()
+    check(lambda m, x: (x + 1,), np.ones(8))
+    assert watch.look()[0] == 1

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from fusecuda import engine
+from fusecuda.graph import build
+from fusecuda.graph.dtypes import FLOAT64
+from fusecuda.graph.index_map import axis_map
+from fusecuda.graph.node import Graph
+from fusecuda.options import Options
 
 PROGRAM = """
 import warnings
@@ -83,3 +92,16 @@ def test_results_are_the_same_bits(fault: str, tmp_path: Path, compiled: bytes) 
     assert data == compiled
     assert printed.startswith("1 "), printed
     assert "NumPy" in printed
+
+
+def test_results_by_numpy_have_memory_of_their_own() -> None:
+    """Two views of one intermediate value do not become two results in one place."""
+    parameter = build.parameter(0, (6,), FLOAT64)
+    double = build.elementwise("add", [parameter, parameter], FLOAT64)
+    views = [build.index(double, axis_map([(start, 1, 0)], 1), (4,)) for start in (0, 2)]
+    graph = Graph((parameter,), (*views, double, double))
+    x = np.arange(6.0)
+    results = [r for r in engine.build(graph, {}, Options())._interpret([x]) if r is not None]
+    for a, b in itertools.combinations([x, *results], 2):
+        assert not np.may_share_memory(a, b)
+    np.testing.assert_array_equal(results[1], (x + x)[2:])

@@ -104,12 +104,12 @@ def _fitted(value: Any, region: Array) -> Node:
         value, Array | np.ndarray | TracedScalar | np.generic | int | float | complex
     ):
         value = np.asarray(value, dtype)
-    if type(value) is float and dtype.kind in "iu":
-        value = np.asarray(value)  # int(nan) and int(inf) are errors, as in NumPy
-        if not np.isfinite(value):
-            raise (ValueError if np.isnan(value) else OverflowError)(
-                f"cannot convert float {'NaN' if np.isnan(value) else 'infinity'} to integer"
-            )
+    kind = type(value)
+    if dtype.kind in "iu" and (kind is float or issubclass(kind, np.floating)):
+        fitted = np.empty((), dtype)
+        with np.errstate(all="ignore"):
+            fitted[()] = value  # NumPy knows which numbers are errors: int(nan), int(1e300)
+        value = fitted
     node = ufuncs.node_of(value, dtype) if _castable(value, dtype) else None
     if node is None:
         node = ufuncs.node_of(np.asarray(functions.plain(value)).astype(dtype))

@@ -74,7 +74,9 @@ class Learner:
         if known is not None:
             self.symbols.update(zip(step.versions, known.versions, strict=True))
             return known
-        if len(tape.state.steps) >= (BRANCHES if tape.path else BEGINNINGS):
+        if not tape.path and len(tape.state.steps) >= BEGINNINGS:
+            tape.state.steps.clear()
+        elif tape.path and len(tape.state.steps) >= BRANCHES:
             return None
         self.fresh.append((tape.state, key, step))
         return step
@@ -180,6 +182,8 @@ class Learner:
             return
         alive = tuple(tape.alive())
         if set(end.outputs) <= set(alive):  # no other thread has dropped one
+            if len(tape.state.ends) >= BRANCHES:
+                tape.state.ends.clear()
             tape.state.ends[alive] = end
 
     def _arguments(self, leaves: Sequence[Leaf], end: End) -> list[Callable[[Tape], Any]]:

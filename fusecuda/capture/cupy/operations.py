@@ -163,14 +163,19 @@ def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
         region.native(internals.setitem, (array, key, value), {}, "__setitem__")
 
 
-def _fill(region: CupyRegion, target: Any, value: float) -> None:
+def _fill(region: CupyRegion, target: Any, value: float) -> Any:
     """Record that all of ``target``, of a floating-point type and not 0-d, is ``value``.
 
-    A 0-d one would be the number itself, which a cast makes another one when it is recorded.
+    NotImplemented if that takes a flush first. A 0-d one would be the number itself, which a cast
+    makes another one when it is recorded.
     """
+    generation, region.operands = table.generation, 0
     shown = region.lazy(target)
+    if table.generation != generation:
+        return NotImplemented
     node = region.tape.constants([value])(value, shown.dtype)
     shown.write_node(build.broadcast_to(node, shown.shape))
+    return None
 
 
 def is_basic(key: Any) -> bool:

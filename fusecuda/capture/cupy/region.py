@@ -98,9 +98,7 @@ class CupyRegion(Natives):
                 tape.end()
                 recorder_in_force.reset(token)
                 self.dispatching = before
-                for entry in table.entries():
-                    entry.readers.discard(self)
-                table.drop(lambda e: e.recorder is not self)
+                table.leave(self)
 
     def rerun(
         self, executable: Executable, arguments: Sequence[Any], storages: Sequence[Storage]

@@ -12,7 +12,7 @@ from ...graph.node import Node
 
 Key = tuple[Any, ...]
 BRANCHES = 16  # after one step: what differs more often is not learned
-BEGINNINGS = 1024
+BEGINNINGS = 1024  # then all of them are forgotten
 _STEPS_LIMIT = 1 << 15  # in all; then everything is forgotten
 _steps = 0
 

@@ -155,6 +155,14 @@ class Table:
         """All of them."""
         return list(self._entries)
 
+    def leave(self, recorder: Recorder) -> None:
+        """Forget what only ``recorder`` has read or written."""
+        for entry in self._entries:
+            entry.readers.discard(recorder)
+            if entry.recorder is recorder and entry.readers and entry.error is None:
+                entry.recorder = next(iter(entry.readers))  # type: ignore[assignment]
+        self.drop(lambda e: e.recorder is not recorder)
+
     def drop(self, keep: Any) -> None:
         """Forget the storages for which ``keep`` does not hold."""
         self.generation += 1

@@ -88,7 +88,7 @@ class Tape:
             return None
         if self.run is run:
             return key
-        self.numbers.clear()
+        self._reset()
         return self._key(lambda: (function, *[self._operand_or_number(v) for v in args]))
 
     def _key(self, parts: Callable[[], Key]) -> Key | None:
@@ -103,7 +103,7 @@ class Tape:
                 break
             if self.run is run:
                 return key
-            self.numbers.clear()  # what an operand was entered for has flushed the region
+            self._reset()  # an operand has flushed the region: others are to be entered anew
         self.leave()
         return None
 
@@ -164,7 +164,7 @@ class Tape:
     def _enter(self, storage: CupyStorage) -> Any:
         """Give a storage that comes into play its number; later it is told by that alone."""
         region = self.region
-        if storage.device != region.device and not self.slots:
+        if region.device == -1 or not self.slots:
             region.device = storage.device
         if storage.recorder is not region or storage.device != region.device or storage.error:
             raise UntapedError
