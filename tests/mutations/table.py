@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from .cuda_table import CUDA
+from .cupy_table import CUPY
 from .mutation import Mutation
 from .mutation import ids as _ids
 
@@ -458,4 +461,13 @@ CAPTURE = (
     ),
 )
 
-MUTATIONS = (*EMITTER, *GRAPH, *FUSION, *MEMORY, *CAPTURE, *CUDA)
+# Without CuPy its tests notice nothing, for they are left out.
+MUTATIONS = (
+    *EMITTER,
+    *GRAPH,
+    *FUSION,
+    *MEMORY,
+    *CAPTURE,
+    *CUDA,
+    *(CUPY if find_spec("cupy") else ()),
+)
