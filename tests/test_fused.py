@@ -346,3 +346,14 @@ def test_raise_midway() -> None:
         return x
 
     calls(f, *((X, n) for n in (0, 1, 2, 0, 3, 1)))
+
+
+def test_lowered_for_one_array_given_twice() -> None:
+    """The error says what differs where shapes and types do not."""
+    x = np.ones(3)
+    executable = fc.lower(lambda a, b: np.concatenate([a, b]), x, x)
+    assert executable(x, x).shape == (6,)
+    with pytest.raises(TypeError, match="share other memory"):
+        executable(x, x.copy())
+    with pytest.raises(TypeError, match=r"not \(float64\[4\]"):
+        executable(np.ones(4), x)

@@ -356,6 +356,8 @@ def lower_function(function: Any, args: Sequence[Any], options: Options) -> Exec
         result = replay(given)
         if result is MISS:
             wanted, got = _signature(args), _signature(given)
+            if got == wanted:
+                got += " that share other memory, have other strides, or with what it read changed"
             raise TypeError(f"{owner.__name__} was lowered for {wanted}, not {got}")
         return result
 
