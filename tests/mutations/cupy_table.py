@@ -23,7 +23,7 @@ CUPY = (
         "if low < storage.span[0] or high > storage.span[1]:",
         "if high < low:",
         "an operand beside a storage is learned as one that lies in it",
-        _ids("cupy_tape", "memory_in_several_guises"),
+        _ids("cupy_tape_faults", "memory_in_several_guises"),
     ),
     Mutation(
         "view-without-its-place",
@@ -39,7 +39,7 @@ CUPY = (
         "        self._reset()\n        return self._key(",
         "        self.numbers.clear()\n        return self._key(",
         "what was entered while a key failed is told by its number alone",
-        _ids("cupy_tape", "overlapping_arrays_of_several_types"),
+        _ids("cupy_tape_faults", "overlapping_arrays_of_several_types"),
     ),
     Mutation(
         "the-living-not-told-apart",
@@ -55,7 +55,7 @@ CUPY = (
         "            tape.leave()\n            raise",
         "            raise",
         "what follows an operation that was broken off is known without it",
-        _ids("cupy_tape", "a_fault_in_the_middle_of_an_operation"),
+        _ids("cupy_tape_faults", "a_fault_in_the_middle_of_an_operation"),
     ),
     Mutation(
         "readers-forgotten",
@@ -63,7 +63,7 @@ CUPY = (
         "if entry.recorder is recorder and entry.readers and entry.error is None:",
         "if entry.recorder is None:",
         "a flush forgets that another region has read an array",
-        _ids("cupy_tape", "what_others_have_read_is_told_after_a_flush_of_ours"),
+        _ids("cupy_tape_faults", "what_others_have_read_is_told_after_a_flush_of_ours"),
     ),
     Mutation(
         "assignment-after-a-flush",
@@ -71,6 +71,6 @@ CUPY = (
         "if table.generation != generation:\n        return NotImplemented\n    node = region.tape",
         "node = region.tape",
         "a number is assigned to a storage that a flush has dropped",
-        _ids("cupy_tape", "numbers_assigned_after_arrays_were_made"),
+        _ids("cupy_tape_faults", "numbers_assigned_after_arrays_were_made"),
     ),
 )
