@@ -113,3 +113,17 @@ def test_bytes_of_a_kernel_are_what_is_counted() -> None:
     traffic = count_traffic(executable, (x, y, z))
     assert kernel.bytes_read + kernel.bytes_written == traffic.bytes_moved
     assert kernel.flops == 2 * x.size
+
+
+def test_a_row_value_goes_to_a_strided_argument() -> None:
+    """One that keeps its axis, written to memory that is laid out in its own way."""
+
+    def function(x: np.ndarray, out: np.ndarray) -> None:
+        out[...] = x.mean(axis=1, keepdims=True) * 2
+
+    x = np.arange(24.0).reshape(4, 6)
+    memory = np.zeros((8, 3))
+    fc.fused(function)(x, memory[::2, 1:2])
+    want = np.zeros((8, 3))
+    function(x, want[::2, 1:2])
+    np.testing.assert_array_equal(memory, want)

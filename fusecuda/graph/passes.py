@@ -25,7 +25,11 @@ Rule = Callable[[Node], Node | None]
 def simplify(graph: Graph) -> Graph:
     """The same graph after all passes: motion, the rules with CSE, writes that nobody sees."""
     graph = rewrite(move_reshapes(graph), RULES)
-    return drop_overwritten(graph.with_outputs(tuple(map(_respelled, graph.outputs))))
+    outputs = [  # what goes to an argument's memory is laid out as that is
+        output if graph.target(i) is not None else _respelled(output)
+        for i, output in enumerate(graph.outputs)
+    ]
+    return drop_overwritten(graph.with_outputs(tuple(outputs)))
 
 
 def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
