@@ -22,6 +22,6 @@ def test_programs(block: int) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("block", range(20))
 def test_many_programs(block: int) -> None:
-    """Two thousand other programs, five thousand runs of them."""
-    for seed in range(50_000 + block * 50, 50_000 + block * 50 + 50):
+    """Four thousand other programs, ten thousand runs of them."""
+    for seed in range(50_000 + block * 100, 50_000 + block * 100 + 100):
         cupy_programs.run_seed(seed)

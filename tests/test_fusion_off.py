@@ -27,7 +27,10 @@ def test_fused_and_unfused_agree_bit_for_bit(
     fused = fc.lower(program.function, *arguments)
     monkeypatch.setenv("FUSECUDA_FUSE", "0")
     unfused = fc.lower(program.function, *arguments)
-    assert unfused.launches > fused.launches or size == (1, 1)  # where turning is nothing
+    if (program.name, size) == ("transposed_add", (1, 1)):  # where turning is nothing
+        assert unfused.launches == fused.launches == 1
+    else:
+        assert unfused.launches > fused.launches
     assert _bits(fused(*arguments)) == _bits(unfused(*arguments))
 
 
