@@ -6,8 +6,8 @@ it works.
 """
 
 from .api import count_launches, info, lower, spec
-from .capture.array import Array
-from .capture.fused import FusedFunction, fused
+from .capture.arrays.array import Array
+from .capture.calls.fused import FusedFunction, fused
 from .codegen.compilations import compile_count
 from .engine import Executable, Kernel
 from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError

@@ -15,7 +15,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from fusecuda.capture.cupy import internals, spaces
+from fusecuda.capture.cupy import internals
+from fusecuda.capture.cupy import memory as spaces
 
 
 def host(value: Any) -> Any:

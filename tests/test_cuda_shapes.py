@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from fusecuda.capture.view import in_memory_order
+from fusecuda.capture.record.view import in_memory_order
 from fusecuda.emit_cuda import choice, launch
 from fusecuda.fusion.assembly import assemble
 from fusecuda.fusion.cost import CPU, Machine

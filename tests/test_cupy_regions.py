@@ -14,9 +14,10 @@ import pytest
 cp = pytest.importorskip("cupy")
 
 from fusecuda import fused  # noqa: E402
-from fusecuda.capture import patience  # noqa: E402
-from fusecuda.capture.cupy import internals, patches, spaces  # noqa: E402
+from fusecuda.capture.cupy import internals, patches  # noqa: E402
+from fusecuda.capture.cupy import memory as spaces  # noqa: E402
 from fusecuda.capture.cupy.storages import table  # noqa: E402
+from fusecuda.capture.record import rest as patience  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal, lazy  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402

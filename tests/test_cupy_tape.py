@@ -16,7 +16,7 @@ import fusecuda as fc  # noqa: E402 - they need CuPy
 from fusecuda import fused  # noqa: E402
 from fusecuda.capture.cupy import steps, tape  # noqa: E402
 from fusecuda.capture.cupy.region import CupyRegion, region_in_force  # noqa: E402
-from fusecuda.capture.tally import Tally  # noqa: E402
+from fusecuda.capture.record.lines import Tally  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402

@@ -14,7 +14,7 @@ import fusecuda as fc  # noqa: E402 - they need CuPy
 from fusecuda import fused  # noqa: E402
 from fusecuda.capture.cupy import steps  # noqa: E402
 from fusecuda.capture.cupy.region import CupyRegion, region_in_force  # noqa: E402
-from fusecuda.capture.tally import Tally  # noqa: E402
+from fusecuda.capture.record.lines import Tally  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402
@@ -27,7 +27,7 @@ def test_a_fault_in_the_middle_of_an_operation(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an operation did before it was interrupted is no part of what is known."""
-    from fusecuda.capture import recorder
+    from fusecuda.capture.record import recorder
 
     original, interrupt = recorder.Recorder.note, [True]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from fusecuda.capture.functions import TABLE
+from fusecuda.capture.arrays.dispatch import TABLE
 from tests.capture_check import equal, lazy, outcome, same_outcome, sample
 
 A = sample(np.float64, (4, 5), 1)

@@ -50,7 +50,7 @@ def test_any_number_of_threads_gives_the_same_bits(program: Program) -> None:
 
 def _fresh(program: Program) -> object:
     """The program's executable built for the present number of threads."""
-    from fusecuda.capture import plans
+    from fusecuda.capture.record import plans
 
     plans.forget()
     return fc.fused(program.function)

@@ -122,7 +122,7 @@ def compare(function: Callable[..., Any], *arguments: Any) -> None:
 
 def in_order(value: Any) -> Any:
     """The array as a graph sees it: its axes in the order of memory."""
-    from fusecuda.capture.view import in_memory_order
+    from fusecuda.capture.record.view import in_memory_order
 
     return in_memory_order(value)[0]
 

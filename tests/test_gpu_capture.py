@@ -11,7 +11,7 @@ import pytest
 cp = pytest.importorskip("cupy")
 
 import fusecuda as fc  # noqa: E402
-from fusecuda.capture.cupy import spaces  # noqa: E402
+from fusecuda.capture.cupy import memory as spaces  # noqa: E402
 from tests import cupy_programs, test_run  # noqa: E402
 from tests.test_cupy_capture import COMPOSED  # noqa: E402
 

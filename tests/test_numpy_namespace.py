@@ -12,8 +12,8 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
+from fusecuda.capture.arrays.wrapping import first_line, is_function
 from fusecuda.numpy.names import LEFT_OUT
-from fusecuda.numpy.wrapping import first_line, is_function
 from tests.numpy_check import assert_as_numpy, assert_same, lazily
 
 # --- functions

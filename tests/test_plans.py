@@ -10,7 +10,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
-from fusecuda.capture import plans
+from fusecuda.capture.record import plans
 from tests.capture_check import equal
 
 X = np.linspace(-3.0, 3.0, 60).reshape(6, 10)

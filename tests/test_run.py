@@ -56,8 +56,8 @@ def test_scripts_on_cupy_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def reported(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Any]:
     """The results of a script under ``run`` in this process, and its tally."""
-    from fusecuda.capture.array import recorder_in_force
     from fusecuda.capture.cupy import patches
+    from fusecuda.capture.record.recorder import recorder_in_force
     from fusecuda.tools import run
 
     monkeypatch.setattr(sys, "argv", ["pytest"])

@@ -16,13 +16,13 @@ up to the lazy array instead, which is then a view of the caller's memory.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
-from ..capture.array import Array
-from . import fft, linalg, random
-from .creation import (
+from ..capture.arrays.array import Array
+from ..capture.arrays.creation import (
     array,
     asanyarray,
     asarray,
@@ -37,8 +37,7 @@ from .creation import (
     zeros,
     zeros_like,
 )
-from .names import LEFT_OUT
-from .ranges import (
+from ..capture.arrays.ranges import (
     arange,
     eye,
     fromfunction,
@@ -50,23 +49,18 @@ from .ranges import (
     tril,
     triu,
 )
-from .standard import (
-    argsort,
-    astype,
-    broadcast_arrays,
-    can_cast,
-    finfo,
-    iinfo,
-    sort,
-    unstack,
-)
-from .wrapping import Indexed, member
+from ..capture.arrays.table import ENTRIES
+from ..capture.arrays.wrapping import Indexed, member
+from . import fft, linalg, random
+from .names import LEFT_OUT
+from .standard import argsort, astype, broadcast_arrays, can_cast, finfo, iinfo, sort, unstack
 
 __array_api_version__ = "2024.12"
 __array_namespace_info__ = np.__array_namespace_info__
 __version__ = np.__version__
 
 ndarray = Array
+ENTRIES.namespace = sys.modules[__name__]
 
 _INDEXED = ("c_", "mgrid", "ogrid", "r_")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .wrapping import member
+from ..capture.arrays.wrapping import member
 
 __all__ = list(sorted(np.fft.__all__))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from .wrapping import member
+from ..capture.arrays.wrapping import member
 
 _RECORDED = ("matmul", "matrix_transpose", "tensordot", "vecdot")  # as in the main namespace
 

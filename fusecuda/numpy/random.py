@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .wrapping import is_function, made, member
+from ..capture.arrays.wrapping import is_function, made, member
 
 _LEFT_OUT = frozenset({"test"})  # NumPy's own tests
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..capture.array import Array
-from .creation import asarray
-from .wrapping import lift
+from ..capture.arrays.array import Array
+from ..capture.arrays.creation import asarray
+from ..capture.arrays.wrapping import lift
 
 
 def sort(

@@ -10,7 +10,7 @@ import numpy as np
 
 import fusecuda.numpy as namespace
 
-from ..capture.array import Array
+from ..capture.arrays.array import Array
 
 
 class _StandIn(types.ModuleType):

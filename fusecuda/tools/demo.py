@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..api import count_launches, lower
-from ..capture.fused import fused
+from ..capture.calls.fused import fused
 from ..cpu_fallback.program import thread_count
 from . import tables
 from .compare import compare

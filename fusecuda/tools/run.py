@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..capture.array import recorder_in_force
-from ..capture.block import Region
-from ..capture.tally import Tally
+from ..capture.record.block import Region
+from ..capture.record.lines import Tally
+from ..capture.record.recorder import recorder_in_force
 from ..options import Options
 from .usage import UsageError, one_line
 
@@ -126,14 +126,14 @@ class _Following:
 
 
 def _default() -> Any:
-    from ..capture.recorder import default_recorder
+    from ..capture.record.recorder import default_recorder
 
     return default_recorder
 
 
 def _has_host_space() -> bool:
     """True where tests let CuPy arrays lie in host memory."""
-    spaces = sys.modules.get("fusecuda.capture.cupy.spaces")
+    spaces = sys.modules.get("fusecuda.capture.cupy.memory")
     return spaces is not None and "cpu" in spaces.SPACES
 
 

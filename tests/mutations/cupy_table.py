@@ -5,7 +5,7 @@ from __future__ import annotations
 from .mutation import Mutation
 from .mutation import ids as _ids
 
-_TAPE, _LEARNING = "capture/cupy/tape.py", "capture/cupy/learning.py"
+_TAPE, _LEARNING = "capture/cupy/tape.py", "capture/cupy/step_maker.py"
 _STORAGES, _OPERATIONS = "capture/cupy/storages.py", "capture/cupy/operations.py"
 
 CUPY = (

@@ -18,7 +18,11 @@ _COLUMNS, _RUNS = "cpu_fallback/emit_columns.py", "cpu_fallback/runs.h"
 _LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
 _MAP, _PASSES = "graph/index_map.py", "graph/passes.py"
 _CLUSTER, _PLANNER = "fusion/cluster.py", "fusion/planner.py"
-_TRACE, _REPLAY, _READS = "capture/trace.py", "capture/replay.py", "capture/reads.py"
+_TRACE, _REPLAY, _READS = (
+    "capture/calls/call.py",
+    "capture/calls/guard.py",
+    "capture/calls/reads.py",
+)
 
 EMITTER = (
     Mutation(
@@ -194,7 +198,7 @@ GRAPH = (
     ),
     Mutation(
         "flip-off-by-one",
-        "capture/view.py",
+        "capture/record/view.py",
         "rows.append((a.shape[d] - 1, -1, d))",
         "rows.append((a.shape[d] - 2, -1, d))",
         "a reversed argument starts one element late",
@@ -453,7 +457,7 @@ CAPTURE = (
     ),
     Mutation(
         "dtypes-over-one-buffer",
-        "capture/overlap.py",
+        "capture/calls/overlap.py",
         "a.dtype == b.dtype\n        and",
         "True\n        and",
         "memory that two arguments see as different types is taken for one array",

@@ -21,10 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ...numpy import creation, ranges
-from .. import joining, movement, selection
-from ..functions import assign_result, call_function
-from ..table import TABLE
+from ..arrays import creation, joining, movement, ranges, selection
+from ..arrays.dispatch import assign_result, call_function
+from ..arrays.table import TABLE
 from . import internals
 
 Function = Callable[..., Any]

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...graph.index_map import contiguous_strides
-from ..arguments import Arguments
-from ..array import recorder_in_force
-from ..block import Region
-from ..plans import Leaf
-from ..reads import Reads, reads_of
-from ..recorder import _in_place, _recording
-from ..replay import ReplayWriter
-from ..results import finished, result_text
-from ..scalar import TracedScalar
+from ..calls.arguments import Arguments
+from ..calls.guard import ReplayWriter
+from ..calls.reads import Reads, reads_of
+from ..calls.results import finished, result_text
+from ..record.block import Region
+from ..record.leaf import Leaf
+from ..record.numbers import TracedScalar
+from ..record.recorder import _in_place, _recording, recorder_in_force
 from . import internals
 from .internals import Pending, PendingMemory, ndarray
 from .region import CupyRegion

@@ -21,7 +21,7 @@ import numpy as np
 from cupy._core.core import _ndarray_base
 from cupy.cuda.memory import BaseMemory, MemoryPointer, UnownedMemory
 
-from ..scalar import TracedScalar
+from ..record.numbers import TracedScalar
 
 CUPY_13 = int(cupy.__version__.partition(".")[0]) < 14
 ndarray: Any = cupy.ndarray

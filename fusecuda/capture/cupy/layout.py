@@ -6,7 +6,7 @@ import functools
 import math
 
 from ...graph.index_map import IndexMap, Shape, axis_map, contiguous_strides
-from ..view import View
+from ..record.view import View
 
 
 @functools.lru_cache(maxsize=8192)

@@ -9,13 +9,13 @@ import numpy as np
 
 from ...graph import build
 from ...graph.node import Node
-from .. import indexing
-from ..array import Array
-from ..recorder import user_line
-from ..scalar import TracedScalar
+from ..arrays import indexing
+from ..arrays.array import Array
+from ..record.numbers import TracedScalar
+from ..record.recorder import user_line
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
-from .learning import FLOATS
+from .step_maker import FLOATS
 from .storages import CupyStorage, table
 
 if TYPE_CHECKING:

@@ -17,24 +17,25 @@ from ...engine import Executable
 from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
-from ..array import Array, recorder_in_force
-from ..periods import smallest_period
-from ..plans import Leaf
-from ..recorder import (
+from ..arrays.array import Array
+from ..record.leaf import Leaf
+from ..record.periods import smallest_period
+from ..record.recorder import (
     PENDING_LIMIT,
     Recorder,
-    Storage,
     _recording,
     default_recorder,
+    recorder_in_force,
 )
-from ..view import View
+from ..record.storage import Storage
+from ..record.view import View
 from . import internals
 from .internals import Pending, ndarray
 from .layout import view_of
-from .natives import Natives
 from .steps import Key, Step
 from .storages import CupyStorage, Unrecorded, storage_of, table
 from .tape import OFF, Tape
+from .unrecorded import Natives
 
 _NUMBERS = frozenset({int, float, bool, complex})
 

@@ -17,7 +17,8 @@ import numpy as np
 from ...graph.dtypes import DType
 from ...graph.index_map import Shape
 from ...graph.node import Node
-from ..recorder import Recorder, Storage, _recording
+from ..record.recorder import Recorder, _recording
+from ..record.storage import Storage
 from . import internals
 from .internals import PendingMemory
 

@@ -24,11 +24,11 @@ from ...engine import Executable
 from ...graph.dtypes import DType
 from ...graph.node import Node, topological
 from ...options import fusion_enabled
-from ..functions import raising
-from ..plans import Leaf
+from ..arrays.dispatch import raising
+from ..record.leaf import Leaf
 from . import internals, steps, ufuncs
 from .internals import Pending, PendingMemory, ndarray
-from .learning import FLOATS, Learner, UntapedError, constant
+from .step_maker import FLOATS, Learner, UntapedError, constant
 from .steps import End, Key, Number, Slot, State, Step
 from .storages import CupyStorage, Unrecorded, storage_of, table
 

@@ -13,10 +13,10 @@ from ...graph import build
 from ...graph.dtypes import DType, is_supported
 from ...graph.node import Node
 from ...graph.ops import OPS
-from ..array import Array
-from ..functions import call_ufunc
-from ..scalar import TracedScalar
-from ..ufuncs import SPECIAL, op_name
+from ..arrays.array import Array
+from ..arrays.dispatch import call_ufunc
+from ..arrays.ufuncs import SPECIAL, op_name
+from ..record.numbers import TracedScalar
 
 # CuPy computes these otherwise than NumPy. On the CPU a script follows NumPy; on a GPU it follows
 # CuPy, so there CuPy does them itself.

@@ -1,0 +1,170 @@
+"""Composed functions: NumPy's that are other functions of its put together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from ...graph import build
+from ...graph.dtypes import INT64
+from . import joining, movement, products
+from .array import array_of, of_node
+from .selection import copy
+from .table import handles
+
+
+@handles(np.append)
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Two arrays joined, flat ones unless an axis is given."""
+    parts = array_of(arr), array_of(values)
+    if axis is None:
+        return joining.concatenate([movement.ravel(p) for p in parts])
+    return joining.concatenate(parts, axis)
+
+
+@handles(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    """Columns, or arrays of columns, side by side."""
+    parts = [array_of(a) for a in tup]
+    return joining.concatenate(
+        [movement.reshape(p, (p.size, 1)) if p.ndim < 2 else p for p in parts], 1
+    )
+
+
+@handles(np.dstack)
+def dstack(tup: Any) -> Any:
+    """Arrays joined along a third axis."""
+    parts = [array_of(a) for a in tup]
+    return joining.concatenate([_three_axes(p) for p in parts], 2)
+
+
+def _three_axes(x: Any) -> Any:
+    if x.ndim == 0:
+        return movement.reshape(x, (1, 1, 1))
+    if x.ndim == 1:
+        return movement.reshape(x, (1, x.size, 1))
+    return movement.expand_dims(x, 2) if x.ndim == 2 else x
+
+
+@handles(np.repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Each element, or each slice along an axis, so often as one number says."""
+    if not isinstance(repeats, int | np.integer) or repeats < 0:
+        return NotImplemented
+    x = array_of(a)
+    if axis is None:
+        x, axis = movement.ravel(x), 0
+    along = normalize_axis_index(axis, x.ndim)
+    shape = (*x.shape[: along + 1], int(repeats), *x.shape[along + 1 :])
+    wider = movement.broadcast_to(movement.expand_dims(x, along + 1), shape)
+    final = (*x.shape[:along], x.shape[along] * int(repeats), *x.shape[along + 1 :])
+    return copy(movement.reshape(wider, final))
+
+
+def _below(m: Any, k: int) -> Any:
+    """True at and below the ``k``-th diagonal of the last two axes of ``m``."""
+    rows, columns = m.shape[-2:] if m.ndim > 1 else (m.shape[0], m.shape[0])
+    shape = (rows, columns)
+    down, right = build.iota(shape, 0), build.iota(shape, 1)
+    reach = build.elementwise("add", [down, build.constant(k, INT64)], INT64)
+    return of_node(build.elementwise("greater_equal", [reach, right], np.dtype(bool)))
+
+
+@handles(np.tril)
+def tril(m: Any, k: int = 0) -> Any:
+    """Zeros above a diagonal."""
+    x = array_of(m)
+    return NotImplemented if x.ndim == 0 else np.where(_below(x, int(k)), x, x.dtype.type(0))
+
+
+@handles(np.triu)
+def triu(m: Any, k: int = 0) -> Any:
+    """Zeros below a diagonal."""
+    x = array_of(m)
+    return NotImplemented if x.ndim == 0 else np.where(_below(x, int(k) - 1), x.dtype.type(0), x)
+
+
+# --- products
+
+
+@handles(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Products summed over axes of both, by one matrix product as in NumPy."""
+    x, y = array_of(a), array_of(b)
+    if isinstance(axes, int):
+        axes = range(x.ndim - axes, x.ndim), range(axes)
+    over_x, over_y = _listed(axes[0], x.ndim), _listed(axes[1], y.ndim)
+    if [x.shape[i] for i in over_x] != [y.shape[i] for i in over_y]:
+        raise ValueError("shape-mismatch for sum")
+    rows = [i for i in range(x.ndim) if i not in over_x]
+    columns = [i for i in range(y.ndim) if i not in over_y]
+    summed = math.prod(x.shape[i] for i in over_x)
+    shape = [x.shape[i] for i in rows], [y.shape[i] for i in columns]
+    left = movement.transpose(x, (*rows, *over_x))
+    right = movement.transpose(y, (*over_y, *columns))
+    product = products.dot(
+        movement.reshape(left, (math.prod(shape[0]), summed)),
+        movement.reshape(right, (summed, math.prod(shape[1]))),
+    )
+    return movement.reshape(product, (*shape[0], *shape[1]))
+
+
+def _listed(axes: Any, rank: int) -> Sequence[int]:
+    given = [axes] if isinstance(axes, int) else list(axes)
+    return [normalize_axis_index(axis, rank) for axis in given]
+
+
+@handles(np.inner)
+def inner(a: Any, b: Any) -> Any:
+    """Products summed over the last axes."""
+    x, y = array_of(a), array_of(b)
+    if x.ndim == 0 or y.ndim == 0:
+        return np.multiply(x, y)
+    if y.ndim > 1:
+        y = movement.transpose(y, (*range(y.ndim - 2), y.ndim - 1, y.ndim - 2))
+    return products.dot(x, y)
+
+
+@handles(np.vdot)
+def vdot(a: Any, b: Any) -> Any:
+    """The inner product of all elements."""
+    x, y = array_of(a), array_of(b)
+    if x.dtype.kind == "c":
+        return NotImplemented
+    return products.dot(movement.ravel(x), movement.ravel(y))
+
+
+@handles(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """Each element of one array times the whole other one."""
+    x, y = array_of(a), array_of(b)
+    rank = max(x.ndim, y.ndim)
+    x_shape, y_shape = (1,) * (rank - x.ndim) + x.shape, (1,) * (rank - y.ndim) + y.shape
+    outer = movement.reshape(x, tuple(n for pair in x_shape for n in (pair, 1)))
+    inner = movement.reshape(y, tuple(n for pair in y_shape for n in (1, pair)))
+    shape = tuple(n * m for n, m in zip(x_shape, y_shape, strict=True))
+    return movement.reshape(np.multiply(outer, inner), shape)
+
+
+@handles(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of vectors; of all elements if neither order nor axis is given."""
+    a = array_of(x)
+    if a.dtype.kind not in "fiu" or not (axis is None or isinstance(axis, int)):
+        return NotImplemented
+    if axis is None and a.ndim != 1 and ord is not None:
+        return NotImplemented
+    if a.dtype.kind != "f":
+        a = a.astype(float)
+    over: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
+    if ord is None or ord == 2:
+        return np.sqrt(np.sum(a * a, **over))
+    if ord in (np.inf, -np.inf):
+        return (np.max if ord > 0 else np.min)(np.abs(a), **over)
+    if ord == 1:
+        return np.sum(np.abs(a), **over)
+    return np.sum((a != 0).astype(a.dtype), **over) if ord == 0 else NotImplemented

@@ -1,0 +1,240 @@
+"""Arrays made of other data, of one value, and like another array."""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from typing import Any
+
+import numpy as np
+
+from ...graph import build
+from ...graph.dtypes import is_supported
+from ...graph.index_map import IndexMap, Shape
+from ...graph.node import Node
+from ..record.numbers import TracedScalar
+from ..record.view import View
+from .array import Array
+from .ufuncs import node_of
+from .wrapping import lazy, plain
+
+NDArray = np.ndarray[Any, Any]
+
+# --- from data
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
+    copy: bool | None = None, like: None = None,
+) -> Any:  # fmt: skip
+    """Convert the input to a lazy array.
+
+    NumPy's memory is copied, so that what happens to it later does not matter. With ``copy=False``
+    the array is that memory: its reads and writes happen at once, and ValueError is raised where
+    only a copy would do. A lazy array is returned as it is, unless ``copy=True`` or another dtype.
+    """
+    check_device(device)
+    if type(a) is Array:
+        return _converted(a, dtype, copy)
+    if type(a) is TracedScalar and copy is not False:
+        kind = np.dtype(dtype) if dtype is not None else np.dtype(a.type)
+        if is_supported(kind):
+            return new_array(node_of(a, kind))
+    if copy is False:
+        return share(np.asarray(a, dtype, order, copy=False))
+    if dtype is None and type(a) in (list, tuple) and a and all(type(v) is Array for v in a):
+        return np.stack(a)
+    return lazy(np.array(plain(a), dtype, order=order or "K"))
+
+
+def _converted(a: Array, dtype: Any, copy: bool | None) -> Any:
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while converting the dtype of an array")
+        return a.astype(dtype)
+    return a.copy() if copy else a
+
+
+def array(
+    object: Any,
+    dtype: Any = None, *, copy: bool | None = True, order: Any = "K", subok: bool = False,
+    ndmin: int = 0, like: None = None,
+) -> Any:  # fmt: skip
+    """Create a lazy array."""
+    result = asarray(object, dtype, order, copy=copy)
+    missing = ndmin - result.ndim
+    return result.reshape((1,) * missing + result.shape) if missing > 0 else result
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
+    copy: bool | None = None, like: None = None,
+) -> Any:  # fmt: skip
+    """Convert the input to a lazy array."""
+    return asarray(a, dtype, order, device=device, copy=copy)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: None = None) -> Any:
+    """Return a lazy array of at least one axis; its values are in row-major order."""
+    return np.atleast_1d(asarray(a, dtype))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """Create an array from an object with ``__dlpack__``: the same memory unless ``copy``."""
+    check_device(device)
+    if type(x) is Array:
+        return x.copy() if copy else x[...]
+    return share(np.from_dlpack(x, copy=copy))
+
+
+def share(values: NDArray) -> Any:
+    """The lazy array that is the memory of ``values``; others may write to it at any time.
+
+    Raises ValueError for elements that do not lie at whole multiples of their size.
+    """
+    if values.dtype.hasobject:
+        return values
+    view = None
+    if not values.flags.c_contiguous:
+        values, view = _flat(values)
+    result = Array.of_array(values, copy=False)
+    storage = result.storage
+    storage.held = storage.escaped = storage.shared = True
+    return result if view is None else result.seen_through(view)
+
+
+def _flat(values: NDArray) -> tuple[NDArray, View]:
+    """The memory that strided ``values`` span, as one axis, and how they are seen in it."""
+    item = values.itemsize
+    if any(s % item for s in values.strides):
+        raise ValueError("Unable to avoid copy of elements that are not a whole number apart")
+    steps = tuple(s // item for s in values.strides)
+    back = [slice(None, None, -1 if s < 0 else 1) for s in steps]
+    reach = [(n - 1) * s for n, s in zip(values.shape, steps, strict=True)]
+    span = sum(map(abs, reach)) + 1
+    flat = np.lib.stride_tricks.as_strided(values[tuple(back)], (span,), (item,))
+    start = -sum(r for r in reach if r < 0)
+    return flat, View((span,), IndexMap(values.ndim, (start,), (steps,)), values.shape)
+
+
+# --- of one value
+
+
+def zeros(
+    shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: None = None
+) -> Any:
+    """Return a new array of given shape and type, filled with zeros."""
+    return full(shape, 0, float if dtype is None else dtype, order, device=device)
+
+
+def ones(
+    shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: None = None
+) -> Any:
+    """Return a new array of given shape and type, filled with ones."""
+    return full(shape, 1, float if dtype is None else dtype, order, device=device)
+
+
+def empty(
+    shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: None = None
+) -> Any:
+    """Return a new array of given shape and type; what it holds may be anything (it is zeros)."""
+    return zeros(shape, dtype, order, device=device)
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
+    like: None = None,
+) -> Any:  # fmt: skip
+    """Return a new array of given shape and type, filled with ``fill_value``."""
+    check_device(device)
+    if order == "F" or (dtype is not None and not is_supported(np.dtype(dtype))):
+        return lazy(np.full(shape, plain(fill_value), dtype, order))
+    extents = shape_of(shape)
+    node = _filling(fill_value, None if dtype is None else np.dtype(dtype))
+    if node is None:
+        return lazy(np.full(shape, plain(fill_value), dtype, order))
+    if build.broadcast_shapes(node.shape, extents) != extents:
+        raise ValueError(
+            f"could not broadcast input array from shape {node.shape} into shape {extents}"
+        )
+    return new_array(build.broadcast_to(node, extents))
+
+
+def _filling(value: Any, dtype: Any) -> Node | None:
+    """The node of a filling value in ``dtype``, or None if NumPy has to make it."""
+    if type(value) in (Array, TracedScalar):
+        own = value.dtype if type(value) is Array else np.dtype(value.type)
+        supported = is_supported(own) and (dtype is None or is_supported(dtype))
+        return node_of(value, dtype or own) if supported else None
+    probe = np.full(np.shape(value), value, dtype)  # NumPy's own cast, with its errors
+    if not is_supported(probe.dtype):
+        return None
+    return node_of(probe) if probe.shape else build.constant(probe[()], probe.dtype)
+
+
+def new_array(node: Node) -> Array:
+    """The array, never a scalar, of a value."""
+    result = Array.of_node(node)
+    result.is_scalar = False
+    return result
+
+
+# --- like another array
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    """Return an array of zeros with the same shape and type as a given array."""
+    return full_like(a, 0, dtype, order, subok, shape, device=device)
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    """Return an array of ones with the same shape and type as a given array."""
+    return full_like(a, 1, dtype, order, subok, shape, device=device)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Any:  # fmt: skip
+    """Return an array of the same shape and type as a given array; it may hold anything."""
+    return full_like(prototype, 0, dtype, order, subok, shape, device=device)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True,
+    shape: Any = None, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """Return a full array with the same shape and type as a given array."""
+    like = a if hasattr(a, "dtype") and hasattr(a, "shape") else np.asarray(plain(a))
+    extents = like.shape if shape is None else shape
+    kind = like.dtype if dtype is None else dtype
+    return full(extents, fill_value, kind, "F" if order == "F" else "C", device=device)
+
+
+# --- arguments
+
+
+def shape_of(shape: Any) -> Shape:
+    """A shape given as NumPy takes it; raises NumPy's errors."""
+    try:
+        extents: Shape = (operator.index(shape),)
+    except TypeError:
+        extents = tuple(operator.index(n) for n in shape)
+    if any(n < 0 for n in extents):
+        raise ValueError("negative dimensions are not allowed")
+    if math.prod(n for n in extents if n) > sys.maxsize // 16:
+        raise ValueError("array is too big")
+    return extents
+
+
+def check_device(device: Any) -> None:
+    """Raise NumPy's ValueError for a device that is not the CPU."""
+    if device not in (None, "cpu"):
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')

@@ -1,0 +1,179 @@
+"""NumPy's functions on lazy arrays: recorded by the handlers of the dispatch table, or computed.
+
+What is not in the table runs as it would without us: operands are computed, NumPy is called, and
+its results become lazy arrays again, views of the operands where NumPy gives views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...graph import build
+from . import ufuncs
+from .array import Array, arrays_in, plain, wrap
+from .table import OUT_POSITION, TABLE, entry
+
+
+@entry
+def call_function(func: Any, args: Any, kwargs: Any) -> Any:
+    """The result of NumPy's ``func``: recorded if the table has it, else computed by NumPy."""
+    handler = TABLE.get(func)
+    place = OUT_POSITION.get(func)
+    if place is not None and len(args) > place:
+        kwargs = {**kwargs, "out": args[place], **_named(handler, args, place)}
+        args = args[:place]
+    out = kwargs.get("out")
+    if handler is not None and not raising():
+        rest = {k: v for k, v in kwargs.items() if k != "out"}
+        try:
+            result = handler(*args, **rest)
+        except (TypeError, OverflowError):
+            result = NotImplemented  # NumPy knows better which arguments it takes
+        if result is not NotImplemented:
+            if out is None:
+                return result
+            target = out[0] if isinstance(out, tuple) else out
+            if getattr(result, "dtype", None) == target.dtype and result.shape == target.shape:
+                return assign_result(target, result)
+    if isinstance(func, np.ufunc):
+        return func(*args, **kwargs)
+    return eager(func, *args, **kwargs)
+
+
+def _named(handler: Any, args: Any, place: int) -> dict[str, Any]:
+    """The positional arguments behind ``out``, by the names that the handler has for them."""
+    import inspect  # noqa: PLC0415 - only for a call that is spelled so
+
+    names = list(inspect.signature(handler).parameters)
+    return dict(zip(names[place + 1 :], args[place + 1 :], strict=False))
+
+
+@entry
+def call_ufunc(
+    array_type: type[Array], ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
+) -> Any:
+    """What ``ufunc.method(*inputs, **kwargs)`` records, or NumPy's result on computed values."""
+    if method == "__call__" and not raising():
+        result = _recorded(array_type, ufunc, inputs, kwargs)
+        if result is not NotImplemented:
+            return result
+    elif method == "reduce" and ufunc in _REDUCE and kwargs.get("out", (None,))[0] is None:
+        rest = {k: v for k, v in kwargs.items() if k != "out"}
+        names = ("axis", "dtype", "out", "keepdims", "initial", "where")
+        rest = {"axis": 0, **dict(zip(names, inputs[1:], strict=False)), **rest}
+        if rest.get("dtype") is None or ufunc in (np.add, np.multiply):
+            rest = {k: v for k, v in rest.items() if k != "dtype" or v is not None}
+            return call_function(_REDUCE[ufunc], inputs[:1], rest)
+    elif method == "at":
+        target = inputs[0]
+        copy = np.array(plain(target))
+        ufunc.at(copy, *(plain(v) for v in inputs[1:]), **kwargs)
+        target[...] = copy
+        return None
+    return eager(getattr(ufunc, method), *inputs, **kwargs)
+
+
+_REDUCE = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.logical_and: np.all,
+    np.logical_or: np.any,
+}
+
+
+def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> Any:
+    """The lazy result of a call of ``ufunc``, or NotImplemented where NumPy has to compute it."""
+    if not kwargs:
+        result = ufuncs.apply(array_type, ufunc, inputs, None)
+        return _matmul(inputs) if result is NotImplemented and ufunc is np.matmul else result
+    if not kwargs.keys() <= {"out", "dtype", "where", "casting"} or ufunc.nout != 1:
+        return NotImplemented
+    out, where = kwargs.get("out"), kwargs.get("where", True)
+    casting = kwargs.get("casting", "same_kind")
+    if (out is None and where is not True) or (casting != "same_kind" and out is None):
+        return NotImplemented
+    result = ufuncs.apply(array_type, ufunc, inputs, kwargs.get("dtype"))
+    if result is NotImplemented and ufunc is np.matmul and kwargs.keys() <= {"out"}:
+        result = _matmul(inputs)
+    if result is NotImplemented or out is None:
+        return result
+    target = out[0] if isinstance(out, tuple) else out
+    if not isinstance(target, array_type):
+        return NotImplemented if where is not True else assign_result(target, result, casting)
+    if where is not True:
+        check_cast(result.dtype, target.dtype, casting)
+        result = np.where(where, astype_of(result, target.dtype), target)
+    return assign_result(target, result, casting)
+
+
+def _matmul(inputs: Any) -> Any:
+    return TABLE[np.matmul](*inputs)
+
+
+def astype_of(array: Any, dtype: Any) -> Any:
+    """``array`` cast to ``dtype``, or itself."""
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
+def check_cast(source: Any, target: Any, casting: str) -> None:
+    """Raise NumPy's TypeError if ``casting`` forbids the cast."""
+    if not np.can_cast(source, target, casting=casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast ufunc output from {source!r} to {target!r} with casting rule '{casting}'"
+        )
+
+
+@entry
+def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
+    """Write ``result`` into ``target`` under NumPy's casting rule; ``target`` is returned."""
+    if isinstance(target, tuple):
+        (target,) = target
+    source = result.dtype if hasattr(result, "dtype") else np.asarray(plain(result)).dtype
+    if cast:
+        check_cast(source, target.dtype, cast)
+    shape = getattr(result, "shape", ())
+    if shape != target.shape and build.broadcast_shapes(shape, target.shape) != target.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {target.shape} "
+            f"doesn't match the broadcast shape {shape}"
+        )
+    target[...] = result if isinstance(target, Array) else plain(result)
+    return target
+
+
+@entry
+def eager(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """NumPy's own result on computed values, its arrays made lazy; ``out`` is written to."""
+    out = kwargs.pop("out", None)
+    plain_args = [plain(a) for a in args]
+    plain_kwargs = {k: plain(v) for k, v in kwargs.items()}
+    if out is None:
+        result = func(*plain_args, **plain_kwargs)
+        return wrap(result, list(arrays_in((args, tuple(kwargs.values())))))
+    targets = out if isinstance(out, tuple) else (out,)
+    copies = tuple(None if t is None else np.array(plain(t)) for t in targets)
+    result = func(*plain_args, **plain_kwargs, out=copies if isinstance(out, tuple) else copies[0])
+    results = result if isinstance(result, tuple) else (result,)
+    given = []
+    for target, copy, value in zip(targets, copies, results, strict=True):
+        given.append(wrap(value) if target is None else assign_result(target, copy))
+    return given[0] if len(given) == 1 else tuple(given)
+
+
+_error_state = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]
+_known_state: tuple[Any, bool] = (None, False)
+
+
+def raising() -> bool:
+    """True under an ``errstate`` that raises or calls: kernels cannot, so NumPy computes."""
+    global _known_state  # noqa: PLW0603 - remembers the answer for the state last seen
+    state = _error_state.get(None) if _error_state is not None else object()
+    if state is not _known_state[0]:
+        kinds = np.geterr().values()
+        _known_state = (state, any(v not in ("warn", "ignore") for v in kinds))
+    return _known_state[1]

@@ -1,0 +1,183 @@
+"""Indexing: what ``a[key]`` and ``a[key] = value`` record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...graph import build
+from ...graph.dtypes import BOOL, INT64, is_supported
+from ...graph.index_map import axis_map
+from ...graph.node import Node
+from ..record.numbers import TracedScalar
+from ..record.recorder import atomic, user_line
+from ..record.view import basic_index
+from . import movement, ufuncs
+from .array import Array, plain, wrap
+from .table import entry
+
+
+@entry
+@atomic
+def getitem(array: Array, key: Any) -> Array:
+    """A view for basic indices, a gather for integer arrays; else NumPy decides, on values."""
+    keys = _as_tuple(key)
+    view = array.view_of_storage
+    found = basic_index(view.shape, keys)
+    if found is not None:
+        result = array.seen_through(view.mapped(*found))
+        if found[1] == () and Ellipsis not in keys:
+            return type(array).of_node(result.read_node())  # a scalar: no view, does not change
+        return result
+    gathered = _gather(array, keys)
+    if gathered is not None:
+        return gathered
+    settled = tuple(plain(k) for k in keys)
+    copied: Array = wrap(array.compute()[settled])
+    return copied
+
+
+@entry
+@atomic
+def setitem(array: Array, key: Any, value: Any) -> None:
+    """A write to a region for basic indices, a selection for a mask; else NumPy's own write.
+
+    The value is taken as it is before the write, however it overlaps with the array. Raises
+    NumPy's errors for a key or value that does not fit; the array is then unchanged.
+    """
+    keys = _as_tuple(key)
+    if not is_supported(array.dtype):
+        plain_value = plain(value)
+        array.at_once()[tuple(plain(k) for k in keys)] = plain_value
+        return
+    found = basic_index(array.shape, keys)
+    if found is not None:
+        region = array.seen_through(array.view_of_storage.mapped(*found))
+        region.write_node(_fitted(value, region))
+        return
+    mask = keys[0] if len(keys) == 1 else None
+    if _is_mask(mask, array) and np.ndim(value) == 0 and is_supported(array.dtype):
+        node = ufuncs.node_of(mask, BOOL)
+        chosen = _fitted(value, array)
+        array.write_node(build.where(node, chosen, array.read_node()))
+        return
+    copy = np.array(array.compute())
+    copy[tuple(plain(k) for k in keys)] = plain(value)
+    array.write_node(ufuncs.node_of(copy))
+
+
+def _as_tuple(key: Any) -> tuple[Any, ...]:
+    keys = key if isinstance(key, tuple) else (key,)
+    return tuple(_settled(k) for k in keys)
+
+
+def _settled(key: Any) -> Any:
+    """A key with numbers that a trace follows, and 0-d integer arrays, as plain numbers."""
+    kind = type(key)
+    if kind is int or key is None or key is Ellipsis:
+        return key
+    if kind is TracedScalar:
+        return key.seen()
+    if kind is slice:
+        if all(p is None or type(p) is int for p in (key.start, key.stop, key.step)):
+            return key
+        return slice(*(None if p is None else _settled(p) for p in (key.start, key.stop, key.step)))
+    if isinstance(key, Array) and key.shape == () and key.dtype.kind in "iu":
+        return int(key)
+    return key
+
+
+def _is_mask(mask: Any, array: Array) -> bool:
+    return getattr(mask, "dtype", None) == BOOL and mask.shape == array.shape and mask.shape != ()
+
+
+def _fitted(value: Any, region: Array) -> Node:
+    """``value`` cast to the region's dtype and broadcast to its shape; raises NumPy's errors."""
+    dtype, shape = region.dtype, region.shape
+    if isinstance(value, list | tuple):
+        value = np.asarray(value)
+    if not isinstance(
+        value, Array | np.ndarray | TracedScalar | np.generic | int | float | complex
+    ):
+        value = np.asarray(value, dtype)
+    kind = type(value)
+    if dtype.kind in "iu" and (kind is float or issubclass(kind, np.floating)):
+        fitted = np.empty((), dtype)
+        with np.errstate(all="ignore"):
+            fitted[()] = value  # NumPy knows which numbers are errors: int(nan), int(1e300)
+        value = fitted
+    node = ufuncs.node_of(value, dtype) if _castable(value, dtype) else None
+    if node is None:
+        node = ufuncs.node_of(np.asarray(plain(value)).astype(dtype))
+    lead = len(node.shape) - len(shape)
+    if lead > 0 and all(n == 1 for n in node.shape[:lead]):
+        node = build.reshape(node, node.shape[lead:])
+    try:
+        fits = np.broadcast_shapes(node.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"could not broadcast input array from shape {node.shape} into shape {shape}"
+        )
+    return build.broadcast_to(node, shape)
+
+
+def _castable(value: Any, dtype: np.dtype[Any]) -> bool:
+    own = dtype if type(value) is TracedScalar else getattr(value, "dtype", dtype)
+    return is_supported(own) and is_supported(dtype)
+
+
+def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
+    """``array[keys]`` with integer index arrays and full slices, or None for other keys."""
+    expanded = _expand(keys, array.ndim)
+    if expanded is None or not is_supported(array.dtype):
+        return None
+    indexed = [a for a, k in enumerate(expanded) if k is not None]
+    indices = [ufuncs.node_of(_index_array(expanded[a]), INT64) for a in indexed]
+    rest = [a for a in range(array.ndim) if a not in indexed]
+    order = indexed + rest
+    source = movement.transpose(array, order).read_node()
+    node = build.gather(source, indices, user_line())
+    rank = len(node.shape) - len(rest)
+    # NumPy puts the index's axes where the indexed ones were, if those stand side by side.
+    together = indexed == list(range(indexed[0], indexed[0] + len(indexed)))
+    if together and indexed[0] and rest:
+        lead = indexed[0]
+        axes = [*range(rank, rank + lead), *range(rank), *range(rank + lead, len(node.shape))]
+        rows = [(0, 1, axes.index(a)) for a in range(len(axes))]
+        shape = tuple(node.shape[a] for a in axes)
+        node = build.index(node, axis_map(rows, len(axes)), shape)
+    return type(array).of_node(node)
+
+
+def _expand(keys: tuple[Any, ...], ndim: int) -> list[Any] | None:
+    """One entry for each axis, None for a full slice; None if any key is something else."""
+    found: list[Any] = []
+    consumed = sum(k is not Ellipsis for k in keys)
+    for k in keys:
+        if k is Ellipsis:
+            found += [None] * (ndim - consumed)
+        elif isinstance(k, slice) and k == slice(None):
+            found.append(None)
+        elif _is_index_array(k):
+            found.append(k)
+        else:
+            return None
+    found += [None] * (ndim - len(found))
+    if len(found) != ndim or all(k is None for k in found):
+        return None
+    return found
+
+
+def _is_index_array(key: Any) -> bool:
+    if isinstance(key, list):
+        key = np.asarray(key)
+        return key.dtype.kind in "iu"
+    dtype = getattr(key, "dtype", None)
+    return dtype is not None and dtype.kind in "iu" and dtype.itemsize <= 8
+
+
+def _index_array(key: Any) -> Any:
+    return np.asarray(key) if isinstance(key, list) else key

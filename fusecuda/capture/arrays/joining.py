@@ -1,0 +1,125 @@
+"""Joining: arrays put together from arrays, or from shifted windows of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from ...graph import build
+from ...graph.dtypes import BOOL, is_supported
+from . import ufuncs
+from .array import Array, array_of, of_node, plain
+from .movement import expand_dims, ravel, reshape
+from .selection import copy
+from .table import Handler, handles
+
+
+@handles(np.concatenate)
+def concatenate(
+    arrays: Any, axis: Any = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    """Arrays joined along an axis, in their common dtype."""
+    parts = [array_of(a) for a in arrays]
+    if not parts:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        parts, axis = [ravel(p) for p in parts], 0
+    if any(p.ndim == 0 for p in parts):
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    common = np.dtype(dtype) if dtype is not None else np.result_type(*(p.dtype for p in parts))
+    if dtype is not None and not all(np.can_cast(p.dtype, common, casting) for p in parts):
+        return NotImplemented
+    if not all(is_supported(d) for d in (common, *(p.dtype for p in parts))):
+        return NotImplemented
+    along = normalize_axis_index(axis, parts[0].ndim)
+    return of_node(build.concatenate([ufuncs.node_of(p, common) for p in parts], along))
+
+
+@handles(np.stack)
+def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, **kw: Any) -> Any:
+    """Arrays of one shape joined along a new axis."""
+    if kw:
+        return NotImplemented
+    parts = [array_of(a) for a in arrays]
+    if len({p.shape for p in parts}) != 1:
+        raise ValueError("all input arrays must have the same shape")
+    return concatenate([expand_dims(p, axis) for p in parts], axis, dtype=dtype)
+
+
+def _joined(at_least: Callable[[Array], Array], axis_of: Callable[[Array], int]) -> Handler:
+    def handler(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+        parts = [at_least(array_of(a)) for a in tup]
+        return concatenate(parts, axis_of(parts[0]), dtype=dtype)
+
+    return handler
+
+
+@handles(np.atleast_1d)
+def atleast_1d(*arrays: Any) -> Any:
+    """Views with at least one axis."""
+    found = [a if a.ndim else reshape(a, (1,)) for a in map(array_of, arrays)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@handles(np.atleast_2d)
+def atleast_2d(*arrays: Any) -> Any:
+    """Views with at least two axes."""
+    found = [a if a.ndim > 1 else reshape(a, (1, a.size)) for a in map(array_of, arrays)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+handles(np.hstack)(_joined(atleast_1d, lambda a: 0 if a.ndim == 1 else 1))
+handles(np.vstack)(_joined(atleast_2d, lambda a: 0))
+
+
+@handles(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """The array framed by one value; other modes are NumPy's."""
+    x = array_of(array)
+    value = kwargs.pop("constant_values", 0)
+    if mode != "constant" or kwargs or np.ndim(plain(value)) or isinstance(pad_width, dict):
+        return NotImplemented
+    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    if any(w < 0 for pair in widths for w in pair):
+        raise ValueError("index can't contain negative values")
+    fill = ufuncs.node_of(value, x.dtype)
+    return of_node(build.pad(x.read_node(), fill, tuple((lo, hi) for lo, hi in widths)))
+
+
+@handles(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Elements moved around along axes."""
+    x = array_of(a)
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    pairs = np.broadcast(plain(shift), axis)
+    if pairs.ndim > 1:
+        return NotImplemented
+    for amount, one in pairs:
+        along = normalize_axis_index(one, x.ndim)
+        n = x.shape[along]
+        cut = int(amount) % n if n else 0
+        if cut:
+            lead = (slice(None),) * along
+            high, low = x[(*lead, slice(n - cut, None))], x[(*lead, slice(None, n - cut))]
+            x = concatenate([high, low], along)
+    return x if x is not a else copy(x)
+
+
+@handles(np.diff)
+def diff(
+    a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
+) -> Any:
+    """Differences of neighbours."""
+    x = array_of(a)
+    if prepend is not np._NoValue or append is not np._NoValue or x.ndim == 0 or n < 0:
+        return NotImplemented
+    along = normalize_axis_index(axis, x.ndim)
+    lead = (slice(None),) * along
+    for _ in range(n):
+        high, low = x[(*lead, slice(1, None))], x[(*lead, slice(None, -1))]
+        x = high != low if x.dtype == BOOL else high - low
+    return x

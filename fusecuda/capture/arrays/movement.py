@@ -1,0 +1,169 @@
+"""Movement: other shapes, permuted, flipped and broadcast axes; views where NumPy gives views."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from ...graph import build
+from ...graph.index_map import axis_map, broadcast
+from .array import Array, array_of, axes_of, of_node
+from .table import handles
+
+
+@handles(np.reshape)
+def reshape(
+    a: Any, shape: Any = None, order: Any = "C", *, newshape: Any = None, copy: Any = None
+) -> Array:
+    """Another shape: a view where NumPy gives one, else a copy."""
+    x = array_of(a)
+    wanted = shape if newshape is None else newshape
+    if order not in ("C", "A", "K"):
+        return NotImplemented if order != "F" else _reshape_columns(x, wanted)
+    target = np.broadcast_to(np.False_, x.shape)
+    if type(wanted) is not tuple:
+        wanted = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
+    full = _resolved_shape(target.size, tuple(int(n) for n in wanted), x.shape)
+    view = x.view_of_storage.reshaped(full, x.storage.buffer)
+    if view is not None and copy is not True:
+        return x.seen_through(view)
+    if copy is False:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return of_node(build.reshape(x.read_node(), full), is_scalar=False)
+
+
+def _reshape_columns(x: Array, shape: Any) -> Array:
+    wanted = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+    return reshape(x.transpose(), wanted[::-1]).transpose()
+
+
+def _resolved_shape(size: int, wanted: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
+    """``wanted`` with its -1 worked out; raises NumPy's ValueError if the sizes differ."""
+    known = math.prod(n for n in wanted if n != -1)
+    unknown = wanted.count(-1)
+    if unknown > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if unknown and known and size % known == 0:
+        wanted = tuple(size // known if n == -1 else n for n in wanted)
+    if -1 in wanted or math.prod(wanted) != size or any(n < 0 for n in wanted):
+        raise ValueError(f"cannot reshape array of size {size} into shape {wanted}") from None
+    return wanted
+
+
+@handles(np.ravel)
+def ravel(a: Any, order: Any = "C") -> Any:
+    """One axis, of neighbours in memory: a view of what lies so, else a copy."""
+    x = array_of(a)
+    flat = reshape(x, -1, order)
+    if flat is NotImplemented or flat.storage is not x.storage or flat.size < 2:
+        return flat
+    view, memory = flat.view_of_storage, flat.storage.buffer
+    steps = view.strides()
+    if memory is not None and not memory.flags.c_contiguous:
+        steps = tuple(s // memory.itemsize for s in view.of(memory).strides)
+    return flat if steps == (1,) else of_node(flat.read_node(), is_scalar=False)
+
+
+@handles(np.transpose, np.permute_dims)
+def transpose(a: Any, axes: Any = None) -> Array:
+    """A view with permuted axes."""
+    x = array_of(a)
+    order = tuple(range(x.ndim))[::-1] if axes is None else normalize_axis_tuple(axes, x.ndim)
+    if len(order) != x.ndim:
+        raise ValueError("axes don't match array")
+    return x.seen_through(x.view_of_storage.transposed(order))
+
+
+@handles(np.matrix_transpose)
+def matrix_transpose(x: Any) -> Array:
+    """The last two axes exchanged."""
+    return swapaxes(array_of(x), -1, -2)
+
+
+@handles(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
+    """A view with two axes exchanged."""
+    x = array_of(a)
+    i, j = normalize_axis_index(axis1, x.ndim), normalize_axis_index(axis2, x.ndim)
+    order = list(range(x.ndim))
+    order[i], order[j] = order[j], order[i]
+    return transpose(x, order)
+
+
+@handles(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Array:
+    """A view with axes moved to new places."""
+    x = array_of(a)
+    origin = normalize_axis_tuple(source, x.ndim, "source")
+    target = normalize_axis_tuple(destination, x.ndim, "destination")
+    order = [n for n in range(x.ndim) if n not in origin]
+    for to, start in sorted(zip(target, origin, strict=True)):
+        order.insert(to, start)
+    return transpose(x, order)
+
+
+@handles(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Array:
+    """A view without axes of extent 1."""
+    x = array_of(a)
+    if axis is None:
+        axes = tuple(d for d, n in enumerate(x.shape) if n == 1)
+    else:
+        axes = normalize_axis_tuple(axis, x.ndim)
+        if any(x.shape[d] != 1 for d in axes):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return x[tuple(0 if d in axes else slice(None) for d in range(x.ndim))] if axes else x[...]
+
+
+@handles(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Array:
+    """A view with new axes of extent 1."""
+    x = array_of(a)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    axes = normalize_axis_tuple(axis, x.ndim + count)
+    return x[tuple(None if d in axes else slice(None) for d in range(x.ndim + count))]
+
+
+@handles(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    """A read-only view of a larger shape."""
+    x = array_of(array)
+    wanted = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+    if build.broadcast_shapes(x.shape, wanted) != wanted:
+        raise ValueError(f"could not broadcast array from shape {x.shape} into {wanted}")
+    result = x.seen_through(x.view_of_storage.mapped(broadcast(x.shape, wanted), wanted))
+    result.writeable = False
+    return result
+
+
+@handles(np.flip)
+def flip(m: Any, axis: Any = None) -> Array:
+    """A view with axes reversed."""
+    x = array_of(m)
+    axes = axes_of(x, axis)
+    return x[tuple(slice(None, None, -1 if d in axes else 1) for d in range(x.ndim))]
+
+
+@handles(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """A view of a diagonal."""
+    x = array_of(a)
+    if x.ndim != 2 or (axis1, axis2) != (0, 1):
+        return NotImplemented
+    i, j = max(-offset, 0), max(offset, 0)
+    count = max(min(x.shape[0] - i, x.shape[1] - j), 0)
+    rows = [(i if count else 0, 1, 0), (j if count else 0, 1, 0)]
+    result = x.seen_through(x.view_of_storage.mapped(axis_map(rows, 1), (count,)))
+    result.writeable = False
+    return result
+
+
+@handles(np.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """The sum along a diagonal."""
+    found = diagonal(a, operator.index(offset), axis1, axis2)
+    return found if found is NotImplemented else np.sum(found, dtype=dtype)

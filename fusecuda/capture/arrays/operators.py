@@ -1,0 +1,134 @@
+"""Operators: Python's operators and NumPy's methods, as ufunc and function calls on lazy arrays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..record.numbers import TracedScalar
+from .table import ENTRIES
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    """``base ** exponent`` with NumPy's shortcuts for 2, 0.5, -1, 1 and 0 as Python numbers."""
+    if type(exponent) is TracedScalar:
+        exponent = exponent.seen()
+    if type(exponent) in (int, float):
+        if exponent == 2 and _squares(base.dtype, exponent):
+            return _unary(np.square)(base)
+        if base.dtype.kind == "f":
+            shortcut = {0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}.get(exponent)
+            if shortcut is not None:
+                return shortcut(base)
+            if exponent == 0:
+                return np.power(base, exponent)
+    return _operate(np.power, base, exponent, (base, exponent))
+
+
+@functools.lru_cache(typed=True)
+def _squares(dtype: np.dtype[Any], two: float) -> bool:
+    """True if NumPy computes ``a ** two`` with `numpy.square`, to judge by the dtype."""
+    one = np.ones(1, dtype)
+    result: np.dtype[Any] = (one**two).dtype
+    return result == np.square(one).dtype
+
+
+def _written(target: Any, result: Any) -> Any:
+    """The outcome of an in-place operator; a NumPy scalar is not written to, its name is bound."""
+    if result is NotImplemented or target.is_scalar:
+        return result
+    return ENTRIES.assign_result(target, result)
+
+
+def _binary(ufunc: np.ufunc) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    def forward(self: Operators, other: Any) -> Any:
+        return _operate(ufunc, self, other, (self, other))
+
+    def backward(self: Operators, other: Any) -> Any:
+        return _operate(ufunc, self, other, (other, self))
+
+    def in_place(self: Operators, other: Any) -> Any:
+        return _written(self, _operate(ufunc, self, other, (self, other)))
+
+    return forward, backward, in_place
+
+
+def _operate(ufunc: np.ufunc, array: Any, other: Any, inputs: tuple[Any, Any]) -> Any:
+    kind = type(other)
+    if kind not in _OPERANDS and not isinstance(other, _OPERAND_TYPES):
+        if getattr(kind, "__array_ufunc__", NotImplemented) is None:
+            return NotImplemented
+        other = np.asarray(other)
+        inputs = (array, other) if inputs[0] is array else (other, array)
+        if other.dtype.kind in "OUSV":
+            return NotImplemented if other.shape == () else ENTRIES.eager(ufunc, *inputs)
+    return ENTRIES.call_ufunc(type(array), ufunc, "__call__", inputs, {})
+
+
+def _unary(ufunc: np.ufunc) -> Callable[[Operators], Any]:
+    return lambda self: ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})  # type: ignore[arg-type]
+
+
+def _method(function: Any) -> Callable[..., Any]:
+    def method(self: Operators, *args: Any, **kwargs: Any) -> Any:
+        return ENTRIES.call_function(function, (self, *args), kwargs)
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"As `numpy.{function.__name__}`."
+    return method
+
+
+class Operators:
+    """What `Array` has for every operator and for methods that are functions of the same name."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    __add__, __radd__, __iadd__ = _binary(np.add)
+    __sub__, __rsub__, __isub__ = _binary(np.subtract)
+    __mul__, __rmul__, __imul__ = _binary(np.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = _binary(np.true_divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(np.floor_divide)
+    __mod__, __rmod__, __imod__ = _binary(np.remainder)
+    __lshift__, __rlshift__, __ilshift__ = _binary(np.left_shift)
+    __rshift__, __rrshift__, __irshift__ = _binary(np.right_shift)
+    __and__, __rand__, __iand__ = _binary(np.bitwise_and)
+    __or__, __ror__, __ior__ = _binary(np.bitwise_or)
+    __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor)
+    __matmul__, __rmatmul__, __imatmul__ = _binary(np.matmul)
+    __lt__ = _binary(np.less)[0]
+    __le__ = _binary(np.less_equal)[0]
+    __gt__ = _binary(np.greater)[0]
+    __ge__ = _binary(np.greater_equal)[0]
+    __eq__ = _binary(np.equal)[0]
+    __ne__ = _binary(np.not_equal)[0]
+    __rpow__ = _binary(np.power)[1]
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __invert__ = _unary(np.invert)
+
+    def __pow__(self, exponent: Any) -> Any:
+        return _power(self, exponent)
+
+    def __ipow__(self, exponent: Any) -> Any:
+        return _written(self, _power(self, exponent))
+
+    def __divmod__(self, other: Any) -> Any:
+        return _operate(np.divmod, self, other, (self, other))
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return _operate(np.divmod, self, other, (other, self))
+
+
+_OPERANDS = frozenset({int, float, bool, TracedScalar, np.float64, np.ndarray})
+_OPERAND_TYPES = (Operators, TracedScalar, np.ndarray, np.generic, int, float, complex)
+for _function in (
+    np.sum, np.prod, np.max, np.min, np.any, np.all, np.mean, np.var, np.std, np.argmax, np.argmin,
+    np.cumsum, np.cumprod, np.clip, np.round, np.argsort, np.take, np.repeat, np.nonzero,
+    np.diagonal, np.trace, np.searchsorted, np.choose, np.argpartition,
+):  # fmt: skip
+    setattr(Operators, _function.__name__, _method(_function))

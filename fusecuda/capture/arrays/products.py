@@ -1,0 +1,77 @@
+"""Products and other library calls: what NumPy computes itself, recorded as one node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from ...graph import build, library
+from ...graph.dtypes import INT64
+from ...graph.node import Operand
+from ..record.recorder import user_line
+from .array import array_of, of_node
+from .movement import ravel
+from .table import Handler, handles
+
+
+@handles(np.matmul)
+def matmul(a: Any, b: Any, out: None = None, **kwargs: Any) -> Any:
+    """The matrix product, by NumPy's BLAS."""
+    if kwargs:
+        return NotImplemented
+    return _product("matmul", library.matmul_result, a, b)
+
+
+@handles(np.dot)
+def dot(a: Any, b: Any, out: None = None) -> Any:
+    """The inner product, by NumPy's BLAS."""
+    return _product("dot", library.dot_result, a, b)
+
+
+def _product(name: str, result: Callable[..., Any], a: Any, b: Any) -> Any:
+    x, y = array_of(a), array_of(b)
+    shape, dtype = result((x.shape, x.dtype), (y.shape, y.dtype))
+    nodes = [x.read_node(), y.read_node()]
+    return of_node(build.library(name, nodes, shape, dtype, line=user_line()))
+
+
+def _sorted(name: str, index: bool) -> Handler:
+    def handler(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> Any:
+        x = array_of(a)
+        if order is not None or x.ndim == 0:
+            return NotImplemented
+        if axis is None:
+            x, axis = ravel(x), 0
+        stable = kwargs.pop("stable", None)
+        along = normalize_axis_index(axis, x.ndim)
+        options = (("axis", along), ("kind", "stable" if stable else kind))
+        dtype = INT64 if index else x.dtype
+        node = build.library(name, [x.read_node()], x.shape, dtype, (Operand(0),), options)
+        return of_node(node)
+
+    return handler
+
+
+sort = handles(np.sort)(_sorted("sort", index=False))
+argsort = handles(np.argsort)(_sorted("argsort", index=True))
+
+
+def _accumulated(name: str, total: Any) -> Handler:
+    def handler(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+        x = array_of(a)
+        if axis is None:
+            x, axis = ravel(x), 0
+        along = normalize_axis_index(axis, x.ndim)
+        kind = np.dtype(dtype) if dtype is not None else total(np.empty(0, x.dtype)).dtype
+        options = (("axis", along), ("dtype", kind.str))
+        node = build.library(name, [x.read_node()], x.shape, kind, (Operand(0),), options)
+        return of_node(node)
+
+    return handler
+
+
+cumsum = handles(np.cumsum)(_accumulated("cumsum", np.sum))
+cumprod = handles(np.cumprod)(_accumulated("cumprod", np.prod))

@@ -1,0 +1,222 @@
+"""Reductions: sums, products, extremes and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from ...graph import build
+from ...graph.dtypes import BOOL, FLOAT64, is_supported
+from ...graph.node import Node
+from . import ufuncs
+from .array import Array, array_of, axes_of, of_node
+from .table import Handler, handles
+
+
+def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array:
+    axes = axes_of(a, axis)
+    result = build.reduce(kind, node, axes)
+    if keepdims is True:
+        result = build.reshape(result, tuple(1 if d in axes else n for d, n in enumerate(a.shape)))
+    return of_node(result)
+
+
+def _selected(node: Node, where: Any, fill: Any) -> Node:
+    """``node`` where ``where`` holds, ``fill`` (an identity) elsewhere."""
+    if not _masks(where):
+        return node
+    mask = build.broadcast_to(ufuncs.node_of(array_of(where), BOOL), node.shape)
+    return build.where(mask, node, build.constant(fill, node.dtype))
+
+
+def _masks(where: Any) -> bool:
+    return where is not True and where is not np._NoValue
+
+
+def _plus_initial(result: Array, initial: Any, ufunc: np.ufunc) -> Any:
+    return result if initial is np._NoValue else ufunc(result, result.dtype.type(initial))
+
+
+def _summed(kind: str, ufunc: np.ufunc, identity: int) -> Handler:
+    def handler(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: Any = False,
+        initial: Any = np._NoValue,
+        where: Any = np._NoValue,
+    ) -> Any:
+        x = array_of(a)
+        if dtype is None:
+            small = x.dtype.kind in "biu" and x.dtype.itemsize < 8
+            loop = np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64) if small else x.dtype
+        else:
+            loop = np.dtype(dtype)
+        if not is_supported(x.dtype) or not is_supported(loop):
+            return NotImplemented
+        if loop == BOOL:
+            if _masks(where) or initial is not np._NoValue:
+                return NotImplemented
+            kind_of_bool = "any" if kind == "sum" else "all"
+            return _reduced(x, ufuncs.node_of(x, BOOL), kind_of_bool, axis, keepdims)
+        node = _selected(ufuncs.node_of(x, loop), where, identity)
+        return _plus_initial(_reduced(x, node, kind, axis, keepdims), initial, ufunc)
+
+    return handler
+
+
+sum_ = handles(np.sum)(_summed("sum", np.add, 0))
+prod = handles(np.prod)(_summed("prod", np.multiply, 1))
+
+
+def _extreme(kind: str, ufunc: np.ufunc) -> Handler:
+    def handler(
+        a: Any,
+        axis: Any = None,
+        out: None = None,
+        keepdims: Any = False,
+        initial: Any = np._NoValue,
+        where: Any = np._NoValue,
+    ) -> Any:
+        x = array_of(a)
+        if not is_supported(x.dtype) or _masks(where):
+            return NotImplemented
+        if initial is not np._NoValue and 0 in x.shape:
+            return NotImplemented
+        return _plus_initial(_reduced(x, x.read_node(), kind, axis, keepdims), initial, ufunc)
+
+    return handler
+
+
+max_ = handles(np.max, np.amax)(_extreme("max", np.maximum))
+min_ = handles(np.min, np.amin)(_extreme("min", np.minimum))
+
+
+def _logical(kind: str) -> Handler:
+    def handler(
+        a: Any, axis: Any = None, out: None = None, keepdims: Any = False, *, where: Any = True
+    ) -> Any:
+        x = array_of(a)
+        if not is_supported(x.dtype):
+            return NotImplemented
+        node = _selected(ufuncs.node_of(x, BOOL), where, kind == "all")
+        return _reduced(x, node, kind, axis, keepdims)
+
+    return handler
+
+
+any_ = handles(np.any)(_logical("any"))
+all_ = handles(np.all)(_logical("all"))
+
+
+def _arg_extreme(kind: str) -> Handler:
+    def handler(a: Any, axis: Any = None, out: None = None, *, keepdims: Any = False) -> Any:
+        x = array_of(a)
+        if not is_supported(x.dtype):
+            return NotImplemented
+        axes = axes_of(x, axis if axis is None else normalize_axis_index(axis, x.ndim))
+        return _reduced(x, x.read_node(), kind, axes, keepdims is True)
+
+    return handler
+
+
+argmax = handles(np.argmax)(_arg_extreme("argmax"))
+argmin = handles(np.argmin)(_arg_extreme("argmin"))
+
+
+def _mean_type(x: Array, dtype: Any) -> Any:
+    if dtype is not None:
+        return np.dtype(dtype)
+    return FLOAT64 if x.dtype.kind in "biu" else x.dtype
+
+
+def _count(x: Array, axis: Any) -> int:
+    return math.prod(x.shape[a] for a in axes_of(x, axis))
+
+
+@handles(np.mean)
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: Any = False,
+    *,
+    where: Any = np._NoValue,
+) -> Any:
+    """Sum over count, as NumPy computes it."""
+    x = array_of(a)
+    loop = _mean_type(x, dtype)
+    if not is_supported(x.dtype) or loop.kind != "f" or _masks(where):
+        return NotImplemented
+    total = np.sum(x, axis=axis, dtype=loop, keepdims=keepdims is True)
+    return total / loop.type(_count(x, axis))
+
+
+@handles(np.var)
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    **kwargs: Any,
+) -> Any:
+    """The mean of squared distances from the mean, in two passes, as NumPy computes it."""
+    x = array_of(a)
+    ddof = kwargs.pop("correction", ddof)
+    loop = _mean_type(x, dtype)
+    if (
+        not is_supported(x.dtype)
+        or loop.kind != "f"
+        or any(v is not np._NoValue and v is not True for v in kwargs.values())
+    ):
+        return NotImplemented
+    count = _count(x, axis)
+    center = np.sum(x, axis=axis, dtype=loop, keepdims=True) / loop.type(count)
+    distance = np.subtract(x, center)
+    total = np.sum(distance * distance, axis=axis, dtype=loop, keepdims=keepdims is True)
+    return total / loop.type(max(count - ddof, 0))
+
+
+@handles(np.std)
+def std(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """The square root of the variance."""
+    found = var(a, *args, **kwargs)
+    return found if found is NotImplemented else np.sqrt(found)
+
+
+@handles(np.ptp)
+def ptp(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
+    """The largest minus the smallest."""
+    x = array_of(a)
+    keep = keepdims is True
+    return np.max(x, axis=axis, keepdims=keep) - np.min(x, axis=axis, keepdims=keep)
+
+
+@handles(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """How many elements are not zero; of the whole array a Python int, so computed at once."""
+    if axis is None and not keepdims:
+        return int(np.sum(array_of(a) != 0))
+    return np.sum(array_of(a) != 0, axis=axis, keepdims=keepdims)
+
+
+def _ignoring_nan(function: Any, fill: int) -> Handler:
+    def handler(a: Any, axis: Any = None, dtype: Any = None, out: None = None, **kw: Any) -> Any:
+        x = array_of(a)
+        if not is_supported(x.dtype):
+            return NotImplemented
+        kept = np.where(np.isnan(x), x.dtype.type(fill), x) if x.dtype.kind == "f" else x
+        return function(kept, axis=axis, dtype=dtype, **kw)
+
+    return handler
+
+
+handles(np.nansum)(_ignoring_nan(np.sum, 0))
+handles(np.nanprod)(_ignoring_nan(np.prod, 1))

@@ -1,0 +1,231 @@
+"""Selection and conversion: where, clip, casts, copies, and arrays like another array."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from ...graph import build
+from ...graph.dtypes import BOOL, is_supported
+from ..record.numbers import TracedScalar
+from . import ufuncs
+from .array import Array, array_of, of_node, plain
+from .dispatch import assign_result, check_cast, eager
+from .movement import ravel
+from .table import entry, handles
+
+
+@handles(np.where)
+def where(condition: Any, *branches: Any) -> Any:
+    """``x`` where the condition holds, else ``y``."""
+    if len(branches) != 2:
+        return NotImplemented
+    if not all(map(_typed, branches)):
+        return NotImplemented
+    dtype = _common(branches)
+    if not is_supported(dtype):
+        return NotImplemented
+    a, b = (ufuncs.node_of(_wrapped(v, dtype), dtype) for v in branches)
+    mask = ufuncs.node_of(array_of(condition), BOOL)
+    return of_node(build.where(mask, a, b), is_scalar=False)
+
+
+def _wrapped(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python integer out of the bounds of ``dtype`` as NumPy's ``where`` takes it: cast."""
+    if type(value) is int and dtype.kind in "iu" and not _holds(dtype, value):
+        return np.asarray(value).astype(dtype)[()]
+    return value
+
+
+def _holds(dtype: np.dtype[Any], value: int) -> bool:
+    return np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+
+
+def _typed(value: Any) -> bool:
+    kinds = (int, float, complex, np.generic, np.ndarray, TracedScalar)
+    return isinstance(value, kinds) or hasattr(value, "read_node")
+
+
+def _common(values: Sequence[Any]) -> np.dtype[Any]:
+    """NumPy's result type of arrays and numbers, Python numbers being weak."""
+    probes = [
+        v.value
+        if type(v) is TracedScalar
+        else v
+        if isinstance(v, int | float | complex) and not isinstance(v, np.generic)
+        else np.empty((), v.dtype)
+        for v in values
+    ]
+    return np.result_type(*probes)
+
+
+@handles(np.clip)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **kwargs: Any) -> Any:
+    """Bounded from below, then from above; a bound of None is none."""
+    low = kwargs.pop("min", a_min)
+    high = kwargs.pop("max", a_max)
+    low = None if low is np._NoValue else low
+    high = None if high is np._NoValue else high
+    if kwargs:
+        return NotImplemented
+    x = array_of(a)
+    if low is None and high is None:
+        return copy(x)
+    bounds = [b for b in (low, high) if b is not None]
+    if not all(_typed(b) for b in bounds):
+        return NotImplemented
+    dtype = _common([x, *bounds])
+    if not is_supported(dtype) or dtype == BOOL:
+        return NotImplemented
+    result = x if x.dtype == dtype else astype(x, dtype)
+    if low is not None:
+        result = np.maximum(result, low)
+    return result if high is None else np.minimum(result, high)
+
+
+@handles(np.round, np.around)
+def round_(a: Any, decimals: Any = 0, out: None = None) -> Any:
+    """Rounded to the even neighbour in ``decimals`` places, as NumPy scales and unscales."""
+    x, decimals = array_of(a), operator.index(plain(decimals))
+    if x.dtype.kind in "iu" and decimals >= 0:
+        return copy(x)
+    if x.dtype.kind != "f":
+        return NotImplemented
+    if decimals == 0:
+        return np.rint(x)
+    scale = x.dtype.type(10.0 ** abs(decimals))
+    if decimals > 0:
+        return np.rint(x * scale) / scale
+    return np.rint(x / scale) * scale
+
+
+@entry
+@handles(np.astype)
+def astype(
+    x: Any,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    copy: bool = True,
+    subok: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """The elements cast to ``dtype``; raises TypeError where ``casting`` forbids it."""
+    target = np.dtype(dtype)
+    x = array_of(x)
+    if not np.can_cast(x.dtype, target, casting):
+        raise TypeError(
+            f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule "
+            f"'{casting}'"
+        )
+    if target == x.dtype and not copy:
+        return x
+    if target.kind not in "biufc":
+        return eager(lambda v: v.astype(target), x)
+    return of_node(ufuncs.converted(x.read_node(), target), is_scalar=x.is_scalar)
+
+
+@handles(np.copy)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+    """The same elements in memory of their own."""
+    return of_node(array_of(a).read_node(), is_scalar=False)
+
+
+@handles(np.copyto)
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """Write ``src`` into ``dst``."""
+    if not hasattr(src, "dtype") and np.ndim(plain(src)) == 0:
+        np.copyto(np.empty((), dst.dtype), plain(src), casting)  # NumPy's errors for numbers
+        src = np.asarray(plain(src)).astype(dst.dtype)
+    elif where is not True:
+        src = array_of(src)
+        check_cast(src.dtype, dst.dtype, casting)
+    if where is not True:
+        src = np.where(where, array_of(src).astype(dst.dtype), dst)
+    assign_result(dst, array_of(src), casting)
+
+
+@handles(np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: Any = "raise") -> Any:
+    """Elements at the positions given along an axis."""
+    x = array_of(a)
+    if mode != "raise":
+        return NotImplemented
+    if axis is None:
+        x, axis = ravel(x), 0
+    along = normalize_axis_index(axis, x.ndim)
+    index = indices if hasattr(indices, "dtype") else np.asarray(plain(indices))
+    if index.dtype.kind not in "iu":
+        return NotImplemented
+    return x[(*(slice(None),) * along, index)]
+
+
+@handles(np.full_like)
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True,
+    shape: Any = None, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """One value in the shape (and dtype) of another array."""
+    kind = np.dtype(dtype) if dtype is not None else a.dtype
+    if not is_supported(kind) or np.ndim(plain(fill_value)):
+        return NotImplemented
+    wanted = a.shape if shape is None else tuple(np.empty(shape, BOOL).shape)
+    fill = ufuncs.node_of(fill_value, kind)
+    return of_node(build.broadcast_to(fill, wanted), is_scalar=False)
+
+
+@handles(np.zeros_like, np.empty_like)
+def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
+               *, device: Any = None) -> Any:  # fmt: skip
+    """Zeros in the shape (and dtype) of another array."""
+    return full_like(a, 0, dtype, order, subok, shape)
+
+
+@handles(np.ones_like)
+def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
+              *, device: Any = None) -> Any:  # fmt: skip
+    """Ones in the shape (and dtype) of another array."""
+    return full_like(a, 1, dtype, order, subok, shape)
+
+
+@handles(np.shape)
+def shape_of(a: Any) -> Any:
+    """The shape."""
+    return a.shape
+
+
+@handles(np.ndim)
+def ndim_of(a: Any) -> int:
+    """The number of axes."""
+    return len(a.shape)
+
+
+@handles(np.size)
+def size_of(a: Any, axis: Any = None) -> int:
+    """The number of elements, or the extent of an axis."""
+    return math.prod(a.shape) if axis is None else a.shape[axis]
+
+
+@handles(np.result_type)
+def result_type(*values: Any) -> Any:
+    """NumPy's result type."""
+    return np.result_type(*(v.dtype if hasattr(v, "read_node") else v for v in values))
+
+
+def _writes_at_once(function: Any) -> None:
+    def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
+        rest = [plain(v) for v in args]
+        named = {k: plain(v) for k, v in kwargs.items()}
+        memory = a.at_once() if hasattr(a, "at_once") else a
+        return function(memory, *rest, **named)
+
+    handles(function)(handler)
+
+
+for _function in (np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal):
+    _writes_at_once(_function)

@@ -1,0 +1,60 @@
+"""The dispatch table: from a NumPy function to the handler that records it.
+
+Arrays reach what records them through this table only: handlers make arrays, so they import the
+array, and never the other way round.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..record.recorder import atomic
+
+Handler = Callable[..., Any]
+_H = TypeVar("_H", bound=Handler)
+TABLE: dict[Any, Handler] = {}
+OUT_POSITION: dict[Any, int] = {}  # where a function takes ``out`` as a positional argument
+
+
+class Entries:
+    """What operators, indexing and the protocols of an array call; `entry` fills it in."""
+
+    call_ufunc: Callable[..., Any]
+    call_function: Callable[..., Any]
+    eager: Callable[..., Any]
+    assign_result: Callable[..., Any]
+    getitem: Callable[..., Any]
+    setitem: Callable[..., Any]
+    astype: Callable[..., Any]
+    namespace: Any  # `fusecuda.numpy`
+
+
+ENTRIES = Entries()
+
+
+def entry(function: _H) -> _H:
+    """Let arrays call ``function`` by its name."""
+    assert function.__name__ in Entries.__annotations__
+    setattr(ENTRIES, function.__name__, function)
+    return function
+
+
+def handles(*targets: Any) -> Callable[[_H], _H]:
+    """Enter a handler in the table for the NumPy functions ``targets``.
+
+    A handler takes what NumPy's function takes (never a written ``out``) and answers with a lazy
+    result, or with NotImplemented where NumPy should compute.
+    """
+
+    def enter(handler: _H) -> _H:
+        handler = atomic(handler)  # type: ignore[assignment]
+        names = list(inspect.signature(handler).parameters)
+        for target in targets:
+            TABLE[target] = handler
+            if "out" in names:
+                OUT_POSITION[target] = names.index("out")
+        return handler
+
+    return enter

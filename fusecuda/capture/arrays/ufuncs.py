@@ -1,0 +1,180 @@
+"""Ufuncs: how a call of a NumPy ufunc on lazy arrays becomes nodes, with NumPy's own types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...graph import build
+from ...graph.dtypes import BOOL, INT64, DType, is_supported
+from ...graph.node import Node, Operand
+from ...graph.ops import OPS, SCIPY_NAMES
+from ..record.numbers import TracedScalar
+from ..record.recorder import atomic, user_line
+from .array import Array
+
+_RENAMED = {"deg2rad": "radians", "rad2deg": "degrees", "float_power": "power"}
+_COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
+
+
+def op_name(ufunc: np.ufunc) -> str | None:
+    """The op-table row that ``ufunc`` is, or None."""
+    name = _RENAMED.get(ufunc.__name__, ufunc.__name__)
+    if name in SCIPY_NAMES:
+        return name
+    known = name in OPS and getattr(np, ufunc.__name__, None) is ufunc
+    return name if known else None
+
+
+def type_of(value: Any) -> DType | type:
+    """What ``value`` counts as in type resolution: its dtype, or a weak Python type."""
+    if type(value) is TracedScalar:
+        return value.type
+    if isinstance(value, bool | np.bool_):
+        return BOOL
+    if type(value) in build.WEAK_TYPES:
+        return type(value)
+    return value.dtype  # type: ignore[no-any-return]
+
+
+@atomic
+def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any) -> Any:
+    """The lazy result of ``ufunc`` on ``inputs``, or NotImplemented if it has no graph meaning.
+
+    Raises what NumPy raises for operands whose shapes or types do not fit.
+    """
+    if ufunc in SPECIAL and dtype is None:
+        return SPECIAL[ufunc](array_type, inputs)
+    if ufunc.nout != 1 or ufunc.signature is not None:
+        return NotImplemented
+    types = [type_of(v) for v in inputs]
+    if dtype is not None:
+        wanted = (None,) * ufunc.nin + (np.dtype(dtype),)
+        loop = ufunc.resolve_dtypes((*types, None), signature=wanted)
+    elif ufunc is np.clip:
+        return NotImplemented
+    else:
+        loop = build.resolve(ufunc, *types)
+    name = op_name(ufunc)
+    if name is not None and build.fusible(name, loop[:-1]):
+        try:
+            operands = [node_of(v, d) for v, d in zip(inputs, loop, strict=False)]
+        except OverflowError:
+            if name not in _COMPARISONS:
+                raise
+            return _compare_out_of_range(array_type, ufunc, inputs)
+        line = user_line() if OPS[name].may_fail else None
+        node = build.elementwise(name, operands, loop[-1], line)
+        return array_type.of_node(node)
+    return _by_library(array_type, ufunc, inputs, loop)
+
+
+def node_of(value: Any, dtype: DType | None = None) -> Node:
+    """The node of an operand, cast to ``dtype``; Python scalars become constants of it."""
+    if type(value) is TracedScalar:
+        return value.node(dtype)
+    if isinstance(value, Array):
+        node = value.read_node()
+        return node if dtype is None else converted(node, dtype)
+    if isinstance(value, np.ndarray):
+        node = _counting(value) or Array.of_array(value).read_node()
+        return node if dtype is None else converted(node, dtype)
+    if dtype is None:
+        dtype = np.asarray(value).dtype
+    if isinstance(value, np.generic):
+        with np.errstate(all="ignore"):
+            return build.constant(value.astype(dtype), dtype)
+    return build.constant(value, dtype)
+
+
+def converted(node: Node, dtype: DType) -> Node:
+    """``node`` cast to ``dtype``, by NumPy where kernels do not know one of the types."""
+    if node.dtype == dtype or (is_supported(node.dtype) and is_supported(dtype)):
+        return build.convert(node, dtype)
+    return build.library("astype", [node], node.shape, dtype, (Operand(0), dtype.str))
+
+
+def _counting(array: np.ndarray[Any, Any]) -> Node | None:
+    """The node of an int64 array that counts evenly, such as an arange; else None."""
+    if array.dtype != INT64 or array.ndim != 1 or array.size < 2:
+        return None
+    start, step = int(array[0]), int(array[1]) - int(array[0])
+    if array[-1] != start + step * (array.size - 1) or np.any(np.diff(array) != step):
+        return None
+    node = build.iota(array.shape, 0)
+    if step != 1:
+        node = build.elementwise("multiply", [node, build.constant(step, INT64)], INT64)
+    if start:
+        node = build.elementwise("add", [node, build.constant(start, INT64)], INT64)
+    return node
+
+
+def _compare_out_of_range(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any]) -> Array:
+    """A comparison with a Python integer that the array's type cannot hold: one answer for all."""
+    probes = [v if isinstance(v, int) else np.zeros((), v.dtype)[()] for v in inputs]
+    shape = build.broadcast_shapes(*(getattr(v, "shape", ()) for v in inputs))
+    answer = build.constant(bool(ufunc(*probes)), BOOL)
+    return array_type.of_node(build.broadcast_to(answer, shape))
+
+
+def _by_library(
+    array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], loop: Sequence[DType]
+) -> Any:
+    """A ufunc without kernel text, or on types without one, runs as NumPy's own."""
+    if getattr(np, ufunc.__name__, None) is not ufunc or loop[-1].hasobject:
+        return NotImplemented
+    operands: list[Node] = []
+    args: list[Any] = []
+    shapes = []
+    for value in inputs:
+        if isinstance(value, array_type | np.ndarray):
+            args.append(Operand(len(operands)))
+            operands.append(node_of(value))
+            shapes.append(value.shape)
+        elif isinstance(value, bool | int | float | complex):
+            args.append(value)
+        else:
+            return NotImplemented
+    shape = build.broadcast_shapes(*shapes)
+    node = build.library(ufunc.__name__, operands, shape, loop[-1], tuple(args), line=user_line())
+    return array_type.of_node(node)
+
+
+def _divmod(array_type: type[Array], inputs: Sequence[Any]) -> Any:
+    quotient = apply(array_type, np.floor_divide, inputs, None)
+    if quotient is NotImplemented:
+        return NotImplemented
+    return quotient, apply(array_type, np.remainder, inputs, None)
+
+
+def _modf(array_type: type[Array], inputs: Sequence[Any]) -> Any:
+    (x,) = inputs
+    whole = np.trunc(x)
+    infinite = np.isinf(x)
+    fraction = np.where(infinite, x.dtype.type(0), x - whole)
+    return np.copysign(fraction, x), whole
+
+
+def _conjugate(array_type: type[Array], inputs: Sequence[Any]) -> Any:
+    (x,) = inputs
+    if x.dtype.kind == "c":
+        return NotImplemented
+    return array_type.of_node(node_of(x))
+
+
+def _float_power(array_type: type[Array], inputs: Sequence[Any]) -> Any:
+    loop = build.resolve(np.float_power, *map(type_of, inputs))
+    if not build.fusible("power", loop[:-1]):
+        return NotImplemented
+    operands = [node_of(v, d) for v, d in zip(inputs, loop, strict=False)]
+    return array_type.of_node(build.elementwise("power", operands, loop[-1]))
+
+
+SPECIAL: dict[np.ufunc, Callable[..., Any]] = {
+    np.divmod: _divmod,
+    np.modf: _modf,
+    np.conjugate: _conjugate,
+    np.float_power: _float_power,
+}

@@ -1,0 +1,230 @@
+"""NumPy's functions made to take plain data and to give lazy arrays."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..record.numbers import TracedScalar
+from .array import Array
+
+Function = Callable[..., Any]
+DISPATCHED = type(np.sum)  # the functions that know `__array_function__`
+_NUMBERS = "biufcmM"
+_UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")  # `at` writes to its argument
+
+# These look at arrays without computing with them, or write to one: their arguments stay as they
+# are, for a copy would be in vain, or would be what is written to.
+_UNLIFTED = (
+    "array2string array_repr array_str common_type copyto einsum_path iscomplexobj isrealobj "
+    "may_share_memory min_scalar_type ndim result_type save savetxt savez savez_compressed shape "
+    "shares_memory size"
+)
+# These write to their first argument.
+_WRITERS = "fill_diagonal place put put_along_axis putmask shuffle"
+
+
+# --- data in, data out
+
+
+def lift(value: Any) -> Any:
+    """``value`` with every plain NumPy array in it copied into a lazy one."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return value if value.dtype.hasobject else Array.of_array(value)
+    if kind in (list, tuple) and value and type(value[0]) in (np.ndarray, list, tuple):
+        return kind(lift(v) for v in value)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """``value`` with every lazy array and followed number in it computed."""
+    kind = type(value)
+    if kind is Array:
+        values = value.compute()
+        return values[()] if value.is_scalar else values
+    if kind is TracedScalar:
+        return value.seen()
+    if kind in (list, tuple):
+        return kind(plain(v) for v in value)
+    return value
+
+
+def lazy(value: Any, given: Iterable[Any] = ()) -> Any:
+    """``value``, which NumPy returned, with every array and number of NumPy's in it made lazy.
+
+    What is itself among the arguments ``given`` is the caller's and stays as it is. Arrays of
+    objects stay NumPy's.
+    """
+    kind = type(value)
+    if kind is Array:
+        return value
+    if kind is np.ndarray:
+        if value.dtype.hasobject or any(value is g for g in given):
+            return value
+        return Array.of_array(value, copy=not (value.flags.owndata and value.flags.writeable))
+    if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
+        number = Array.of_array(np.asarray(value), copy=False)
+        number.is_scalar = True
+        return number
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(lazy(v, given) for v in value)
+    if kind in (list, tuple):
+        return kind(lazy(v, given) for v in value)
+    return value
+
+
+def stay_in_namespace(function: Function, name: str, module: str, doc: str | None) -> None:
+    """Give a made function the name, module, signature and first line of NumPy's."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    function.__doc__ = first_line(doc, name)
+
+
+def first_line(doc: str | None, name: str) -> str:
+    """The first sentence of a NumPy docstring, behind the signature that some begin with."""
+    paragraphs = [" ".join(p.split()) for p in inspect.cleandoc(doc or "").split("\n\n")]
+    if len(paragraphs) > 1 and re.match(r"\w+\(", paragraphs[0]):
+        paragraphs = paragraphs[1:]
+    sentence = re.match(r".*?\.(?= |$)", paragraphs[0])
+    return (sentence[0] if sentence else paragraphs[0]) or f"As `numpy.{name}`."
+
+
+# --- functions
+
+
+def made(function: Any, name: str, module: str) -> Any:
+    """What a NumPy function, or an object of NumPy's that acts as one, is in our namespace."""
+    if isinstance(function, np.ufunc):
+        result = _ufunc(function)
+    elif name in _WRITERS.split():
+        result = _writer(function)
+    elif isinstance(function, DISPATCHED) and module == "fusecuda.numpy":
+        result = _dispatched(function, name)
+    else:
+        result = _computed(function)
+    stay_in_namespace(result, name, module, function.__doc__)
+    result.__wrapped__ = function  # type: ignore[attr-defined]  # help() shows its signature
+    return result
+
+
+def _dispatched(function: Function, name: str) -> Function:
+    """A function that records, if it is one that can be, whatever arrays it is given."""
+    if name in _UNLIFTED.split():
+
+        def unlifted(*args: Any, **kwargs: Any) -> Any:
+            return lazy(function(*args, **kwargs), (*args, *kwargs.values()))
+
+        return unlifted
+    names = _parameters(function)
+    place = names.index("out") if "out" in names else len(names) + 1
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > place:
+            kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
+            args = args[:place]
+        given = [a if type(a) is Array else lift(a) for a in args]
+        if kwargs:
+            kwargs = {k: v if k == "out" else lift(v) for k, v in kwargs.items()}
+        result = function(*given, **kwargs)
+        return result if type(result) is Array else lazy(result, (*args, *kwargs.values()))
+
+    return call
+
+
+def _parameters(function: Function) -> list[str]:
+    """The names of what may be given by position."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return [""] * 100
+    return [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+
+
+def _computed(function: Function) -> Function:
+    """A function that NumPy computes at once."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.get("out")
+        if type(out) is Array:
+            out[...] = function(
+                *map(plain, args), **{k: plain(kwargs[k]) for k in kwargs if k != "out"}
+            )
+            return out
+        result = function(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        return lazy(result, (*args, *kwargs.values()))
+
+    return call
+
+
+def _writer(function: Function) -> Function:
+    """A function that writes to its first argument, an array of NumPy's or a lazy one."""
+
+    def call(target: Any, *args: Any, **kwargs: Any) -> None:
+        values = np.array(target.compute()) if type(target) is Array else target
+        function(values, *map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        if values is not target:
+            target[...] = values
+
+    return call
+
+
+def _ufunc(ufunc: np.ufunc) -> Function:
+    """A ufunc, with its attributes and methods, whose results are lazy."""
+    count = ufunc.nin
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [a if type(a) is Array or i >= count else lift(a) for i, a in enumerate(args)]
+        result = ufunc(*given, **kwargs)
+        if type(result) is Array:
+            return result
+        out = kwargs.get("out", ())
+        return lazy(result, (*args, *(out if isinstance(out, tuple) else (out,))))
+
+    for name in dir(ufunc):
+        if not name.startswith("_"):
+            found = getattr(ufunc, name)
+            setattr(call, name, _ufunc_method(found) if name in _UFUNC_METHODS else found)
+    return call
+
+
+def _ufunc_method(method: Function) -> Function:
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [lift(a) if i < 2 else a for i, a in enumerate(args)]
+        return lazy(method(*given, **kwargs), (*args, *kwargs.values()))
+
+    return call
+
+
+class Indexed:
+    """An object such as `numpy.mgrid`, which makes arrays of what it is indexed with."""
+
+    def __init__(self, builder: Any, name: str) -> None:
+        self._builder = builder
+        self.__name__ = name
+        self.__doc__ = first_line(builder.__doc__, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return lazy(self._builder[plain(key)])
+
+
+# --- modules
+
+
+def is_function(value: Any) -> bool:
+    """True for what is called to compute, not for types, constants and modules."""
+    return isinstance(value, np.ufunc | DISPATCHED) or inspect.isroutine(value)
+
+
+def member(source: types.ModuleType, name: str, module: str) -> Any:
+    """What ``source.name`` of NumPy is in ``module`` of ours; raises AttributeError."""
+    if name.startswith("_") or name not in dir(source):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    value = getattr(source, name)
+    return made(value, name, module) if is_function(value) else value

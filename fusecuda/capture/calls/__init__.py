@@ -1,0 +1,1 @@
+"""Calls of `fused` functions: recorded once, replayed under a guard."""

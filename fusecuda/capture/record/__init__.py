@@ -1,0 +1,1 @@
+"""Recording: storages and their versions, plans, blocks, and when recording rests."""

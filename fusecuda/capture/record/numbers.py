@@ -1,0 +1,189 @@
+"""TracedScalar: a number given to a `fused` function, followed through its arithmetic.
+
+Arithmetic among numbers is recorded and done again, in Python, at each replay; the result enters
+kernels as an argument. Whatever looks at the value itself (a comparison, ``int()``, an axis) marks
+it observed: the trace then holds for that value only.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...graph.dtypes import ELEMENT_TYPES, DType
+from ...graph.node import Node
+from .leaf import Leaf
+
+Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
+NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b")})
+
+
+class TracedScalar:
+    """Stands for a Python or NumPy number whose value may differ in the next call."""
+
+    __slots__ = ("_nodes", "observe", "recipe", "value")
+    __array_priority__ = -1.0  # operators are the arrays'
+
+    def __init__(self, value: Any, recipe: Recipe | str, observe: Callable[[], None]) -> None:
+        self.value = value
+        self.recipe = recipe  # how to compute it again; a string is the name of an argument
+        self.observe = observe
+        self._nodes: dict[DType, Node] = {}
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.value)
+
+    @property
+    def type(self) -> type | DType:
+        """What it counts as in type resolution: ``int``, ``float`` or a NumPy scalar's dtype."""
+        kind = type(self.value)
+        return kind if kind in (int, float) else np.dtype(kind)
+
+    def node(self, dtype: DType | None = None) -> Node:
+        """The node of the value cast to ``dtype``; raises OverflowError as NumPy does."""
+        dtype = np.dtype(self.type) if dtype is None else dtype
+        if dtype not in self._nodes:
+            try:
+                cast(self.value, dtype)
+            except Exception:
+                self.observe()
+                raise
+            self._nodes[dtype] = Leaf(self, (), dtype, scalar=True)
+        return self._nodes[dtype]
+
+    def seen(self) -> Any:
+        """The value, from now on a condition of the trace."""
+        self.observe()
+        return self.value
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """NumPy looks at the value, unless a lazy array is there to record the operation."""
+        if any(map(_records, inputs)):
+            return NotImplemented
+        plain = [v.seen() if type(v) is TracedScalar else v for v in inputs]
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self.seen(), dtype, copy=copy)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.seen(), name)
+
+    def __repr__(self) -> str:
+        return repr(self.seen())
+
+
+def cast(value: Any, dtype: DType) -> Any:
+    """A number as a NumPy scalar of ``dtype``; raises OverflowError for an int out of bounds."""
+    if isinstance(value, np.generic):
+        with np.errstate(all="ignore"):
+            return value.astype(dtype)
+    return dtype.type(value)
+
+
+def argument_of(leaf: Leaf) -> Any:
+    """What an executable is given for ``leaf``."""
+    if type(leaf.array) is TracedScalar:
+        return cast(leaf.array.value, leaf.dtype)
+    return leaf.array
+
+
+def _records(value: Any) -> bool:
+    """True for an array that records what is done with it: a lazy one, or CuPy's in a region."""
+    kind = type(value)
+    return kind is not TracedScalar and (
+        hasattr(kind, "read_node") or hasattr(kind, "__cupy_override_elementwise_kernel__")
+    )
+
+
+def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
+    def method(self: TracedScalar, other: Any) -> Any:
+        kind = type(other)
+        if kind is not TracedScalar and kind not in NUMBERS:
+            return NotImplemented if _records(other) else _seen(self, other)
+        value = other.value if kind is TracedScalar else other
+        args, values = (self, other), (self.value, value)
+        if swapped:
+            args, values = args[::-1], values[::-1]
+
+        def observe() -> None:
+            self.observe()
+            if kind is TracedScalar:
+                other.observe()
+
+        try:
+            result = function(*values)
+        except Exception:  # whether it raises is a condition of the trace
+            observe()
+            raise
+        if type(result) not in NUMBERS:
+            observe()
+            return result
+        return TracedScalar(result, (function, args), observe)
+
+    def _seen(self: TracedScalar, other: Any) -> Any:
+        return function(other, self.seen()) if swapped else function(self.seen(), other)
+
+    return method
+
+
+def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: TracedScalar, *args: Any) -> Any:
+        if args and _records(args[0]):
+            return NotImplemented
+        plain = [a.seen() if type(a) is TracedScalar else a for a in args]
+        return function(self.seen(), *plain)
+
+    return method
+
+
+def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: TracedScalar) -> Any:
+        try:
+            result = function(self.value)
+        except Exception:
+            self.observe()
+            raise
+        return TracedScalar(result, (function, (self,)), self.observe)
+
+    return method
+
+
+def _swapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: function(other, self.seen())
+
+
+for _name in ("neg", "pos", "abs"):
+    setattr(TracedScalar, f"__{_name}__", _unary(getattr(operator, _name)))
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    _function = getattr(operator, _name)
+    setattr(TracedScalar, f"__{_name}__", _arithmetic(_function))
+    setattr(TracedScalar, f"__r{_name}__", _arithmetic(_function, swapped=True))
+_binary_pow: Any = vars(TracedScalar)["__pow__"]
+
+
+def _pow(self: TracedScalar, other: Any, modulus: Any = None) -> Any:
+    if modulus is None:
+        return _binary_pow(self, other)
+    plain = [v.seen() if type(v) is TracedScalar else v for v in (other, modulus)]
+    return pow(self.seen(), *plain)
+
+
+setattr(TracedScalar, "__pow__", _pow)  # noqa: B010 - as above, by name
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "lshift", "rshift", "and_", "or_", "xor"):
+    _function = getattr(operator, _name)
+    setattr(TracedScalar, f"__{_name.rstrip('_')}__", _observed(_function))
+for _function in (float, int, bool, complex, hash, round, divmod, str, format):
+    setattr(TracedScalar, f"__{_function.__name__}__", _observed(_function))
+for _name in ("index", "invert"):
+    setattr(TracedScalar, f"__{_name}__", _observed(getattr(operator, _name)))
+for _name in ("trunc", "floor", "ceil"):
+    setattr(TracedScalar, f"__{_name}__", _observed(getattr(math, _name)))
+for _name in ("lshift", "rshift", "and_", "or_", "xor", "divmod"):
+    _function = divmod if _name == "divmod" else getattr(operator, _name)
+    setattr(TracedScalar, f"__r{_name.rstrip('_')}__", _swapped(_function))

@@ -1,0 +1,196 @@
+"""View: which elements of a storage an array shows."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...graph import build
+from ...graph.index_map import (
+    IndexMap,
+    Shape,
+    axis_map,
+    contiguous_strides,
+    identity,
+    reshape_strides,
+    transpose,
+)
+from ...graph.node import Node
+
+
+class View(NamedTuple):
+    """Element d of the array is element map(d) of the storage reshaped to ``base_shape``."""
+
+    base_shape: Shape
+    map: IndexMap
+    shape: Shape
+
+    @staticmethod
+    @functools.lru_cache(maxsize=4096)
+    def whole(shape: Shape) -> View:
+        """The view of a whole storage of ``shape``."""
+        return View(shape, identity(len(shape)), shape)
+
+    def is_whole(self) -> bool:
+        """True if the view shows every element of the storage, in row-major order."""
+        return self.shape == self.base_shape and (
+            self.map is identity(len(self.shape)) or self.map.is_identity()
+        )
+
+    def read(self, version: Node) -> Node:
+        """The elements that the view shows of ``version``."""
+        return build.index(build.reshape(version, self.base_shape), self.map, self.shape)
+
+    def write(self, version: Node, value: Node) -> Node:
+        """``version`` with ``value``, of the view's shape, in place of what the view shows."""
+        based = build.reshape(version, self.base_shape)
+        return build.reshape(build.update(based, value, self.map), version.shape)
+
+    def mapped(self, outer: IndexMap, shape: Shape) -> View:
+        """The view through ``outer`` of this view."""
+        return View(self.base_shape, outer.then(self.map), shape)
+
+    def strides(self) -> tuple[int, ...]:
+        """Strides in elements over contiguous storage."""
+        return self.map.strides(contiguous_strides(self.base_shape))
+
+    def reshaped(self, shape: Shape, memory: np.ndarray[Any, Any] | None = None) -> View | None:
+        """This view under another shape, if that needs no copy (NumPy's rule), else None.
+
+        ``memory`` is that of the storage, where it need not be contiguous.
+        """
+        if memory is not None and not memory.flags.c_contiguous:
+            found = reshape_strides(self.shape, self.of(memory).strides, shape)
+            if found is None:
+                return None
+        if self.is_whole():
+            return View.whole(shape)
+        strides = reshape_strides(self.shape, self.strides(), shape)
+        if strides is None:
+            return None
+        offset = self.map.offset(contiguous_strides(self.base_shape))
+        flat = (math.prod(self.base_shape),)
+        return View(flat, IndexMap(len(shape), (offset,), (strides,)), shape)
+
+    def transposed(self, axes: Sequence[int]) -> View:
+        """This view with its axes in the order ``axes``."""
+        return self.mapped(transpose(axes), tuple(self.shape[a] for a in axes))
+
+    def of(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What the view shows of ``array``, the storage's memory, as a NumPy view of it."""
+        if self.is_whole() and array.shape == self.shape:
+            return array
+        strides = array.strides
+        if self.base_shape != array.shape:
+            found = reshape_strides(array.shape, array.strides, self.base_shape)
+            assert found is not None, "a storage that is reshaped is contiguous"
+            strides = found
+        offset = self.map.offset(strides)
+        if 0 in self.shape:
+            return np.empty(self.shape, array.dtype)
+        start = np.lib.stride_tricks.as_strided(array, (1,) * array.ndim or (1,))
+        first = _displaced(start, offset)
+        return np.lib.stride_tricks.as_strided(first, self.shape, self.map.strides(strides))
+
+
+def _displaced(array: np.ndarray[Any, Any], offset: int) -> np.ndarray[Any, Any]:
+    """A one-element view ``offset`` bytes behind the first element of ``array``."""
+    item = array.dtype.itemsize
+    flat = np.lib.stride_tricks.as_strided(array, (abs(offset) // item + 1,), (item,))
+    return flat[offset // item :]
+
+
+def in_memory_order(
+    a: np.ndarray[Any, Any],
+) -> tuple[np.ndarray[Any, Any], View]:
+    """An array of the elements of ``a`` in the order of its memory, and ``a`` as a view of that."""
+    if a.flags.c_contiguous:
+        return a, View.whole(a.shape)
+    order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
+    key = []
+    rows: list[tuple[int, int, int | None]] = []
+    for d in order:
+        if a.strides[d] < 0:
+            key.append(slice(None, None, -1))
+            rows.append((a.shape[d] - 1, -1, d))
+        elif a.strides[d] == 0:
+            key.append(slice(0, 1))
+            rows.append((0, 0, None))
+        else:
+            key.append(slice(None))
+            rows.append((0, 1, d))
+    memory = a.transpose(order)[tuple(key)]
+    return memory, View(memory.shape, axis_map(rows, a.ndim), a.shape)
+
+
+def view_in(a: np.ndarray[Any, Any], flat: np.ndarray[Any, Any]) -> View:
+    """The view that shows ``a`` of ``flat``, the one-dimensional array whose memory it shows."""
+    item = a.dtype.itemsize
+    offset = (address_of(a) - address_of(flat)) // item
+    return View(
+        flat.shape, IndexMap(a.ndim, (offset,), (tuple(s // item for s in a.strides),)), a.shape
+    )
+
+
+def address_of(a: np.ndarray[Any, Any]) -> int:
+    """The address of the first element."""
+    return int(a.__array_interface__["data"][0])
+
+
+def basic_index(shape: Shape, key: tuple[Any, ...]) -> tuple[IndexMap, Shape] | None:
+    """The map and shape of ``array[key]`` for integers, slices, None and Ellipsis, else None.
+
+    Raises NumPy's IndexError for a key that does not fit ``shape``.
+    """
+    frozen: list[Any] = []
+    for k in key:
+        if type(k) is slice:
+            frozen.append((_whole(k.start), _whole(k.stop), _whole(k.step)))
+        elif k is None or k is Ellipsis:
+            frozen.append(k)
+        elif _is_integer(k):
+            frozen.append(int(k))
+        else:
+            return None
+    return _indexed(shape, tuple(frozen))
+
+
+def _whole(part: Any) -> int | None:
+    """A part of a slice as a plain number; raises NumPy's TypeError for what is none."""
+    return part if part is None or type(part) is int else operator.index(part)
+
+
+@functools.lru_cache(4096)
+def _indexed(shape: Shape, frozen: tuple[Any, ...]) -> tuple[IndexMap, Shape]:
+    """`basic_index` of a key whose slices are tuples; a program has few, each used many times."""
+    key = tuple(slice(*k) if type(k) is tuple else k for k in frozen)
+    probe = np.broadcast_to(np.False_, shape)
+    result_shape = probe[key].shape  # NumPy checks the key and knows the shape
+    consumed = sum(k is not None and k is not Ellipsis for k in key)
+    full = [slice(None)] * (len(shape) - consumed)
+    at = next((i for i, k in enumerate(key) if k is Ellipsis), len(key))
+    expanded = [*key[:at], *full, *key[at + 1 :]]
+    rows: list[tuple[int, int, int | None]] = []
+    axis = result = 0
+    for k in expanded:
+        if k is None:
+            result += 1
+            continue
+        extent = shape[axis]
+        if isinstance(k, slice):
+            start, _, step = k.indices(extent)
+            rows.append((start, step, result) if result_shape[result] else (0, 0, None))
+            result += 1
+        else:
+            rows.append((k + extent if k < 0 else k, 0, None))
+        axis += 1
+    return axis_map(rows, len(result_shape)), result_shape
+
+
+def _is_integer(key: object) -> bool:
+    return isinstance(key, int | np.integer) and not isinstance(key, bool | np.bool_)
