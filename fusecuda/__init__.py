@@ -5,9 +5,11 @@ array; `lower` shows what a function becomes. See README.md for a tour and ARCHI
 it works.
 """
 
+from . import numpy as numpy  # the namespace of lazy arrays
 from .api import count_launches, info, lower, spec
 from .capture.arrays.array import Array
-from .capture.calls.fused import FusedFunction, fused
+from .capture.calls.function import FusedFunction
+from .capture.calls.fused import fused
 from .codegen.compilations import compile_count
 from .engine import Executable, Kernel
 from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -202,6 +202,14 @@ class Array(Operators):
 
     # --- views
 
+    def shows_all(self) -> bool:
+        """True if the array shows all of its storage, as it lies there."""
+        return self._view.is_whole() and self._view.shape == self._storage.shape
+
+    def shown_of(self, memory: NDArray) -> NDArray:
+        """What the array shows of ``memory``, which is its storage's or lies as that does."""
+        return self._view.of(memory)
+
     def seen_through(self, view: View) -> Array:
         """Another array over the same storage."""
         result = type(self)(self._storage, view)
@@ -314,11 +322,14 @@ class Array(Operators):
 
     # --- observation
 
+    def _seen(self, kind: Callable[[Any], Any]) -> Any:
+        return current_recorder().seen(self, kind)
+
     def item(self, *args: Any) -> Any:
-        return self.compute().item(*args)
+        return self._seen(lambda values: values.item(*args))
 
     def tolist(self) -> Any:
-        return self.compute().tolist()
+        return self._seen(lambda values: values.tolist())
 
     def get(self) -> NDArray:
         """As `cupy.ndarray.get`: the values as a NumPy array."""
@@ -337,31 +348,45 @@ class Array(Operators):
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(self == value))
 
+    def __hash__(self) -> int:
+        if not self.is_scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return int(self._seen(hash))
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        if not self.is_scalar:
+            raise TypeError("type numpy.ndarray doesn't define __round__ method")
+        return self._seen(round if ndigits is None else lambda value: round(value, ndigits))
+
     def __repr__(self) -> str:
         if current_recorder().transparent:
-            return repr(plain(self))
+            return str(self._seen(repr))
         return f"{type(self).__name__}{repr(self.compute()).removeprefix('array')}"
 
     def __str__(self) -> str:
-        return str(self.compute()[()])
+        return str(self._seen(str))
 
     def __format__(self, spec: str) -> str:
-        return format(self.compute()[()], spec)
+        return str(self._seen(lambda values: format(values[()], spec)))
 
     def __bool__(self) -> bool:
-        return bool(self.compute())
+        return bool(self._seen(bool))
 
     def __float__(self) -> float:
-        return float(self.compute())
+        return float(self._seen(float))
 
     def __int__(self) -> int:
-        return int(self.compute())
+        return int(self._seen(int))
 
     def __complex__(self) -> complex:
-        return complex(self.compute())
+        return complex(self._seen(complex))
 
     def __index__(self) -> int:
-        return operator.index(self.compute()[()] if self.shape == () else self.compute())
+        return int(self._seen(_index))
+
+
+def _index(values: Any) -> int:
+    return operator.index(values[()] if values.shape == () else values)
 
 
 def build_snapshot(storage: Storage) -> Node:
@@ -392,7 +417,7 @@ def wrap(value: Any, sources: list[Array] | None = None) -> Any:
 
     An array that shows memory of one of ``sources`` becomes a view of that one.
     """
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    if type(value) is np.ndarray and value.dtype.kind in "biufc":
         for source in sources or ():
             buffer = source.storage.buffer
             if buffer is None or buffer.dtype != value.dtype or not buffer.flags.c_contiguous:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
+import types
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from ...graph.dtypes import is_supported
 from ...graph.index_map import IndexMap, Shape
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
+from ..record.structure import walk
 from ..record.view import View
 from .array import Array
 from .ufuncs import node_of
@@ -238,3 +242,100 @@ def check_device(device: Any) -> None:
     """Raise NumPy's ValueError for a device that is not the CPU."""
     if device not in (None, "cpu"):
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+
+
+# --- inside a fused function
+
+
+class _Module:
+    """A module as a fused function sees it, with other things under some names."""
+
+    def __init__(self, module: types.ModuleType, others: dict[str, Any]) -> None:
+        self.__dict__.update(vars(module))
+        self.__dict__.update(others)
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def modules_seen(
+    members: Iterable[tuple[list[Any], Sequence[tuple[str, Any]], Any]],
+    makers: Iterable[types.ModuleType],
+) -> dict[int, Any]:
+    """What stands for modules, by identity.
+
+    Each member is a chain of modules, the steps that lead from one to the next and to the member at
+    last, and what stands for that. Of ``makers`` the functions that make arrays make lazy ones.
+    """
+    others: dict[int, dict[str, Any]] = {}
+    roots: dict[int, types.ModuleType] = {}
+    for maker in makers:
+        roots[id(maker)] = maker
+        others[id(maker)] = dict(_made_lazy())
+    chains = [member for member in members if member[0]]
+    for chain, steps, value in chains:
+        for module in chain:
+            roots[id(module)] = module
+        if len(steps) == len(chain):
+            others.setdefault(id(chain[-1]), {})[steps[-1][1]] = value
+    made: dict[int, Any] = {}
+
+    def view(module: types.ModuleType) -> Any:
+        if id(module) not in made:
+            made[id(module)] = seen = _Module(module, others.get(id(module), {}))
+            for chain, steps, _ in chains:
+                for outer, inner, step in zip(chain, chain[1:], steps, strict=False):
+                    if outer is module:
+                        seen.__dict__[step[1]] = view(inner)
+        return made[id(module)]
+
+    return {key: view(module) for key, module in roots.items()}
+
+
+def creators() -> dict[int, Any]:
+    """What stands for NumPy's functions that make arrays, by identity."""
+    return {id(getattr(np, name)): made for name, made in _made_lazy().items()}
+
+
+@functools.cache
+def _made_lazy() -> dict[str, Any]:
+    lazy_made = {name: _numeric(globals()[name], getattr(np, name)) for name in _FILLED}
+    converted = {name: _of_lazy(globals()[name], getattr(np, name)) for name in _CONVERTED}
+    return {**lazy_made, **converted}
+
+
+_FILLED = ("zeros", "ones", "empty", "full")
+_CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray")
+
+
+def _numeric(ours: Any, numpys: Any) -> Any:
+    """``ours``, for the types that kernels know, else NumPy's own function."""
+
+    @functools.wraps(numpys)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            made = ours(*args, **kwargs)
+        except Exception:
+            made = None  # NumPy says what is wrong
+        if type(made) is Array and is_supported(made.dtype) and kwargs.get("order") in (None, "C"):
+            return made
+        return numpys(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+
+    return call
+
+
+def _of_lazy(ours: Any, numpys: Any) -> Any:
+    """``ours`` if it is given a lazy array, else NumPy's own function."""
+
+    @functools.wraps(numpys)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        lazy_given = any(type(part) is Array for part in walk(args[:1]))
+        known = kwargs.keys() <= {"dtype", "copy", "order"} and len(args) <= 2
+        if lazy_given and known and kwargs.get("order") in (None, "C", "K", "A"):
+            if numpys is np.ascontiguousarray and not isinstance(args[0], list | tuple):
+                return args[0] if args[0].shows_all() else args[0].copy()
+            return ours(*args, **kwargs)
+        return numpys(*args, **kwargs)
+
+    return call

@@ -6,12 +6,13 @@ its results become lazy arrays again, views of the operands where NumPy gives vi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from ...graph import build
+from ..record.recorder import current_recorder
 from . import ufuncs
 from .array import Array, arrays_in, plain, wrap
 from .table import OUT_POSITION, TABLE, entry
@@ -20,6 +21,8 @@ from .table import OUT_POSITION, TABLE, entry
 @entry
 def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     """The result of NumPy's ``func``: recorded if the table has it, else computed by NumPy."""
+    if _has_subclass(args) or (kwargs and _has_subclass(kwargs.values())):
+        return eager(func, *args, **kwargs)
     handler = TABLE.get(func)
     place = OUT_POSITION.get(func)
     if place is not None and len(args) > place:
@@ -43,6 +46,20 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     return eager(func, *args, **kwargs)
 
 
+def _has_subclass(values: Iterable[Any]) -> bool:
+    """True if there is a masked array, matrix or the like: those have rules of their own."""
+    for value in values:
+        kind = type(value)
+        if kind is Array or kind is np.ndarray:
+            continue
+        if kind in (list, tuple):
+            if _has_subclass(value):
+                return True
+        elif issubclass(kind, np.ndarray):
+            return True
+    return False
+
+
 def _named(handler: Any, args: Any, place: int) -> dict[str, Any]:
     """The positional arguments behind ``out``, by the names that the handler has for them."""
     import inspect  # noqa: PLC0415 - only for a call that is spelled so
@@ -56,6 +73,8 @@ def call_ufunc(
     array_type: type[Array], ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
 ) -> Any:
     """What ``ufunc.method(*inputs, **kwargs)`` records, or NumPy's result on computed values."""
+    if _has_subclass(inputs):
+        return eager(getattr(ufunc, method), *inputs, **kwargs)
     if method == "__call__" and not raising():
         result = _recorded(array_type, ufunc, inputs, kwargs)
         if result is not NotImplemented:
@@ -68,12 +87,18 @@ def call_ufunc(
             rest = {k: v for k, v in rest.items() if k != "dtype" or v is not None}
             return call_function(_REDUCE[ufunc], inputs[:1], rest)
     elif method == "at":
-        target = inputs[0]
-        copy = np.array(plain(target))
-        ufunc.at(copy, *(plain(v) for v in inputs[1:]), **kwargs)
-        target[...] = copy
-        return None
+        if isinstance(inputs[0], Array):
+            inputs[0][...] = eager(_applied_at, ufunc, *inputs, **kwargs)
+            return None
+        return ufunc.at(inputs[0], *(plain(v) for v in inputs[1:]), **kwargs)
     return eager(getattr(ufunc, method), *inputs, **kwargs)
+
+
+def _applied_at(ufunc: np.ufunc, array: Any, *rest: Any, **kwargs: Any) -> Any:
+    """A copy of ``array`` to whose elements ``ufunc`` has been applied in place."""
+    copy = np.array(array)
+    ufunc.at(copy, *rest, **kwargs)
+    return copy
 
 
 _REDUCE = {
@@ -150,6 +175,10 @@ def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
 def eager(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """NumPy's own result on computed values, its arrays made lazy; ``out`` is written to."""
     out = kwargs.pop("out", None)
+    if out is None:
+        result = current_recorder().eager(func, args, kwargs)
+        if result is not NotImplemented:
+            return result
     plain_args = [plain(a) for a in args]
     plain_kwargs = {k: plain(v) for k, v in kwargs.items()}
     if out is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import atomic, user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
-from .array import Array, plain, wrap
+from .array import Array, plain
+from .dispatch import eager
 from .table import entry
 
 
@@ -33,9 +35,8 @@ def getitem(array: Array, key: Any) -> Array:
     gathered = _gather(array, keys)
     if gathered is not None:
         return gathered
-    settled = tuple(plain(k) for k in keys)
-    copied: Array = wrap(array.compute()[settled])
-    return copied
+    chosen: Array = eager(operator.getitem, array, keys)
+    return chosen
 
 
 @entry
@@ -62,9 +63,15 @@ def setitem(array: Array, key: Any, value: Any) -> None:
         chosen = _fitted(value, array)
         array.write_node(build.where(node, chosen, array.read_node()))
         return
-    copy = np.array(array.compute())
-    copy[tuple(plain(k) for k in keys)] = plain(value)
-    array.write_node(ufuncs.node_of(copy))
+    changed = eager(_assigned, array, keys, value)
+    array.write_node(ufuncs.node_of(changed, array.dtype))
+
+
+def _assigned(array: Any, keys: Any, value: Any) -> Any:
+    """A copy of ``array`` with ``value`` assigned."""
+    copy = np.array(array)
+    copy[keys] = value
+    return copy
 
 
 def _as_tuple(key: Any) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ def _power(base: Any, exponent: Any) -> Any:
                 return shortcut(base)
             if exponent == 0:
                 return np.power(base, exponent)
-    return _operate(np.power, base, exponent, (base, exponent))
+    return _operate(np.power, operator.pow, base, exponent, (base, exponent))
 
 
 @functools.lru_cache(typed=True)
@@ -43,28 +44,37 @@ def _written(target: Any, result: Any) -> Any:
     return ENTRIES.assign_result(target, result)
 
 
-def _binary(ufunc: np.ufunc) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+def _binary(
+    ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]
+) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     def forward(self: Operators, other: Any) -> Any:
-        return _operate(ufunc, self, other, (self, other))
+        return _operate(ufunc, plainly, self, other, (self, other))
 
     def backward(self: Operators, other: Any) -> Any:
-        return _operate(ufunc, self, other, (other, self))
+        return _operate(ufunc, plainly, self, other, (other, self))
 
     def in_place(self: Operators, other: Any) -> Any:
-        return _written(self, _operate(ufunc, self, other, (self, other)))
+        return _written(self, _operate(ufunc, plainly, self, other, (self, other)))
 
     return forward, backward, in_place
 
 
-def _operate(ufunc: np.ufunc, array: Any, other: Any, inputs: tuple[Any, Any]) -> Any:
+def _operate(
+    ufunc: np.ufunc, plainly: Callable[[Any, Any], Any], array: Any, other: Any,
+    inputs: tuple[Any, Any],
+) -> Any:  # fmt: skip
     kind = type(other)
     if kind not in _OPERANDS and not isinstance(other, _OPERAND_TYPES):
         if getattr(kind, "__array_ufunc__", NotImplemented) is None:
             return NotImplemented
-        other = np.asarray(other)
-        inputs = (array, other) if inputs[0] is array else (other, array)
-        if other.dtype.kind in "OUSV":
-            return NotImplemented if other.shape == () else ENTRIES.eager(ufunc, *inputs)
+        if ufunc is np.multiply and array.is_scalar and kind in _REPEATED:
+            return NotImplemented  # a sequence is repeated
+        made = np.asarray(other)
+        if made.dtype.kind not in "biufc":
+            return ENTRIES.eager(plainly, *inputs)
+        inputs = (array, made) if inputs[0] is array else (made, array)
+    elif kind is np.ndarray and other.dtype.kind not in "biufc":
+        return ENTRIES.eager(plainly, *inputs)
     return ENTRIES.call_ufunc(type(array), ufunc, "__call__", inputs, {})
 
 
@@ -87,25 +97,25 @@ class Operators:
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
-    __add__, __radd__, __iadd__ = _binary(np.add)
-    __sub__, __rsub__, __isub__ = _binary(np.subtract)
-    __mul__, __rmul__, __imul__ = _binary(np.multiply)
-    __truediv__, __rtruediv__, __itruediv__ = _binary(np.true_divide)
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(np.floor_divide)
-    __mod__, __rmod__, __imod__ = _binary(np.remainder)
-    __lshift__, __rlshift__, __ilshift__ = _binary(np.left_shift)
-    __rshift__, __rrshift__, __irshift__ = _binary(np.right_shift)
-    __and__, __rand__, __iand__ = _binary(np.bitwise_and)
-    __or__, __ror__, __ior__ = _binary(np.bitwise_or)
-    __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor)
-    __matmul__, __rmatmul__, __imatmul__ = _binary(np.matmul)
-    __lt__ = _binary(np.less)[0]
-    __le__ = _binary(np.less_equal)[0]
-    __gt__ = _binary(np.greater)[0]
-    __ge__ = _binary(np.greater_equal)[0]
-    __eq__ = _binary(np.equal)[0]
-    __ne__ = _binary(np.not_equal)[0]
-    __rpow__ = _binary(np.power)[1]
+    __add__, __radd__, __iadd__ = _binary(np.add, operator.add)
+    __sub__, __rsub__, __isub__ = _binary(np.subtract, operator.sub)
+    __mul__, __rmul__, __imul__ = _binary(np.multiply, operator.mul)
+    __truediv__, __rtruediv__, __itruediv__ = _binary(np.true_divide, operator.truediv)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(np.floor_divide, operator.floordiv)
+    __mod__, __rmod__, __imod__ = _binary(np.remainder, operator.mod)
+    __lshift__, __rlshift__, __ilshift__ = _binary(np.left_shift, operator.lshift)
+    __rshift__, __rrshift__, __irshift__ = _binary(np.right_shift, operator.rshift)
+    __and__, __rand__, __iand__ = _binary(np.bitwise_and, operator.and_)
+    __or__, __ror__, __ior__ = _binary(np.bitwise_or, operator.or_)
+    __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor, operator.xor)
+    __matmul__, __rmatmul__, __imatmul__ = _binary(np.matmul, operator.matmul)
+    __lt__ = _binary(np.less, operator.lt)[0]
+    __le__ = _binary(np.less_equal, operator.le)[0]
+    __gt__ = _binary(np.greater, operator.gt)[0]
+    __ge__ = _binary(np.greater_equal, operator.ge)[0]
+    __eq__ = _binary(np.equal, operator.eq)[0]
+    __ne__ = _binary(np.not_equal, operator.ne)[0]
+    __rpow__ = _binary(np.power, operator.pow)[1]
     __neg__ = _unary(np.negative)
     __pos__ = _unary(np.positive)
     __abs__ = _unary(np.absolute)
@@ -118,12 +128,13 @@ class Operators:
         return _written(self, _power(self, exponent))
 
     def __divmod__(self, other: Any) -> Any:
-        return _operate(np.divmod, self, other, (self, other))
+        return _operate(np.divmod, divmod, self, other, (self, other))
 
     def __rdivmod__(self, other: Any) -> Any:
-        return _operate(np.divmod, self, other, (other, self))
+        return _operate(np.divmod, divmod, self, other, (other, self))
 
 
+_REPEATED = (list, tuple, str, bytes, bytearray)
 _OPERANDS = frozenset({int, float, bool, TracedScalar, np.float64, np.ndarray})
 _OPERAND_TYPES = (Operators, TracedScalar, np.ndarray, np.generic, int, float, complex)
 for _function in (

@@ -217,15 +217,20 @@ def result_type(*values: Any) -> Any:
     return np.result_type(*(v.dtype if hasattr(v, "read_node") else v for v in values))
 
 
-def _writes_at_once(function: Any) -> None:
+def _writes(function: Any) -> None:
+    def changed(a: Any, *args: Any, **kwargs: Any) -> Any:
+        copy = np.array(a)
+        function(copy, *args, **kwargs)
+        return copy
+
     def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
-        rest = [plain(v) for v in args]
-        named = {k: plain(v) for k, v in kwargs.items()}
-        memory = a.at_once() if hasattr(a, "at_once") else a
-        return function(memory, *rest, **named)
+        if not isinstance(a, Array):
+            return function(a, *map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        a[...] = eager(changed, a, *args, **kwargs)
+        return None
 
     handles(function)(handler)
 
 
 for _function in (np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal):
-    _writes_at_once(_function)
+    _writes(_function)

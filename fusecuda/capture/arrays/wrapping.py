@@ -16,7 +16,7 @@ from .array import Array
 
 Function = Callable[..., Any]
 DISPATCHED = type(np.sum)  # the functions that know `__array_function__`
-_NUMBERS = "biufcmM"
+_NUMBERS = "biufc"  # what lazy arrays hold; other arrays stay NumPy's
 _UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")  # `at` writes to its argument
 
 # These look at arrays without computing with them, or write to one: their arguments stay as they
@@ -37,7 +37,7 @@ def lift(value: Any) -> Any:
     """``value`` with every plain NumPy array in it copied into a lazy one."""
     kind = type(value)
     if kind is np.ndarray:
-        return value if value.dtype.hasobject else Array.of_array(value)
+        return Array.of_array(value) if value.dtype.kind in _NUMBERS else value
     if kind in (list, tuple) and value and type(value[0]) in (np.ndarray, list, tuple):
         return kind(lift(v) for v in value)
     return value
@@ -66,7 +66,7 @@ def lazy(value: Any, given: Iterable[Any] = ()) -> Any:
     if kind is Array:
         return value
     if kind is np.ndarray:
-        if value.dtype.hasobject or any(value is g for g in given):
+        if value.dtype.kind not in _NUMBERS or any(value is g for g in given):
             return value
         return Array.of_array(value, copy=not (value.flags.owndata and value.flags.writeable))
     if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:

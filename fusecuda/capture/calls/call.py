@@ -1,80 +1,55 @@
-"""Trace: one recorded call of a fused function, and what replays it."""
+"""Calls: one recorded call of a fused function, and what replays it."""
 
 from __future__ import annotations
 
 import functools
+import gc
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...engine import Executable
 from ...errors import NotFusedError
+from ...options import Options
 from ..arrays.array import Array
+from ..arrays.creation import creators, modules_seen
+from ..arrays.opaque import stand_in
 from ..record.leaf import Leaf
-from ..record.numbers import TracedScalar, argument_of
+from ..record.numbers import TracedScalar
 from ..record.plans import executable_for
-from ..record.recorder import Recorder, recorder_in_force
+from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
 from ..record.view import in_memory_order, view_in
-from .arguments import Arguments, why_not
-from .guard import DeviceReplayWriter, ReplayWriter
+from .guard import MISS, Guard, unpacked
+from .inputs import Effect, Inputs
+from .memory import DeviceMemory, HostMemory
 from .overlap import groups_of, mergeable, overlaps_of, union
+from .path import Environment, Path, Segment, Tree, key_of
+from .places import Wrapper
 from .reads import Reads, reads_of, rebound
-from .results import finished, lazy_text, result_text, storages_in
-
-if TYPE_CHECKING:
-    from .fused import FusedFunction
+from .results import Finisher, OddError, ResultWriter, storages_in
+from .trace import Trace, Unfollowed, library_call
 
 NDArray = np.ndarray[Any, Any]
+Replay = Callable[[tuple[Any, ...]], Any]
+_REACH_LIMIT = 2000  # objects looked at that an opaque one holds
 
 
-class Unfollowed(BaseException):
-    """Raised in a trace that cannot go on and has had no effect yet: the call is made again."""
+class Owner(Protocol):
+    """The fused function that is called."""
 
+    __name__: str
+    function: Any
+    options: Options
 
-class Trace(Recorder):
-    """The recorder of one call of a fused function; arguments are storages that it was given."""
-
-    transparent = True
-    may_restart = True  # the function, run a second time, does the same
-    may_compute = True  # values may be observed
-    wrote = False  # memory of the caller has been written to
-
-    def _flush_at_period(self) -> None:
-        """A trace is not cut: it becomes one plan, whatever its length."""
-        self._sequence.clear()
-
-    def look(self) -> None:
-        """A value is looked at: the trace holds for this call only."""
-        if not self.may_compute:
-            raise Unfollowed("it looks at a value while it is recorded")
-        self.observed = True
-
-    def write_at_once(self, held: bool) -> None:
-        """Memory is written to without being recorded; from now on there is no starting again."""
-        self.look()
-        self.wrote = self.wrote or held
-
-    def hands_out(self) -> None:
-        """Start again rather than give out memory of which we would not see the changes."""
-        self.give_up("it takes an array's memory")
-
-    def give_up(self, why: str) -> None:
-        """Start the call again without recording, if that is still possible."""
-        if self.may_restart and not self.wrote:
-            self.may_compute = False
-            self.failure = why
-            raise Unfollowed(why)
-
-    def flush(self, keep_observed: bool = False) -> None:
-        if not self.may_compute:
-            raise Unfollowed("it looks at a value while it is recorded")
-        self.wrote = self.wrote or any(s.held for s in self.pending())
-        super().flush(keep_observed)
-
-    failure = ""
+    def resume(
+        self, tree: Tree, trail: list[Segment], values: list[Any], environment: Environment,
+        args: tuple[Any, ...],
+    ) -> Any:  # fmt: skip
+        """The result of a replay that has come to a value not seen before."""
 
 
 @dataclass(slots=True)
@@ -91,38 +66,58 @@ class Tracer:
     """One recorded call. ``why`` says afterwards whether, and why, the trace is replayed."""
 
     def __init__(
-        self, owner: FusedFunction, args: tuple[Any, ...], reads: Reads, execute: bool = True
+        self,
+        owner: Owner,
+        args: tuple[Any, ...],
+        reads: Reads,
+        execute: bool = True,
+        path: Path | None = None,
     ) -> None:
         self.owner = owner
         self.execute = execute
-        self.arguments = Arguments(args)
+        self.inputs = Inputs(args)
+        if self.inputs.functions:
+            reads = reads_of(owner.function, *self.inputs.functions)
         self.reads = reads
-        if self.arguments.functions:
-            self.reads = reads_of(owner.function, *self.arguments.functions)
-        self.trace = Trace(owner.options)
-        self.trace.may_restart = not self.reads.volatile
-        self.trace.may_compute = execute
+        for place, value in reads.inputs.values():
+            self.inputs.read(place, value, follow=True)
+        for place, value in reads.constants.values():
+            self.inputs.read(place, value, follow=False)
+        self.path = path or Path()
+        self.trace = Trace(owner.options, self.path, not reads.at_once, execute)
+        self.trace.catches = reads.catches
         self.why = ""
-        self.unfusable = self._unfusable()
         self.executable: Executable | None = None
-        self.replay: Callable[[tuple[Any, ...]], Any] | None = None
-        self.observed: dict[str, Any] = {}
+        self.replay: Replay | None = None
         self.shared: list[Shared] = []
+        self.unfusable = self._unfusable()
 
     def _unfusable(self) -> str:
-        if self.arguments.unfusable or self.reads.opaque:
-            return self.arguments.unfusable or self.reads.opaque
-        read = [(f"r{i}", a) for i, (_, a) in enumerate(self.reads.arrays.values())]
-        self.names = [name for name, _ in self.arguments.arrays] + [name for name, _ in read]
-        self.arrays = [a for _, a in self.arguments.arrays] + [a for _, a in read]
-        if self.reads.device_arrays:
+        reads, inputs = self.reads, self.inputs
+        if inputs.unfusable or reads.opaque:
+            return inputs.unfusable or reads.opaque
+        self.names = [name for name, _ in inputs.arrays]
+        self.arrays = [a for _, a in inputs.arrays]
+        if reads.device_arrays:
             return "it reads an array of CuPy's"
-        for _, a in read:
-            if why_not(a):
-                return why_not(a)
         self.overlaps = overlaps_of(self.arrays)
         if any(not mergeable(self.arrays[i], self.arrays[j]) for i, j, _ in self.overlaps):
             return "arguments overlap in a way that is not followed"
+        opaque = [*inputs.objects, *(value for _, value in reads.stand_ins.values())]
+        return self._reached(opaque)
+
+    def _reached(self, opaque: Sequence[Any]) -> str:
+        """Why opaque objects may not be called: they hold what the function works on."""
+        ours = {id(twin) for twin in self.inputs.containers()}
+        for one in opaque:
+            if isinstance(one, types.ModuleType | types.BuiltinFunctionType | type):
+                continue
+            for part in _held_by(one):
+                if id(part) in ours or (
+                    isinstance(part, np.ndarray)
+                    and any(np.may_share_memory(part, a) for a in self.arrays)
+                ):
+                    return f"a {type(one).__name__} holds what it works on"
         return ""
 
     def run(self) -> Any:
@@ -137,16 +132,18 @@ class Tracer:
             return self._finish(result)
         except Unfollowed:
             raise
-        except BaseException:
+        except BaseException as error:
             if self.trace.failure:
                 raise Unfollowed(self.trace.failure) from None
             if self.execute:
+                if isinstance(error, Exception):
+                    self.trace.give_up(f"it raised {type(error).__name__}")
                 self._complete()
             raise
         finally:
             recorder_in_force.reset(token)
 
-    # --- arguments
+    # --- what the function is given
 
     def _lazy_arrays(self) -> list[Array]:
         """A lazy array for each array; those that share memory are views of one storage."""
@@ -162,128 +159,220 @@ class Tracer:
             storage = Storage.of_array(self.trace, memory)
             storage.held = True
             self.shared.append(Shared(storage, memory, group))
+            self.path.enter(memory)
             for i, view in zip(group, views, strict=True):
                 found[i] = Array(storage, view)
+        for name, value in self.inputs.scalars:
+            self.path.enter(value, name)
         return [found[i] for i in range(len(self.arrays))]
 
     def _bound(self) -> tuple[Callable[..., Any], list[Any]]:
         """The function and its arguments, with lazy arrays for the arrays."""
-        own = len(self.arguments.arrays)
-        lazies = iter(self.lazies[:own])
+        lazies = dict(zip(self.names, self.lazies, strict=True))
+        scalars = {name for name, _ in self.inputs.scalars}
+        opaque = {id(value) for value in self.inputs.objects}
         replace: dict[int, Any] = {}
-        for (_, a), lazy in zip(self.reads.arrays.values(), self.lazies[own:], strict=True):
-            replace.setdefault(id(a), lazy)
-        done: dict[int, Any] = {}
-
-        def follow(function: Any) -> Any:
-            if not replace:
-                return function
-            return rebound(function, replace, self.reads.functions, done)
+        done: dict[int, types.FunctionType] = {}
 
         def leaf(value: Any, name: str) -> Any:
-            if type(value) is np.ndarray:
-                return next(lazies)
-            if any(name == n for n, _ in self.arguments.scalars):
+            if name in lazies:
+                return lazies[name]
+            if name in scalars:
                 return TracedScalar(value, name, functools.partial(self._observe, name, value))
-            return follow(value) if value in self.arguments.functions else value
+            if id(value) in opaque:
+                return stand_in(value, self.trace.used)
+            return follow(value)
 
-        given = self.arguments.build(leaf)
+        def follow(value: Any) -> Any:
+            if isinstance(value, Wrapper):
+                value = value.function
+            if replace and id(value) in self.reads.functions:
+                return rebound(value, replace, self.reads.functions, done)
+            return value
+
+        reads = self.reads
+        for _, value in reads.stand_ins.values():
+            library = id(value) in reads.library
+            replace[id(value)] = (
+                library_call(value) if library else stand_in(value, self.trace.used)
+            )
+        if reads.inputs:
+            replace[-1] = None  # so that functions are rebound
+        given, read = self.inputs.build(leaf)
+        replace.update(read)
+        if reads.creates:
+            replace.update(creators())
+        members = [
+            (place.modules(), place.steps, replace[id(value)])
+            for place, value in (*reads.stand_ins.values(), *reads.inputs.values())
+            if place.steps and id(value) in replace
+        ]
+        replace.update(modules_seen(members, [np] if reads.creates else []))
+        self._replaced = replace  # so that no identity is used again
         return follow(self.owner.function), given
 
     def _observe(self, name: str, value: Any) -> None:
-        self.observed[name] = value
+        self.trace.observed_arguments[name] = value
 
     # --- the end of a trace
 
     def _finish(self, result: Any) -> Any:
-        returned = storages_in(result)
+        effects = list(self.inputs.effects())
+        changed = [e.value for e in effects]
+        returned = storages_in(result, changed)
         written = [s for s in self.shared if s.storage.pending]
         reason = self._reason(returned, written)
         if not reason:
             try:
-                return self._replayable(result, returned, written)
-            except _Odd as odd:
+                return self._replayable(result, effects, returned, written)
+            except OddError as odd:
                 reason = f"it returns a {odd}"
+                self.trace.give_up(reason)
         if not self.execute:
             raise NotFusedError(f"{self.owner.__name__} is no single graph: {reason}")
-        if reason.startswith("it returns"):
-            self.trace.give_up(reason)
         self.why = f"recorded anew at each call: {reason}"
         self._complete()
-        return finished(result, self.arguments.given)
+        return self._finisher()(result)
 
     def _reason(self, returned: list[Storage], written: list[Shared]) -> str:
         """Why the trace may not be replayed, or an empty string."""
         if self.reads.volatile:
             return self.reads.volatile
-        if self.trace.observed:
-            return "it looked at a value while it was recorded"
-        if any(True for _ in self.arguments.changed()):
-            return "it changes a list or dict that it is given"
-        known = [*returned, *(w.storage for w in written)]
-        if any(all(s is not k for k in known) for s in self.trace.pending()):
+        if self.inputs.objects:
+            kinds = sorted({type(o).__name__ for o in self.inputs.objects})
+            return f"it is given a {', '.join(kinds)}, which is called as it is"
+        if self.path.broken:
+            return self.path.broken
+        known = {id(s) for s in (*returned, *(w.storage for w in written))}
+        if any(id(s) not in known for s in self.trace.pending()):
             return "it kept an array that it does not return"
         return ""
 
-    def _replayable(self, result: Any, returned: list[Storage], written: list[Shared]) -> Any:
-        """Make the replay function, and compute the result by it."""
-        on_device = self.owner.options.device != "cpu"
-        writer = DeviceReplayWriter() if on_device else ReplayWriter()
-        names = self._guard(writer, written)
-        outputs = [s for s in returned if all(s is not w.storage for w in self.shared)]
+    def _replayable(
+        self, result: Any, effects: list[Effect], returned: list[Storage], written: list[Shared]
+    ) -> Any:
+        """Make the replay, and compute the result by it."""
+        outputs = [
+            s for s in returned if s.pending and all(s is not w.storage for w in self.shared)
+        ]
         nodes = [s.node for s in outputs] + [w.storage.node for w in written]
         own: list[Leaf | None] = [None] * len(outputs)
         own += [Leaf(w.memory, w.memory.shape, w.memory.dtype) for w in written]
-        array_text = functools.partial(
-            lazy_text,
-            writer=writer,
-            made={id(s): f"results[{i}]" for i, s in enumerate(outputs)},
-            memory={id(s.storage): s.name for s in self.shared},
-            whole={id(a): name for a, name in self._whole(names)},
-        )
-        text = result_text(result, writer, self.arguments.given, array_text)
-        if text is None:
-            raise _Odd(type(result).__name__)
-        leaves, executable = executable_for(nodes, own, self.owner.options, self.owner.__name__)
+        options, name = self.owner.options, self.owner.__name__
+        leaves, executable = executable_for(nodes, own, options, name)
         self.executable = executable
-        values = [self._source(leaf, writer) for leaf in leaves]
-        for name, value in self.observed.items():
-            known = writer.constant(value)
-            writer.demand(f"{name} is {known} or same({name}, {known})")
-        count = len(self.arguments.args)
-        self.replay = writer.function(count, executable.run, values, text)
         self.why = "replayed while its conditions hold"
+        if self.path.segments:
+            return self._end_of_path(result, effects, leaves, executable, outputs, written)
+        guard = self._guard(written)
+        memory = {id(s.storage): s.name for s in self.shared}
+        made = {id(s): f"results[{i}]" for i, s in enumerate(outputs)}
+        writer = ResultWriter(guard, self.inputs.given, self._array_text(guard, {**memory, **made}))
+        text = writer.text(result)
+        before, after = writer.effects(effects)
+        values = [self._source(leaf, guard) for leaf in leaves]
+        self._observed(guard)
+        guard.space["run"] = executable.run
+        inside = [f"values = ({''.join(v + ', ' for v in values)})"]
+        ending = ["results = run(values)", *before, f"result = {text}", *after, "return result"]
+        count = len(self.inputs.args)
+        self.replay = guard.function(
+            count, inside, ending if effects else [ending[0], f"return {text}"]
+        )
         if not self.execute:
             return None
-        results = executable.run([argument_of(leaf) for leaf in leaves])
-        space = dict(writer.space, results=results)
-        space |= {f"a{i}": a for i, a in enumerate(self.arguments.args)}
-        space |= dict(zip(self.names, self.arrays, strict=True))
-        space |= {s.name: s.memory for s in self.shared}
-        return eval(text, space)
+        done = self.replay(tuple(self.inputs.args))
+        if done is not MISS:
+            return done
+        self.replay, self.why = None, "recorded anew at each call: its conditions do not hold"
+        self._complete()
+        return self._finisher()(result)
 
-    def _guard(self, writer: ReplayWriter, written: list[Shared]) -> list[str]:
-        """Write the conditions of the trace; the names of the arrays, as variables, are given."""
-        for kind, name, value in self.arguments.conditions:
-            writer.argument(kind, name, value)
-        for place, seen in self.reads.values.values():
-            writer.demand(place.condition(writer.constant, seen))
-        for i, (place, a) in enumerate(self.reads.arrays.values()):
-            if place.hidden_by is None:
-                writer.lines.append(f"r{i} = {place.text(writer.constant)}")
-                writer.array(f"r{i}", a)
+    def _end_of_path(
+        self, result: Any, effects: list[Effect], leaves: list[Leaf], executable: Executable,
+        outputs: list[Storage], written: list[Shared],
+    ) -> Any:  # fmt: skip
+        """Run the last segment, and make it known under what led to it."""
+        path = self.path
+        sources = [path.source(leaf) for leaf in leaves]
+        guard = self._guard(written)
+        start = len(path.environment)
+        made = {id(s): f"env[{start + i}]" for i, s in enumerate(outputs)}
+        for storage in storages_in(result, [e.value for e in effects]):
+            slot = path.slot_of(storage.buffer)
+            if slot is not None and not storage.pending:
+                made[id(storage)] = f"env[{slot}]"
+        for shared in self.shared:
+            made[id(shared.storage)] = f"env[{path.slot_of(shared.memory)}]"
+        writer = ResultWriter(guard, self.inputs.given, self._array_text(guard, made))
+        text = writer.text(result)
+        before, after = writer.effects(effects)
+        count = len(self.inputs.args)
+        lines = [*unpacked(count), *guard.reading, *before, f"result = {text}", *after]
+        finish = guard.made("finish", "env, args", [*lines, "return result"])
+        given = [path.environment[s] if type(s) is int else s(path.environment) for s in sources]  # type: ignore[operator]
+        results = list(executable.run(given))
+        path.ran(executable.run, sources, results, [*outputs, *(w.storage for w in written)])
+        segments = path.segments
+        segments[-1].finish = finish
+        first = max(len(path.trail) - 1, 0)
+        known: dict[int, Any] = {}
+        if path.trail:
+            known = path.slots_of(self.trace.observed_arguments)
+        for before_it, seen, segment in zip(
+            segments[first:], path.seen[first:], segments[first + 1 :], strict=False
+        ):
+            before_it.lead_to(key_of(seen), known, segment)
+            known = {}
+        if not path.trail:
+            self._observed(guard)
+            names = [s.name for s in self.shared] + [n for n, _ in self.inputs.scalars]
+            guard.space["start"] = Tree(segments[0], self.owner.resume)
+            inside = [f"env = [{', '.join(names)}]"]
+            self.replay = guard.function(count, inside, ["return start(env, args)"])
+        return finish(path.environment, tuple(self.inputs.args))
+
+    def _observed(self, guard: Guard) -> None:
+        for name, value in self.trace.observed_arguments.items():
+            guard.equal(name, value)
+
+    def _array_text(self, guard: Guard, made: dict[int, str]) -> Callable[[Any], str | None]:
+        """What gives the text for an array in a result; ``made`` names computed storages."""
+        whole = {id(lazy): name for lazy, name in zip(self.lazies, self.names, strict=True)}
+
+        def text(value: Any) -> str | None:
+            if type(value) is not Array:
+                return None
+            if id(value) in whole:
+                return whole[id(value)]
+            known = made.get(id(value.storage))
+            if known is None:
+                raise OddError("array from elsewhere")
+            if not value.shows_all():
+                known = f"{guard.constant(value.shown_of)}({known})"
+            return f"{known}[()]" if value.is_scalar else known
+
+        return text
+
+    def _guard(self, written: list[Shared]) -> Guard:
+        """The conditions of the trace; each shared memory has its name from then on."""
+        on_device = self.owner.options.device != "cpu"
+        guard = Guard(DeviceMemory() if on_device else HostMemory())
+        guard.reads(self.reads)
+        guard.inputs(self.inputs)
         names = self.names
+        named = list(zip(names, self.arrays, strict=True))
+        guard.identities(named)
         first_of = {id(a): i for i, a in reversed(list(enumerate(self.arrays)))}
-        for i, a in enumerate(self.arrays):
-            if first_of[id(a)] != i:
-                writer.demand(f"{names[i]} is {names[first_of[id(a)]]}")
         distinct = sorted(first_of.values())
         if any(i in distinct and j in distinct for i, j, _ in self.overlaps):
-            writer.overlapping(names, self.overlaps)
+            guard.overlapping(names, self.overlaps)
         else:
-            into = {w.members[0] for w in written}
+            several = bool(self.path.segments)  # any of them may have been written to
+            into = set(distinct) if several else {w.members[0] for w in written}
             pairs = {(min(i, j), max(i, j)) for i in into for j in distinct if i != j}
-            writer.disjoint(names, sorted(pairs))
+            for i, j in sorted(pairs):
+                guard.memory.apart(guard, names, i, j)
         for i, s in enumerate(self.shared):
             first = self.arrays[s.members[0]]
             if any(self.arrays[m] is not first for m in s.members):
@@ -294,30 +383,48 @@ class Tracer:
             else:
                 text = f"memory_of({names[s.members[0]]})"
             s.name = f"m{i}"
-            writer.lines.append(f"{s.name} = {text}")
-        return names
+            guard.lines.append(f"{s.name} = {text}")
+        return guard
 
-    def _whole(self, names: Sequence[str]) -> list[tuple[Array, str]]:
-        return list(zip(self.lazies, names, strict=True))
-
-    def _source(self, leaf: Leaf, writer: ReplayWriter) -> str:
+    def _source(self, leaf: Leaf, guard: Guard) -> str:
         """Text for what ``leaf`` stands for in a replay."""
         if type(leaf.array) is TracedScalar:
-            return writer.cast_scalar(leaf.array, leaf.dtype)
+            return guard.cast_scalar(leaf.array, leaf.dtype)
         for s in self.shared:
             if leaf.array is s.memory:
                 return s.name
-        return writer.constant(leaf.array)
+        return guard.constant(leaf.array)
+
+    def _finisher(self) -> Finisher:
+        whole = {id(lazy): a for lazy, a in zip(self.lazies, self.arrays, strict=True)}
+        return Finisher(self.inputs.given, whole)
 
     def _complete(self) -> None:
         """Compute all that is pending, arguments included, and write changed containers back."""
         self.trace.flush()
-        given = self.arguments.given
-        self.arguments.write_back(lambda built: finished(built, given, inside=True))
+        self.inputs.write_back(self._finisher())
         for shared in self.shared:
             if shared.storage.error is not None:
                 raise shared.storage.error
 
 
-class _Odd(Exception):  # noqa: N818 - not an error
-    """The result holds something that cannot be put together again."""
+def _held_by(value: Any) -> list[Any]:
+    """What an opaque object holds, as far as Python can tell; code and modules are left out."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    stack = [value]
+    while stack and len(found) < _REACH_LIMIT:
+        current = stack.pop()
+        if id(current) in seen or isinstance(current, _CODE):
+            continue
+        seen.add(id(current))
+        found.append(current)
+        if isinstance(current, types.FunctionType):
+            stack.extend(current.__closure__ or ())
+            stack.extend(current.__defaults__ or ())
+        else:
+            stack.extend(gc.get_referents(current))
+    return found
+
+
+_CODE = (types.ModuleType, type, types.CodeType, types.BuiltinFunctionType, str, bytes, int, float)

@@ -1,4 +1,4 @@
-"""Replay: the guard of a trace and what runs it again, as one Python function made for the trace.
+"""Guards: the conditions of a trace and what runs it again, as one Python function made for it.
 
 The function's text holds every condition under which the trace stands; `MISS` is its answer where
 one fails. Text is made once for each trace, so that a call costs its comparisons and no more.
@@ -6,7 +6,7 @@ one fails. Text is made once for each trace, so that a call costs its comparison
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,29 +14,32 @@ import numpy as np
 from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar, cast
 from ..record.view import in_memory_order
-from .arguments import LAYOUT_FLAGS
+from .inputs import Inputs
+from .memory import HostMemory, Memory
 from .overlap import Overlaps, overlaps_of, union
-from .places import same
+from .places import MISSING, same
+from .reads import Reads
 
-NDArray = np.ndarray[Any, Any]
 MISS: Any = object()
 
 
-class ReplayWriter:
+class Guard:
     """Collects the text of one replay function, and the objects that it names."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Memory | None = None) -> None:
+        self.memory = memory or HostMemory()
         self.space: dict[str, Any] = {
             "ndarray": np.ndarray,
             "MISS": MISS,
+            "MISSING": MISSING,
             "same": same,
             "raising": raising,
             "union": union,
             "overlaps_of": overlaps_of,
-            "may_share": np.may_share_memory,
             "memory_of": lambda a: in_memory_order(a)[0],
         }
         self.lines: list[str] = []
+        self.reading: list[str] = []  # of the lines those that read places
         self._names: dict[int, str] = {}
 
     def constant(self, value: Any) -> str:
@@ -51,10 +54,21 @@ class ReplayWriter:
         """The trace stands only if ``condition`` does."""
         self.lines.append(f"if not ({condition}): return MISS")
 
-    def argument(self, kind: str, name: str, value: Any) -> None:
-        """Demand of the part ``name`` of the arguments what ``kind`` says about ``value``."""
-        if kind == "array":
-            self.array(name, value)
+    # --- conditions
+
+    def inputs(self, inputs: Inputs) -> None:
+        """Demand of all parts of the inputs what a trace of them supposes."""
+        self.space.update(inputs.constants)
+        for kind, name, value in inputs.conditions:
+            self._condition(kind, name, value)
+
+    def _condition(self, kind: str, name: str, value: Any) -> None:
+        if kind == "read":
+            line = f"{name} = {value.text(self.constant)}"
+            self.lines.append(line)
+            self.reading.append(line)
+        elif kind == "array":
+            self.memory.array(self, name, value)
         elif kind == "type":
             self.demand(f"type({name}) is {self.constant(value)}")
         elif kind == "length":
@@ -63,32 +77,38 @@ class ReplayWriter:
             self.demand(f"list({name}) == {self.constant(value)}")
         elif kind == "is":
             self.demand(f"{name} is {self.constant(value)}")
+        elif kind == "same object":
+            self.demand(f"{name} is {value}")
         else:
-            known = self.constant(value)
-            self.demand(f"({name} is {known} or same({name}, {known}))")
+            self.equal(name, value)
 
-    def array(self, name: str, a: NDArray) -> None:
-        """Demand an array of the layout of ``a``."""
-        flags = f"{name}.flags.num & {LAYOUT_FLAGS} == {a.flags.num & LAYOUT_FLAGS}"
-        self.demand(f"type({name}) is ndarray and {self.layout(name, a)} and {flags}")
+    def equal(self, name: str, value: Any) -> None:
+        """Demand an equal simple value."""
+        known = self.constant(value)
+        self.demand(f"({name} is {known} or same({name}, {known}))")
 
-    def layout(self, name: str, a: Any) -> str:
-        """The condition that the array ``name`` has the shape, strides and dtype of ``a``."""
-        dtype = self.constant(a.dtype)
-        return (
-            f"{name}.shape == {a.shape} and {name}.strides == {a.strides} "
-            f"and ({name}.dtype is {dtype} or {name}.dtype == {dtype})"
-        )
+    def reads(self, reads: Reads) -> None:
+        """Demand that what is read by name is as it was."""
+        for place, seen in reads.values.values():
+            self.demand(place.condition(self.constant, seen))
+        for kind, name, seen in reads.members:
+            known = self.constant(kind)
+            self.demand(f"{known}.__dict__.get({name!r}, MISSING) is {self.constant(seen)}")
 
-    def disjoint(self, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> None:
-        """Demand that the arrays of each pair share no memory."""
-        for i, j in pairs:
-            self.demand(f"not may_share({names[i]}, {names[j]})")
+    def identities(self, named: Sequence[tuple[str, Any]]) -> None:
+        """Demand that the same of the arrays are one object."""
+        first: dict[int, str] = {}
+        for name, array in named:
+            known = first.setdefault(id(array), name)
+            if known != name:
+                self.demand(f"{name} is {known}")
 
     def overlapping(self, names: Sequence[str], overlaps: Overlaps) -> None:
         """Demand that the arrays overlap as given."""
         known = self.constant(overlaps)
         self.demand(f"overlaps_of(({', '.join(names)},)) == {known}")
+
+    # --- numbers
 
     def scalar(self, value: Any) -> str:
         """Text that computes a followed number again."""
@@ -110,47 +130,31 @@ class ReplayWriter:
             return f"cast({name}, {self.constant(dtype)})"
         return f"{self.constant(dtype.type)}({name})"
 
+    # --- functions
+
     def function(
-        self, count: int, run: Callable[..., Any], values: Sequence[str], result: str
+        self, count: int, inside: Iterable[str], ending: Iterable[str]
     ) -> Callable[[tuple[Any, ...]], Any]:
-        """The replay function for ``count`` arguments: ``run`` on ``values``, giving ``result``."""
-        self.space["run"] = run
-        unpack = "".join(f"a{i}, " for i in range(count))
-        text = [f"if len(args) != {count}: return MISS"]
-        text += [f"{unpack}= args"] * bool(count)
-        text.append("try:")
-        text += [f"    {line}" for line in ("if raising(): return MISS", *self.lines)]
-        text.append(f"    values = ({''.join(v + ', ' for v in values)})")
-        text.append("except (KeyError, AttributeError, ValueError, ArithmeticError, TypeError):")
+        """The replay function for ``count`` arguments.
+
+        ``inside`` are lines that may fail as conditions do, ``ending`` what is done if all hold.
+        """
+        text = [f"if len(args) != {count}: return MISS", *unpacked(count), "try:"]
+        text += [f"    {line}" for line in ("if raising(): return MISS", *self.lines, *inside)]
+        text.append(
+            "except (KeyError, AttributeError, ValueError, ArithmeticError, TypeError, IndexError):"
+        )
         text.append("    return MISS")
-        text.append("results = run(values)")
-        text.append(f"return {result}")
-        source = "def replay(args):\n" + "".join(f"    {line}\n" for line in text)
-        exec(compile(source, "<fusecuda replay>", "exec"), self.space)
-        return self.space["replay"]  # type: ignore[no-any-return]
+        text += ending
+        return self.made("replay", "args", text)
+
+    def made(self, name: str, parameters: str, text: Iterable[str]) -> Callable[..., Any]:
+        """A function of the lines ``text``."""
+        source = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in text)
+        exec(compile(source, f"<fusecuda {name}>", "exec"), self.space)
+        return self.space[name]  # type: ignore[no-any-return]
 
 
-class DeviceReplayWriter(ReplayWriter):
-    """A replay whose arrays are a device's own: contiguous ones, of the layout that was traced."""
-
-    def array(self, name: str, a: NDArray) -> None:
-        self.space["fits"] = _fits
-        self.demand(f"fits({name}, {a.shape}, {a.strides}, {self.constant(a.dtype)})")
-
-    def disjoint(self, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> None:
-        self.space["apart"] = _apart
-        for i, j in pairs:
-            self.demand(f"apart({names[i]}, {names[j]})")
-
-
-def _fits(value: Any, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> bool:
-    """True for an array of a device with this layout."""
-    if isinstance(value, np.ndarray) or not hasattr(value, "__cuda_array_interface__"):
-        return False
-    return bool(value.shape == shape and value.strides == strides and value.dtype == dtype)
-
-
-def _apart(a: Any, b: Any) -> bool:
-    """True if two contiguous arrays of a device share no memory."""
-    first, second = a.data.ptr, b.data.ptr
-    return bool(first + a.nbytes <= second or second + b.nbytes <= first)
+def unpacked(count: int) -> list[str]:
+    """The line that gives ``count`` arguments their names."""
+    return [f"{''.join(f'a{i}, ' for i in range(count))}= args"] * bool(count)

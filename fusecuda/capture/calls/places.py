@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import math
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,24 +15,54 @@ SIMPLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), np.
 MISSING = object()
 
 
+class Wrapper:
+    """What stands around a function that it calls: a `FusedFunction`."""
+
+    function: Any
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A global, builtin or closure variable, or an object, and attributes of what is there."""
+    """A variable, an object, or what a class holds under a name; and steps from what is there."""
 
-    kind: str  # "global", "builtin", "cell" or "object"
-    root: Any  # the dictionary, the cell or the object
+    kind: str  # "global", "builtin", "cell", "object" or "member"
+    root: Any  # the dictionary, the cell, the object or the class
     name: str = ""
-    attributes: tuple[str, ...] = ()
+    steps: tuple[tuple[str, Any], ...] = ()  # "attribute" and a name, or "item" and a key
     hidden_by: Any = None  # the globals in which a builtin's name must not appear
 
     @property
     def key(self) -> tuple[object, ...]:
         """What two places have in common that are the same."""
-        return self.kind, id(self.root), self.name, self.attributes, id(self.hidden_by)
+        return self.kind, id(self.root), self.name, self.steps, id(self.hidden_by)
+
+    @property
+    def title(self) -> str:
+        """What the user calls it."""
+        first = self.name if self.kind != "object" else getattr(self.root, "__name__", "")
+        parts = [f".{key}" if kind == "attribute" else f"[{key!r}]" for kind, key in self.steps]
+        return first + "".join(parts)
+
+    def modules(self) -> list[types.ModuleType]:
+        """The modules through which the steps lead, if they lead through modules alone."""
+        found: list[types.ModuleType] = []
+        for count in range(len(self.steps)):
+            value = Place(self.kind, self.root, self.name, self.steps[:count]).read()
+            if not isinstance(value, types.ModuleType):
+                return []
+            found.append(value)
+        return found
 
     def attribute(self, name: str) -> Place:
         """The place of an attribute of what this place holds."""
-        return Place(self.kind, self.root, self.name, (*self.attributes, name), self.hidden_by)
+        return self._further(("attribute", name))
+
+    def item(self, key: Any) -> Place:
+        """The place of an item of what this place holds."""
+        return self._further(("item", key))
+
+    def _further(self, step: tuple[str, Any]) -> Place:
+        return Place(self.kind, self.root, self.name, (*self.steps, step), self.hidden_by)
 
     def read(self) -> Any:
         """What the place holds now, `MISSING` if there is nothing."""
@@ -39,28 +71,36 @@ class Place:
                 value = self.root.cell_contents
             elif self.kind == "object":
                 value = self.root
+            elif self.kind == "member":
+                value = vars(self.root)[self.name]
             elif self.hidden_by is not None and self.name in self.hidden_by:
                 return MISSING
             else:
                 value = self.root[self.name]
-            for name in self.attributes:
-                value = getattr(value, name)
-        except (KeyError, ValueError, AttributeError):
+            for kind, key in self.steps:
+                value = getattr(value, key) if kind == "attribute" else value[key]
+        except (KeyError, ValueError, AttributeError, IndexError, TypeError):
             return MISSING
         return value
 
     def text(self, constant: Callable[[Any], str]) -> str:
         """Python text that reads the place; ``constant`` names an object in it."""
-        root = constant(self.root)
+        text = constant(self.root)
         if self.kind == "cell":
-            root += ".cell_contents"
+            text += ".cell_contents"
+        elif self.kind == "member":
+            text = f"vars({text})[{self.name!r}]"
         elif self.kind != "object":
-            root += f"[{self.name!r}]"
-        return ".".join((root, *self.attributes))
+            text += f"[{self.name!r}]"
+        for kind, key in self.steps:
+            text += f".{key}" if kind == "attribute" else f"[{key!r}]"
+        return text
 
     def condition(self, constant: Callable[[Any], str], seen: Any) -> str:
         """Python text that is true if the place holds ``seen`` or an equal simple value."""
         if seen is MISSING:
+            if self.steps:
+                return f"{constant(self)}.read() is {constant(MISSING)}"
             return f"{self.name!r} not in {constant(self.root)}"
         text = self.text(constant)
         if is_constant(seen):
@@ -84,6 +124,8 @@ def same(a: Any, b: Any) -> bool:
         )
     if isinstance(a, complex | np.complexfloating):
         return same(float(a.real), float(b.real)) and same(float(a.imag), float(b.imag))
+    if isinstance(a, enum.Enum):
+        return a is b
     if isinstance(a, slice):
         return same((a.start, a.stop, a.step), (b.start, b.stop, b.step))
     return isinstance(a, (*SIMPLE, frozenset)) and bool(a == b)
@@ -91,8 +133,8 @@ def same(a: Any, b: Any) -> bool:
 
 def is_constant(value: Any) -> bool:
     """True for values that cannot change and that `same` can compare."""
-    if isinstance(value, slice):
+    if type(value) is slice:
         return all(map(is_constant, (value.start, value.stop, value.step)))
-    return isinstance(value, SIMPLE) or (
+    return issubclass(type(value), (*SIMPLE, enum.Enum)) or (  # not what it says that it is
         type(value) in (tuple, frozenset) and all(map(is_constant, value))
     )

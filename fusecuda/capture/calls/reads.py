@@ -1,137 +1,381 @@
 """Reads: what a function reads besides its arguments, found in its bytecode.
 
-A trace may be replayed only while everything it read is as it was. Globals, closures, defaults and
-attributes of modules are read by name, so the bytecode tells them; functions written in Python that
-are among them are followed. What may share memory with arrays or keep them (an object with
-attributes of its own, a list, a write to anything that outlives the call) makes the function
-*opaque*: it runs unfused. What only looks at the world (print, a clock, random numbers) makes it
-*volatile*: it is recorded anew at every call.
+A trace may be replayed only while everything that it read is as it was. Globals, closures and
+defaults are read by name, so the bytecode tells them; Python functions among them are followed, and
+so are the methods of classes by the attributes that the code names. What is not understood is
+*opaque*: a stand-in of it is called as it is, and the trace is *volatile*, recorded anew at every
+call. Nothing counts as pure that is not known to be.
 """
 
 from __future__ import annotations
 
-import builtins
 import dis
+import enum
+import functools
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .places import MISSING, Place, is_constant
+from ..record.structure import METHOD, PARTIAL, kind_of, walk
+from .places import MISSING, Place, Wrapper, is_constant
+from .purity import (
+    builtins_of,
+    is_drawing,
+    is_followed,
+    is_library,
+    is_module_of_arrays,
+    is_pure,
+)
 
-_PURE_BUILTINS = frozenset(
-    getattr(builtins, name)
-    for name in (
-        *("abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod"),
-        *("enumerate", "filter", "float", "frozenset", "getattr", "hasattr", "hash", "int"),
-        *("isinstance", "issubclass", "len", "list", "map", "max", "min", "object", "ord", "pow"),
-        *("range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple"),
-        "zip",
-    )
-)
-_PURE_MODULES = (
-    *("math", "operator", "functools", "itertools", "typing"),
-    *("numpy", "scipy.special", "fusecuda.numpy", "cupy"),
-)
-_VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins")
-_IMPURE_NUMPY = (
-    *("numpy.random", "numpy.testing", "fusecuda.numpy.random"),
-    *("cupy.random", "cupy.cuda", "cupy.testing"),
-)
-_NUMPY_STATE = frozenset(
-    getattr(np, name)
-    for name in (
-        *("seterr", "geterr", "seterrcall", "setbufsize", "set_printoptions", "save", "savez"),
-        *("savetxt", "savez_compressed", "load", "loadtxt", "genfromtxt", "fromfile", "put"),
-        *("place", "putmask", "put_along_axis", "fill_diagonal", "memmap"),
-    )
-)
-_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
-_WRITES = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME"})
+_SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
+_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+_CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
+_CREATORS = frozenset(
+    [
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "array",
+        "asarray",
+        "asanyarray",
+        "ascontiguousarray",
+        "copy",
+    ]
+)
+_PARTS_LIMIT = 2000  # of what one name leads to
+
+Key = tuple[object, ...]
 
 
 @dataclass(slots=True)
 class Reads:
     """The places that a function reads, and what each held.
 
-    ``arrays`` are NumPy arrays read by name, which a trace takes as further arguments, and
-    ``device_arrays`` CuPy's, which a call on CuPy arrays works on where they are. ``opaque`` and
-    ``volatile`` say why the function runs unfused, or is recorded anew each time; both are empty
-    otherwise.
+    ``values`` are compared by each replay; ``inputs`` are arrays and containers, of which a trace
+    takes the contents as further arguments; ``constants`` are containers that are only compared.
+    ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
+    them being pure. ``members`` are what classes hold under the names that the code uses.
+    ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
+    both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
+    that it cannot be started again; ``catches`` if it has an ``except`` of its own.
     """
 
-    values: dict[tuple[object, ...], tuple[Place, Any]] = field(default_factory=dict)
-    arrays: dict[tuple[object, ...], tuple[Place, np.ndarray[Any, Any]]] = field(
-        default_factory=dict
-    )
-    device_arrays: dict[tuple[object, ...], tuple[Place, Any]] = field(default_factory=dict)
+    values: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    inputs: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    constants: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    device_arrays: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     functions: dict[int, types.FunctionType] = field(default_factory=dict)
+    stand_ins: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    library: set[int] = field(default_factory=set)
+    members: list[tuple[type, str, Any]] = field(default_factory=list)
     opaque: str = ""
     volatile: str = ""
-
-    def value(self, place: Place, seen: Any) -> None:
-        """Enter that ``place`` holds ``seen``."""
-        self.values[place.key] = (place, seen)
+    at_once: bool = False
+    catches: bool = False
+    creates: bool = False
 
     def unchanged(self) -> bool:
-        """True if every place holds the very object that it held, arrays included."""
-        every = (self.values, self.arrays, self.device_arrays)
-        return all(place.read() is seen for some in every for place, seen in some.values())
+        """True if every place holds the very object that it held."""
+        every = (self.values, self.inputs, self.constants, self.device_arrays, self.stand_ins)
+        return all(place.read() is seen for some in every for place, seen in some.values()) and all(
+            vars(kind).get(name, MISSING) is seen for kind, name, seen in self.members
+        )
 
 
-def reads_of(*functions: types.FunctionType) -> Reads:
-    """What ``functions``, and every Python function that they reach by name, read."""
-    reads = Reads()
-    pending = list(functions)
-    while pending and not reads.opaque:
-        current = pending.pop()
-        if id(current) in reads.functions:
-            continue
-        reads.functions[id(current)] = current
-        own = Place("object", current)
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            reads.value(own.attribute(name), getattr(current, name))
-        for code in _codes(current.__code__):
-            pending.extend(_scan(current, code, reads))
-        for default in (*(current.__defaults__ or ()), *(current.__kwdefaults__ or {}).values()):
-            if not is_constant(default):
-                reads.opaque = f"a default of {current.__qualname__} is a {type(default).__name__}"
-    return reads
+def reads_of(*roots: Any) -> Reads:
+    """What ``roots`` read, functions and objects whose methods may be called."""
+    scan = _Scan()
+    for root in roots:
+        scan.value(root)
+    scan.run()
+    return scan.reads
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def instructions_of(code: types.CodeType) -> list[dis.Instruction]:
+    """The instructions of ``code``, each with its whole argument and without what does nothing."""
+    return [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+
+
+def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """``code`` and the code of functions and classes made in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from codes_of(constant)
 
 
-def _scan(
-    function: types.FunctionType, code: types.CodeType, reads: Reads
-) -> list[types.FunctionType]:
-    """Enter what one code object reads; the functions to follow are returned."""
-    found: list[types.FunctionType] = []
-    free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    if code.co_flags & _YIELDS and code.co_name != "<genexpr>":
-        reads.opaque = f"{code.co_name} is a generator or coroutine"
-    instructions = list(dis.get_instructions(code))
-    for i, instruction in enumerate(instructions):
-        name = instruction.argval
-        if instruction.opname in _WRITES:
-            reads.opaque = f"{code.co_name} writes {name!r}, which outlives the call"
-        elif instruction.opname == "STORE_DEREF" and name in free:
-            reads.opaque = f"{code.co_name} writes the enclosing function's {name!r}"
-        elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            _enter(_global_place(function, name), instructions[i + 1 :], reads, found)
-        elif instruction.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in free:
-            _enter(Place("cell", free[name], name), instructions[i + 1 :], reads, found)
-    return found
+class _Scan:
+    """Follows code from name to name until nothing new is found."""
+
+    def __init__(self) -> None:
+        self.reads = Reads()
+        self.pending: list[tuple[types.FunctionType, bool]] = []
+        self.scanned: dict[int, object] = {}
+        self.names: set[str] = set()
+        self.classes: dict[int, type] = {}
+        self.made: set[int] = set()  # classes of which the code may make instances
+        self.looked: set[tuple[int, str]] = set()
+
+    def run(self) -> None:
+        while self.pending and not self.reads.opaque:
+            function, bound = self.pending.pop()
+            if id(function) not in self.scanned:
+                self.scanned[id(function)] = function
+                self._function(function, bound)
+            if not self.pending:
+                self._members()
+
+    def value(self, value: Any) -> None:
+        """Follow what the code may call of an object that it is given."""
+        for part in walk(value, _PARTS_LIMIT):
+            if isinstance(part, types.FunctionType) and is_followed(part):
+                self.pending.append((part, False))
+            elif isinstance(part, types.MethodType) and isinstance(part.__func__, _FUNCTION):
+                self.pending.append((part.__func__, True))
+            elif isinstance(part, Wrapper) and isinstance(part.function, _FUNCTION):
+                self.pending.append((part.function, False))
+            elif isinstance(part, type):
+                self._class(part, made=True)
+            elif kind_of(part) is not None or isinstance(part, enum.Enum):
+                self._class(type(part))
+
+    def _class(self, kind: type, made: bool = False) -> None:
+        for base in kind.__mro__:
+            if made:
+                self.made.add(id(base))
+            if base.__flags__ & 1 << 9 and not is_pure(base):
+                self.classes.setdefault(id(base), base)
+
+    # --- functions
+
+    def _function(self, function: types.FunctionType, bound: bool) -> None:
+        reads = self.reads
+        if not bound:
+            reads.functions[id(function)] = function
+        own = Place("object", function)
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            seen = getattr(function, name)
+            reads.values[own.attribute(name).key] = (own.attribute(name), seen)
+        for i, default in enumerate(function.__defaults__ or ()):
+            self._default(own.attribute("__defaults__").item(i), default, bound)
+        for name, default in (function.__kwdefaults__ or {}).items():
+            self._default(own.attribute("__kwdefaults__").item(name), default, bound)
+        if function.__code__.co_flags & _YIELDS and not reads.functions:
+            reads.opaque = f"{function.__name__} is a generator or coroutine"
+        for code in codes_of(function.__code__):
+            self._code(function, code, bound)
+
+    def _default(self, place: Place, value: Any, bound: bool) -> None:
+        if not is_constant(value):
+            self._classify(place, value, bound, "the default")
+
+    def _code(self, function: types.FunctionType, code: types.CodeType, bound: bool) -> None:
+        free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        instructions = instructions_of(code)
+        self.names.update(code.co_names)
+        self.names.update(_strings(code.co_consts))
+        for i, instruction in enumerate(instructions):
+            name, kind = instruction.argval, instruction.opname
+            if kind in _GLOBALS:
+                self._enter(_global_place(function, name), instructions[i + 1 :], bound)
+            elif kind in _CELLS and name in free:
+                self._enter(Place("cell", free[name], name), instructions[i + 1 :], bound)
+            elif kind in _OUTLIVING:
+                self._outlives(f"{code.co_name} writes {name!r}, which outlives the call")
+            elif kind == "STORE_DEREF" and name in free:
+                self._outlives(f"{code.co_name} writes the enclosing function's {name!r}")
+            elif kind in ("STORE_ATTR", "DELETE_ATTR") and i:
+                self._stored(function, code, instructions[i - 1], name, free)
+            elif kind == "CHECK_EXC_MATCH":
+                self.reads.catches = True
+            elif kind == "IMPORT_NAME":
+                self._imported(instruction)
+
+    def _outlives(self, why: str) -> None:
+        self.reads.volatile = self.reads.volatile or why
+        self.reads.at_once = True
+
+    def _stored(
+        self, function: types.FunctionType, code: types.CodeType, before: dis.Instruction,
+        name: str, free: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """An attribute is written of what the instruction ``before`` has loaded."""
+        place = None
+        if before.opname in _GLOBALS:
+            place = _global_place(function, before.argval)
+        elif before.opname in _CELLS and before.argval in free:
+            place = Place("cell", free[before.argval], before.argval)
+        if place is None:
+            kinds = "a class or module" if before.argval in ("__class__", "cls") else ""
+        else:
+            kinds = type(place.read()).__name__ if kind_of(place.read()) is None else ""
+        if kinds:
+            self._outlives(f"{code.co_name} writes {before.argval}.{name}, which outlives the call")
+
+    def _imported(self, instruction: dis.Instruction) -> None:
+        """A module is imported inside; what is taken of it is told by the names in the code."""
+        import sys  # noqa: PLC0415
+
+        module = sys.modules.get(instruction.argval.partition(".")[0])
+        if module is None or not is_pure(module):
+            self._volatile(f"it imports {instruction.argval}")
+
+    def _volatile(self, why: str, at_once: bool = False) -> None:
+        self.reads.volatile = self.reads.volatile or why
+        self.reads.at_once = self.reads.at_once or at_once
+
+    # --- what names lead to
+
+    def _enter(self, place: Place, following: Sequence[dis.Instruction], bound: bool) -> None:
+        """Follow ``place`` through the attributes that the code takes of modules; classify that."""
+        value = place.read()
+        if value is MISSING:
+            if place.kind == "cell":
+                self.reads.opaque = f"the closure variable {place.name!r} has no value yet"
+            self.reads.values[place.key] = (place, MISSING)
+            return
+        for instruction in following:
+            if not isinstance(value, types.ModuleType):
+                break
+            if instruction.opname not in _ATTRIBUTES:
+                break
+            if is_module_of_arrays(value):
+                self.reads.creates = self.reads.creates or instruction.argval in _CREATORS
+            self.reads.values[place.key] = (place, value)
+            place = place.attribute(instruction.argval)
+            value = place.read()
+            if value is MISSING:  # a condition like any: asked for by hasattr, or an error
+                self.reads.values[place.key] = (place, MISSING)
+                return
+        self._classify(place, value, bound, "")
+
+    def _classify(self, place: Place, value: Any, bound: bool, what: str) -> None:
+        reads, name = self.reads, f"{what} {place.title}".strip()
+        if is_constant(value) or (
+            not isinstance(value, types.ModuleType) and is_pure(value) and not is_drawing(value)
+        ):
+            reads.values[place.key] = (place, value)
+            reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
+        elif (type(value).__module__, type(value).__name__) == ("cupy", "ndarray"):
+            reads.device_arrays[place.key] = (place, value)
+        elif isinstance(value, Wrapper | types.FunctionType) and is_followed(value):
+            reads.values[place.key] = (place, value)
+            self.value(value)
+        elif isinstance(value, types.ModuleType):
+            self._module(place, value)
+        elif isinstance(value, type) and value.__flags__ & 1 << 9 and not is_library(value):
+            reads.values[place.key] = (place, value)
+            self._class(value, made=True)
+        elif type(value) is np.ndarray or kind_of(value) not in (None, METHOD, PARTIAL):
+            self._contents(place, value, bound, name)
+        else:
+            self._native(place, value, bound, name)
+
+    def _module(self, place: Place, module: types.ModuleType) -> None:
+        """A module as a value: of one that is pure but for parts, the names say if it is."""
+        self.reads.values[place.key] = (place, module)
+        if is_module_of_arrays(module):
+            self.reads.creates = True
+            if not self.names & {"random", "testing", "getattr", "__dict__", "vars"}:
+                return
+        elif is_pure(module):
+            return
+        self._volatile(f"it passes the module {module.__name__} on", at_once=True)
+
+    def _contents(self, place: Place, value: Any, bound: bool, name: str) -> None:
+        parts = list(walk(value, _PARTS_LIMIT))
+        self.value(value)
+        if not bound:
+            self.reads.inputs[place.key] = (place, value)
+        elif any(isinstance(p, np.ndarray) for p in parts):
+            self.reads.opaque = f"a method reads the array {name} by name"
+        else:
+            self.reads.constants[place.key] = (place, value)
+
+    def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
+        """What is called as it is; a method cannot be given a stand-in."""
+        self.reads.values[place.key] = (place, value)
+        library = is_library(value)
+        if bound:
+            if not library and not builtins_of(value):
+                self.reads.opaque = f"a method calls {name}, a {type(value).__name__}"
+            self._volatile(f"it calls {name}", at_once=True)
+            return
+        self.reads.stand_ins[place.key] = (place, value)
+        if library:
+            self.reads.library.add(id(value))
+        else:
+            self._volatile(f"it calls {name}")
+
+    # --- classes
+
+    def _members(self) -> None:
+        """Enter what the classes hold under the names that the code uses."""
+        for kind in list(self.classes.values()):
+            names = vars(kind).keys() & self.names | _special(kind)
+            if id(kind) not in self.made and not self.names & {"__class__", "type"}:
+                names -= _MAKING - self.names
+            for name in names:
+                if (id(kind), name) in self.looked:
+                    continue
+                self.looked.add((id(kind), name))
+                value = vars(kind)[name]
+                self.reads.members.append((kind, name, value))
+                self._member(kind, name, value)
+
+    def _member(self, kind: type, name: str, value: Any) -> None:
+        if isinstance(value, staticmethod | classmethod):
+            value = value.__func__
+        if isinstance(value, Wrapper):
+            value = value.function
+        if isinstance(value, functools.cached_property):
+            value = value.func
+        if isinstance(value, property):
+            for part in (value.fget, value.fset, value.fdel):
+                if isinstance(part, _FUNCTION):
+                    self.pending.append((part, True))
+        elif isinstance(value, types.FunctionType):
+            self.pending.append((value, True))
+        elif not is_constant(value) and not isinstance(value, _HARMLESS) and not is_pure(value):
+            place = Place("member", kind, name)
+            if kind_of(value) is not None or isinstance(value, type | enum.Enum):
+                self._classify(place, value, True, "")
+            elif isinstance(value, np.ndarray):
+                self.reads.opaque = f"{kind.__name__}.{name} is an array"
+            else:
+                self._volatile(f"it reads {kind.__name__}.{name}", at_once=True)
+
+
+_FUNCTION = types.FunctionType
+_HARMLESS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.GenericAlias)
+_MAKING = frozenset({"__init__", "__post_init__", "__new__"})
+
+
+@functools.lru_cache(maxsize=1024)
+def _special(kind: type) -> frozenset[str]:
+    """The methods of a class that operators and calls reach without a name."""
+    names = {n for n, v in vars(kind).items() if n.startswith("__") and isinstance(v, _FUNCTION)}
+    return frozenset(names)
+
+
+def _strings(constants: Sequence[Any]) -> Iterator[str]:
+    for constant in constants:
+        if type(constant) is str:
+            yield constant
+        elif type(constant) is tuple:
+            yield from _strings(constant)
 
 
 def _global_place(function: types.FunctionType, name: str) -> Place:
+    import builtins  # noqa: PLC0415
+
     space = function.__globals__
     outer = space.get("__builtins__", builtins)
     outer = outer if isinstance(outer, dict) else vars(outer)
@@ -140,130 +384,74 @@ def _global_place(function: types.FunctionType, name: str) -> Place:
     return Place("builtin", outer, name, hidden_by=space)
 
 
-def _enter(
-    place: Place,
-    following: Iterable[dis.Instruction],
-    reads: Reads,
-    found: list[types.FunctionType],
-) -> None:
-    """Follow ``place`` through the attributes that the code takes of it; enter what is there."""
-    value = place.read()
-    if value is MISSING:
-        if place.kind == "cell":
-            reads.opaque = f"the closure variable {place.name!r} has no value yet"
-        reads.value(place, MISSING)
-        return
-    for instruction in following:
-        if not isinstance(value, types.ModuleType):
-            break
-        if instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
-            break
-        place = place.attribute(instruction.argval)
-        value = place.read()
-        if value is MISSING:
-            reads.opaque = f"{_name(place)} does not exist yet"
-            return
-    _classify(place, value, reads, found)
-
-
-def _name(place: Place) -> str:
-    return ".".join((place.name, *place.attributes))
-
-
-def _classify(place: Place, value: Any, reads: Reads, found: list[types.FunctionType]) -> None:
-    from .fused import FusedFunction  # noqa: PLC0415 - a fused function may call another
-
-    if isinstance(value, FusedFunction):
-        reads.value(place, value)
-        found.append(value.function)
-    elif type(value) is np.ndarray and not place.attributes:
-        reads.arrays[place.key] = (place, value)
-    elif (type(value).__module__, type(value).__name__) == ("cupy", "ndarray"):
-        reads.device_arrays[place.key] = (place, value)
-    elif is_constant(value) or is_pure(value):
-        reads.value(place, value)
-    elif isinstance(value, types.FunctionType):
-        reads.value(place, value)
-        found.append(value)
-    elif _is_volatile(value):
-        reads.volatile = f"it calls {_name(place)}"
-    else:
-        reads.opaque = f"{_name(place)} is a {type(value).__name__}, whose contents may change"
-
-
-def is_pure(value: Any) -> bool:
-    """True for functions and types that neither keep state nor look at the world."""
-    if isinstance(value, types.ModuleType):
-        return value.__name__.startswith(tuple(f"{m}." for m in _PURE_MODULES)) or (
-            value.__name__ in _PURE_MODULES
-        )
-    if isinstance(value, np.ufunc):
-        return True
-    if type(value).__module__ == "cupy._core._kernel" and type(value).__name__ == "ufunc":
-        return True
-    try:
-        if value in _PURE_BUILTINS:
-            return True
-    except (TypeError, ValueError):
-        return False
-    module = getattr(value, "__module__", None) or ""
-    if isinstance(value, type) and (
-        issubclass(value, BaseException | np.generic) or module in _PURE_MODULES
-    ):
-        return True
-    if not isinstance(value, _FUNCTIONS) or value in _NUMPY_STATE:
-        return False
-    pure = any(module == m or module.startswith(m + ".") for m in _PURE_MODULES)
-    return pure and not module.startswith(_IMPURE_NUMPY)
-
-
-def _is_volatile(value: Any) -> bool:
-    """True for functions that look at the world but keep no array that they are given."""
-    if not isinstance(value, types.BuiltinFunctionType | types.MethodType):
-        return False
-    home = value.__module__ or getattr(value.__self__, "__module__", None) or ""
-    bound = type(value.__self__).__module__
-    return home in _VOLATILE_MODULES or bound.startswith(_VOLATILE_MODULES)
-
-
 def rebound(
     function: types.FunctionType,
     replace: dict[int, Any],
     followed: dict[int, types.FunctionType],
     done: dict[int, types.FunctionType],
 ) -> types.FunctionType:
-    """``function`` with the objects in ``replace`` (by id) exchanged in globals and closures.
+    """``function`` with the objects in ``replace`` (by id) exchanged wherever it reads them.
 
-    The functions in ``followed`` that it reads are rebound too. Only for a function that does not
-    write globals.
+    The functions in ``followed`` that it reads are rebound too. What it writes to globals and
+    closures goes where it belongs.
     """
-    from .fused import FusedFunction  # noqa: PLC0415
-
     if id(function) in done:
         return done[id(function)]
+    codes = list(codes_of(function.__code__))
+    names = {n for code in codes for n in code.co_names}
+    stores = {i.argval for code in codes for i in instructions_of(code) if i.opname in _OUTLIVING}
+    if stores:  # its own globals, so that it and others see what it writes
+        return done.setdefault(id(function), function)
     space = dict(function.__globals__)
-    cells = tuple(types.CellType() for _ in function.__closure__ or ())
-    copy = types.FunctionType(
-        function.__code__, space, function.__name__, function.__defaults__, cells or None
-    )
-    copy.__kwdefaults__ = function.__kwdefaults__
+    free = function.__closure__ or ()
+    written = _written_cells(function)
+    cells = tuple([c if n in written else types.CellType() for n, c in zip(
+        function.__code__.co_freevars, free, strict=True)])  # fmt: skip
+    copy = types.FunctionType(function.__code__, space, function.__name__, None, cells or None)
     done[id(function)] = copy
 
     def exchanged(value: Any) -> Any:
         if id(value) in replace:
             return replace[id(value)]
-        if isinstance(value, FusedFunction):
+        if isinstance(value, Wrapper):
             value = value.function
         if isinstance(value, types.FunctionType) and id(value) in followed:
             return rebound(value, replace, followed, done)
         return value
 
-    names = {n for code in _codes(function.__code__) for n in code.co_names}
+    copy.__defaults__ = _each(exchanged, function.__defaults__)
+    copy.__kwdefaults__ = function.__kwdefaults__ and {
+        k: exchanged(v) for k, v in function.__kwdefaults__.items()
+    }
     for name in names & space.keys():
         space[name] = exchanged(space[name])
-    for cell, old in zip(cells, function.__closure__ or (), strict=True):
-        try:
-            cell.cell_contents = exchanged(old.cell_contents)
-        except ValueError:
-            continue
+    outer = builtins_dict(space)
+    for name in names & outer.keys() - space.keys():
+        if id(outer[name]) in replace:
+            space[name] = replace[id(outer[name])]
+    for cell, old in zip(cells, free, strict=True):
+        if cell is not old:
+            try:
+                cell.cell_contents = exchanged(old.cell_contents)
+            except ValueError:
+                continue
     return copy
+
+
+def _each(function: Any, values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    return None if values is None else tuple([function(v) for v in values])
+
+
+def builtins_dict(space: dict[str, Any]) -> dict[str, Any]:
+    """The builtins that code with the globals ``space`` sees."""
+    import builtins  # noqa: PLC0415
+
+    outer = space.get("__builtins__", builtins)
+    return outer if isinstance(outer, dict) else vars(outer)
+
+
+def _written_cells(function: types.FunctionType) -> set[str]:
+    """The closure variables of the function that it writes."""
+    codes = codes_of(function.__code__)
+    every = (i for code in codes for i in instructions_of(code))
+    return {i.argval for i in every if i.opname in ("STORE_DEREF", "DELETE_DEREF")}

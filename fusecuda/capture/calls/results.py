@@ -1,124 +1,180 @@
-"""Results: what a fused function returns, with NumPy arrays for the lazy ones in it."""
+"""Results: what a fused function returns, and what it has changed, with real arrays in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+import types
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..arrays.array import Array
+from ..arrays.opaque import StandIn, original
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
-from .guard import ReplayWriter
+from ..record.structure import DICT, LIST, METHOD, NAMED, PARTIAL, TUPLE, kind_of, walk
+from .guard import Guard
+from .inputs import Effect, apply_effect
 from .places import is_constant
-from .reads import is_pure
+from .purity import is_pure
 
 Given = Callable[[Any], tuple[str, Any] | None]
 
 
-def storages_in(result: Any) -> list[Storage]:
-    """The storages of the lazy arrays in a returned structure, each once."""
-    found: list[Storage] = []
-    stack = [result]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, Array):
-            if not any(value.storage is s for s in found):
-                found.append(value.storage)
-        elif isinstance(value, list | tuple):
-            stack.extend(reversed(value))
-        elif isinstance(value, dict):
-            stack.extend(reversed(list(value.values())))
-    return found
+class OddError(Exception):
+    """A result holds something that no text puts together again."""
 
 
-def finished(result: Any, given: Given, inside: bool = False) -> Any:
-    """A returned structure with every lazy array computed, as the user gets it."""
-    if isinstance(result, Array):
-        result.compute()
-        storage = result.storage
-        assert storage.buffer is not None
-        array = result.view_of_storage.of(storage.buffer)
-        return array[()] if result.is_scalar else array
-    if type(result) is TracedScalar:
-        return result.value
-    known = None if inside else given(result)
-    if known is not None:
-        return known[1]
-    if type(result) in (list, tuple):
-        return type(result)(finished(v, given) for v in result)
-    if isinstance(result, tuple) and hasattr(result, "_make"):
-        return result._make(finished(v, given) for v in result)
-    if type(result) is dict:
-        return {finished(k, given): finished(v, given) for k, v in result.items()}
-    if type(result) in (set, frozenset):
-        return type(result)(finished(v, given) for v in result)
-    return result
+def storages_in(*values: Any) -> list[Storage]:
+    """The storages of the lazy arrays in returned structures, each once."""
+    found: dict[int, Storage] = {}
+    for value in values:
+        for part in walk(value):
+            if type(part) is Array:
+                found.setdefault(id(part.storage), part.storage)
+    return list(found.values())
 
 
-def result_text(
-    result: Any,
-    writer: ReplayWriter,
-    given: Given,
-    array_text: Callable[[Any], str | None],
-) -> str | None:
-    """Text that puts the result of a replay together, or None if it holds something unknown.
+class Finisher:
+    """Puts computed arrays in the place of lazy ones, as the user gets them.
 
-    ``array_text`` gives that for an array, None for another value; it raises TypeError for an array
-    that is not known.
+    ``given`` knows the containers of the user's that twins stand for, ``whole`` his arrays.
     """
 
-    def text(value: Any) -> str:
-        array = array_text(value)
+    def __init__(self, given: Given, whole: Mapping[int, Any]) -> None:
+        self.given = given
+        self.whole = whole
+        self._done: dict[int, Any] = {}
+        self._kept: list[Any] = []  # so that no identity is used again
+
+    def __call__(self, value: Any) -> Any:
+        key = id(value)
+        if key in self._done:
+            return self._done[key]
+        self._kept.append(value)
+        self._done[key] = made = self._finished(value)
+        return made
+
+    def _finished(self, value: Any) -> Any:
+        if type(value) is Array:
+            return self.whole[id(value)] if id(value) in self.whole else computed(value)
+        if type(value) is TracedScalar:
+            return value.value
+        if issubclass(type(value), StandIn):
+            return original(value)
+        known = self.given(value)
+        if known is not None:
+            return known[1]
+        kind = kind_of(value)
+        if kind is None:
+            if type(value) in (set, frozenset):
+                return type(value)(self(v) for v in value)
+            return value
+        self._done[id(value)] = value
+        parts = kind.parts(value)
+        new = [(step, self(part)) for step, part in parts]
+        if all(a is b for (_, a), (_, b) in zip(parts, new, strict=True)):
+            return value
+        if not kind.mutable:
+            return kind.make(value, [part for _, part in new])
+        kind.fill(value, new)
+        return value
+
+
+def computed(array: Array) -> Any:
+    """The array or scalar that NumPy would have given."""
+    array.compute()
+    storage = array.storage
+    assert storage.buffer is not None
+    result = array.shown_of(storage.buffer)
+    return result[()] if array.is_scalar else result
+
+
+class ResultWriter:
+    """Writes text that puts the result of a replay together, and does its effects.
+
+    ``array_text`` gives the text for an array, None for another value; it raises OddError for an
+    array that is not known. So do all methods for what cannot be put together again.
+    """
+
+    def __init__(self, guard: Guard, given: Given, array_text: Callable[[Any], str | None]) -> None:
+        self.guard = guard
+        self.given = given
+        self.array_text = array_text
+        self._seen: set[int] = set()
+
+    def text(self, value: Any) -> str:
+        """Text for ``value``."""
+        array = self.array_text(value)
         if array is not None:
             return array
         if type(value) is TracedScalar:
-            return writer.scalar(value)
-        known = given(value)
+            return self.guard.scalar(value)
+        known = self.given(value)
         if known is not None:
             return known[0]
-        if type(value) in (list, tuple) or hasattr(value, "_make"):
-            maker = writer.constant(type(value)) if hasattr(value, "_make") else ""
-            inner = "".join(text(v) + ", " for v in value)
-            return f"[{inner}]" if type(value) is list else f"{maker}({inner})"
-        if type(value) is dict:
-            parts = (f"{writer.constant(k)}: {text(v)}" for k, v in value.items())
-            return f"{{{', '.join(parts)}}}"
-        if type(value) is np.ndarray:
-            return f"{writer.constant(value)}.copy()"
         if is_constant(value) or is_pure(value):
-            return writer.constant(value)
-        raise TypeError(type(value).__name__)
+            return self.guard.constant(value)
+        if type(value) is np.ndarray:
+            return f"{self.guard.constant(value)}.copy()"
+        return self._container(value)
 
-    try:
-        return text(result)
-    except TypeError:
-        return None
+    def _container(self, value: Any) -> str:
+        kind = kind_of(value)
+        if kind is None or (kind.mutable and id(value) in self._seen):
+            raise OddError(type(value).__name__)
+        self._seen.add(id(value))
+        if kind is LIST or kind is TUPLE:
+            inner = "".join(self.text(part) + ", " for part in value)
+            return f"[{inner}]" if kind is LIST else f"({inner})"
+        if kind is DICT and type(value) is dict:
+            parts = (f"{self.guard.constant(k)}: {self.text(v)}" for k, v in value.items())
+            return f"{{{', '.join(parts)}}}"
+        if kind is METHOD or kind is PARTIAL or kind is NAMED:
+            parts_of = kind.parts(value)
+            inner = "".join(self.text(part) + ", " for _, part in parts_of)
+            return f"{self.guard.constant(_maker(value))}(({inner}))"
+        steps = [step for step, _ in kind.parts(value)]
+        inner = "".join(self.text(part) + ", " for _, part in kind.parts(value))
+        self.guard.space["filled"] = _filled
+        shell = self.guard.constant(kind.shell(value))
+        return f"filled({shell}, {self.guard.constant(steps)}, ({inner}))"
+
+    def effects(self, effects: Iterable[Effect]) -> tuple[list[str], list[str]]:
+        """Lines that compute what effects set, and lines that then set it."""
+        before: list[str] = []
+        after: list[str] = []
+        self.guard.space["apply_effect"] = apply_effect
+        for effect in effects:
+            name = f"e{len(before)}"
+            if effect.step is None:
+                parts = "".join(
+                    f"({self.guard.constant(step)}, {self.text(part)}), "
+                    for step, part in effect.value
+                )
+                before.append(f"{name} = ({parts})")
+            else:
+                before.append(f"{name} = {self.text(effect.value)}")
+            step = self.guard.constant(effect.step)
+            after.append(f"apply_effect({effect.twin.name}, {step}, {name})")
+        return before, after
 
 
-def lazy_text(
-    value: Any,
-    writer: ReplayWriter,
-    made: Mapping[int, str],
-    memory: Mapping[int, str],
-    whole: Mapping[int, str],
-) -> str | None:
-    """Text for a lazy array in a result; None for another value.
+def _maker(value: Any) -> Callable[[Any], Any]:
+    """What makes a method, partial or named tuple like ``value`` of its parts."""
+    if isinstance(value, types.MethodType):
+        function = value.__func__
+        return lambda parts: types.MethodType(function, parts[0])
+    if isinstance(value, functools.partial):
+        return lambda parts: functools.partial(parts[0], *parts[1], **parts[2])
+    return functools.partial(tuple.__new__, type(value))
 
-    ``made`` names the computed array of a storage, ``memory`` an argument's memory, ``whole`` the
-    arguments themselves by the lazy arrays that stood for them.
-    """
-    if not isinstance(value, Array):
-        return None
-    if id(value) in whole:
-        return whole[id(value)]
-    key = id(value.storage)
-    view = value.view_of_storage
-    if key in made:
-        text = made[key]
-        if not (view.is_whole() and view.shape == value.storage.shape):
-            text = f"{writer.constant(view)}.of({text})"
-    else:
-        text = f"{writer.constant(view)}.of({memory[key]})"
-    return f"{text}[()]" if value.is_scalar else text
+
+def _filled(shell: Any, steps: Any, parts: Any) -> Any:
+    """A new container like ``shell``, which is empty, with the parts given."""
+    kind = kind_of(shell)
+    assert kind is not None
+    made = kind.shell(shell)
+    kind.fill(made, list(zip(steps, parts, strict=True)))
+    return made

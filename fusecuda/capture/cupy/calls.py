@@ -12,15 +12,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ...graph.index_map import contiguous_strides
-from ..calls.arguments import Arguments
-from ..calls.guard import ReplayWriter
+from ..calls.guard import Guard
+from ..calls.inputs import Inputs
+from ..calls.memory import Writer, layout
 from ..calls.reads import Reads, reads_of
-from ..calls.results import finished, result_text
+from ..calls.results import Finisher, OddError, ResultWriter
 from ..record.block import Region
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
-from ..record.recorder import _in_place, _recording, recorder_in_force
+from ..record.recorder import _recording, in_place, recorder_in_force
 from . import internals
 from .internals import Pending, PendingMemory, ndarray
 from .region import CupyRegion
@@ -46,20 +49,31 @@ class Call:
     ) -> None:
         self.region = region
         self.function = function
-        self.arguments = Arguments(args, ndarray)
+        self.inputs = Inputs(args, ndarray)
         self.reads = reads
-        if self.arguments.functions and not reads.opaque:
-            self.reads = reads_of(function, *self.arguments.functions)
-        self.arrays = [a for _, a in self.arguments.arrays]
+        if self.inputs.functions and not reads.opaque:
+            self.reads = reads = reads_of(function, *self.inputs.functions)
+        for place, value in (*reads.inputs.values(), *reads.constants.values()):
+            self.inputs.read(place, value, follow=False)
+        self.arrays = [a for _, a in self.inputs.arrays]
         self.observed: dict[str, Any] = {}
         self.memories: list[_Memory] = []
-        self.why = self.arguments.unfusable or self.reads.opaque or self.reads.volatile
-        if self.reads.arrays:
-            self.why = "it reads a NumPy array"
-        if any(a.size == 0 for a in self.arrays):
-            self.why = "an argument is empty"
+        self.why = self._why_not()
         if not self.why:
             self._enter()
+
+    def _why_not(self) -> str:
+        """Why the call cannot be replayed, as far as its arguments tell."""
+        reads, inputs = self.reads, self.inputs
+        if any(type(v) is np.ndarray for _, v in reads.inputs.values()):
+            return "it reads a NumPy array"
+        if any(not name.startswith("a") for name, _ in inputs.arrays):
+            return "it reads an array that a container holds"
+        if any(a.size == 0 for a in self.arrays):
+            return "an argument is empty"
+        if inputs.objects:
+            return f"an argument is a {type(inputs.objects[0]).__name__}"
+        return inputs.unfusable or reads.opaque or reads.volatile
 
     def _enter(self) -> None:
         """Enter the arrays given as storages."""
@@ -76,29 +90,30 @@ class Call:
     def run(self) -> Any:
         """What the function returns, its arrays pending."""
         if self.why:
-            return self.function(*self.arguments.args)
-        scalars = {name for name, _ in self.arguments.scalars}
+            return self.function(*self.inputs.args)
+        scalars = {name for name, _ in self.inputs.scalars}
 
         def leaf(value: Any, name: str) -> Any:
             if name in scalars:
                 return TracedScalar(value, name, functools.partial(self._observe, name, value))
             return value
 
-        result = self.function(*self.arguments.build(leaf))
-        if any(True for _ in self.arguments.changed()):
-            self.why = "it changes a list or dict that it is given"
+        given, _ = self.inputs.build(leaf)
+        result = self.function(*given)
+        if any(True for _ in self.inputs.effects()):
+            self.why = "it changes a container that it is given"
         return result
 
     def _observe(self, name: str, value: Any) -> None:
         self.observed[name] = value
 
     def write_back(self) -> None:
-        """Let the lists and dicts that were given hold what the function has put there."""
-        self.arguments.write_back(lambda built: finished(built, self.arguments.given, inside=True))
+        """Let the containers that were given hold what the function has put there."""
+        self.inputs.write_back(Finisher(self.inputs.given, {}))
 
     def finished(self, result: Any) -> Any:
         """The result as the user gets it."""
-        return finished(result, self.arguments.given) if self.memories else result
+        return Finisher(self.inputs.given, {})(result) if self.memories else result
 
     # --- the replay
 
@@ -116,96 +131,107 @@ class Call:
         if self.why or region.space is None:
             return None
         waiting = region.pending()
-        writer = _CallWriter(region.device)
+        memory = CupyMemory(region.device)
+        guard = memory.guard()
         numbers = {id(s): n for n, s in enumerate(waiting)}
         kept = set(numbers) - {id(m.storage) for m in self.memories}
         shown: set[int] = set()
-        text = result_text(
-            result, writer, self.arguments.given, lambda v: self._text(v, writer, numbers, shown)
+        writer = ResultWriter(
+            guard, self.inputs.given, lambda v: self._text(v, memory, guard, numbers, shown)
         )
-        if text is None or kept - shown - self._fixed(waiting):
+        try:
+            text = writer.text(result)
+        except OddError:
+            text = ""
+        if not text or kept - shown - self._fixed(waiting):
             self.why = "it keeps or returns something that cannot be put together again"
             return None
-        leaves, executable = region.executable_for_cupy(waiting, [_in_place(s) for s in waiting])
+        leaves, executable = region.executable_for_cupy(waiting, [in_place(s) for s in waiting])
         written = {id(s) for s in waiting}
-        if not self._guard(writer, leaves, written):
+        if not self._guard(memory, guard, leaves, written):
             self.why = "an argument overlaps an array that it reads by name"
             return None
-        values = [self._source(leaf, writer) for leaf in leaves]
+        values = [self._source(leaf, guard) for leaf in leaves]
         run = functools.partial(region.space.run, executable, device=region.device)
-        return writer.function(len(self.arguments.args), run, values, text)
+        guard.space["run"] = run
+        inside = [f"values = ({''.join(v + ', ' for v in values)})"]
+        ending = ["results = run(values)", f"return {text}"]
+        return guard.function(len(self.inputs.args), inside, ending)
 
     def _text(
-        self, value: Any, writer: _CallWriter, numbers: dict[int, int], shown: set[int]
-    ) -> str | None:
+        self, value: Any, memory: CupyMemory, guard: Guard, numbers: dict[int, int],
+        shown: set[int],
+    ) -> str | None:  # fmt: skip
         """Text for a CuPy array in the result; None for what is no such array."""
         if type(value) is Pending:
-            memory = internals.pointer_of(value).mem
-            number = numbers.get(id(memory.storage)) if type(memory) is PendingMemory else None
+            lies_in = internals.pointer_of(value).mem
+            number = numbers.get(id(lies_in.storage)) if type(lies_in) is PendingMemory else None
             if number is None:
-                raise TypeError
-            shown.add(id(memory.storage))
-            return writer.view(f"results[{number}]", value, memory)
+                raise OddError("array from elsewhere")
+            shown.add(id(lies_in.storage))
+            return memory.view(guard, f"results[{number}]", value, lies_in)
         if isinstance(value, ndarray):
-            for name, array in self.arguments.arrays:
+            for name, array in self.inputs.arrays:
                 if array is value:
                     return name
-            raise TypeError  # a view of an argument, or an array from elsewhere
+            raise OddError("view")  # of an argument, or an array from elsewhere
         return None
 
     def _fixed(self, waiting: Sequence[Any]) -> set[int]:
         """Storages that are neither made by the call nor among its arguments: read by name."""
         return {id(s) for s in waiting if s.held}
 
-    def _guard(self, writer: _CallWriter, leaves: Sequence[Leaf], written: set[int]) -> bool:
+    def _guard(
+        self, memory: CupyMemory, guard: Guard, leaves: Sequence[Leaf], written: set[int]
+    ) -> bool:
         """Write the conditions of the replay; False if they cannot be."""
-        arguments = self.arguments
-        for kind, name, value in arguments.conditions:
-            writer.argument(kind, name, value)
-        for place, seen in self.reads.values.values():
-            writer.demand(place.condition(writer.constant, seen))
+        guard.reads(self.reads)
+        guard.inputs(self.inputs)
         for place, array in self.reads.device_arrays.values():
-            text, known = place.text(writer.constant), writer.constant(array)
-            layout = f"{known}.shape == {array.shape} and {known}.strides == {array.strides}"
-            writer.demand(f"{text} is {known} and {layout}")
+            text, known = place.text(guard.constant), guard.constant(array)
+            same = f"{known}.shape == {array.shape} and {known}.strides == {array.strides}"
+            guard.demand(f"{text} is {known} and {same}")
         for name, value in self.observed.items():
-            known = writer.constant(value)
-            writer.demand(f"{name} is {known} or same({name}, {known})")
-        writer.identities([(name, array) for name, array in arguments.arrays])
+            guard.equal(name, value)
+        memory.identities(guard, self.inputs.arrays)
         for m in self.memories:
-            m.name = writer.memory(m.storage, [arguments.arrays[i] for i in m.members])
+            m.name = memory.name(guard, m.storage, [self.inputs.arrays[i] for i in m.members])
         ours = {id(m.storage.buffer) for m in self.memories}
         others = [leaf.array for leaf in leaves if isinstance(leaf.array, ndarray)]
-        writer.fixed += [array for _, array in self.reads.device_arrays.values()]
+        memory.fixed += [array for _, array in self.reads.device_arrays.values()]
         fixed = [internals.span_of(a) for a in others if id(a) not in ours]
         for i, m in enumerate(self.memories):
             if any(_meet(m.storage.span, span) for span in fixed):
                 return False
-            writer.apart_from(i, fixed)
+            memory.apart_from(guard, i, fixed)
             for j in range(i):
                 if id(m.storage) in written or id(self.memories[j].storage) in written:
-                    writer.apart(i, j)
+                    memory.apart(guard, (), i, j)
         return True
 
-    def _source(self, leaf: Leaf, writer: _CallWriter) -> str:
+    def _source(self, leaf: Leaf, guard: Guard) -> str:
         """Text for what ``leaf`` stands for in a replay."""
         if type(leaf.array) is TracedScalar:
-            return writer.cast_scalar(leaf.array, leaf.dtype)
+            return guard.cast_scalar(leaf.array, leaf.dtype)
         for m in self.memories:
             if leaf.array is m.storage.buffer:
                 return m.name
-        return writer.constant(leaf.array)
+        return guard.constant(leaf.array)
 
 
-class _CallWriter(ReplayWriter):
-    """A replay whose arrays are CuPy's."""
+class CupyMemory:
+    """What a guard demands of CuPy's arrays."""
 
     def __init__(self, device: int) -> None:
-        super().__init__()
         self.device = device
         self.spans: list[tuple[str, int, int]] = []  # of memories: address, and bytes around it
         self.fixed: list[Any] = []  # arrays read by name
-        self.space |= {
+        self._pointers: dict[str, str] = {}
+
+    def guard(self) -> Guard:
+        """A guard that writes by this."""
+        guard = Guard(self)
+        guard.space |= {
             "cupy_array": ndarray,
             "pointer_of": internals.pointer_of,
             "array_at": _array_at,
@@ -215,57 +241,55 @@ class _CallWriter(ReplayWriter):
             "recorder": recorder_in_force.get,
             "Region": Region,
         }
-        self.demand("not isinstance(recorder(), Region)")
-        self.lines.append("if len(table): complete(args, fixed)")
-        self._pointers: dict[str, str] = {}
+        guard.demand("not isinstance(recorder(), Region)")
+        guard.lines.append("if len(table): complete(args, fixed)")
+        return guard
 
-    def array(self, name: str, a: Any) -> None:
+    def array(self, guard: Writer, name: str, a: Any) -> None:
         owner = f"({name}.base is None) is {a.base is None}"
-        self.demand(f"type({name}) is cupy_array and {self.layout(name, a)} and {owner}")
+        guard.demand(f"type({name}) is cupy_array and {layout(guard, name, a)} and {owner}")
         pointer = self._pointers[name] = f"p{len(self._pointers)}"
-        self.lines.append(f"{pointer} = pointer_of({name})")
-        self.demand(f"{pointer}.device_id == {self.device}")
+        guard.lines.append(f"{pointer} = pointer_of({name})")
+        guard.demand(f"{pointer}.device_id == {self.device}")
 
-    def identities(self, arrays: Sequence[tuple[str, Any]]) -> None:
+    def identities(self, guard: Guard, arrays: Sequence[tuple[str, Any]]) -> None:
         """Demand that the same of the arguments are one array."""
+        guard.identities(arrays)
         first = {id(array): name for name, array in reversed(arrays)}
-        for name, array in arrays:
-            if first[id(array)] != name:
-                self.demand(f"{name} is {first[id(array)]}")
         if len(first) > 1:
             every = ", ".join(f"id({name})" for name in first.values())
-            self.demand(f"len({{{every}}}) == {len(first)}")
+            guard.demand(f"len({{{every}}}) == {len(first)}")
 
-    def memory(self, storage: CupyStorage, members: Sequence[tuple[str, Any]]) -> str:
+    def name(self, guard: Guard, storage: CupyStorage, members: Sequence[tuple[str, Any]]) -> str:
         """A name for the memory of arguments, which lie in it as they did."""
         (name, first), *others = members
         pointer, address = self._pointers[name], f"q{len(self.spans)}"
-        self.lines.append(f"{address} = {pointer}.ptr")
+        guard.lines.append(f"{address} = {pointer}.ptr")
         start = internals.pointer_of(first).ptr
         for other, array in others:
             offset = internals.pointer_of(array).ptr - start
-            self.demand(f"{self._pointers[other]}.ptr - {address} == {offset}")
+            guard.demand(f"{self._pointers[other]}.ptr - {address} == {offset}")
         low, high = storage.span
         self.spans.append((address, low - start, high - start))
         if storage.buffer is first:
             return name
         made = f"m{len(self.spans)}"
-        shape, dtype = storage.shape, self.constant(storage.dtype)
-        self.lines.append(f"{made} = array_at({pointer}, {low - start}, {shape}, {dtype})")
+        shape, dtype = storage.shape, guard.constant(storage.dtype)
+        guard.lines.append(f"{made} = array_at({pointer}, {low - start}, {shape}, {dtype})")
         return made
 
-    def apart(self, i: int, j: int) -> None:
+    def apart(self, guard: Writer, names: Sequence[str], i: int, j: int) -> None:
         """Demand that two memories share nothing."""
         (a, a_low, a_high), (b, b_low, b_high) = self.spans[i], self.spans[j]
-        self.demand(f"{a} + {a_high} <= {b} + {b_low} or {b} + {b_high} <= {a} + {a_low}")
+        guard.demand(f"{a} + {a_high} <= {b} + {b_low} or {b} + {b_high} <= {a} + {a_low}")
 
-    def apart_from(self, i: int, fixed: Sequence[tuple[int, int]]) -> None:
+    def apart_from(self, guard: Guard, i: int, fixed: Sequence[tuple[int, int]]) -> None:
         """Demand that a memory shares nothing with the spans given."""
         a, a_low, a_high = self.spans[i]
         for low, high in fixed:
-            self.demand(f"{a} + {a_high} <= {low} or {high} <= {a} + {a_low}")
+            guard.demand(f"{a} + {a_high} <= {low} or {high} <= {a} + {a_low}")
 
-    def view(self, made: str, array: Any, memory: PendingMemory) -> str:
+    def view(self, guard: Guard, made: str, array: Any, memory: PendingMemory) -> str:
         """Text for what the pending ``array`` shows of the result ``made``."""
         offset = internals.pointer_of(array).ptr - memory.ptr
         plain = contiguous_strides(array.shape, array.dtype.itemsize)
@@ -273,7 +297,7 @@ class _CallWriter(ReplayWriter):
         whole = array.shape == storage.shape and array.dtype == storage.dtype
         if offset == 0 and whole and array.strides == plain:
             return made
-        rest = f"{offset}, {array.shape}, {self.constant(array.dtype)}, {array.strides}"
+        rest = f"{offset}, {array.shape}, {guard.constant(array.dtype)}, {array.strides}"
         return f"array_at(pointer_of({made}), {rest})"
 
 

@@ -18,6 +18,10 @@ from ...graph.dtypes import ELEMENT_TYPES, DType
 from ...graph.node import Node
 from .leaf import Leaf
 
+_STEADY = frozenset(
+    getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "neg", "pos", "abs")
+)
+_FLOATS = frozenset({float, np.float32, np.float64})
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
 NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b")})
 
@@ -55,6 +59,18 @@ class TracedScalar:
                 raise
             self._nodes[dtype] = Leaf(self, (), dtype, scalar=True)
         return self._nodes[dtype]
+
+    def is_steady(self) -> bool:
+        """True if it is of the same type whatever the numbers are that it is made of."""
+        if isinstance(self.recipe, str):
+            return True
+        function, args = self.recipe
+        return function in _STEADY and all(
+            a.is_steady() and type(a.value) in _FLOATS
+            if type(a) is TracedScalar
+            else type(a) in _FLOATS
+            for a in args
+        )
 
     def seen(self) -> Any:
         """The value, from now on a condition of the trace."""

@@ -125,6 +125,15 @@ class Recorder:
         """Called before memory is written to without being recorded."""
         self.observed = True
 
+    def seen(self, array: Any, kind: Callable[[Any], Any]) -> Any:
+        """What ``kind`` makes of the values of ``array``, at which the program looks."""
+        values = array.compute()
+        return kind(values[()] if array.is_scalar else values)
+
+    def eager(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The result of a function of NumPy's that is to be computed; by default its caller's."""
+        return NotImplemented
+
     def hands_out(self) -> None:
         """Called before the memory of an array is given to code that we do not follow."""
 
@@ -137,7 +146,7 @@ class Recorder:
             if not keep_observed:
                 self.observed = True
             try:
-                results = self._results(waiting, [_in_place(s) for s in waiting])
+                results = self._results(waiting, [self._in_place(s) for s in waiting])
             except Exception as error:
                 self._compute_apart(waiting, error)
             except BaseException:
@@ -194,6 +203,10 @@ class Recorder:
             else:
                 storage.settle(result)
 
+    def _in_place(self, storage: Storage) -> bool:
+        """True if the new version belongs in the storage's present memory."""
+        return in_place(storage)
+
     def _run(self, executable: Executable, arrays: Sequence[Any]) -> Sequence[Any]:
         """The results of ``executable``, in the memory that this recorder's arrays lie in."""
         return executable.run(arrays)
@@ -215,7 +228,7 @@ class Recorder:
         return executable_for(outputs, own, self.options)
 
 
-def _in_place(storage: Storage) -> bool:
+def in_place(storage: Storage) -> bool:
     """True if the new version belongs in the storage's present memory."""
     if storage.buffer is None:
         return False

@@ -1,4 +1,8 @@
-"""Patience: when recording that has brought nothing lately rests, and when it tries again."""
+"""Rest: when recording that gains nothing is left alone, and when it is tried again.
+
+Two things tell. Where both ways can be taken, they are timed (`Trial`). Where only recording can be
+seen, as in a block, what a flush has computed tells whether it was worth it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,53 @@ Site = tuple[CodeType, int]  # a ``with`` statement: its code and the position i
 
 _SITES_LIMIT = 1024
 _attempts: dict[Site, int] = {}  # without a gain; negative while it rests
+
+
+class Trial:
+    """Which of two ways to make a call is faster, by the times of a few calls each way.
+
+    The first calls are fused; then plain and fused ones take turns. ``plain`` is None while nothing
+    is decided, and then says whether plain calls are to be made.
+    """
+
+    FUSED_FIRST = 5
+    EACH = 3  # calls of a kind, of which the fastest counts
+    MARGIN = 0.95  # of the fused time, below which a plain call has to be
+    CLEAR = 2.0  # a factor that one call each shows
+
+    __slots__ = ("_fused", "_plain", "plain")
+
+    def __init__(self) -> None:
+        self.plain: bool | None = None
+        self._fused: list[float] = []
+        self._plain: list[float] = []
+
+    @property
+    def wants_plain(self) -> bool:
+        """True if the next call is to be plain."""
+        if self.plain is not None:
+            return self.plain
+        return len(self._fused) >= self.FUSED_FIRST + len(self._plain)
+
+    def took(self, seconds: float, plain: bool) -> None:
+        """A call took so long."""
+        if self.plain is not None:
+            return
+        (self._plain if plain else self._fused).append(seconds)
+        if not self._plain or not self._fused:
+            return
+        fused, other = min(self._fused), min(self._plain)
+        if other > self.CLEAR * fused:
+            self.plain = False
+        elif len(self._plain) >= self.EACH:
+            self.plain = other < self.MARGIN * fused
+
+    def text(self) -> str:
+        """What was measured."""
+        if not self._plain:
+            return ""
+        fused, plain = min(self._fused), min(self._plain)
+        return f"{fused * 1e6:,.1f} µs fused, {plain * 1e6:,.1f} µs without"
 
 
 def site_of(frame: FrameType) -> Site:

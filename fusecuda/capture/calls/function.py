@@ -1,0 +1,400 @@
+"""FusedFunction: a function that is recorded once and replayed, or called as it is.
+
+Each call has one of three outcomes: it is *replayed*; it is *recorded anew*, in fused kernels whose
+plan is known; or it runs *unfused*, where recording cannot be right or, as measured, does not pay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+import threading
+import types
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+from ...engine import Executable
+from ...errors import NotFusedError
+from ...options import Options
+from ..arrays.array import Array
+from ..arrays.dispatch import raising
+from ..record.block import Region
+from ..record.numbers import TracedScalar
+from ..record.recorder import recorder_in_force
+from ..record.rest import Trial
+from ..record.structure import walk
+from .call import Tracer, Unfollowed
+from .guard import MISS
+from .memory import provider
+from .path import Environment, Path, Segment, Tree
+from .places import Wrapper
+from .purity import is_pure
+from .reads import Reads, reads_of
+from .trace import Trace
+
+_ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
+_SIGNATURES_LIMIT = 1024
+_ndarray = np.ndarray
+P = ParamSpec("P")
+R = TypeVar("R")
+Replay = Callable[[tuple[Any, ...]], Any]
+
+
+class Entry:
+    """What is known of the calls of one signature: replays, and which way is faster."""
+
+    __slots__ = ("recorded", "replays", "trial", "unfused")
+
+    def __init__(self) -> None:
+        self.replays: tuple[Replay, ...] = ()
+        self.trial = Trial()
+        self.recorded = False  # once at least; the first time compiles
+        self.unfused = ""  # why calls are made as they are
+
+
+class FusedFunction(Wrapper, Generic[P, R]):
+    """A function whose array operations are recorded once and replayed as fused kernels.
+
+    A trace is replayed only if shapes, dtypes, layouts, overlap of written arguments, and all that
+    the function read besides (globals, closures, attributes, what it looked at) are as they were;
+    otherwise it is recorded anew. `explain` tells what happened in the last call that was not a
+    replay.
+    """
+
+    __name__: str
+
+    def __init__(
+        self, function: Callable[P, R], options: Options, device_chosen: bool = True
+    ) -> None:
+        self._chosen = device_chosen
+        self.__name__ = type(function).__name__
+        functools.update_wrapper(self, function)
+        self._given = function
+        self._head: tuple[Any, ...] = ()
+        self.function: Any = self._plain_function(function)
+        self.options = options
+        self.traces = 0  # how often the function has been recorded
+        self._newest: Replay = _never
+        self._entries: dict[Any, Entry] = {}
+        self._orders: dict[Any, tuple[Any, list[tuple[str, Any]] | None]] = {}
+        self._inner: dict[Any, FusedFunction[..., Any]] = {}
+        self._reads: Reads | None = None
+        self._why = "not called yet"
+        self._last: Executable | None = None
+        self._lock = threading.Lock()  # of the entries, while one is changed
+
+    def _plain_function(self, function: Any) -> Any:
+        """The function to be recorded; of a method or an object that is called, with its self."""
+        while isinstance(function, FusedFunction):
+            self._head, function = function._head, function.function
+        if isinstance(function, types.MethodType):
+            self._head = (function.__self__,)
+            return function.__func__
+        call = getattr(type(function), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            self._head = (function,)
+            return call
+        return function
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the function returns."""
+        given: tuple[Any, ...] = args
+        if self._head:
+            given = self._head + args
+        if kwargs:
+            return self._keywords(given, kwargs)  # type: ignore[no-any-return]
+        result = self._newest(given)
+        return self._search(given) if result is MISS else result  # type: ignore[no-any-return]
+
+    # --- which way
+
+    def _search(self, args: tuple[Any, ...]) -> Any:
+        """The result by a trace that holds, or else by recording, or plainly."""
+        key = tuple([a.shape if type(a) is _ndarray else type(a) for a in args])
+        entry = self._entries.get(key)
+        if entry is None:
+            return self._record(key, args)
+        if entry.unfused or entry.trial.wants_plain:
+            return self._plainly(entry, args)
+        begin = perf_counter()
+        for replay in entry.replays:
+            result = replay(args)
+            if result is not MISS:
+                return self._replayed(entry, replay, perf_counter() - begin, result)
+        return self._record(key, args)
+
+    def _plainly(self, entry: Entry, args: tuple[Any, ...]) -> Any:
+        if entry.unfused or entry.trial.plain:
+            return self.function(*args)
+        if isinstance(recorder_in_force.get(), Trace) or _has_lazy(args):
+            return self.function(*args)  # joins what is being recorded, and tells no time
+        begin = perf_counter()
+        result = self.function(*args)
+        entry.trial.took(perf_counter() - begin, plain=True)
+        if entry.trial.plain:
+            self._why = f"runs unfused: fusing does not pay ({entry.trial.text()})"
+        return result
+
+    def _replayed(self, entry: Entry, replay: Replay, seconds: float, result: Any) -> Any:
+        if self.options.strict:
+            entry.trial.plain = False
+        entry.trial.took(seconds, plain=False)
+        if entry.trial.plain is False:  # decided: no look-up from now on
+            self._newest = replay
+        return result
+
+    def _record(self, key: Any, args: tuple[Any, ...]) -> Any:
+        if "cupy" in sys.modules and (library := provider()) and library.holds_array(args):
+            return self._on_cupy(library, key, args)
+        if isinstance(recorder_in_force.get(), Trace) or _has_lazy(args):
+            return self.function(*args)  # joins what is being recorded
+        if raising():
+            why = "numpy.errstate asks for errors or calls on floating-point faults"
+            return self._unfused(None, why, args)
+        begin = perf_counter()
+        tracer = Tracer(self, args, self._read())
+        if tracer.unfusable:
+            return self._unfused(key, tracer.unfusable, args)
+        try:
+            result = tracer.run()
+        except Unfollowed as unfollowed:
+            why = str(unfollowed)
+        else:
+            self._recorded(key, tracer, perf_counter() - begin)
+            return result
+        return self._unfused(key, why, args)
+
+    def _recorded(self, key: Any, tracer: Tracer, seconds: float) -> None:
+        """A call has been recorded: from now on it is replayed, or its time counts."""
+        self.traces += 1
+        self._why = tracer.why
+        self._last = tracer.executable or next(iter(tracer.trace.reports), None)
+        entry = self._entry(key)
+        if tracer.replay is not None:
+            self._keep(entry, tracer.replay)
+        elif self.options.strict:
+            self._refuse(tracer.why)
+        elif entry.recorded:
+            entry.trial.took(seconds, plain=False)
+        entry.recorded = True
+
+    def resume(
+        self, tree: Tree, trail: list[Segment], values: list[Any], environment: Environment,
+        args: tuple[Any, ...],
+    ) -> Any:  # fmt: skip
+        """The result of a replay that has come to a value not seen before: the path goes on."""
+        tracer = Tracer(self, args, self._read(), path=Path(trail, values, environment))
+        assert not tracer.unfusable, tracer.unfusable
+        result = tracer.run()
+        self.traces += 1
+        self._why = tracer.why
+        if tracer.path.broken:  # it will be so again
+            self._forget(tree)
+        return result
+
+    def _forget(self, tree: Tree) -> None:
+        with self._lock:
+            self._newest = _never
+            for entry in self._entries.values():
+                entry.replays = tuple(
+                    r
+                    for r in entry.replays
+                    if r.__globals__.get("start") is not tree  # type: ignore[attr-defined]
+                )
+
+    def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:
+        """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
+        if isinstance(recorder_in_force.get(), Region):
+            return self.function(*args)  # joins what is being recorded
+        region = library.open_region(self.options, self._chosen)
+        token = recorder_in_force.set(region)
+        call = library.Call(region, self.function, args, self._read())
+        replay = None
+        try:
+            result = call.run()
+            replay = call.replay(result)
+        finally:
+            recorder_in_force.reset(token)
+            region.flush()
+            region.close()
+            call.write_back()
+        if region.faults:
+            raise region.faults[0]
+        self.traces += 1
+        self._why = f"recorded anew at each call: {call.why}"
+        if replay is not None:
+            self._why = "replayed while its conditions hold"
+            entry = self._entry(key)
+            entry.trial.plain = False
+            self._keep(entry, replay)
+            self._newest = replay
+        self._last = region.reports[-1] if region.reports else None
+        return call.finished(result)
+
+    def _entry(self, key: Any) -> Entry:
+        with self._lock:
+            if len(self._entries) >= _SIGNATURES_LIMIT:
+                self._entries = {}
+            return self._entries.setdefault(key, Entry())
+
+    def _keep(self, entry: Entry, replay: Replay) -> None:
+        with self._lock:
+            entry.replays = (replay, *entry.replays)[:_ENTRIES_LIMIT]
+
+    def _read(self) -> Reads:
+        """What the function reads, looked up again only if some of it has changed."""
+        function = self.function
+        if not isinstance(function, types.ModuleType) and is_pure(function):
+            return Reads()
+        if not isinstance(function, types.FunctionType):
+            return Reads(opaque=f"a {type(function).__name__} is not a Python function")
+        reads = self._reads
+        if reads is None or not reads.unchanged():
+            self._reads = reads = reads_of(function)
+        return reads
+
+    def _unfused(self, key: Any, why: str, args: tuple[Any, ...]) -> Any:
+        if self.options.strict:
+            self._refuse(why)
+        self._last = None
+        if why.startswith("it raised"):
+            result = self.function(*args)  # which raises, unless it was recording's own fault
+            self._why = f"ran unfused: {why}"
+            self._entry(key).unfused = why
+            return result
+        if key is None:
+            self._why = f"ran unfused: {why}"
+        else:
+            self._entry(key).unfused = why
+            self._why = f"runs unfused: {why}"
+        return self.function(*args)
+
+    def _refuse(self, why: str) -> None:
+        raise NotFusedError(f"{self.__name__} ({self._where()}) cannot be fused: {why}")
+
+    def _where(self) -> str:
+        code = getattr(self.function, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else "no Python code"
+
+    # --- keyword arguments
+
+    def _keywords(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Keyword arguments are turned into positional ones."""
+        key = (len(args), *kwargs)
+        defaults = getattr(self.function, "__defaults__", None)
+        known, order = self._orders.get(key, (MISS, None))
+        if known is not defaults:
+            order = self._order(len(args), kwargs)
+            self._orders[key] = defaults, order
+        if order is None:
+            return self._by_name(args, kwargs)
+        values = (*args, *[kwargs[v] if kind == "keyword" else v for kind, v in order])
+        result = self._newest(values)
+        return self._search(values) if result is MISS else result
+
+    def _order(self, count: int, kwargs: dict[str, Any]) -> list[tuple[str, Any]] | None:
+        """What follows ``count`` positional arguments; None if names have to stay names."""
+        try:
+            parameters = list(inspect.signature(self.function).parameters.values())
+        except (TypeError, ValueError):
+            return None
+        rest = parameters[count:]
+        if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in (*parameters[:count], *rest)):
+            return None
+        if {p.name for p in rest} < set(kwargs) or not set(kwargs) <= {p.name for p in rest}:
+            return None
+        order: list[tuple[str, Any]] = []
+        for p in rest:
+            if p.name in kwargs:
+                order.append(("keyword", p.name))
+            elif p.default is p.empty:
+                return None
+            else:
+                order.append(("default", p.default))
+        return order
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A function of positional arguments that passes the last ones on by name."""
+        names, count, function = tuple(kwargs), len(args), self.function
+        inner = self._inner.get((count, names))
+        if inner is None:
+
+            def call(*values: Any) -> Any:
+                return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
+
+            inner = self._inner[count, names] = FusedFunction(call, self.options, self._chosen)
+            inner.__name__ = self.__name__
+        result = inner(*args, *kwargs.values())
+        self._why, self._last = inner._why, inner._last
+        return result
+
+    def explain(self) -> str:
+        """Text on the last recorded call: its plan, and why it is or is not replayed."""
+        plan = self._last.explain() if self._last else ""
+        return f"{self.__name__}: {self._why}\n{plan}"
+
+    # --- copies
+
+    def __copy__(self) -> FusedFunction[P, R]:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> FusedFunction[P, R]:
+        return self
+
+    def __reduce__(self) -> Any:
+        """By reference, as a function; one without a name of its own by what it was made of."""
+        name = getattr(self, "__qualname__", self.__name__)
+        found: Any = sys.modules.get(self.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        return FusedFunction, (self._given, self.options, self._chosen)
+
+
+def _never(args: tuple[Any, ...]) -> Any:
+    return MISS
+
+
+def _has_lazy(args: Any) -> bool:
+    """True if there is a lazy array or a followed number in ``args``."""
+    return any(type(part) is Array or type(part) is TracedScalar for part in walk(args))
+
+
+def lower_function(function: Any, args: Sequence[Any], options: Options) -> Executable:
+    """The executable of one trace of ``function`` with ``args``, callable, not yet run."""
+    owner: FusedFunction[..., Any] = FusedFunction(function, options)
+    given = (*owner._head, *args)
+    tracer = Tracer(owner, given, owner._read(), execute=False)
+    if tracer.unfusable or raising():
+        raise NotFusedError(f"{owner.__name__} cannot be fused: {tracer.unfusable or 'errstate'}")
+    try:
+        tracer.run()
+    except Unfollowed as unfollowed:
+        raise NotFusedError(f"{owner.__name__} is no single graph: {unfollowed}") from None
+    replay, executable = tracer.replay, tracer.executable
+    assert replay is not None and executable is not None
+
+    def call(*args_now: Any) -> Any:
+        result = replay((*owner._head, *args_now))
+        if result is MISS:
+            wanted, got = _signature(args), _signature(args_now)
+            if got == wanted:
+                got += " that share other memory, have other strides, or with what it read changed"
+            raise TypeError(f"{owner.__name__} was lowered for {wanted}, not {got}")
+        return result
+
+    return dataclasses.replace(executable, caller=call)
+
+
+def _signature(args: Sequence[Any]) -> str:
+    texts = (f"{a.dtype}{list(a.shape)}" if hasattr(a, "shape") else type(a).__name__ for a in args)
+    return f"({', '.join(texts)})"

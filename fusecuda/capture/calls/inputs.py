@@ -1,0 +1,253 @@
+"""Inputs: the arguments of one call, and the containers that it reads by name, taken apart.
+
+Each part has a name, Python text that finds it in a later call, and conditions under which a trace
+of this call holds for that one. The function is given twins of the containers, around lazy arrays
+and followed numbers; what it changes in a twin is an effect, done to the original when the call has
+been computed, and again by each replay.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..record.numbers import NUMBERS
+from ..record.structure import DICT, INSTANCE, METHOD, Kind, Parts, Step, kind_of
+from .places import Place, is_constant
+from .purity import is_pure
+
+NDArray = np.ndarray[Any, Any]
+_PARTS_LIMIT = 500  # more of them cost more to look at than fusion saves
+_MISSING = object()
+
+
+@dataclass(slots=True)
+class Twin:
+    """What stands for a container in a call, and what it held when the call began."""
+
+    name: str
+    original: Any
+    built: Any
+    kind: Kind
+    before: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A change of a container: a part that is set, or gone, or all that it holds now."""
+
+    twin: Twin
+    step: Step | None  # None: the container is filled anew
+    value: Any  # the part, the parts, or nothing
+
+
+class Inputs:
+    """The parts of ``args`` and of what is read by name, arrays of ``array_type``."""
+
+    def __init__(self, args: Sequence[Any], array_type: type = np.ndarray) -> None:
+        self.args = args
+        self.array_type = array_type
+        self.arrays: list[tuple[str, NDArray]] = []
+        self.scalars: list[tuple[str, Any]] = []
+        self.functions: list[Any] = []  # and objects with methods
+        self.objects: list[Any] = []  # opaque ones
+        self.conditions: list[tuple[str, str, Any]] = []  # kind, name, value; in order
+        self.constants: dict[str, Any] = {}  # what names mention
+        self.unfusable = ""
+        self._known: dict[int, str] = {}  # containers, by their identity
+        self._containers: list[Any] = []
+        self._count = 0
+        self._twins: list[Twin] = []
+        self._roots: list[tuple[str, Any]] = []
+        for i, a in enumerate(args):
+            self._take(a, f"a{i}", follow=True)
+
+    def read(self, place: Place, value: Any, follow: bool) -> str:
+        """Take what is read by name, too; ``follow`` it, or only compare it. Gives its name."""
+        name = f"r{len(self._roots)}"
+        self._roots.append((name, value if follow else _MISSING))
+        self.conditions.append(("read", name, place))
+        self._take(value, name, follow)
+        return name
+
+    def _take(self, value: Any, name: str, follow: bool) -> None:
+        kind = type(value)
+        self._count += 1
+        if kind is self.array_type:
+            if kind is np.ndarray:
+                self.unfusable = self.unfusable or why_not(value)
+            self.arrays.append((name, value))
+            self.conditions.append(("array", name, value))
+        elif kind in NUMBERS and follow:
+            self.scalars.append((name, value))
+            self.conditions.append(("type", name, kind))
+        elif is_constant(value):
+            self.conditions.append(("same", name, value))
+        elif kind_of(value) is not None:
+            self._take_parts(value, name, follow)
+        elif isinstance(value, types.FunctionType | type) or is_pure(value):
+            if isinstance(value, types.FunctionType | type) and not is_pure(value):
+                self.functions.append(value)
+            self.conditions.append(("is", name, value))
+        else:
+            self._take_object(value, name)
+
+    def _take_object(self, value: Any, name: str) -> None:
+        self.conditions.append(("is", name, value))
+        if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
+            self.unfusable = f"an argument is a {type(value).__name__}"
+        self.functions.append(value)
+        self.objects.append(value)
+
+    def _take_parts(self, value: Any, name: str, follow: bool) -> None:
+        kind = kind_of(value)
+        assert kind is not None
+        if id(value) in self._known and value != ():
+            self.conditions.append(("same object", name, self._known[id(value)]))
+            return
+        if self._count > _PARTS_LIMIT:
+            self.unfusable = f"it is given more than {_PARTS_LIMIT} parts"
+            return
+        self._known[id(value)] = name
+        self._containers.append(value)
+        self.conditions.append(("type", name, type(value)))
+        parts = kind.parts(value)
+        if kind is DICT:
+            if not all(map(is_constant, value)):
+                self.unfusable = "a dict has keys that may change"
+                return
+            self.conditions.append(("keys", name, list(value)))
+        elif kind is INSTANCE:
+            self.functions.append(value)
+            if hasattr(value, "__dict__"):
+                self.conditions.append(("length", f"{name}.__dict__", len(value.__dict__)))
+        elif kind is METHOD:
+            self.functions.append(value.__func__)
+            self.conditions.append(("is", f"{name}.__func__", value.__func__))
+        elif (parts and parts[0][0][0] == "item") or not parts:
+            self.conditions.append(("length", name, len(value)))
+        for step, part in parts:
+            self._take(part, self._text(name, step), follow)
+
+    def _text(self, name: str, step: Step) -> str:
+        """Text that finds the part of the container ``name`` behind ``step``."""
+        kind, key = step
+        if kind == "slot":
+            return f"{name}.{key}"
+        if type(key) not in (int, str):
+            known = f"c{len(self.constants)}"
+            self.constants[known] = key
+            return f"{name}[{known}]"
+        return f"{name}[{key!r}]" if kind == "item" else f"{name}.__dict__[{key!r}]"
+
+    def containers(self) -> list[Any]:
+        """The containers that twins stand for, and those that are only compared."""
+        return self._containers
+
+    # --- twins
+
+    def build(self, leaf: Callable[[Any, str], Any]) -> tuple[list[Any], dict[int, Any]]:
+        """The arguments around what ``leaf`` gives for each part that is no container.
+
+        With them what stands for each thing that is read by name, by the identity of that.
+        """
+        self._twins.clear()
+        done: dict[int, Any] = {}
+        given = [self._build(a, f"a{i}", leaf, done) for i, a in enumerate(self.args)]
+        read = {
+            id(value): self._build(value, name, leaf, done)
+            for name, value in self._roots
+            if value is not _MISSING
+        }
+        return given, read
+
+    def _build(
+        self, value: Any, name: str, leaf: Callable[[Any, str], Any], done: dict[int, Any]
+    ) -> Any:
+        kind = kind_of(value)
+        if kind is None or is_constant(value):
+            return leaf(value, name)
+        if id(value) in done:
+            return done[id(value)]
+        if kind.mutable:
+            done[id(value)] = kind.shell(value)
+        before = kind.parts(value)
+        parts = [(s, self._build(p, self._text(name, s), leaf, done)) for s, p in before]
+        if kind.mutable:
+            built = done[id(value)]
+            kind.fill(built, parts)
+        elif all(a is b for (_, a), (_, b) in zip(parts, before, strict=True)):
+            return value
+        else:
+            built = done[id(value)] = kind.make(value, [part for _, part in parts])
+        self._twins.append(Twin(name, value, built, kind, parts))
+        return built
+
+    def given(self, value: Any) -> tuple[str, Any] | None:
+        """Name and original of a container that was built for the call."""
+        for twin in self._twins:
+            if twin.built is value:
+                return twin.name, twin.original
+        return None
+
+    def effects(self) -> Iterator[Effect]:
+        """The changes of the containers that the call was given."""
+        for twin in self._twins:
+            if not twin.kind.mutable:
+                continue
+            now = twin.kind.parts(twin.built)
+            if len(now) == len(twin.before) and all(
+                s == t and a is b for (s, a), (t, b) in zip(now, twin.before, strict=True)
+            ):
+                continue
+            steps = [s for s, _ in twin.before]
+            grown = [s for s, _ in now][: len(steps)] == steps
+            if not grown or twin.kind not in (DICT, INSTANCE):
+                yield Effect(twin, None, now)
+                continue
+            old = dict(twin.before)
+            for step, value in now:
+                if old.get(step, _MISSING) is not value:
+                    yield Effect(twin, step, value)
+
+    def write_back(self, finished: Callable[[Any], Any]) -> None:
+        """Change the caller's containers as those built for the call have been changed."""
+        for effect in list(self.effects()):
+            apply_effect(
+                effect.twin.original,
+                effect.step,
+                [(s, finished(v)) for s, v in effect.value]
+                if effect.step is None
+                else finished(effect.value),
+            )
+
+
+def apply_effect(container: Any, step: Step | None, value: Any) -> None:
+    """Set the part of ``container`` behind ``step``, or without one fill it anew."""
+    if step is None:
+        kind = kind_of(container)
+        assert kind is not None
+        kind.fill(container, value)
+    elif step[0] == "item":
+        container[step[1]] = value
+    elif step[0] == "attribute":
+        container.__dict__[step[1]] = value
+    else:
+        object.__setattr__(container, step[1], value)
+
+
+def why_not(array: NDArray) -> str:
+    """Why kernels cannot work on ``array`` where it lies, or an empty string."""
+    if array.dtype.kind not in "biufc":
+        return f"an argument has dtype {array.dtype.name}"
+    if array.dtype.itemsize == 0:
+        return f"an argument has dtype {array.dtype}"
+    if not array.flags.aligned:
+        return "an argument is not aligned"
+    if any(s % array.dtype.itemsize for s in array.strides):
+        return "the elements of an argument do not lie on a grid"
+    return ""

@@ -1,0 +1,276 @@
+"""Paths: what a call runs, piece by piece, and which piece comes next.
+
+A call that looks at values is a path of segments. Each runs the kernels up to a look (or a function
+that NumPy computes itself), and the value seen there leads to the next one. Calls that have seen
+other values are other paths of the same tree. A replay follows the tree without running the user's
+function; where it comes to a value that was not seen before, the function is recorded again with
+what has been computed already, and the tree grows.
+
+All that segments work on stands in one list, the *environment*: the memory of the arguments, the
+numbers given, then the results of each segment.
+"""
+
+from __future__ import annotations
+
+import struct
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..record.leaf import Leaf
+from ..record.numbers import TracedScalar, cast
+from ..record.storage import Storage
+
+Environment = list[Any]
+Source = int | Callable[[Environment], Any]
+LENGTH_LIMIT = 4096  # segments of one path
+BRANCHES = 64  # values that lead on from one look
+
+
+class Segment:
+    """What is run up to a look, and what follows for each value seen there."""
+
+    __slots__ = ("count", "drops", "finish", "look", "next", "run", "sources", "stores")
+
+    def __init__(self, run: Callable[[Sequence[Any]], Sequence[Any]], sources: list[Source]):
+        self.run = run
+        self.sources = sources
+        self.count = 0  # results
+        self.stores: list[tuple[int, int]] = []  # results to be written to other memory
+        self.drops: list[int] = []  # what no later segment needs
+        self.look: Callable[[Environment], Any] | None = None  # what is seen after it
+        self.next: dict[Any, list[tuple[dict[int, Any], Segment]]] = {}
+        self.finish: Callable[[Environment, tuple[Any, ...]], Any] | None = None
+
+    def after(self, environment: Environment, seen: Any) -> Segment | None:
+        """The segment that follows where ``seen`` is seen, None if it has not been before."""
+        for wanted, segment in self.next.get(key_of(seen), ()):
+            if all(_alike(environment[slot], value) for slot, value in wanted.items()):
+                return segment
+        return None
+
+    def lead_to(self, key: Any, wanted: dict[int, Any], segment: Segment) -> bool:
+        """Let ``segment`` follow where ``key`` is seen; False if there are too many already."""
+        if len(self.next) >= BRANCHES and key not in self.next:
+            return False
+        self.next.setdefault(key, []).append((wanted, segment))
+        return True
+
+
+def follow(
+    first: Segment, environment: Environment, args: tuple[Any, ...]
+) -> tuple[list[Segment], list[Any], Any]:
+    """The segments that a replay has run, what it has seen after each, and the result.
+
+    The last of the segments has `finish` if there is a result; else the value seen after it leads
+    nowhere yet.
+    """
+    trail: list[Segment] = []
+    values: list[Any] = []
+    segment: Segment | None = first
+    while segment is not None:
+        trail.append(segment)
+        environment += segment.run(
+            [environment[s] if type(s) is int else s(environment) for s in segment.sources]  # type: ignore[operator]
+        )
+        for target, source in segment.stores:
+            environment[target][...] = environment[source]
+        if segment.finish is not None:
+            return trail, values, segment.finish(environment, args)
+        values.append(None if segment.look is None else segment.look(environment))
+        for slot in segment.drops:
+            environment[slot] = None
+        segment = segment.after(environment, values[-1])
+    return trail, values, None
+
+
+def key_of(value: Any) -> Any:
+    """What tells values of a look apart: types, and all bits of floats."""
+    kind = type(value)
+    if kind is float:
+        return kind, struct.pack("d", value)
+    if kind is complex:
+        return kind, struct.pack("dd", value.real, value.imag)
+    if kind in (list, tuple):
+        return kind, *[key_of(v) for v in value]
+    if isinstance(value, np.generic):
+        return kind, value.tobytes()
+    return kind, value
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return key_of(a) == key_of(b)
+
+
+class Tree:
+    """All paths that begin alike: their first segment, and who records a new one."""
+
+    def __init__(self, first: Segment, resume: Callable[..., Any]) -> None:
+        self.first = first
+        self.resume = resume
+
+    def __call__(self, environment: Environment, args: tuple[Any, ...]) -> Any:
+        """The result of a replay."""
+        trail, values, result = follow(self.first, environment, args)
+        if trail[-1].finish is not None:
+            return result
+        return self.resume(self, trail, values, environment, args)
+
+
+class Path:
+    """The path of one call while it is recorded; ``broken`` says why it cannot be replayed."""
+
+    def __init__(
+        self,
+        trail: Sequence[Segment] = (),
+        values: Sequence[Any] = (),
+        environment: Sequence[Any] = (),
+    ) -> None:
+        self.trail = trail  # run by a replay already, to be recorded again
+        self.values = values  # seen after each of them
+        self.given = environment  # what they have computed
+        self.segments: list[Segment] = []
+        self.seen: list[Any] = []  # after each segment
+        self.looked_at = True  # whether something has been seen after the last one
+        self.environment: Environment = []
+        self.broken = ""
+        self._slots: dict[int, int] = {}  # arrays by identity, their places in the environment
+        self._owners: dict[int, weakref.ref[Storage]] = {}  # results that may be dropped
+        self._names: dict[str, int] = {}
+
+    def enter(self, value: Any, name: str = "") -> int:
+        """The slot of something that is there from the beginning."""
+        self.environment.append(value)
+        slot = len(self.environment) - 1
+        if name:
+            self._names[name] = slot
+        else:
+            self._slots[id(value)] = slot
+        return slot
+
+    def slot_of(self, array: Any) -> int | None:
+        """Where ``array`` stands in the environment."""
+        return self._slots.get(id(array))
+
+    @property
+    def replaying(self) -> bool:
+        """True while what is recorded has been run before."""
+        return len(self.segments) < len(self.trail)
+
+    def known_results(self, shapes: Sequence[Any]) -> list[Any]:
+        """What a replay has computed where the recording is now; zeros for what it has dropped.
+
+        ``shapes`` are shapes and dtypes, None for a result that lies in memory from before.
+        """
+        start = len(self.environment)
+        segment = self.trail[len(self.segments)]
+        results = self.given[start : start + segment.count]
+        return [
+            np.broadcast_to(np.zeros((), known[1]), known[0]) if r is None and known else r
+            for r, known in zip(results, shapes, strict=True)
+        ]
+
+    def ran(
+        self,
+        run: Callable[[Sequence[Any]], Sequence[Any]],
+        sources: list[Source],
+        results: Sequence[Any],
+        storages: Sequence[Storage | None],
+    ) -> None:
+        """A piece has been run: its ``results`` are the values of ``storages``."""
+        number = len(self.segments)
+        segment = self.trail[number] if number < len(self.trail) else Segment(run, sources)
+        fresh = number >= len(self.trail)
+        start = len(self.environment)
+        for i, (result, storage) in enumerate(zip(results, storages, strict=True)):
+            self.environment.append(result)
+            if result is None:
+                continue
+            self._slots[id(result)] = start + i
+            if storage is None:
+                continue
+            if storage.held and storage.buffer is not None:
+                target = self._slots.get(id(storage.buffer))
+                if target is None:
+                    self.broken = self.broken or "it writes to memory from elsewhere"
+                elif fresh:
+                    segment.stores.append((target, start + i))
+            else:
+                self._owners[start + i] = weakref.ref(storage)
+        segment.count = len(results)
+        if fresh:
+            segment.drops = self._dead()
+        self.segments.append(segment)
+        self.seen.append(None)
+        self.looked_at = False
+        if number >= LENGTH_LIMIT:
+            self.broken = self.broken or f"it looks at more than {LENGTH_LIMIT} values"
+
+    def _dead(self) -> list[int]:
+        """The results that nobody can ask for any more."""
+        dead = [slot for slot, owner in self._owners.items() if owner() is None]
+        for slot in dead:
+            del self._owners[slot]
+        return dead
+
+    def known_value(self) -> tuple[bool, Any]:
+        """Whether a replay has looked at a value where the recording is now, and the value."""
+        number = len(self.segments) - 1
+        return (True, self.values[number]) if number < len(self.values) else (False, None)
+
+    def looked(self, look: Callable[[Environment], Any], value: Any) -> None:
+        """After the last piece, ``value`` has been seen by ``look``."""
+        if len(self.segments) > len(self.trail):
+            self.segments[-1].look = look
+        self.seen[-1] = value
+        self.looked_at = True
+
+    def source(self, leaf: Leaf) -> Source:
+        """Where a replay finds what ``leaf`` stands for."""
+        if type(leaf.array) is TracedScalar:
+            return self._number(leaf.array, leaf.dtype)
+        array, window = (leaf.array, None) if leaf.source is None else (leaf.array, leaf.source)
+        if window is not None and isinstance(window, tuple):
+            whole, part = window
+            slot = self._slots.get(id(whole))
+            if slot is not None:
+                return lambda environment: environment[slot][part]
+        slot = self._slots.get(id(array))
+        if slot is not None:
+            return slot
+        return lambda environment: array
+
+    def _number(self, number: TracedScalar, dtype: Any) -> Source:
+        if not number.is_steady():
+            number.observe()
+        evaluate = self.evaluated(number)
+        return lambda environment: cast(evaluate(environment), dtype)
+
+    def evaluated(self, number: Any) -> Callable[[Environment], Any]:
+        """What computes a followed number again."""
+        if type(number) is not TracedScalar:
+            return lambda environment: number
+        if isinstance(number.recipe, str):
+            slot = self._names[number.recipe]
+            return lambda environment: environment[slot]
+        function, args = number.recipe
+        parts = [self.evaluated(a) for a in args]
+        return lambda environment: function(*[part(environment) for part in parts])
+
+    def slots_of(self, observed: dict[str, Any]) -> dict[int, Any]:
+        """Conditions on arguments, by their slots."""
+        return {self._names[name]: value for name, value in observed.items()}
+
+
+def looker(
+    slot: int, shown: Callable[[Any], Any], scalar: bool, kind: Callable[[Any], Any]
+) -> Callable[[Environment], Any]:
+    """What sees, in a replay, ``kind`` of what is ``shown`` of the array in ``slot``."""
+
+    def look(environment: Environment) -> Any:
+        value = shown(environment[slot])
+        return kind(value[()] if scalar else value)
+
+    return look

@@ -1,0 +1,122 @@
+"""Purity: which functions, types and modules neither keep state nor look at the world."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from ..record.origin import is_users
+from .places import Wrapper
+
+_PURE_BUILTINS = frozenset(
+    getattr(builtins, name)
+    for name in (
+        *("abs", "all", "any", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod"),
+        *("enumerate", "filter", "float", "frozenset", "getattr", "hasattr", "hash", "int"),
+        *("isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next"),
+        *("object", "ord", "pow", "property", "range", "repr", "reversed", "round", "set"),
+        *("setattr", "slice", "sorted", "staticmethod", "classmethod", "str", "sum", "super"),
+        *("tuple", "type", "zip", "__build_class__", "format", "bytearray", "delattr"),
+    )
+)
+_PURE_MODULES = (
+    *("math", "cmath", "operator", "functools", "itertools", "typing", "collections", "enum"),
+    *("dataclasses", "numbers", "string", "fractions", "abc", "_operator", "_functools", "copy"),
+    *("_collections", "_collections_abc", "numpy", "scipy.special", "fusecuda.numpy", "cupy"),
+    *("fusecuda.capture.arrays.wrapping", "fusecuda.capture.arrays.creation"),
+    "fusecuda.capture.arrays.ranges",
+)
+_IMPURE = (
+    *("numpy.random", "numpy.testing", "fusecuda.numpy.random", "numpy.ctypeslib"),
+    *("cupy.random", "cupy.cuda", "cupy.testing", "copy.deepcopy"),
+)
+_NUMPY_STATE = frozenset(
+    getattr(np, name)
+    for name in (
+        *("seterr", "geterr", "seterrcall", "setbufsize", "set_printoptions", "save", "savez"),
+        *("savetxt", "savez_compressed", "load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
+        *("vectorize", "frompyfunc", "errstate", "printoptions"),
+    )
+)
+_NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch", "count", "cycle", "tee"})
+_VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "_random")
+_LIBRARIES = ("scipy",)  # of functions that only compute
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
+_ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
+
+
+def is_module_of_arrays(value: Any) -> bool:
+    """True for the modules of NumPy and its kin themselves, which have `random` as a part."""
+    return isinstance(value, types.ModuleType) and value.__name__ in _ARRAYS
+
+
+def is_pure(value: Any) -> bool:
+    """True for functions, types and modules that neither keep state nor look at the world."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__ in _PURE_MODULES or value.__name__.startswith("numpy.linalg")
+    if isinstance(value, np.ufunc):
+        return True
+    if type(value).__module__ == "cupy._core._kernel" and type(value).__name__ == "ufunc":
+        return True
+    if type(value).__module__ == "typing" or isinstance(value, types.GenericAlias):
+        return True
+    try:
+        if value in _PURE_BUILTINS:
+            return True
+    except (TypeError, ValueError):
+        return False
+    module = getattr(value, "__module__", None) or ""
+    if isinstance(value, type) and (
+        issubclass(value, BaseException | np.generic) and not value.__flags__ & 1 << 9
+    ):
+        return True
+    if not isinstance(value, _FUNCTIONS) or value in _NUMPY_STATE:
+        return False
+    if getattr(value, "__name__", "") in _NOT_WITHOUT_EFFECT:
+        return False
+    return _within(module, _PURE_MODULES) and not _within(module, _IMPURE)
+
+
+def _within(module: str, modules: tuple[str, ...]) -> bool:
+    return any(module == m or module.startswith(m + ".") for m in modules)
+
+
+def is_drawing(value: Any) -> bool:
+    """True for what belongs to a random generator."""
+    home = getattr(value, "__self__", None)
+    owner = type(home).__module__ if home is not None else ""
+    return owner.startswith(("numpy.random", "random", "cupy.random"))
+
+
+def is_library(value: Any) -> bool:
+    """True for functions and types of libraries that compute and do nothing else."""
+    module = getattr(value, "__module__", None)
+    if not isinstance(module, str) or not _within(module, _LIBRARIES):
+        return False
+    return isinstance(value, _FUNCTIONS) and "random" not in module and "rvs" not in str(value)
+
+
+def is_followed(value: Any) -> bool:
+    """True for functions whose code is read: the user's own."""
+    if isinstance(value, Wrapper):
+        return True
+    return (
+        isinstance(value, types.FunctionType)
+        and not is_pure(value)
+        and is_users(value.__module__ if value.__module__ in sys.modules else None)
+    )
+
+
+def builtins_of(value: Any) -> bool:
+    """True for functions that look at the world but take lazy arrays as any others."""
+    if not isinstance(value, types.BuiltinFunctionType | types.MethodType | type):
+        return False
+    if isinstance(value, type):
+        return value.__module__ in ("builtins", "datetime", "random")
+    home = value.__module__ or getattr(value.__self__, "__module__", None) or ""
+    bound = type(value.__self__).__module__
+    return home in _VOLATILE_MODULES or bound.startswith(_VOLATILE_MODULES)

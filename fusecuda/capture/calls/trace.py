@@ -1,0 +1,289 @@
+"""Trace: the recorder of one call of a fused function, which keeps the path that it takes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...graph.dtypes import is_supported
+from ...graph.node import Node
+from ...options import Options
+from ..arrays.array import Array, plain, wrap
+from ..arrays.dispatch import eager
+from ..record.numbers import TracedScalar, argument_of
+from ..record.recorder import Recorder
+from ..record.storage import Storage
+from ..record.structure import LIST, TUPLE, kind_of, walk
+from .path import Environment, Path, looker
+
+
+class Unfollowed(BaseException):
+    """Raised in a trace that cannot go on and has had no effect yet: the call is made again."""
+
+
+class Trace(Recorder):
+    """The recorder of one call; arguments are storages that it was given."""
+
+    transparent = True
+    wrote = False  # memory of the caller has been written to
+    failure = ""  # why the call has to be made again, though its function may swallow it
+
+    def __init__(self, options: Options, path: Path, may_restart: bool, may_compute: bool) -> None:
+        super().__init__(options)
+        self.path = path
+        self.may_restart = may_restart  # the function, run a second time, does the same
+        self.may_compute = may_compute  # values may be looked at
+        self.catches = False  # the function has an ``except`` of its own
+        self.observed_arguments: dict[str, Any] = {}
+        self._looking = False
+
+    def _break(self, why: str) -> None:
+        self.path.broken = self.path.broken or why
+
+    # --- what is recorded
+
+    def note(self, node: Node, storage: Storage) -> None:
+        super().note(node, storage)
+        if self.catches and node.line is not None:  # it may fail, and the function may see that
+            self.flush()
+            if storage.error is not None:
+                raise storage.error
+
+    def _in_place(self, storage: Storage) -> bool:
+        known = self.path.slot_of(storage.buffer) is not None
+        return (known or storage.held) and super()._in_place(storage)
+
+    def flush(self, keep_observed: bool = False) -> None:
+        if not self.may_compute:
+            raise Unfollowed("it looks at a value while it is recorded")
+        if not self.path.replaying:
+            self.wrote = self.wrote or any(s.held for s in self.pending())
+        super().flush(keep_observed)
+
+    def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
+        leaves, executable = self._executable(waiting, targets)
+        sources = [self.path.source(leaf) for leaf in leaves]
+        if self.path.replaying:
+            shapes = [
+                None if kept else (s.shape, s.dtype)
+                for s, kept in zip(waiting, targets, strict=True)
+            ]
+            results = self.path.known_results(shapes)
+        else:
+            results = list(self._run(executable, [argument_of(leaf) for leaf in leaves]))
+            self.launches += executable.launches
+        self._ran(executable)
+        self.path.ran(executable.run, sources, results, waiting)
+        return results
+
+    def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
+        self._break("an operation failed")
+        super()._compute_apart(waiting, error)
+
+    # --- what cannot be replayed
+
+    def write_at_once(self, held: bool) -> None:
+        """Memory is written to without being recorded; from now on there is no starting again."""
+        self.look()
+        self.wrote = self.wrote or held
+
+    def hands_out(self) -> None:
+        """Start again rather than give out memory of which we would not see the changes."""
+        self.give_up("it takes an array's memory")
+
+    def give_up(self, why: str) -> None:
+        """Start the call again without recording, if that is still possible."""
+        if self.may_restart and not self.wrote and not self.path.trail:
+            self.may_compute = False
+            self.failure = why
+            raise Unfollowed(why)
+
+    def used(self) -> None:
+        """Something opaque is about to be used: a second run would use it again."""
+        self.may_restart = False
+        if any(s.held for s in self.pending()):
+            self.flush()
+
+    # --- looks
+
+    def look(self) -> None:
+        """A value is looked at in a way that cannot be replayed."""
+        if not self.may_compute:
+            raise Unfollowed("it looks at a value while it is recorded")
+        if not self._looking:
+            self._break("it looks at the values of an array")
+        self.observed = True
+
+    def seen(self, array: Array, kind: Callable[[Any], Any]) -> Any:
+        """What ``kind`` makes of the values of ``array``: a replay goes on where it is the same."""
+        if not self.may_compute:
+            raise Unfollowed("it looks at a value while it is recorded")
+        path = self.path
+        if array.storage.pending or path.looked_at:
+            self._piece(array)
+        known, value = path.known_value()
+        if not known:
+            self._looking = True
+            try:
+                value = kind(plain(array))
+            finally:
+                self._looking = False
+        slot = path.slot_of(array.storage.buffer)
+        if slot is None:
+            self._break("it looks at an array from elsewhere")
+        else:
+            path.looked(looker(slot, array.shown_of, array.is_scalar, kind), value)
+        return value
+
+    def _piece(self, array: Array) -> None:
+        """End a segment, so that ``array`` is computed."""
+        if array.storage.pending and array.storage.recorder is not self:
+            array.storage.recorder.flush()
+        before = len(self.path.segments)
+        self.flush()
+        if array.storage.error is not None:
+            raise array.storage.error
+        if len(self.path.segments) == before:
+            self.path.ran(_nothing, [], (), ())
+
+    # --- functions that NumPy computes
+
+    def eager(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """The result of a function of NumPy's, called by each replay; NotImplemented if it cannot.
+
+        A replay goes on where shapes, dtypes and numbers among the results are the same.
+        """
+        if not self.may_compute:
+            raise Unfollowed(f"numpy.{func.__name__} is computed while it is recorded")
+        if self.path.broken or not all(map(_is_plain, walk((args, kwargs)))):
+            return NotImplemented
+        arrays = [part for part in walk((args, kwargs)) if type(part) is Array]
+        if any(a.storage.pending for a in arrays):
+            self.flush()
+        if any(a.storage.error is not None or a.storage.shared for a in arrays):
+            return NotImplemented
+        if any(self.path.slot_of(a.storage.buffer) is None for a in arrays):
+            return NotImplemented
+        template = self._template((args, kwargs))
+        return self._called(func, template, arrays)
+
+    def _called(self, func: Any, template: Callable[[Any], Any], arrays: Sequence[Array]) -> Any:
+        path = self.path
+        run = functools.partial(_call_flat, func)
+        if path.replaying:
+            described = path.values[len(path.segments)]
+            flat = path.known_results([d[1:] if d[0] == "array" else None for d in described[1]])
+            shape = described[0]
+        else:
+            result = _call(func, template(path.environment))
+            if any(_shares(part, arrays) for part in walk(result)):
+                return wrap(result, arrays)  # views, which a replay has without a call
+            shape, flat = _flattened(result)
+            described = shape, [_described(part) for part in flat]
+        made = [Array.of_array(p, copy=False) if isinstance(p, np.ndarray) else None for p in flat]
+        start = len(path.environment)
+        path.ran(run, [template], flat, [None if m is None else m.storage for m in made])
+
+        def look(environment: Environment) -> Any:
+            results = environment[start : start + len(flat)]
+            return shape, [_described(part) for part in results]
+
+        path.looked(look, described)
+        parts = [m if m is not None else p for m, p in zip(made, flat, strict=True)]
+        return _unflattened(shape, parts)
+
+    def _template(self, value: Any) -> Callable[[Environment], Any]:
+        """What makes ``value`` again, with the arrays of a replay."""
+        kind = type(value)
+        if kind is Array:
+            slot, shown, scalar = (
+                self.path.slot_of(value.storage.buffer),
+                value.shown_of,
+                value.is_scalar,
+            )
+            assert slot is not None
+            return lambda e: shown(e[slot])[()] if scalar else shown(e[slot])
+        if kind is TracedScalar:
+            return self.path.evaluated(value)
+        if kind in (list, tuple):
+            parts = [self._template(part) for part in value]
+            return lambda e: kind([part(e) for part in parts])
+        if kind is dict:
+            named = {k: self._template(v) for k, v in value.items()}
+            return lambda e: {k: part(e) for k, part in named.items()}
+        if kind is np.ndarray:
+            value = value.copy()  # what it holds now
+        return lambda e: value
+
+
+def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
+    """``func``, which only computes, as functions of NumPy's without a handler are called."""
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return eager(func, *args, **kwargs)
+
+    return call
+
+
+def _is_plain(value: Any) -> bool:
+    """True for what stays the same in each replay, and what the path knows."""
+    kind = type(value)
+    if kind in (Array, TracedScalar, list, tuple, dict) or value is np._NoValue:
+        return True
+    if kind is slice:
+        return all(type(p) in (int, type(None)) for p in (value.start, value.stop, value.step))
+    return issubclass(kind, (*_PLAIN, np.ndarray))
+
+
+_PLAIN = (bool, type(Ellipsis), int, float, complex, str, type(None), np.generic, np.dtype, type, np.ufunc)
+
+
+def _shares(value: Any, arrays: Sequence[Array]) -> bool:
+    return isinstance(value, np.ndarray) and any(
+        np.may_share_memory(value, a.storage.buffer) for a in arrays
+    )
+
+
+def _call(func: Callable[..., Any], given: Any) -> Any:
+    args, kwargs = given
+    return func(*args, **kwargs)
+
+
+def _call_flat(func: Callable[..., Any], values: Sequence[Any]) -> list[Any]:
+    return _flattened(_call(func, values[0]))[1]
+
+
+def _flattened(result: Any) -> tuple[Any, list[Any]]:
+    """How a result is put together, and its parts, arrays contiguous and numbers of rank 0."""
+    kind = kind_of(result)
+    if kind is LIST or kind is TUPLE:
+        found = [_flattened(part) for part in result]
+        return (type(result).__name__, *[s for s, _ in found]), [p for _, f in found for p in f]
+    if isinstance(result, np.generic) and is_supported(result.dtype):
+        return "number", [np.asarray(result)]
+    if type(result) is np.ndarray and not result.dtype.hasobject:
+        return "array", [np.require(result, requirements=["C", "W"])]
+    return "other", [result]
+
+
+def _unflattened(shape: Any, parts: list[Any]) -> Any:
+    """A result put together of its parts, which are taken from the list."""
+    if type(shape) is tuple:
+        made = [_unflattened(s, parts) for s in shape[1:]]
+        return made if shape[0] == "list" else tuple(made)
+    part = parts.pop(0)
+    if shape == "number":
+        part.is_scalar = True
+    return part
+
+
+def _described(part: Any) -> Any:
+    return ("array", part.shape, part.dtype) if isinstance(part, np.ndarray) else ("value", part)
+
+
+def _nothing(values: Sequence[Any]) -> Sequence[Any]:
+    return ()

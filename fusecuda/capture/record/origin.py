@@ -1,0 +1,32 @@
+"""Origin: whether code is the user's own, or a library's."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import sysconfig
+
+_FOLDERS = tuple(
+    {sysconfig.get_path(name) + "/" for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
+_PLAIN = frozenset({"argparse"})  # of the standard library, with classes that only hold values
+
+
+@functools.lru_cache(maxsize=4096)
+def is_users(module: str | None) -> bool:
+    """True for a module that is neither Python's own nor installed, such as ``__main__``."""
+    root = (module or "").partition(".")[0]
+    if root in _PLAIN:
+        return True
+    if root in ("__main__", "") or root not in sys.modules:
+        return True
+    if root in sys.stdlib_module_names or root in sys.builtin_module_names or root == "fusecuda":
+        return False
+    file = getattr(sys.modules[root], "__file__", None) or ""
+    return not file.startswith(_FOLDERS) or (
+        "site-packages" not in file and "dist-packages" not in file and not _is_standard(file)
+    )
+
+
+def _is_standard(file: str) -> bool:
+    return file.startswith(sysconfig.get_path("stdlib") + "/")

@@ -1,0 +1,223 @@
+"""Structure: containers taken apart and put together again, in one way for all of them.
+
+A container is a list, tuple, named tuple, deque, dict, an instance of a class written in Python, a
+bound method, or a `functools.partial`. Everything that walks values (arguments, what is read by
+name, results, changes to write back) asks `kind_of` here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import functools
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .origin import is_users
+
+Step = tuple[str, Any]  # "item" and a key, "attribute" and a name, or "slot" and a name
+Parts = list[tuple[Step, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How containers of one kind are taken apart and put together.
+
+    ``parts`` gives steps and children; ``make`` a new container like ``value`` around other
+    children. A ``mutable`` one is made empty by ``shell`` and then filled by ``fill``, so that it
+    may hold itself; ``fill`` also gives a container that exists the contents of another.
+    """
+
+    name: str
+    parts: Callable[[Any], Parts]
+    make: Callable[[Any, Sequence[Any]], Any]
+    mutable: bool = False
+    shell: Callable[[Any], Any] = lambda value: None
+    fill: Callable[[Any, Parts], None] = lambda value, parts: None
+
+
+def _items(value: Any) -> Parts:
+    return [(("item", i), part) for i, part in enumerate(value)]
+
+
+def _fill_list(value: Any, parts: Parts) -> None:
+    value.clear()
+    value.extend([part for _, part in parts])
+
+
+def _fill_dict(value: Any, parts: Parts) -> None:
+    value.clear()
+    value.update({step[1]: part for step, part in parts})
+
+
+def _empty_dict(value: Any) -> Any:
+    shell = value.copy()
+    shell.clear()
+    return shell
+
+
+def _attributes(value: Any) -> Parts:
+    found: Parts = [(("attribute", k), v) for k, v in getattr(value, "__dict__", {}).items()]
+    for name in _slots(type(value)):
+        try:
+            found.append((("slot", name), object.__getattribute__(value, name)))
+        except AttributeError:
+            continue
+    return found
+
+
+def _fill_instance(value: Any, parts: Parts) -> None:
+    if hasattr(value, "__dict__"):
+        value.__dict__.clear()
+        value.__dict__.update({step[1]: v for step, v in parts if step[0] == "attribute"})
+    wanted = {step[1]: v for step, v in parts if step[0] == "slot"}
+    for name in _slots(type(value)):
+        if name in wanted:
+            object.__setattr__(value, name, wanted[name])
+        elif hasattr(value, name):
+            object.__delattr__(value, name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _slots(kind: type) -> tuple[str, ...]:
+    """The names of the slots of a class and its bases."""
+    found = []
+    for base in kind.__mro__:
+        names = vars(base).get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else tuple(names):
+            if name not in ("__dict__", "__weakref__"):
+                hidden = name.startswith("__") and not name.endswith("__")
+                found.append(f"_{base.__name__.lstrip('_')}{name}" if hidden else name)
+    return tuple(found)
+
+
+def _make_named(value: Any, parts: Sequence[Any]) -> Any:
+    return tuple.__new__(type(value), parts)
+
+
+def _make_partial(value: Any, parts: Sequence[Any]) -> Any:
+    function, args, keywords = parts
+    return functools.partial(function, *args, **keywords)
+
+
+LIST = Kind("list", _items, lambda v, p: type(v)(p), True, lambda v: type(v)(), _fill_list)
+DEQUE = Kind(
+    *("deque", _items, lambda v, p: type(v)(p, v.maxlen), True),
+    *(lambda v: type(v)(maxlen=v.maxlen), _fill_list),
+)
+TUPLE = Kind("tuple", _items, lambda v, p: tuple(p))
+NAMED = Kind("named tuple", _items, _make_named)
+DICT = Kind(
+    *("dict", lambda v: [(("item", k), part) for k, part in v.items()]),
+    *(lambda v, p: dict(zip(v, p, strict=True)), True, _empty_dict, _fill_dict),
+)
+INSTANCE = Kind(
+    *("instance", _attributes, lambda v, p: None, True),
+    *(lambda v: object.__new__(type(v)), _fill_instance),
+)
+METHOD = Kind(
+    "method",
+    lambda v: [(("slot", "__self__"), v.__self__)],
+    lambda v, p: types.MethodType(v.__func__, p[0]),
+)
+PARTIAL = Kind(
+    "partial",
+    lambda v: [(("slot", name), getattr(v, name)) for name in ("func", "args", "keywords")],
+    _make_partial,
+)
+
+_KINDS: dict[type, Kind] = {
+    list: LIST,
+    tuple: TUPLE,
+    dict: DICT,
+    collections.OrderedDict: DICT,
+    collections.defaultdict: DICT,
+    collections.deque: DEQUE,
+    functools.partial: PARTIAL,
+}
+_HEAP_TYPE = 1 << 9
+# With these a class decides for itself what its attributes are, or what becomes of a copy.
+_OWN_WAYS = ("__getattribute__", "__setattr__", "__delattr__", "__del__")
+
+
+def kind_of(value: Any) -> Kind | None:
+    """The kind of container that ``value`` is, None for what is not taken apart."""
+    found = _KINDS.get(type(value))
+    if found is not None:
+        return found
+    if isinstance(value, types.MethodType) and type(value) is types.MethodType:
+        return METHOD if isinstance(value.__func__, types.FunctionType) else None
+    return _kind_of_class(type(value))
+
+
+@functools.lru_cache(maxsize=4096)
+def _kind_of_class(kind: type) -> Kind | None:
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return NAMED if set(kind.__mro__) >= {tuple, object} and not _is_odd(kind, tuple) else None
+    if issubclass(kind, enum.Enum | type | BaseException) or not is_users(kind.__module__):
+        return None
+    return None if _is_odd(kind, object) else INSTANCE
+
+
+def _is_odd(kind: type, root: type) -> bool:
+    """True if a base of ``kind`` other than ``root`` is native, or has ways of its own."""
+    frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
+    for base in kind.__mro__:
+        if base in (root, object):
+            continue
+        if not base.__flags__ & _HEAP_TYPE or _is_native(base):
+            return True
+        own = [name for name in _OWN_WAYS if name in vars(base)]
+        if own and not (frozen and set(own) <= {"__setattr__", "__delattr__"}):
+            return True
+    return False
+
+
+def _is_native(kind: type) -> bool:
+    """True for a class made by C code, whose instances may hold what no attribute shows."""
+    room = 8 * len([n for n in _own_slots(kind)])
+    most = kind.__base__.__basicsize__ + room if kind.__base__ is not None else 0
+    return kind.__basicsize__ > most + 16  # `__dict__` and `__weakref__`
+
+
+def _own_slots(kind: type) -> Sequence[str]:
+    names = vars(kind).get("__slots__", ())
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def walk(value: Any, limit: int = 100_000) -> Iterator[Any]:
+    """``value`` and all that lies in it, each container once; ends after ``limit`` values."""
+    stack, seen = [value], set()
+    while stack and limit:
+        limit -= 1
+        current = stack.pop()
+        yield current
+        kind = kind_of(current)
+        if kind is not None and id(current) not in seen:
+            seen.add(id(current))
+            stack.extend([part for _, part in kind.parts(current)][::-1])
+
+
+def mapped(value: Any, leaf: Callable[[Any], Any], done: dict[int, Any] | None = None) -> Any:
+    """``value`` with ``leaf(part)`` for each part that is no container.
+
+    Containers in which nothing changes stay themselves; mutable ones are changed in place.
+    """
+    done = {} if done is None else done
+    kind = kind_of(value)
+    if kind is None:
+        return leaf(value)
+    if id(value) in done:
+        return done[id(value)]
+    done[id(value)] = value
+    parts = kind.parts(value)
+    new = [(step, mapped(part, leaf, done)) for step, part in parts]
+    if all(a is b for (_, a), (_, b) in zip(parts, new, strict=True)):
+        return value
+    if kind.mutable:
+        kind.fill(value, new)
+        return value
+    done[id(value)] = made = kind.make(value, [part for _, part in new])
+    return made
