@@ -56,28 +56,24 @@ def is_module_of_arrays(value: Any) -> bool:
 
 def is_pure(value: Any) -> bool:
     """True for functions, types and modules that neither keep state nor look at the world."""
-    if isinstance(value, types.ModuleType):
+    kind = type(value)
+    if kind is types.ModuleType:
         return value.__name__ in _PURE_MODULES or value.__name__.startswith("numpy.linalg")
-    if isinstance(value, np.ufunc):
+    if issubclass(kind, np.ufunc) or kind.__module__ == "typing" or kind is types.GenericAlias:
         return True
-    if type(value).__module__ == "cupy._core._kernel" and type(value).__name__ == "ufunc":
+    if (kind.__module__, kind.__name__) == ("cupy._core._kernel", "ufunc"):
         return True
-    if type(value).__module__ == "typing" or isinstance(value, types.GenericAlias):
-        return True
-    try:
-        if value in _PURE_BUILTINS:
-            return True
-    except (TypeError, ValueError):
+    if not issubclass(kind, _FUNCTIONS) or value in _NUMPY_STATE:
+        return False
+    return value in _PURE_BUILTINS or _is_of_pure_module(value)
+
+
+def _is_of_pure_module(value: Any) -> bool:
+    if issubclass(type(value), type) and issubclass(value, BaseException | np.generic):
+        return not value.__flags__ & 1 << 9
+    if getattr(value, "__name__", "") in _NOT_WITHOUT_EFFECT or is_drawing(value):
         return False
     module = getattr(value, "__module__", None) or ""
-    if isinstance(value, type) and (
-        issubclass(value, BaseException | np.generic) and not value.__flags__ & 1 << 9
-    ):
-        return True
-    if not isinstance(value, _FUNCTIONS) or value in _NUMPY_STATE:
-        return False
-    if getattr(value, "__name__", "") in _NOT_WITHOUT_EFFECT:
-        return False
     return _within(module, _PURE_MODULES) and not _within(module, _IMPURE)
 
 

@@ -239,7 +239,19 @@ def _is_plain(value: Any) -> bool:
     return issubclass(kind, (*_PLAIN, np.ndarray))
 
 
-_PLAIN = (bool, type(Ellipsis), int, float, complex, str, type(None), np.generic, np.dtype, type, np.ufunc)
+_PLAIN = (
+    bool,
+    type(Ellipsis),
+    int,
+    float,
+    complex,
+    str,
+    type(None),
+    np.generic,
+    np.dtype,
+    type,
+    np.ufunc,
+)
 
 
 def _shares(value: Any, arrays: Sequence[Array]) -> bool:
