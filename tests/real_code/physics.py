@@ -225,7 +225,7 @@ PIECES = [
     Piece(
         "advection with a limiter", "advect", make_advect, REPLAYED,
         (lambda a: a.append(Limiter.SUPERBEE), put(2, lambda x: Limiter.UPWIND),
-         put(1, lambda c: 0.25), lambda a: a[0].__setitem__((0, 0), np.inf)),
+         put(1, lambda c: 0.25), lambda a: a[0].__setitem__((0, 0), np.nan)),
     ),
     Piece(
         "Ising", "sweep", make_sweep, REPLAYED,

@@ -213,6 +213,23 @@ def normalise(x: Any, target: float) -> Any:
     return y * max(1.0, min(target, 2.0))
 
 
+# --- sums as keys, and rounded
+
+
+def bins(x: Any, edges: list[float]) -> dict[float, tuple[int, float]]:
+    """By the rounded sum of each bin: how many are in it, and their mean."""
+    found = {}
+    for low, high in zip(edges, edges[1:], strict=False):
+        inside = (x >= low) & (x < high)
+        total = (x * inside).sum()
+        count = np.count_nonzero(inside)
+        if not count:
+            continue
+        found[round(total, 3)] = (count, round(float(total) / count, 6))
+    seen = hash(x.max() * 2)
+    return found | {seen % 7: (x.size, x.min().item())}
+
+
 # --- a generator of tiles, and a recursion over nested parameters
 
 
@@ -295,6 +312,10 @@ PIECES = [
         "branches on a sum", "normalise", lambda: [field_of(250) + 0.1, 1.5], REPLAYED,
         (put(0, lambda x: x - 1), put(0, lambda x: x * 0), put(1, lambda t: 5.0),
          put(0, lambda x: x + 1)),
+    ),
+    Piece(
+        "sums as keys", "bins", lambda: [np.round(field_of(200), 6), [-2.0, -1.0, 0.0, 1.0]], ANEW,
+        (put(0, lambda x: x + 1), lambda a: a[1].append(90.0), lambda a: a[1].append(99.0)),
     ),
     Piece(
         "tiles of a generator", "flatten", lambda: [field_of(240), 80], REPLAYED,

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import itertools
 import random
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -44,6 +45,11 @@ def outcome_of(function: Any) -> str:
         return ANEW
     assert said.startswith(("runs unfused", "ran unfused")), said
     return UNFUSED
+
+
+def names_its_cause(reason: str, file: str) -> bool:
+    """True if a line of the program is named, or that measurement spoke against fusing."""
+    return re.search(rf"{file}:\d+|line \d+|measured", reason) is not None
 
 
 def recordings_of(function: Any) -> int:

@@ -146,8 +146,8 @@ PIECES = [
     ),
     Piece(
         "Metropolis with given draws", "metropolis", make_metropolis, REPLAYED,
-        (put(3, lambda w: 2.0), put(1, lambda m: m[:3]), put(2, lambda m: m[:3]),
-         put(0, lambda x: x + 1)),
+        (put(3, lambda w: 2.0), lambda a: a.__setitem__(slice(1, 3), [a[1][:3], a[2][:3]]),
+         put(0, lambda x: x + 1), put(1, lambda m: m[:2])),
     ),
     Piece(
         "Gibbs", "gibbs", lambda: [np.random.default_rng(5), 40_000, 0.7], ANEW,
@@ -160,7 +160,7 @@ PIECES = [
     ),
     Piece(
         "shuffled batches", "batches", make_batches, ANEW,
-        (put(3, lambda s: 1), put(2, lambda n: 20_000), put(1, lambda y: -y)),
+        (put(3, lambda s: 1), put(2, lambda n: 20_000), put(1, lambda y: 2 * y)),
     ),
     Piece(
         "noise of the process", "augment", lambda: [np.full((4, 128, 128), 0.5), 0.2], ANEW,

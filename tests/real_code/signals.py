@@ -134,6 +134,24 @@ def make_features() -> list[Any]:
     return [tones(256 * 200).reshape(200, 256), state]
 
 
+# --- the analytic signal: its parts are views, written through and read through
+
+
+def analytic(x: Any, floor: float) -> tuple[Any, Any, str]:
+    """The signal with its quadrature, small values gated, and the envelope."""
+    n = x.shape[-1]
+    weight = np.zeros(n)
+    weight[0] = weight[n // 2] = 1
+    weight[1 : n // 2] = 2
+    z = np.fft.ifft(np.fft.fft(x) * weight)
+    loud = z.real
+    z *= 2
+    z.real[np.abs(loud) < floor] = 0
+    z.imag[:100] = 0
+    envelope = np.sqrt(loud**2 + z.imag**2)
+    return z, envelope, f"{envelope.max():.4f}"
+
+
 PIECES = [
     Piece(
         "low-pass", "low_pass", lambda: [tones(50_000), 900.0], REPLAYED,
@@ -146,15 +164,15 @@ PIECES = [
          lambda a: a.append(np.blackman), lambda a: globals().update(RATE=44100.0)),
     ),
     Piece(
-        "mixer", "Mixer.mix", lambda: [Mixer(440.0, 40_000), tones(40_000)], REPLAYED,
+        "mixer", "Mixer.mix", lambda: [Mixer(441.3, 40_000), tones(40_000)], REPLAYED,
         (attribute(0, "frequency", 1250.0), attribute(0, "phase", 0.1), put(1, lambda x: -x),
          put(1, lambda x: x[:-1])),
     ),
     Piece(
         "echo", "echo", lambda: [tones(50_000), [400, 950], [0.5, 0.3]], REPLAYED,
         (put(2, lambda g: [0.1, 0.2]), lambda a: a[1].__setitem__(0, 700),
-         lambda a: a[1].append(30), lambda a: a[2].append(0.05),
-         lambda a: a.append(a[0]), put(3, np.empty_like)),
+         lambda a: a.append(np.empty_like(a[0])), put(3, lambda y: y[::-1]),
+         lambda a: a[1].append(30)),
     ),
     Piece(
         "recursive filter", "biquad",
@@ -164,6 +182,10 @@ PIECES = [
     Piece(
         "peaks", "peaks", lambda: [tones(50_000), 1.0], ANEW,
         (put(1, lambda v: 1.5), put(0, lambda x: x[::2]), put(1, lambda v: 100.0)),
+    ),
+    Piece(
+        "analytic signal", "analytic", lambda: [tones(30_000), 0.05], REPLAYED,
+        (put(1, lambda f: 0.5), put(0, lambda x: -2 * x), put(0, lambda x: x[:8000])),
     ),
     Piece(
         "spectral features", "features", make_features, REPLAYED,

@@ -113,6 +113,21 @@ def make_revenue() -> list[Any]:
     return [measurements(40_000), region, {"north": 1.0, "south": 0.5}]
 
 
+# --- codes: strings and days as plain arguments, compared with constants
+
+
+def surcharge(price: Any, code: Any, day: Any) -> Any:
+    """Prices with what is added for express parcels and for those before the new year."""
+    factor = np.where(code == "express", 1.5, 1.0) * np.where(code != "free", 1.0, 0.0)
+    late = (day >= np.datetime64("2025-01-01")) | (price == None)  # noqa: E711 - some do
+    return price * factor + 2.5 * ~late
+
+
+def make_surcharge() -> list[Any]:
+    code = np.random.default_rng(3).choice(np.array(["express", "slow", "free"]), 40_000)
+    return [measurements(40_000), code, np.datetime64("2024-12-01") + np.arange(40_000) % 60]
+
+
 # --- dates: masks and differences of days
 
 
@@ -171,7 +186,7 @@ PIECES = [
     ),
     Piece(
         "ranks", "spearman", make_spearman, ANEW,
-        (put(1, lambda y: y[::-1]), put(0, lambda x: x + 1), put(0, lambda x: x[:-1])),
+        (put(1, lambda y: y[::-1]), put(0, lambda x: -x), put(0, lambda x: x[:-1])),
     ),
     Piece(
         "gaps", "fill_gaps", make_gaps, REPLAYED,
@@ -182,6 +197,11 @@ PIECES = [
         "names of regions", "revenue", make_revenue, UNFUSED,
         (lambda a: a[2].update(west=2.0), lambda a: a[2].pop("north"),
          lambda a: a[1].__setitem__(slice(0, 100), "south")),
+    ),
+    Piece(
+        "codes and days", "surcharge", make_surcharge, UNFUSED,
+        (lambda a: a[1].__setitem__(slice(0, 500), "express"), put(0, lambda x: 2 * x),
+         put(2, lambda d: d + np.timedelta64(20, "D"))),
     ),
     Piece(
         "dates", "monthly", make_monthly, UNFUSED,

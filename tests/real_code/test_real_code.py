@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 
 import pytest
 
@@ -32,7 +31,7 @@ def test_outcome(field: str, name: str) -> None:
     if report.outcome == REPLAYED:
         assert report.late == 0 or not report.piece.steady, f"{report.late} late recordings"
     else:
-        assert re.search(rf"{field}\.py:\d+|line \d+", report.reason), report.reason
+        assert running.names_its_cause(report.reason, f"{field}.py"), report.reason
 
 
 def test_most_pieces_are_to_be_replayed() -> None:
