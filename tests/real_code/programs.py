@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import math
 import pathlib
 import tempfile
@@ -219,7 +220,7 @@ def normalise(x: Any, target: float) -> Any:
 def bins(x: Any, edges: list[float]) -> dict[float, tuple[int, float]]:
     """By the rounded sum of each bin: how many are in it, and their mean."""
     found = {}
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in itertools.pairwise(edges):
         inside = (x >= low) & (x < high)
         total = (x * inside).sum()
         count = np.count_nonzero(inside)
