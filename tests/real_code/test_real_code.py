@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,34 @@ def test_outcome(field: str, name: str) -> None:
         assert report.late == 0 or not report.piece.steady, f"{report.late} late recordings"
     else:
         assert running.names_its_cause(report.reason, f"{field}.py"), report.reason
+
+
+class _Frozen:
+    """A function that always returns what it did first, and does nothing."""
+
+    traces = 0
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.known: list[Any] = []
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.known:
+            self.known.append(self.function(*args, **kwargs))
+        return self.known[0]
+
+    def explain(self) -> str:
+        return "frozen: replayed"
+
+
+@each_piece
+def test_what_is_frozen_is_found(field: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every piece changes enough between its calls for a stale result to be seen."""
+    monkeypatch.setattr(running, "fuse", _Frozen)
+    assert running.run(field, name).faults
 
 
 def test_most_pieces_are_to_be_replayed() -> None:
