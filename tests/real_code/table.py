@@ -87,7 +87,7 @@ def main() -> None:
             if found.get("late"):
                 why += f" ({found['late']} late recordings)"
             cells = (name, right, found.get("wanted", "?"), found.get("outcome") or "–", warm,
-                     f"{found.get('seconds', 0):.1f}", why.replace("|", "\\|"))  # fmt: skip
+                     f"{found.get('seconds', 0):.1f}", " ".join(why.replace("|", "\\|").split()))  # fmt: skip
             print(f"| {' | '.join(cells)} |", flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
