@@ -86,8 +86,9 @@ def main() -> None:
             why = " / ".join(found["faults"]) or found["reason"]
             if found.get("late"):
                 why += f" ({found['late']} late recordings)"
+            why = " ".join(why.replace("|", "\\|").split())
             cells = (name, right, found.get("wanted", "?"), found.get("outcome") or "–", warm,
-                     f"{found.get('seconds', 0):.1f}", " ".join(why.replace("|", "\\|").split()))  # fmt: skip
+                     f"{found.get('seconds', 0):.1f}", why)  # fmt: skip
             print(f"| {' | '.join(cells)} |", flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
