@@ -205,7 +205,7 @@ PROGRAMS = [
     Program("products of matrices", "products", lambda: (matrix(200), matrix(200, 1))),
     Program("edit distance", "edit_distance", lambda: (integers(50, 4), integers(51, 4))),
     Program("knapsack", "knapsack", lambda: (
-        (1 + integers(200, 50)).tolist(), (1 + integers(201, 50)).tolist(), 1000)),
+        (1 + integers(200, 50)).tolist(), (1 + integers(200, 90)).tolist(), 1000)),
     Program("all-pairs shortest paths", "shortest_paths", paths),
     Program("checksum over bytes", "checksum", lambda: (integers(2000, 256, np.int64),)),
     Program("sparse rows", "sparse_rows", sparse),
