@@ -57,7 +57,7 @@ def in_a_process(field: str, name: str) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"faults": [f"not done after {LIMIT} s"]}
     if done.returncode:
-        return {"faults": [done.stderr.strip().splitlines()[-1] or f"exit {done.returncode}"]}
+        return {"faults": [(done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]]}
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

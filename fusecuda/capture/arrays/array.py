@@ -206,9 +206,13 @@ class Array(Operators):
         """True if the array shows all of its storage, as it lies there."""
         return self._view.is_whole() and self._view.shape == self._storage.shape
 
-    def shown_of(self, memory: NDArray) -> NDArray:
-        """What the array shows of ``memory``, which is its storage's or lies as that does."""
-        return self._view.of(memory)
+    @property
+    def shown_of(self) -> Callable[[NDArray], NDArray]:
+        """What takes the array's elements from memory that lies as its storage's does.
+
+        It does not keep the array alive.
+        """
+        return self._view.of
 
     def seen_through(self, view: View) -> Array:
         """Another array over the same storage."""

@@ -201,10 +201,12 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> An
 
 @handles(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """How many elements are not zero; of the whole array a Python int, so computed at once."""
-    if axis is None and not keepdims:
-        return int(np.sum(array_of(a) != 0))
-    return np.sum(array_of(a) != 0, axis=axis, keepdims=keepdims)
+    """How many elements are not zero; where NumPy gives a Python int, it is computed at once."""
+    count = np.sum(array_of(a) != 0, axis=axis, keepdims=keepdims)
+    return int(count) if axis is None and not keepdims and _COUNTS_ARE_INTS else count
+
+
+_COUNTS_ARE_INTS = type(np.count_nonzero(np.ones(1))) is int
 
 
 def _ignoring_nan(function: Any, fill: int) -> Handler:

@@ -18,7 +18,7 @@ from ..arrays.array import Array
 from ..arrays.creation import creators, modules_seen
 from ..arrays.opaque import stand_in
 from ..record.leaf import Leaf
-from ..record.numbers import TracedScalar
+from ..record.numbers import TracedScalar, followed
 from ..record.plans import executable_for
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
@@ -44,6 +44,7 @@ class Owner(Protocol):
     __name__: str
     function: Any
     options: Options
+    growing: set[str]  # lists that calls make longer and do not look at
 
     def resume(
         self, tree: Tree, trail: list[Segment], values: list[Any], environment: Environment,
@@ -75,7 +76,7 @@ class Tracer:
     ) -> None:
         self.owner = owner
         self.execute = execute
-        self.inputs = Inputs(args)
+        self.inputs = Inputs(args, growing=owner.growing)
         if self.inputs.functions:
             reads = reads_of(owner.function, *self.inputs.functions)
         self.reads = reads
@@ -196,6 +197,8 @@ class Tracer:
             replace[id(value)] = (
                 library_call(value) if library else stand_in(value, self.trace.used)
             )
+        for _, value in reads.of_numbers.values() if scalars else ():
+            replace[id(value)] = followed(value)
         if reads.inputs:
             replace[-1] = None  # so that functions are rebound
         given, read = self.inputs.build(leaf)
@@ -204,10 +207,14 @@ class Tracer:
             replace.update(creators())
         members = [
             (place.modules(), place.steps, replace[id(value)])
-            for place, value in (*reads.stand_ins.values(), *reads.inputs.values())
+            for some in (reads.stand_ins, reads.inputs, reads.of_numbers)
+            for place, value in some.values()
             if place.steps and id(value) in replace
         ]
         replace.update(modules_seen(members, [np] if reads.creates else []))
+        if replace:
+            known = reads.functions
+            self.inputs.methods(lambda f: follow(f) if id(f) in known else None)
         self._replaced = replace  # so that no identity is used again
         return follow(self.owner.function), given
 
@@ -218,11 +225,16 @@ class Tracer:
 
     def _finish(self, result: Any) -> Any:
         effects = list(self.inputs.effects())
+        longer, touched = self.inputs.grown()
+        if touched & self.owner.growing:
+            self.owner.growing -= touched
+            self.trace.give_up("it looks at a list that it made longer before")
         changed = [e.value for e in effects]
         returned = storages_in(result, changed)
         written = [s for s in self.shared if s.storage.pending]
         reason = self._reason(returned, written)
         if not reason:
+            self.owner.growing |= longer
             try:
                 return self._replayable(result, effects, returned, written)
             except OddError as odd:

@@ -86,6 +86,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         self._reads: Reads | None = None
         self._why = "not called yet"
         self._last: Executable | None = None
+        self.growing: set[str] = set()
         self._lock = threading.Lock()  # of the entries, while one is changed
 
     def _plain_function(self, function: Any) -> Any:
@@ -140,7 +141,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         result = self.function(*args)
         entry.trial.took(perf_counter() - begin, plain=True)
         if entry.trial.plain:
-            self._why = f"runs unfused: fusing does not pay ({entry.trial.text()})"
+            self._why = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
         return result
 
     def _replayed(self, entry: Entry, replay: Replay, seconds: float, result: Any) -> Any:
@@ -182,7 +183,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             self._keep(entry, tracer.replay)
         elif self.options.strict:
             self._refuse(tracer.why)
-        elif entry.recorded:
+        if entry.recorded:
             entry.trial.took(seconds, plain=False)
         entry.recorded = True
 

@@ -8,15 +8,27 @@ been computed, and again by each replay.
 
 from __future__ import annotations
 
+import functools
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..record.numbers import NUMBERS
-from ..record.structure import DICT, INSTANCE, METHOD, Kind, Parts, Step, kind_of
+from ..record.structure import (
+    DICT,
+    INSTANCE,
+    LIST,
+    METHOD,
+    NAMESPACE,
+    Growing,
+    Kind,
+    Parts,
+    Step,
+    kind_of,
+)
 from .places import Place, is_constant
 from .purity import is_pure
 
@@ -48,8 +60,14 @@ class Effect:
 class Inputs:
     """The parts of ``args`` and of what is read by name, arrays of ``array_type``."""
 
-    def __init__(self, args: Sequence[Any], array_type: type = np.ndarray) -> None:
+    def __init__(
+        self,
+        args: Sequence[Any],
+        array_type: type = np.ndarray,
+        growing: Collection[str] = frozenset(),
+    ) -> None:
         self.args = args
+        self.growing = growing  # lists that are known to be made longer and not looked at
         self.array_type = array_type
         self.arrays: list[tuple[str, NDArray]] = []
         self.scalars: list[tuple[str, Any]] = []
@@ -115,13 +133,15 @@ class Inputs:
         self._known[id(value)] = name
         self._containers.append(value)
         self.conditions.append(("type", name, type(value)))
+        if kind is LIST and name in self.growing:
+            return
         parts = kind.parts(value)
         if kind is DICT:
             if not all(map(is_constant, value)):
                 self.unfusable = "a dict has keys that may change"
                 return
             self.conditions.append(("keys", name, list(value)))
-        elif kind is INSTANCE:
+        elif kind is INSTANCE or kind is NAMESPACE:
             self.functions.append(value)
             if hasattr(value, "__dict__"):
                 self.conditions.append(("length", f"{name}.__dict__", len(value.__dict__)))
@@ -174,18 +194,34 @@ class Inputs:
         if id(value) in done:
             return done[id(value)]
         if kind.mutable:
-            done[id(value)] = kind.shell(value)
+            done[id(value)] = Growing() if type(value) is list else kind.shell(value)
         before = kind.parts(value)
+        if kind is LIST and name in self.growing:
+            leaf, done = _itself, dict(done)
         parts = [(s, self._build(p, self._text(name, s), leaf, done)) for s, p in before]
         if kind.mutable:
             built = done[id(value)]
             kind.fill(built, parts)
+            if type(built) is Growing:
+                built.touched = False
         elif all(a is b for (_, a), (_, b) in zip(parts, before, strict=True)):
             return value
         else:
             built = done[id(value)] = kind.make(value, [part for _, part in parts])
         self._twins.append(Twin(name, value, built, kind, parts))
         return built
+
+    def methods(self, bound: Callable[[types.FunctionType], Any]) -> None:
+        """Give the twins of instances what ``bound`` makes of their methods, None for nothing."""
+        for twin in self._twins:
+            if twin.kind is not INSTANCE or not hasattr(twin.built, "__dict__"):
+                continue
+            for name, function in _methods_of(type(twin.built)):
+                other = bound(function)
+                if other is not None and name not in twin.built.__dict__:
+                    method = types.MethodType(other, twin.built)
+                    twin.built.__dict__[name] = method
+                    twin.before.append((("attribute", name), method))
 
     def given(self, value: Any) -> tuple[str, Any] | None:
         """Name and original of a container that was built for the call."""
@@ -206,13 +242,25 @@ class Inputs:
                 continue
             steps = [s for s, _ in twin.before]
             grown = [s for s, _ in now][: len(steps)] == steps
-            if not grown or twin.kind not in (DICT, INSTANCE):
+            if grown and twin.kind is LIST:
+                more = [v for _, v in now[len(steps) :]]
+                if all(a is b for (_, a), (_, b) in zip(now, twin.before, strict=False)):
+                    yield Effect(twin, ("grow", None), more)
+                    continue
+            if not grown or twin.kind not in (DICT, INSTANCE, NAMESPACE):
                 yield Effect(twin, None, now)
                 continue
             old = dict(twin.before)
             for step, value in now:
                 if old.get(step, _MISSING) is not value:
                     yield Effect(twin, step, value)
+
+    def grown(self) -> tuple[set[str], set[str]]:
+        """The names of lists that were made longer and not looked at, and of those that were."""
+        lists = [t for t in self._twins if type(t.built) is Growing]
+        longer = {e.twin.name for e in self.effects() if e.step is not None and e.step[0] == "grow"}
+        touched = {t.name for t in lists if t.built.touched}
+        return longer - touched, touched
 
     def write_back(self, finished: Callable[[Any], Any]) -> None:
         """Change the caller's containers as those built for the call have been changed."""
@@ -222,8 +270,28 @@ class Inputs:
                 effect.step,
                 [(s, finished(v)) for s, v in effect.value]
                 if effect.step is None
+                else [finished(v) for v in effect.value]
+                if effect.step[0] == "grow"
                 else finished(effect.value),
             )
+
+
+@functools.lru_cache(maxsize=1024)
+def _methods_of(kind: type) -> list[tuple[str, types.FunctionType]]:
+    """The methods that instances of a class find, but for the special ones."""
+    found: dict[str, Any] = {}
+    for base in kind.__mro__:
+        for name, value in vars(base).items():
+            found.setdefault(name, value)
+    return [
+        (name, value)
+        for name, value in found.items()
+        if isinstance(value, types.FunctionType) and not name.startswith("__")
+    ]
+
+
+def _itself(value: Any, name: str) -> Any:
+    return value
 
 
 def apply_effect(container: Any, step: Step | None, value: Any) -> None:
@@ -232,6 +300,8 @@ def apply_effect(container: Any, step: Step | None, value: Any) -> None:
         kind = kind_of(container)
         assert kind is not None
         kind.fill(container, value)
+    elif step[0] == "grow":
+        container.extend(value)
     elif step[0] == "item":
         container[step[1]] = value
     elif step[0] == "attribute":

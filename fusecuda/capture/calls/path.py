@@ -178,8 +178,12 @@ class Path:
         sources: list[Source],
         results: Sequence[Any],
         storages: Sequence[Storage | None],
+        complete: bool = False,
     ) -> None:
-        """A piece has been run: its ``results`` are the values of ``storages``."""
+        """A piece has been run: its ``results`` are the values of ``storages``.
+
+        ``complete`` says that nothing is pending, which might read what nobody holds any more.
+        """
         number = len(self.segments)
         segment = self.trail[number] if number < len(self.trail) else Segment(run, sources)
         fresh = number >= len(self.trail)
@@ -200,7 +204,7 @@ class Path:
             else:
                 self._owners[start + i] = weakref.ref(storage)
         segment.count = len(results)
-        if fresh:
+        if fresh and complete:
             segment.drops = self._dead()
         self.segments.append(segment)
         self.seen.append(None)
@@ -213,6 +217,8 @@ class Path:
         dead = [slot for slot, owner in self._owners.items() if owner() is None]
         for slot in dead:
             del self._owners[slot]
+            self._slots.pop(id(self.environment[slot]), None)
+            self.environment[slot] = None
         return dead
 
     def known_value(self) -> tuple[bool, Any]:

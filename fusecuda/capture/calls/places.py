@@ -11,7 +11,19 @@ from typing import Any
 
 import numpy as np
 
-SIMPLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), np.generic, np.dtype)
+SIMPLE = (
+    int,
+    float,
+    complex,
+    bool,
+    str,
+    bytes,
+    type(None),
+    type(Ellipsis),
+    type(NotImplemented),
+    np.generic,
+    np.dtype,
+)
 MISSING = object()
 
 

@@ -9,6 +9,7 @@ call. Nothing counts as pure that is not known to be.
 
 from __future__ import annotations
 
+import collections
 import dis
 import enum
 import functools
@@ -61,7 +62,7 @@ class Reads:
     ``values`` are compared by each replay; ``inputs`` are arrays and containers, of which a trace
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
-    them being pure. ``members`` are what classes hold under the names that the code uses.
+    them being pure, ``of_numbers`` are followed through numbers. ``members`` are what classes hold under the names that the code uses.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
     that it cannot be started again; ``catches`` if it has an ``except`` of its own.
@@ -74,6 +75,7 @@ class Reads:
     functions: dict[int, types.FunctionType] = field(default_factory=dict)
     stand_ins: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     library: set[int] = field(default_factory=set)
+    of_numbers: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     members: list[tuple[type, str, Any]] = field(default_factory=list)
     opaque: str = ""
     volatile: str = ""
@@ -93,7 +95,10 @@ def reads_of(*roots: Any) -> Reads:
     """What ``roots`` read, functions and objects whose methods may be called."""
     scan = _Scan()
     for root in roots:
-        scan.value(root)
+        if isinstance(root, types.FunctionType):
+            scan.pending.append((root, False))
+        else:
+            scan.value(root)
     scan.run()
     return scan.reads
 
@@ -121,6 +126,7 @@ class _Scan:
         self.names: set[str] = set()
         self.classes: dict[int, type] = {}
         self.made: set[int] = set()  # classes of which the code may make instances
+        self.given: set[int] = set()  # classes of instances that get twins
         self.looked: set[tuple[int, str]] = set()
 
     def run(self) -> None:
@@ -145,6 +151,8 @@ class _Scan:
                 self._class(part, made=True)
             elif kind_of(part) is not None or isinstance(part, enum.Enum):
                 self._class(type(part))
+                if hasattr(part, "__dict__"):
+                    self.given.update(id(base) for base in type(part).__mro__)
 
     def _class(self, kind: type, made: bool = False) -> None:
         for base in kind.__mro__:
@@ -197,6 +205,8 @@ class _Scan:
                 self.reads.catches = True
             elif kind == "IMPORT_NAME":
                 self._imported(instruction)
+            elif kind.startswith("FORMAT_"):
+                self.names.add("format")
 
     def _outlives(self, why: str) -> None:
         self.reads.volatile = self.reads.volatile or why
@@ -262,6 +272,8 @@ class _Scan:
             not isinstance(value, types.ModuleType) and is_pure(value) and not is_drawing(value)
         ):
             reads.values[place.key] = (place, value)
+            if not bound and getattr(value, "__module__", None) in ("math", "cmath"):
+                reads.of_numbers[place.key] = (place, value)
             reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
         elif (type(value).__module__, type(value).__name__) == ("cupy", "ndarray"):
             reads.device_arrays[place.key] = (place, value)
@@ -322,6 +334,7 @@ class _Scan:
             names = vars(kind).keys() & self.names | _special(kind)
             if id(kind) not in self.made and not self.names & {"__class__", "type"}:
                 names -= _MAKING - self.names
+            names |= {n for n, by in _ON_DEMAND.items() if n in vars(kind) and by & self.names}
             for name in names:
                 if (id(kind), name) in self.looked:
                     continue
@@ -329,6 +342,12 @@ class _Scan:
                 value = vars(kind)[name]
                 self.reads.members.append((kind, name, value))
                 self._member(kind, name, value)
+
+    def _is_rebound(self, kind: type, name: str) -> bool:
+        """True for a method that is always found in an instance, where a twin has its own."""
+        special = name.startswith("__") and name.endswith("__")
+        bare = id(kind) in self.made or "super" in self.names or kind.__name__ in self.names
+        return id(kind) in self.given and not special and not bare
 
     def _member(self, kind: type, name: str, value: Any) -> None:
         if isinstance(value, staticmethod | classmethod):
@@ -342,7 +361,7 @@ class _Scan:
                 if isinstance(part, _FUNCTION):
                     self.pending.append((part, True))
         elif isinstance(value, types.FunctionType):
-            self.pending.append((value, True))
+            self.pending.append((value, not self._is_rebound(kind, name)))
         elif not is_constant(value) and not isinstance(value, _HARMLESS) and not is_pure(value):
             place = Place("member", kind, name)
             if kind_of(value) is not None or isinstance(value, type | enum.Enum):
@@ -354,15 +373,32 @@ class _Scan:
 
 
 _FUNCTION = types.FunctionType
-_HARMLESS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.GenericAlias)
+_HARMLESS = (
+    type(collections.namedtuple("N", "x").x),
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+    types.GenericAlias,
+)
 _MAKING = frozenset({"__init__", "__post_init__", "__new__"})
+
+
+# Special methods that are reached by functions and formats alone, and by which names.
+_ON_DEMAND = {
+    "__repr__": {"repr", "str", "print", "format", "%"},
+    "__str__": {"repr", "str", "print", "format", "%"},
+    "__format__": {"format", "%"},
+    "__reduce__": {"copy", "deepcopy", "pickle"},
+    "__copy__": {"copy"},
+    "__deepcopy__": {"deepcopy"},
+    "__hash__": {"hash", "set", "dict", "in"},
+}
 
 
 @functools.lru_cache(maxsize=1024)
 def _special(kind: type) -> frozenset[str]:
     """The methods of a class that operators and calls reach without a name."""
     names = {n for n, v in vars(kind).items() if n.startswith("__") and isinstance(v, _FUNCTION)}
-    return frozenset(names)
+    return frozenset(names - _ON_DEMAND.keys())
 
 
 def _strings(constants: Sequence[Any]) -> Iterator[str]:

@@ -154,6 +154,9 @@ class ResultWriter:
                     for step, part in effect.value
                 )
                 before.append(f"{name} = ({parts})")
+            elif effect.step[0] == "grow":
+                inner = "".join(self.text(part) + ", " for part in effect.value)
+                before.append(f"{name} = ({inner})")
             else:
                 before.append(f"{name} = {self.text(effect.value)}")
             step = self.guard.constant(effect.step)

@@ -76,7 +76,7 @@ class Trace(Recorder):
             results = list(self._run(executable, [argument_of(leaf) for leaf in leaves]))
             self.launches += executable.launches
         self._ran(executable)
-        self.path.ran(executable.run, sources, results, waiting)
+        self.path.ran(executable.run, sources, results, waiting, complete=True)
         return results
 
     def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:

@@ -7,6 +7,7 @@ it observed: the trace then holds for that value only.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -81,6 +82,8 @@ class TracedScalar:
         """NumPy looks at the value, unless a lazy array is there to record the operation."""
         if any(map(_records, inputs)):
             return NotImplemented
+        if method == "__call__" and not kwargs and ufunc.nout == 1:
+            return _applied(ufunc, inputs)
         plain = [v.seen() if type(v) is TracedScalar else v for v in inputs]
         return getattr(ufunc, method)(*plain, **kwargs)
 
@@ -92,6 +95,39 @@ class TracedScalar:
 
     def __repr__(self) -> str:
         return repr(self.seen())
+
+
+def followed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of numbers, done again at each replay where it is given followed ones."""
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        if any(type(a) is TracedScalar for a in args):
+            return _applied(function, args)
+        return function(*args)
+
+    return call
+
+
+def _applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What ``function`` gives for numbers some of which are followed."""
+    values = [a.value if type(a) is TracedScalar else a for a in args]
+
+    def observe() -> None:
+        for a in args:
+            if type(a) is TracedScalar:
+                a.observe()
+
+    plain = all(type(v) in NUMBERS for v in values)
+    try:
+        result = function(*values)
+    except Exception:  # whether it raises is a condition of the trace
+        observe()
+        raise
+    if type(result) not in NUMBERS or not plain:
+        observe()
+        return result
+    return TracedScalar(result, (function, args), observe)
 
 
 def cast(value: Any, dtype: DType) -> Any:

@@ -38,11 +38,49 @@ class Kind:
     fill: Callable[[Any, Parts], None] = lambda value, parts: None
 
 
+class Growing(list[Any]):
+    """A list that knows whether anybody has done more than make it longer."""
+
+    touched = False
+
+    def extend(self, values: Any) -> None:
+        self.touched = self.touched or values is self
+        list.extend(self, values)
+
+
+def _touching(name: str) -> Callable[..., Any]:
+    plain = getattr(list, name)
+
+    @functools.wraps(plain)
+    def method(self: Growing, *args: Any, **kwargs: Any) -> Any:
+        self.touched = True
+        return plain(self, *args, **kwargs)
+
+    return method
+
+
+for _name in (
+    *("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "__contains__"),
+    *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__iadd__"),
+    *("__mul__", "__rmul__", "__imul__", "__reversed__", "__repr__", "__reduce_ex__"),
+    *("index", "count", "pop", "remove", "insert", "sort", "reverse", "clear", "copy"),
+):
+    setattr(Growing, _name, _touching(_name))
+
+
 def _items(value: Any) -> Parts:
     return [(("item", i), part) for i, part in enumerate(value)]
 
 
+def _items_of_list(value: Any) -> Parts:
+    return [(("item", i), part) for i, part in enumerate(list.__iter__(value))]
+
+
 def _fill_list(value: Any, parts: Parts) -> None:
+    value[:] = [part for _, part in parts]
+
+
+def _fill_deque(value: Any, parts: Parts) -> None:
     value.clear()
     value.extend([part for _, part in parts])
 
@@ -102,10 +140,10 @@ def _make_partial(value: Any, parts: Sequence[Any]) -> Any:
     return functools.partial(function, *args, **keywords)
 
 
-LIST = Kind("list", _items, lambda v, p: type(v)(p), True, lambda v: type(v)(), _fill_list)
+LIST = Kind("list", _items_of_list, lambda v, p: type(v)(p), True, lambda v: type(v)(), _fill_list)
 DEQUE = Kind(
     *("deque", _items, lambda v, p: type(v)(p, v.maxlen), True),
-    *(lambda v: type(v)(maxlen=v.maxlen), _fill_list),
+    *(lambda v: type(v)(maxlen=v.maxlen), _fill_deque),
 )
 TUPLE = Kind("tuple", _items, lambda v, p: tuple(p))
 NAMED = Kind("named tuple", _items, _make_named)
@@ -122,6 +160,10 @@ METHOD = Kind(
     lambda v: [(("slot", "__self__"), v.__self__)],
     lambda v, p: types.MethodType(v.__func__, p[0]),
 )
+NAMESPACE = Kind(
+    *("namespace", _attributes, lambda v, p: None, True),
+    *(lambda v: type(v)(), _fill_instance),
+)
 PARTIAL = Kind(
     "partial",
     lambda v: [(("slot", name), getattr(v, name)) for name in ("func", "args", "keywords")],
@@ -130,12 +172,14 @@ PARTIAL = Kind(
 
 _KINDS: dict[type, Kind] = {
     list: LIST,
+    Growing: LIST,
     tuple: TUPLE,
     dict: DICT,
     collections.OrderedDict: DICT,
     collections.defaultdict: DICT,
     collections.deque: DEQUE,
     functools.partial: PARTIAL,
+    types.SimpleNamespace: NAMESPACE,
 }
 _HEAP_TYPE = 1 << 9
 # With these a class decides for itself what its attributes are, or what becomes of a copy.
