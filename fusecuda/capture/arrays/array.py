@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Self
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ...errors import FlushError
+from ...graph import build
 from ...graph.dtypes import DType, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
@@ -34,12 +36,15 @@ class Array(Operators):
     to, or write through ``a``.
     """
 
-    __slots__ = ("__weakref__", "_storage", "_view", "is_scalar", "writeable")
+    __slots__ = ("__weakref__", "_part", "_storage", "_view", "is_scalar", "writeable")
     __array_priority__ = 1000
 
-    def __init__(self, storage: Storage, view: View, is_scalar: bool = False) -> None:
+    def __init__(
+        self, storage: Storage, view: View, is_scalar: bool = False, part: str = ""
+    ) -> None:
         self._storage = storage
         self._view = view
+        self._part = part  # "real" or "imag" of a complex storage, of which it shows that part
         self.writeable = True  # False for what NumPy gives as a read-only view
         self.is_scalar = is_scalar  # NumPy would give a scalar here, not a 0-d array
 
@@ -87,11 +92,19 @@ class Array(Operators):
             return self._view.read(build_snapshot(storage))
         node = storage.read()
         view = self._view
+        if self._part:
+            return self._whole_by(_part_of, view, self._part)
         if node.shape == view.shape and view.is_whole():
             return node
         if not is_supported(node.dtype):
-            return Leaf(np.array(self.compute(), order="C"), view.shape, node.dtype)
+            return self._whole_by(_shown, view)
         return view.read(node)
+
+    def _whole_by(self, function: Callable[..., Any], *args: Any) -> Node:
+        """What NumPy's ``function`` makes of all of the storage: of types without kernels."""
+        whole = type(self)(self._storage, View.whole(self._storage.shape))
+        made: Array = ENTRIES.eager(function, whole, *args)
+        return made.read_node()
 
     def write_node(self, value: Node) -> None:
         """Make ``value``, of the array's shape and dtype, what the array shows from now on."""
@@ -105,6 +118,11 @@ class Array(Operators):
             if storage.pending:
                 storage.recorder.flush()
             storage.recorder = recorder
+        if not is_supported(storage.dtype):
+            new = type(self).of_node(value, is_scalar=False)
+            changed = self._whole_by(_written, self._view, self._part, new)
+            storage.write(build.library("positive", [changed], storage.shape, storage.dtype))
+            return
         storage.write(self._view.write(storage.read(), value))
 
     @atomic
@@ -118,7 +136,7 @@ class Array(Operators):
             raise storage.error
         if storage.buffer is None:
             raise FlushError("the array's value was not computed")
-        result = self._view.of(storage.buffer).view()
+        result = self.shown_of(storage.buffer).view()
         result.flags.writeable = False
         return result
 
@@ -129,7 +147,7 @@ class Array(Operators):
         current_recorder().write_at_once(self._storage.held)
         self.compute()
         assert self._storage.buffer is not None
-        result = self._view.of(self._storage.buffer).view()
+        result = self.shown_of(self._storage.buffer).view()
         result.flags.writeable = self.writeable and self._storage.buffer.flags.writeable
         return result
 
@@ -148,6 +166,8 @@ class Array(Operators):
 
     @property
     def dtype(self) -> DType:
+        if self._part:
+            return np.dtype(f"f{self._storage.dtype.itemsize // 2}")
         return self._storage.dtype
 
     @property
@@ -189,11 +209,29 @@ class Array(Operators):
 
     @property
     def real(self) -> Any:
-        return self if self.dtype.kind != "c" else ENTRIES.eager(np.real, self)
+        return self if self.dtype.kind != "c" else self._seen_in_part("real")
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
 
     @property
     def imag(self) -> Any:
-        return ENTRIES.eager(np.imag, self)
+        return (
+            ENTRIES.eager(np.imag, self) if self.dtype.kind != "c" else self._seen_in_part("imag")
+        )
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
+
+    def _seen_in_part(self, part: str) -> Array:
+        """A view of one part of complex numbers; of a scalar that part."""
+        result = type(self)(self._storage, self._view, part=part)
+        result.writeable = self.writeable
+        return type(self).of_node(result.read_node()) if self.is_scalar else result
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(np.ndarray, name):
@@ -204,7 +242,8 @@ class Array(Operators):
 
     def shows_all(self) -> bool:
         """True if the array shows all of its storage, as it lies there."""
-        return self._view.is_whole() and self._view.shape == self._storage.shape
+        whole = self._view.is_whole() and self._view.shape == self._storage.shape
+        return whole and not self._part
 
     @property
     def shown_of(self) -> Callable[[NDArray], NDArray]:
@@ -212,11 +251,13 @@ class Array(Operators):
 
         It does not keep the array alive.
         """
-        return self._view.of
+        return (
+            functools.partial(_part_shown, self._view, self._part) if self._part else self._view.of
+        )
 
     def seen_through(self, view: View) -> Array:
         """Another array over the same storage."""
-        result = type(self)(self._storage, view)
+        result = type(self)(self._storage, view, part=self._part)
         result.writeable = self.writeable
         return result
 
@@ -305,7 +346,7 @@ class Array(Operators):
         self.hand_out()
         self._storage.shared = True
         assert self._storage.buffer is not None
-        return self._view.of(self._storage.buffer).__dlpack__(**kwargs)
+        return self.shown_of(self._storage.buffer).__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -330,6 +371,8 @@ class Array(Operators):
         return current_recorder().seen(self, kind)
 
     def item(self, *args: Any) -> Any:
+        if not args and self.size == 1 and self.dtype.kind == "f":
+            return current_recorder().number(self, _item)
         return self._seen(lambda values: values.item(*args))
 
     def tolist(self) -> Any:
@@ -360,7 +403,9 @@ class Array(Operators):
     def __round__(self, ndigits: Any = None) -> Any:
         if not self.is_scalar:
             raise TypeError("type numpy.ndarray doesn't define __round__ method")
-        return self._seen(round if ndigits is None else lambda value: round(value, ndigits))
+        if ndigits is None:
+            return self._seen(round)
+        return current_recorder().number(self, lambda value: round(value, ndigits))
 
     def __repr__(self) -> str:
         if current_recorder().transparent:
@@ -389,6 +434,17 @@ class Array(Operators):
         return int(self._seen(_index))
 
 
+def _item(values: Any) -> Any:
+    return values.item()
+
+
+def as_float(value: Any) -> Any:
+    """``float(value)``, which of a lazy number need not be looked at."""
+    if type(value) is Array and value.size == 1 and value.dtype.kind == "f":
+        return current_recorder().number(value, float)
+    return value if type(value) is TracedScalar and type(value.value) is float else float(value)
+
+
 def _index(values: Any) -> int:
     return operator.index(values[()] if values.shape == () else values)
 
@@ -397,6 +453,29 @@ def build_snapshot(storage: Storage) -> Node:
     """A leaf with a copy of what a shared storage holds at this moment."""
     assert storage.buffer is not None
     return Leaf(np.array(storage.buffer), storage.shape, storage.dtype)
+
+
+def _part_shown(view: View, part: str, memory: NDArray) -> NDArray:
+    shown: NDArray = getattr(view.of(memory), part)
+    return shown
+
+
+def _shown(array: NDArray, view: View) -> NDArray:
+    """A copy of what ``view`` shows of ``array``."""
+    return np.array(view.of(array), order="C")
+
+
+def _part_of(array: NDArray, view: View, part: str) -> NDArray:
+    """A copy of a part of the complex numbers that ``view`` shows of ``array``."""
+    return np.array(_part_shown(view, part, array), order="C")
+
+
+def _written(array: NDArray, view: View, part: str, value: NDArray) -> NDArray:
+    """A copy of ``array`` with ``value`` in what ``view`` shows of it, or in a part of that."""
+    copy = np.array(array, order="C")
+    target = _part_shown(view, part, copy) if part else view.of(copy)
+    target[...] = value
+    return copy
 
 
 # --- arrays and values

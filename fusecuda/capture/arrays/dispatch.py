@@ -6,12 +6,14 @@ its results become lazy arrays again, views of the operands where NumPy gives vi
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from ...graph import build
+from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder
 from . import ufuncs
 from .array import Array, arrays_in, plain, wrap
@@ -46,6 +48,37 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     return eager(func, *args, **kwargs)
 
 
+@entry
+def error_of(target: Callable[..., Any], args: Any, kwargs: Any) -> Exception | None:
+    """The error that NumPy's ``target`` raises for arrays of such shapes and types, if it does."""
+    if raising():
+        return None
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            target(*map(_blank, args), **{k: _blank(v) for k, v in kwargs.items()})
+    except Exception as error:
+        return error.with_traceback(None)
+    return None
+
+
+_BLANKS = 1 << 20  # bytes; larger blank arrays are one element, which cannot be written to
+
+
+def _blank(value: Any) -> Any:
+    """``value`` with an array of zeros for each lazy one."""
+    if isinstance(value, Array):
+        if value.nbytes > _BLANKS or not value.writeable:
+            return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+        blank = np.zeros(value.shape, value.dtype)
+        return blank[()] if value.is_scalar else blank
+    if type(value) is TracedScalar:
+        return value.seen()
+    if type(value) in (list, tuple):
+        return type(value)(map(_blank, value))
+    return value
+
+
 def _has_subclass(values: Iterable[Any]) -> bool:
     """True if there is a masked array, matrix or the like: those have rules of their own."""
     for value in values:
@@ -73,6 +106,18 @@ def call_ufunc(
     array_type: type[Array], ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
 ) -> Any:
     """What ``ufunc.method(*inputs, **kwargs)`` records, or NumPy's result on computed values."""
+    try:
+        return _called(array_type, ufunc, method, inputs, kwargs)
+    except Exception as error:
+        numpys = error_of(getattr(ufunc, method), inputs, kwargs)
+        if numpys is None:
+            raise
+        raise numpys from error.__cause__
+
+
+def _called(
+    array_type: type[Array], ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
+) -> Any:
     if _has_subclass(inputs):
         return eager(getattr(ufunc, method), *inputs, **kwargs)
     if method == "__call__" and not raising():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -17,11 +18,12 @@ from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array, plain
 from .dispatch import eager
-from .table import entry
+from .table import as_numpy_fails, entry
 
 
 @entry
 @atomic
+@functools.partial(as_numpy_fails, operator.getitem)
 def getitem(array: Array, key: Any) -> Array:
     """A view for basic indices, a gather for integer arrays; else NumPy decides, on values."""
     keys = _as_tuple(key)
@@ -41,6 +43,7 @@ def getitem(array: Array, key: Any) -> Array:
 
 @entry
 @atomic
+@functools.partial(as_numpy_fails, operator.setitem)
 def setitem(array: Array, key: Any, value: Any) -> None:
     """A write to a region for basic indices, a selection for a mask; else NumPy's own write.
 
@@ -48,10 +51,6 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     NumPy's errors for a key or value that does not fit; the array is then unchanged.
     """
     keys = _as_tuple(key)
-    if not is_supported(array.dtype):
-        plain_value = plain(value)
-        array.at_once()[tuple(plain(k) for k in keys)] = plain_value
-        return
     found = basic_index(array.shape, keys)
     if found is not None:
         region = array.seen_through(array.view_of_storage.mapped(*found))
@@ -115,7 +114,9 @@ def _fitted(value: Any, region: Array) -> Node:
             fitted[()] = value  # NumPy knows which numbers are errors: int(nan), int(1e300)
         value = fitted
     node = ufuncs.node_of(value, dtype) if _castable(value, dtype) else None
-    if node is None:
+    if node is None and isinstance(value, Array | np.ndarray):
+        node = ufuncs.converted(ufuncs.node_of(value), dtype)
+    elif node is None:
         node = ufuncs.node_of(np.asarray(plain(value)).astype(dtype))
     lead = len(node.shape) - len(shape)
     if lead > 0 and all(n == 1 for n in node.shape[:lead]):

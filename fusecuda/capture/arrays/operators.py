@@ -53,7 +53,18 @@ def _binary(
     def backward(self: Operators, other: Any) -> Any:
         return _operate(ufunc, plainly, self, other, (other, self))
 
+    in_place_plainly = getattr(operator, f"i{plainly.__name__.rstrip('_')}", plainly)
+
     def in_place(self: Operators, other: Any) -> Any:
+        try:
+            return written(self, other)
+        except Exception as error:
+            numpys = ENTRIES.error_of(in_place_plainly, (self, other), {})
+            if numpys is None:
+                raise
+            raise numpys from error.__cause__
+
+    def written(self: Operators, other: Any) -> Any:
         return _written(self, _operate(ufunc, plainly, self, other, (self, other)))
 
     return forward, backward, in_place

@@ -193,6 +193,38 @@ def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, s
     return full_like(a, 1, dtype, order, subok, shape)
 
 
+@handles(np.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """The array without NaN and infinities, in its own memory if ``copy`` is False."""
+    a = array_of(x)
+    if a.dtype.kind != "f" or np.ndim(nan) or not is_supported(a.dtype):
+        return NotImplemented
+    kind, limits = a.dtype.type, np.finfo(a.dtype)
+    high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
+    found = np.where(np.isnan(a), kind(nan), a)
+    infinite = np.where(found == -np.inf, kind(low), found)
+    found = np.where(found == np.inf, kind(high), infinite)
+    if copy:
+        return found
+    a[...] = found
+    return a
+
+
+@handles(np.real)
+def real(val: Any) -> Any:
+    """The real part, a view."""
+    return array_of(val).real
+
+
+@handles(np.imag)
+def imag(val: Any) -> Any:
+    """The imaginary part, a view of complex numbers."""
+    a = array_of(val)
+    return a.imag if a.dtype.kind == "c" else NotImplemented
+
+
 @handles(np.shape)
 def shape_of(a: Any) -> Any:
     """The shape."""

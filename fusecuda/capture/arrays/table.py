@@ -6,6 +6,7 @@ array, and never the other way round.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ class Entries:
     getitem: Callable[..., Any]
     setitem: Callable[..., Any]
     astype: Callable[..., Any]
+    error_of: Callable[..., Any]
     namespace: Any  # `fusecuda.numpy`
 
 
@@ -41,6 +43,22 @@ def entry(function: _H) -> _H:
     return function
 
 
+def as_numpy_fails(target: Callable[..., Any], handler: Callable[..., Any]) -> Callable[..., Any]:
+    """``handler``, with the errors that NumPy's ``target`` raises for arrays of such shapes."""
+
+    @functools.wraps(handler)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return handler(*args, **kwargs)
+        except Exception as error:
+            numpys = ENTRIES.error_of(target, args, kwargs)
+            if numpys is None:
+                raise
+            raise numpys from error.__cause__
+
+    return call
+
+
 def handles(*targets: Any) -> Callable[[_H], _H]:
     """Enter a handler in the table for the NumPy functions ``targets``.
 
@@ -49,7 +67,7 @@ def handles(*targets: Any) -> Callable[[_H], _H]:
     """
 
     def enter(handler: _H) -> _H:
-        handler = atomic(handler)  # type: ignore[assignment]
+        handler = atomic(as_numpy_fails(targets[0], handler))  # type: ignore[assignment]
         names = list(inspect.signature(handler).parameters)
         for target in targets:
             TABLE[target] = handler

@@ -187,7 +187,7 @@ class Tracer:
         def follow(value: Any) -> Any:
             if isinstance(value, Wrapper):
                 value = value.function
-            if replace and id(value) in self.reads.functions:
+            if id(value) in self.reads.functions:
                 return rebound(value, replace, self.reads.functions, done)
             return value
 

@@ -340,7 +340,8 @@ class FusedFunction(Wrapper, Generic[P, R]):
     def explain(self) -> str:
         """Text on the last recorded call: its plan, and why it is or is not replayed."""
         plan = self._last.explain() if self._last else ""
-        return f"{self.__name__}: {self._why}\n{plan}"
+        where = "" if self._why.startswith("replayed") or ".py:" in self._why else self._where()
+        return f"{self.__name__}: {self._why}{f' ({where})' if where else ''}\n{plan}"
 
     # --- copies
 

@@ -77,6 +77,8 @@ class Guard:
             self.demand(f"list({name}) == {self.constant(value)}")
         elif kind == "is":
             self.demand(f"{name} is {self.constant(value)}")
+        elif kind == "equal":
+            self.demand(f"type({name}) is set and {name} == {self.constant(value)}")
         elif kind == "same object":
             self.demand(f"{name} is {value}")
         else:
@@ -116,6 +118,8 @@ class Guard:
             return self.constant(value)
         if isinstance(value.recipe, str):
             return value.recipe
+        if callable(value.recipe):
+            return f"{self.constant(value.recipe)}(env)"
         function, args = value.recipe
         return f"{self.constant(function)}({', '.join(self.scalar(a) for a in args)})"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..record.numbers import NUMBERS
+from ..record.numbers import NUMBERS, TracedScalar
 from ..record.structure import (
     DICT,
     INSTANCE,
@@ -107,6 +107,8 @@ class Inputs:
             self.conditions.append(("same", name, value))
         elif kind_of(value) is not None:
             self._take_parts(value, name, follow)
+        elif type(value) is set and all(map(is_constant, value)):
+            self.conditions.append(("equal", name, frozenset(value)))
         elif isinstance(value, types.FunctionType | type) or is_pure(value):
             if isinstance(value, types.FunctionType | type) and not is_pure(value):
                 self.functions.append(value)
@@ -203,7 +205,7 @@ class Inputs:
             built = done[id(value)]
             kind.fill(built, parts)
             if type(built) is Growing:
-                built.touched = False
+                built.touched, built.start = False, len(parts)
         elif all(a is b for (_, a), (_, b) in zip(parts, before, strict=True)):
             return value
         else:
@@ -235,7 +237,7 @@ class Inputs:
         for twin in self._twins:
             if not twin.kind.mutable:
                 continue
-            now = twin.kind.parts(twin.built)
+            now = [(plain_step(s), v) for s, v in twin.kind.parts(twin.built)]
             if len(now) == len(twin.before) and all(
                 s == t and a is b for (s, a), (t, b) in zip(now, twin.before, strict=True)
             ):
@@ -288,6 +290,12 @@ def _methods_of(kind: type) -> list[tuple[str, types.FunctionType]]:
         for name, value in found.items()
         if isinstance(value, types.FunctionType) and not name.startswith("__")
     ]
+
+
+def plain_step(step: Step) -> Step:
+    """A step whose key, if it is a followed number, is the number, which is looked at."""
+    kind, key = step
+    return (kind, key.seen()) if type(key) is TracedScalar else step
 
 
 def _itself(value: Any, name: str) -> Any:

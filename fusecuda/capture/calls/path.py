@@ -261,6 +261,8 @@ class Path:
         if isinstance(number.recipe, str):
             slot = self._names[number.recipe]
             return lambda environment: environment[slot]
+        if callable(number.recipe):
+            return number.recipe
         function, args = number.recipe
         parts = [self.evaluated(a) for a in args]
         return lambda environment: function(*[part(environment) for part in parts])

@@ -44,6 +44,7 @@ _NUMPY_STATE = frozenset(
 )
 _NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch", "count", "cycle", "tee"})
 _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "_random")
+_OF_CLASSES = ("typing", "dataclasses")  # what annotations and class definitions leave behind
 _LIBRARIES = ("scipy",)  # of functions that only compute
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
 _ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
@@ -59,7 +60,7 @@ def is_pure(value: Any) -> bool:
     kind = type(value)
     if kind is types.ModuleType:
         return value.__name__ in _PURE_MODULES or value.__name__.startswith("numpy.linalg")
-    if issubclass(kind, np.ufunc) or kind.__module__ == "typing" or kind is types.GenericAlias:
+    if issubclass(kind, np.ufunc) or kind.__module__ in _OF_CLASSES or kind is types.GenericAlias:
         return True
     if (kind.__module__, kind.__name__) == ("cupy._core._kernel", "ufunc"):
         return True

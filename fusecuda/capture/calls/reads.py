@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ..record.structure import METHOD, PARTIAL, kind_of, walk
+from ..arrays.array import as_float
+from ..record.structure import kind_of, walk
 from .places import MISSING, Place, Wrapper, is_constant
 from .purity import (
     builtins_of,
@@ -128,6 +129,7 @@ class _Scan:
         self.made: set[int] = set()  # classes of which the code may make instances
         self.given: set[int] = set()  # classes of instances that get twins
         self.looked: set[tuple[int, str]] = set()
+        self.at = ""  # the line that is read
 
     def run(self) -> None:
         while self.pending and not self.reads.opaque:
@@ -191,6 +193,8 @@ class _Scan:
         self.names.update(_strings(code.co_consts))
         for i, instruction in enumerate(instructions):
             name, kind = instruction.argval, instruction.opname
+            line = instruction.positions.lineno if instruction.positions else None
+            self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
             if kind in _GLOBALS:
                 self._enter(_global_place(function, name), instructions[i + 1 :], bound)
             elif kind in _CELLS and name in free:
@@ -209,8 +213,7 @@ class _Scan:
                 self.names.add("format")
 
     def _outlives(self, why: str) -> None:
-        self.reads.volatile = self.reads.volatile or why
-        self.reads.at_once = True
+        self._volatile(why, at_once=True)
 
     def _stored(
         self, function: types.FunctionType, code: types.CodeType, before: dis.Instruction,
@@ -237,8 +240,11 @@ class _Scan:
         if module is None or not is_pure(module):
             self._volatile(f"it imports {instruction.argval}")
 
+    def _opaque(self, why: str) -> None:
+        self.reads.opaque = self.reads.opaque or f"{why} ({self.at})"
+
     def _volatile(self, why: str, at_once: bool = False) -> None:
-        self.reads.volatile = self.reads.volatile or why
+        self.reads.volatile = self.reads.volatile or f"{why} ({self.at})"
         self.reads.at_once = self.reads.at_once or at_once
 
     # --- what names lead to
@@ -248,7 +254,7 @@ class _Scan:
         value = place.read()
         if value is MISSING:
             if place.kind == "cell":
-                self.reads.opaque = f"the closure variable {place.name!r} has no value yet"
+                self._opaque(f"the closure variable {place.name!r} has no value yet")
             self.reads.values[place.key] = (place, MISSING)
             return
         for instruction in following:
@@ -285,7 +291,7 @@ class _Scan:
         elif isinstance(value, type) and value.__flags__ & 1 << 9 and not is_library(value):
             reads.values[place.key] = (place, value)
             self._class(value, made=True)
-        elif type(value) is np.ndarray or kind_of(value) not in (None, METHOD, PARTIAL):
+        elif type(value) in (np.ndarray, set) or kind_of(value) is not None:
             self._contents(place, value, bound, name)
         else:
             self._native(place, value, bound, name)
@@ -307,7 +313,7 @@ class _Scan:
         if not bound:
             self.reads.inputs[place.key] = (place, value)
         elif any(isinstance(p, np.ndarray) for p in parts):
-            self.reads.opaque = f"a method reads the array {name} by name"
+            self._opaque(f"a method reads the array {name} by name")
         else:
             self.reads.constants[place.key] = (place, value)
 
@@ -317,7 +323,7 @@ class _Scan:
         library = is_library(value)
         if bound:
             if not library and not builtins_of(value):
-                self.reads.opaque = f"a method calls {name}, a {type(value).__name__}"
+                self._opaque(f"a method calls {name}, a {type(value).__name__}")
             self._volatile(f"it calls {name}", at_once=True)
             return
         self.reads.stand_ins[place.key] = (place, value)
@@ -367,16 +373,20 @@ class _Scan:
             if kind_of(value) is not None or isinstance(value, type | enum.Enum):
                 self._classify(place, value, True, "")
             elif isinstance(value, np.ndarray):
-                self.reads.opaque = f"{kind.__name__}.{name} is an array"
+                self._opaque(f"{kind.__name__}.{name} is an array")
             else:
                 self._volatile(f"it reads {kind.__name__}.{name}", at_once=True)
 
 
 _FUNCTION = types.FunctionType
 _HARMLESS = (
-    type(collections.namedtuple("N", "x").x),
+    type(collections.namedtuple("N", "x").x),  # type: ignore[misc]
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.BuiltinFunctionType,
     types.GenericAlias,
 )
 _MAKING = frozenset({"__init__", "__post_init__", "__new__"})
@@ -465,6 +475,8 @@ def rebound(
     for name in names & outer.keys() - space.keys():
         if id(outer[name]) in replace:
             space[name] = replace[id(outer[name])]
+    if space.get("float", float) is float and _only_called("float", codes):
+        space["float"] = as_float
     for cell, old in zip(cells, free, strict=True):
         if cell is not old:
             try:
@@ -472,6 +484,14 @@ def rebound(
             except ValueError:
                 continue
     return copy
+
+
+def _only_called(name: str, codes: Sequence[types.CodeType]) -> bool:
+    """True if the code does nothing with the global ``name`` but call it."""
+    uses = [i for code in codes for i in instructions_of(code) if i.argval == name]
+    return bool(uses) and all(
+        i.opname == "LOAD_GLOBAL" and "NULL" in (i.argrepr or "") for i in uses
+    )
 
 
 def _each(function: Any, values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:

@@ -15,7 +15,7 @@ from ..record.numbers import TracedScalar
 from ..record.storage import Storage
 from ..record.structure import DICT, LIST, METHOD, NAMED, PARTIAL, TUPLE, kind_of, walk
 from .guard import Guard
-from .inputs import Effect, apply_effect
+from .inputs import Effect, apply_effect, plain_step
 from .places import is_constant
 from .purity import is_pure
 
@@ -73,8 +73,10 @@ class Finisher:
             return value
         self._done[id(value)] = value
         parts = kind.parts(value)
-        new = [(step, self(part)) for step, part in parts]
-        if all(a is b for (_, a), (_, b) in zip(parts, new, strict=True)):
+        new = [(plain_step(step), self(part)) for step, part in parts]
+        if all(a is b for (_, a), (_, b) in zip(parts, new, strict=True)) and not any(
+            s is not t for (s, _), (t, _) in zip(parts, new, strict=True)
+        ):
             return value
         if not kind.mutable:
             return kind.make(value, [part for _, part in new])
@@ -129,7 +131,10 @@ class ResultWriter:
             inner = "".join(self.text(part) + ", " for part in value)
             return f"[{inner}]" if kind is LIST else f"({inner})"
         if kind is DICT and type(value) is dict:
-            parts = (f"{self.guard.constant(k)}: {self.text(v)}" for k, v in value.items())
+            parts = (
+                f"{self.guard.constant(plain_step(step)[1])}: {self.text(part)}"
+                for step, part in kind.parts(value)
+            )
             return f"{{{', '.join(parts)}}}"
         if kind is METHOD or kind is PARTIAL or kind is NAMED:
             parts_of = kind.parts(value)

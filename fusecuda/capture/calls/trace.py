@@ -11,12 +11,13 @@ import numpy as np
 from ...graph.dtypes import is_supported
 from ...graph.node import Node
 from ...options import Options
-from ..arrays.array import Array, plain, wrap
+from ..arrays.array import Array, arrays_in, plain, wrap
 from ..arrays.dispatch import eager
 from ..record.numbers import TracedScalar, argument_of
-from ..record.recorder import Recorder
+from ..record.recorder import Recorder, user_line
 from ..record.storage import Storage
 from ..record.structure import LIST, TUPLE, kind_of, walk
+from ..record.view import View
 from .path import Environment, Path, looker
 
 
@@ -41,7 +42,7 @@ class Trace(Recorder):
         self._looking = False
 
     def _break(self, why: str) -> None:
-        self.path.broken = self.path.broken or why
+        self.path.broken = self.path.broken or f"{why} ({user_line()})"
 
     # --- what is recorded
 
@@ -138,6 +139,33 @@ class Trace(Recorder):
             path.looked(looker(slot, array.shown_of, array.is_scalar, kind), value)
         return value
 
+    def number(self, array: Array, kind: Callable[[Any], Any]) -> Any:
+        """As `seen`, of a floating-point number that each replay computes and goes on with."""
+        if not self.may_compute:
+            raise Unfollowed("it looks at a value while it is recorded")
+        if array.storage.pending:
+            self._piece(array)
+        slot = self.path.slot_of(array.storage.buffer)
+        if slot is None or self.path.broken or array.dtype.kind != "f":
+            return self.seen(array, kind)
+        if self.path.replaying or self.path.trail:
+            return self.seen(array, kind)  # what it was cannot be told any more
+        look = looker(slot, array.shown_of, array.is_scalar, kind)
+        value = look(self.path.environment)
+        self.path.ran(list, [look], [value], [None])  # a number that stays, whatever is dropped
+        place = len(self.path.environment) - 1
+
+        def found(environment: Environment) -> Any:
+            return environment[place]
+
+        return TracedScalar(value, found, lambda: self._observed(found, value))
+
+    def _observed(self, look: Callable[[Environment], Any], value: Any) -> None:
+        """A number that was computed is looked at: a replay goes on where it is the same."""
+        if not self.path.segments or self.path.looked_at:
+            self.path.ran(_nothing, [], (), ())
+        self.path.looked(look, value)
+
     def _piece(self, array: Array) -> None:
         """End a segment, so that ``array`` is computed."""
         if array.storage.pending and array.storage.recorder is not self:
@@ -158,9 +186,9 @@ class Trace(Recorder):
         """
         if not self.may_compute:
             raise Unfollowed(f"numpy.{func.__name__} is computed while it is recorded")
-        if self.path.broken or not all(map(_is_plain, walk((args, kwargs)))):
+        if self.path.broken or not _is_plain((args, kwargs)):
             return NotImplemented
-        arrays = [part for part in walk((args, kwargs)) if type(part) is Array]
+        arrays = list(arrays_in((args, tuple(kwargs.values()))))
         if any(a.storage.pending for a in arrays):
             self.flush()
         if any(a.storage.error is not None or a.storage.shared for a in arrays):
@@ -230,13 +258,16 @@ def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    """True for what stays the same in each replay, and what the path knows."""
+    """True for what stays the same in each replay, or what the path knows."""
     kind = type(value)
-    if kind in (Array, TracedScalar, list, tuple, dict) or value is np._NoValue:
-        return True
+    if kind in (list, tuple):
+        return all(map(_is_plain, value))
+    if kind is dict:
+        return all(map(_is_plain, value.values()))
     if kind is slice:
         return all(type(p) in (int, type(None)) for p in (value.start, value.stop, value.step))
-    return issubclass(kind, (*_PLAIN, np.ndarray))
+    known = kind in (Array, TracedScalar) or value is np._NoValue
+    return known or issubclass(kind, (*_PLAIN, np.ndarray))
 
 
 _PLAIN = (
@@ -251,6 +282,7 @@ _PLAIN = (
     np.dtype,
     type,
     np.ufunc,
+    View,
 )
 
 

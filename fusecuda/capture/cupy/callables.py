@@ -60,6 +60,7 @@ def _recorded(*names: str) -> Callable[[Function], Function]:
 
 
 RECORDED["linalg.norm"] = _numpy(np.linalg.norm)
+RECORDED["nan_to_num"] = _numpy(np.nan_to_num)
 RECORDED["concat"] = RECORDED["concatenate"]
 RECORDED["row_stack"] = RECORDED["vstack"]
 RECORDED["round_"] = RECORDED["around"]
@@ -118,19 +119,6 @@ def _nanmean(
     missing = np.isnan(a)
     total = np.sum(np.where(missing, a.dtype.type(0), a), axis=axis, keepdims=keepdims)
     return (total / np.sum(~missing, axis=axis, keepdims=keepdims)).astype(a.dtype)
-
-
-@_recorded("nan_to_num")
-def _nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
-    if not copy or x.dtype.kind != "f" or np.ndim(nan):
-        return NotImplemented
-    kind = x.dtype.type
-    limits = np.finfo(x.dtype)
-    high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
-    x = np.where(np.isnan(x), kind(nan), x)
-    return np.where(x == np.inf, kind(high), np.where(x == -np.inf, kind(low), x))
 
 
 @_recorded("outer")

@@ -23,7 +23,8 @@ _STEADY = frozenset(
     getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "neg", "pos", "abs")
 )
 _FLOATS = frozenset({float, np.float32, np.float64})
-Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
+# A name, what computes it from what a call has computed so far, or a function and its arguments.
+Recipe = str | Callable[[Any], Any] | tuple[Callable[..., Any], tuple[Any, ...]]
 NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b")})
 
 
@@ -33,7 +34,7 @@ class TracedScalar:
     __slots__ = ("_nodes", "observe", "recipe", "value")
     __array_priority__ = -1.0  # operators are the arrays'
 
-    def __init__(self, value: Any, recipe: Recipe | str, observe: Callable[[], None]) -> None:
+    def __init__(self, value: Any, recipe: Recipe, observe: Callable[[], None]) -> None:
         self.value = value
         self.recipe = recipe  # how to compute it again; a string is the name of an argument
         self.observe = observe
@@ -63,7 +64,7 @@ class TracedScalar:
 
     def is_steady(self) -> bool:
         """True if it is of the same type whatever the numbers are that it is made of."""
-        if isinstance(self.recipe, str):
+        if not isinstance(self.recipe, tuple):
             return True
         function, args = self.recipe
         return function in _STEADY and all(

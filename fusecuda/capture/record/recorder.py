@@ -130,6 +130,10 @@ class Recorder:
         values = array.compute()
         return kind(values[()] if array.is_scalar else values)
 
+    def number(self, array: Any, kind: Callable[[Any], Any]) -> Any:
+        """As `seen`, where the value is a floating-point number."""
+        return self.seen(array, kind)
+
     def eager(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """The result of a function of NumPy's that is to be computed; by default its caller's."""
         return NotImplemented

@@ -42,6 +42,12 @@ class Growing(list[Any]):
     """A list that knows whether anybody has done more than make it longer."""
 
     touched = False
+    start = 0  # how long it was
+
+    def __getitem__(self, key: Any) -> Any:
+        new = type(key) is int and self.start - list.__len__(self) <= key < 0
+        self.touched = self.touched or not new
+        return list.__getitem__(self, key)
 
     def extend(self, values: Any) -> None:
         self.touched = self.touched or values is self
@@ -60,7 +66,7 @@ def _touching(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    *("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "__contains__"),
+    *("__setitem__", "__delitem__", "__iter__", "__len__", "__contains__"),
     *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__iadd__"),
     *("__mul__", "__rmul__", "__imul__", "__reversed__", "__repr__", "__reduce_ex__"),
     *("index", "count", "pop", "remove", "insert", "sort", "reverse", "clear", "copy"),
