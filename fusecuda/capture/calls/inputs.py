@@ -23,6 +23,7 @@ from ..record.structure import (
     LIST,
     METHOD,
     NAMESPACE,
+    SET,
     Growing,
     Kind,
     Parts,
@@ -105,10 +106,10 @@ class Inputs:
             self.conditions.append(("type", name, kind))
         elif is_constant(value):
             self.conditions.append(("same", name, value))
-        elif kind_of(value) is not None:
-            self._take_parts(value, name, follow)
         elif type(value) is set and all(map(is_constant, value)):
             self.conditions.append(("equal", name, frozenset(value)))
+        elif kind_of(value) not in (None, SET):
+            self._take_parts(value, name, follow)
         elif isinstance(value, types.FunctionType | type) or is_pure(value):
             if isinstance(value, types.FunctionType | type) and not is_pure(value):
                 self.functions.append(value)
@@ -191,7 +192,7 @@ class Inputs:
         self, value: Any, name: str, leaf: Callable[[Any, str], Any], done: dict[int, Any]
     ) -> Any:
         kind = kind_of(value)
-        if kind is None or is_constant(value):
+        if kind is None or kind is SET or is_constant(value):
             return leaf(value, name)
         if id(value) in done:
             return done[id(value)]

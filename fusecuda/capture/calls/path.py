@@ -32,12 +32,11 @@ BRANCHES = 64  # values that lead on from one look
 class Segment:
     """What is run up to a look, and what follows for each value seen there."""
 
-    __slots__ = ("count", "drops", "finish", "look", "next", "run", "sources", "stores")
+    __slots__ = ("drops", "finish", "look", "next", "run", "sources", "stores")
 
     def __init__(self, run: Callable[[Sequence[Any]], Sequence[Any]], sources: list[Source]):
         self.run = run
         self.sources = sources
-        self.count = 0  # results
         self.stores: list[tuple[int, int]] = []  # results to be written to other memory
         self.drops: list[int] = []  # what no later segment needs
         self.look: Callable[[Environment], Any] | None = None  # what is seen after it
@@ -160,15 +159,14 @@ class Path:
         return len(self.segments) < len(self.trail)
 
     def known_results(self, shapes: Sequence[Any]) -> list[Any]:
-        """What a replay has computed where the recording is now; zeros for what it has dropped.
+        """What a replay has computed where the recording is now; memory for what it has dropped.
 
         ``shapes`` are shapes and dtypes, None for a result that lies in memory from before.
         """
         start = len(self.environment)
-        segment = self.trail[len(self.segments)]
-        results = self.given[start : start + segment.count]
+        results = self.given[start : start + len(shapes)]
         return [
-            np.broadcast_to(np.zeros((), known[1]), known[0]) if r is None and known else r
+            np.empty(*known) if r is None and known else r
             for r, known in zip(results, shapes, strict=True)
         ]
 
@@ -203,7 +201,6 @@ class Path:
                     segment.stores.append((target, start + i))
             else:
                 self._owners[start + i] = weakref.ref(storage)
-        segment.count = len(results)
         if fresh and complete:
             segment.drops = self._dead()
         self.segments.append(segment)

@@ -71,7 +71,7 @@ def is_pure(value: Any) -> bool:
 
 def _is_of_pure_module(value: Any) -> bool:
     if issubclass(type(value), type) and issubclass(value, BaseException | np.generic):
-        return not value.__flags__ & 1 << 9
+        return not is_users(value.__module__)
     if getattr(value, "__name__", "") in _NOT_WITHOUT_EFFECT or is_drawing(value):
         return False
     module = getattr(value, "__module__", None) or ""

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import as_float
+from ..record.origin import is_standard, is_users
 from ..record.structure import kind_of, walk
 from .places import MISSING, Place, Wrapper, is_constant
 from .purity import (
@@ -288,7 +289,7 @@ class _Scan:
             self.value(value)
         elif isinstance(value, types.ModuleType):
             self._module(place, value)
-        elif isinstance(value, type) and value.__flags__ & 1 << 9 and not is_library(value):
+        elif isinstance(value, type) and is_users(value.__module__) and value.__flags__ & 1 << 9:
             reads.values[place.key] = (place, value)
             self._class(value, made=True)
         elif type(value) in (np.ndarray, set) or kind_of(value) is not None:
@@ -360,6 +361,8 @@ class _Scan:
             value = value.__func__
         if isinstance(value, Wrapper):
             value = value.function
+        if isinstance(value, _FUNCTION) and is_standard(value.__code__.co_filename):
+            value = getattr(value, "__wrapped__", None)
         if isinstance(value, functools.cached_property):
             value = value.func
         if isinstance(value, property):

@@ -13,7 +13,7 @@ from ..arrays.array import Array
 from ..arrays.opaque import StandIn, original
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
-from ..record.structure import DICT, LIST, METHOD, NAMED, PARTIAL, TUPLE, kind_of, walk
+from ..record.structure import DICT, LIST, METHOD, NAMED, PARTIAL, SET, TUPLE, kind_of, walk
 from .guard import Guard
 from .inputs import Effect, apply_effect, plain_step
 from .places import is_constant
@@ -68,8 +68,6 @@ class Finisher:
             return known[1]
         kind = kind_of(value)
         if kind is None:
-            if type(value) in (set, frozenset):
-                return type(value)(self(v) for v in value)
             return value
         self._done[id(value)] = value
         parts = kind.parts(value)
@@ -130,6 +128,9 @@ class ResultWriter:
         if kind is LIST or kind is TUPLE:
             inner = "".join(self.text(part) + ", " for part in value)
             return f"[{inner}]" if kind is LIST else f"({inner})"
+        if kind is SET:
+            inner = "".join(self.text(part) + ", " for part in value)
+            return f"{self.guard.constant(type(value))}(({inner}))"
         if kind is DICT and type(value) is dict:
             parts = (
                 f"{self.guard.constant(plain_step(step)[1])}: {self.text(part)}"

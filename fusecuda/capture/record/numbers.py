@@ -19,10 +19,6 @@ from ...graph.dtypes import ELEMENT_TYPES, DType
 from ...graph.node import Node
 from .leaf import Leaf
 
-_STEADY = frozenset(
-    getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "neg", "pos", "abs")
-)
-_FLOATS = frozenset({float, np.float32, np.float64})
 # A name, what computes it from what a call has computed so far, or a function and its arguments.
 Recipe = str | Callable[[Any], Any] | tuple[Callable[..., Any], tuple[Any, ...]]
 NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b")})
@@ -63,16 +59,13 @@ class TracedScalar:
         return self._nodes[dtype]
 
     def is_steady(self) -> bool:
-        """True if it is of the same type whatever the numbers are that it is made of."""
+        """True if its type follows from the types of the numbers that it is made of."""
         if not isinstance(self.recipe, tuple):
             return True
         function, args = self.recipe
-        return function in _STEADY and all(
-            a.is_steady() and type(a.value) in _FLOATS
-            if type(a) is TracedScalar
-            else type(a) in _FLOATS
-            for a in args
-        )
+        followed = [a for a in args if type(a) is TracedScalar]
+        integers = all(type(getattr(a, "value", a)) is int for a in args)
+        return not (function is operator.pow and integers) and all(a.is_steady() for a in followed)
 
     def seen(self) -> Any:
         """The value, from now on a condition of the trace."""

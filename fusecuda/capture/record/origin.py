@@ -24,9 +24,11 @@ def is_users(module: str | None) -> bool:
         return False
     file = getattr(sys.modules[root], "__file__", None) or ""
     return not file.startswith(_FOLDERS) or (
-        "site-packages" not in file and "dist-packages" not in file and not _is_standard(file)
+        "site-packages" not in file and "dist-packages" not in file and not is_standard(file)
     )
 
 
-def _is_standard(file: str) -> bool:
-    return file.startswith(sysconfig.get_path("stdlib") + "/")
+def is_standard(file: str) -> bool:
+    """True for a file of the standard library."""
+    inside = file.startswith(sysconfig.get_path("stdlib") + "/")
+    return inside and "site-packages" not in file

@@ -170,6 +170,7 @@ NAMESPACE = Kind(
     *("namespace", _attributes, lambda v, p: None, True),
     *(lambda v: type(v)(), _fill_instance),
 )
+SET = Kind("set", _items, lambda v, p: type(v)(p))
 PARTIAL = Kind(
     "partial",
     lambda v: [(("slot", name), getattr(v, name)) for name in ("func", "args", "keywords")],
@@ -180,6 +181,8 @@ _KINDS: dict[type, Kind] = {
     list: LIST,
     Growing: LIST,
     tuple: TUPLE,
+    set: SET,
+    frozenset: SET,
     dict: DICT,
     collections.OrderedDict: DICT,
     collections.defaultdict: DICT,
