@@ -1,0 +1,53 @@
+"""A private folder for one piece of work, wherever this machine lets us write."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from fusecuda.codegen.cache import default_cache
+
+_MEMORY = "/dev/shm"  # on Linux, a folder that is kept in memory
+_LEAST_FREE_BYTES = 2**20
+T = TypeVar("T")
+
+
+def in_scratch_folder(work: Callable[[Path], T]) -> T:
+    """What `work` makes of a new folder, which is gone afterwards.
+
+    The folder is made in the temporary folder; if that cannot be written to, or `work` raises
+    OSError there, in the cache's folder, then in memory. The first OSError is raised if all fail.
+    """
+    problem: OSError | None = None
+    for place in _places():
+        try:
+            with tempfile.TemporaryDirectory(
+                prefix="fusecuda-", dir=place, ignore_cleanup_errors=True
+            ) as name:
+                return work(Path(name))
+        except OSError as error:
+            problem = problem or error
+    assert problem is not None
+    raise problem
+
+
+def refuse_full(folder: Path) -> None:
+    """Raise OSError if next to nothing can be written to the folder's file system any more."""
+    space = os.statvfs(folder)
+    if space.f_bavail * space.f_frsize < _LEAST_FREE_BYTES or (
+        space.f_files and not space.f_favail
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+
+def _places() -> Iterator[str | None]:
+    yield None  # the temporary folder, by Python's rules
+    private = default_cache().private_folder()
+    if private is not None:
+        yield str(private)
+    if os.path.isdir(_MEMORY):
+        yield _MEMORY
