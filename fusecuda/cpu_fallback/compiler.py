@@ -69,7 +69,8 @@ FLAGS = (
 
 _FORMAT = "fusecuda-compiler-4"  # changes with the probe or with what it keeps
 _CANDIDATES = ("cc", "gcc", "clang")
-_GCC_ONLY = ("-fno-tree-loop-distribute-patterns",)
+_GCC_ONLY = "-fno-tree-loop-distribute-patterns"
+_CLANG_ONLY = "-fno-unroll-loops"  # else it takes up to ten times as long, for a fifth of speed
 _FEATURES = ("flags", "features")  # how the line of /proc/cpuinfo begins on x86 and on Arm
 
 
@@ -250,7 +251,10 @@ def _say_slow(argv: tuple[str, ...]) -> None:
 
 
 def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[str, ...], bytes]:
-    """All flags if they build the probe, else those that do one at a time; and what was built."""
+    """All flags if they build the probe, else those that do one at a time; and what was built.
+
+    The flags for Clang are tried in between.
+    """
 
     def tried(flags: tuple[str, ...]) -> bytes | None:
         try:
@@ -261,7 +265,8 @@ def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[st
             return None
 
     every = tuple(flag.text for flag in FLAGS)
-    for flags in (every, tuple(text for text in every if text not in _GCC_ONLY)):
+    clangs = tuple(_CLANG_ONLY if text == _GCC_ONLY else text for text in every)
+    for flags in (every, clangs):
         library = tried(flags)
         if library is not None:
             return flags, library
@@ -337,7 +342,7 @@ def _remembered(problem: str) -> Compiler | None:
 
 
 def _probe_key(argv: tuple[str, ...]) -> str:
-    flags = (flag.text for flag in FLAGS)
+    flags = (*(flag.text for flag in FLAGS), _CLANG_ONLY)
     stamps = json.dumps(_stamps(argv))
     return digest_of(_FORMAT, stamps, *flags, _target_features(), texts.probe())
 
