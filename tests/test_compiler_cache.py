@@ -159,13 +159,47 @@ def test_a_forked_child_is_not_locked_out() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
-def test_a_library_loads_where_temporary_files_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["_open_from_file", "_open_from_memory"])
+def test_a_library_loads_where_files_of_one_kind_cannot_run(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    if way == "_open_from_file" and sys.platform != "linux":
+        pytest.skip("there are no files in memory")
+
     def refuse(payload: bytes) -> ctypes.CDLL:
         raise OSError(errno.EPERM, f"no mapping of {len(payload)} bytes")
 
-    monkeypatch.setattr(shared_library, "_open_from_file", refuse)
+    monkeypatch.setattr(shared_library, way, refuse)
     kernels = load(KernelTable(), constant("a", 1)) | load(KernelTable(), constant("b", 2))
     assert [call(kernels[name]) for name in "ab"] == [1, 2]
+    other = "_open_from_memory" if way == "_open_from_file" else "_open_from_file"
+    monkeypatch.setattr(shared_library, other, refuse)
+    with pytest.raises(CompilerError, match="cannot be loaded: no mapping"):
+        load(KernelTable(), constant("c", 3))
+
+
+def test_why_a_library_cannot_be_loaded_names_no_file() -> None:
+    """The same words each time, for a problem is told once."""
+    payload = real_compiler().compile("extern int nowhere(void); int f(void) { return nowhere(); }")
+    messages = set()
+    for _ in range(2):
+        with pytest.raises(CompilerError, match=r"cannot be loaded.*nowhere") as caught:
+            shared_library.open_library(payload)
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+def test_libraries_keep_no_descriptor_open() -> None:
+    """A process may have a few hundred descriptors, and many more kernels."""
+    texts = [f"int f(void) {{ return {number}; }}" for number in range(3)]
+    payloads = [real_compiler().compile(text) for text in texts]
+    lowest = os.dup(0)
+    os.close(lowest)
+    libraries = [shared_library.open_library(payload) for payload in payloads * 5]
+    assert [library.f() for library in libraries] == [0, 1, 2] * 5
+    again = os.dup(0)
+    os.close(again)
+    assert again == lowest
 
 
 def test_the_driver_is_compiled_with_no_kernel(fake_cc: FakeCc) -> None:

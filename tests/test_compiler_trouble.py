@@ -185,7 +185,7 @@ def test_without_any_place_it_is_a_compiler_error(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("FUSECUDA_CACHE_DIR", "/proc/nowhere")
     monkeypatch.setattr(compiler_module._process, "found", None)
     for name in "ab":
-        with pytest.raises(CompilerError, match="No usable temporary directory"):
+        with pytest.raises(CompilerError, match="no temporary folder to write to"):
             load(KernelTable(), constant(name, 4))
 
 
@@ -198,6 +198,16 @@ def test_where_one_place_is_full_the_next_is_tried(
         "echo 'as: kernel.o: No space left on device'; exit 1"
     )
     assert call(load(KernelTable(), constant("k", 4))["k"]) == 4
+
+
+def test_a_temporary_folder_in_which_anybody_may_exchange_files_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mode, taken in ((0o777, False), (0o1777, True), (0o755, True)):
+        tmp_path.chmod(mode)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        parent = scratch.in_scratch_folder(lambda folder: folder.parent)
+        assert (parent == tmp_path) == taken
 
 
 def test_a_full_file_system_is_known_by_its_free_space(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import select
@@ -61,7 +62,7 @@ def build(command: Sequence[str], source: str, patience: Patience) -> bytes:
         if code != 0:
             refuse_full(folder)
             if any(text in log for text in _FULL):
-                raise OSError(log)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             raise SourceRejectedError(_describe(_exit(code), full, log, source))
         product = folder / _PRODUCT
         if not product.is_file():
@@ -75,7 +76,9 @@ def build(command: Sequence[str], source: str, patience: Patience) -> bytes:
     try:
         return in_scratch_folder(work)
     except OSError as error:
-        raise CompilerError(_describe(f"could not be used: {error}", full)) from error
+        # Without the names of files, which differ each time: a problem is told once.
+        problem = f"could not be used: {error.strerror or error}"
+        raise CompilerError(_describe(problem, full)) from error
 
 
 def version(argv: Sequence[str], patience: Patience) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +24,7 @@ def in_scratch_folder(work: Callable[[Path], T]) -> T:
     The folder is made in the temporary folder; if that cannot be written to, or `work` raises
     OSError there, in the cache's folder, then in memory. The first OSError is raised if all fail.
     """
-    problem: OSError | None = None
+    problem = None
     for place in _places():
         try:
             with tempfile.TemporaryDirectory(
@@ -31,8 +33,7 @@ def in_scratch_folder(work: Callable[[Path], T]) -> T:
                 return work(Path(name))
         except OSError as error:
             problem = problem or error
-    assert problem is not None
-    raise problem
+    raise problem or OSError(errno.ENOENT, "there is no temporary folder to write to")
 
 
 def refuse_full(folder: Path) -> None:
@@ -41,11 +42,17 @@ def refuse_full(folder: Path) -> None:
     if space.f_bavail * space.f_frsize < _LEAST_FREE_BYTES or (
         space.f_files and not space.f_favail
     ):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _places() -> Iterator[str | None]:
-    yield None  # the temporary folder, by Python's rules
+def _places() -> Iterator[str]:
+    with contextlib.suppress(OSError):
+        folder = tempfile.gettempdir()
+        mode = os.stat(folder).st_mode
+        if (
+            not mode & stat.S_IWOTH or mode & stat.S_ISVTX
+        ):  # else anybody may exchange what is in it
+            yield folder
     private = default_cache().private_folder()
     if private is not None:
         yield str(private)
