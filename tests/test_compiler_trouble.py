@@ -9,6 +9,7 @@ import shlex
 import tempfile
 import time
 import types
+import weakref
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,19 @@ def test_a_temporary_folder_in_which_anybody_may_exchange_files_is_left_alone(
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         parent = scratch.in_scratch_folder(lambda folder: folder.parent)
         assert (parent == tmp_path) == taken
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_that_ends_leaves_its_parents_folder_alone() -> None:
+    def work(folder: Path) -> bool:
+        child = os.fork()
+        if child == 0:
+            weakref.finalize._exitfunc()  # type: ignore[attr-defined]  # as at any exit
+            os._exit(0)
+        os.waitpid(child, 0)
+        return folder.exists()
+
+    assert scratch.in_scratch_folder(work)
 
 
 def test_a_full_file_system_is_known_by_its_free_space(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -27,10 +28,12 @@ def in_scratch_folder(work: Callable[[Path], T]) -> T:
     problem = None
     for place in _places():
         try:
-            with tempfile.TemporaryDirectory(
-                prefix="fusecuda-", dir=place, ignore_cleanup_errors=True
-            ) as name:
+            # A TemporaryDirectory would also be removed by a child that is forked meanwhile.
+            name = tempfile.mkdtemp(prefix="fusecuda-", dir=place)
+            try:
                 return work(Path(name))
+            finally:
+                shutil.rmtree(name, ignore_errors=True)
         except OSError as error:
             problem = problem or error
     raise problem or OSError(errno.ENOENT, "there is no temporary folder to write to")
