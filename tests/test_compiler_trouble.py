@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import fusecuda as fc
 from fusecuda.codegen.cache import default_cache
 from fusecuda.codegen.compilations import compile_count
 from fusecuda.cpu_fallback import compiler as compiler_module
@@ -268,6 +269,10 @@ def test_a_warm_cache_serves_without_a_compiler(
     assert call(load(table, constant("a", 1), constant("b", 2))["a"]) == 1
     assert compile_count() == before
     assert "no C compiler" in why_no_compiler()
+    assert "for what is cached: no C compiler" in fc.info()["compiler"]
+    monkeypatch.setenv("FUSECUDA_CACHE_DIR", str(tmp_path / "empty"))
+    monkeypatch.setattr(compiler_module._process, "found", None)
+    assert fc.info()["compiler"].startswith("none: no C compiler")
 
 
 def test_a_compiler_that_breaks_or_goes_leaves_what_it_built(
