@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fusecuda import engine
-from fusecuda.graph import build
+from fusecuda.graph import build, interpret
 from fusecuda.graph.dtypes import FLOAT64
 from fusecuda.graph.index_map import axis_map
 from fusecuda.graph.node import Graph
@@ -144,6 +144,17 @@ def test_pointers_of_32_bits_are_refused_before_anything_native_is_made(
     assert printed.startswith("1 "), printed
     assert "those of this Python have 32 bits" in printed
     assert not (tmp_path / "called").exists()
+
+
+def test_places_have_64_bits_where_numpys_have_32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As what argmax, argsort and arange give on such a machine."""
+    monkeypatch.setattr(np, "intp", np.int32)
+    monkeypatch.setitem(
+        interpret._STRUCTURAL, "iota", lambda node, _: np.arange(node.shape[0], dtype=np.int32)
+    )
+    value = interpret.evaluate(build.iota((5,), 0), [])
+    assert value.dtype == np.int64
+    np.testing.assert_array_equal(value, range(5))
 
 
 NO_FOLDERS = """
