@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import os
 import shlex
+import shutil
 import tempfile
 import time
 import types
@@ -19,7 +20,7 @@ from fusecuda.codegen.cache import default_cache
 from fusecuda.codegen.compilations import compile_count
 from fusecuda.cpu_fallback import compiler as compiler_module
 from fusecuda.cpu_fallback import scratch
-from fusecuda.cpu_fallback.compiler import find_compiler, why_no_compiler
+from fusecuda.cpu_fallback.compiler import Compiler, find_compiler, why_no_compiler
 from fusecuda.cpu_fallback.loader import KernelTable
 from fusecuda.errors import CompilerError
 from tests.c_kernels import FakeCc, call, constant, load, real_compiler
@@ -87,9 +88,15 @@ def test_a_probe_that_hangs_is_tried_again_after_a_rest(
     assert len(log.read_text().splitlines()) == 1
     assert "timed out" in why_no_compiler()
     hung.unlink()
+    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 60.0)
+    monkeypatch.setattr(compiler_module._process, "found", None)  # as another process
+    assert "timed out" in why_no_compiler()
+    assert len(log.read_text().splitlines()) == 1
     found = compiler_module._process.found
     assert found is not None
-    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 60.0)
+    assert 0 < found.until - time.monotonic() < 60
+    later = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: later)
     rested = dataclasses.replace(found, until=time.monotonic() - 1)
     monkeypatch.setattr(compiler_module._process, "found", rested)
     with compiler_module._process.finding:  # another thread is at it: nobody waits for it
@@ -97,6 +104,33 @@ def test_a_probe_that_hangs_is_tried_again_after_a_rest(
     assert real_compiler().flags == expected
     assert why_no_compiler() == ""
     assert call(load(KernelTable(), constant("k", 4))["k"]) == 4
+
+
+def test_where_one_compiler_hangs_the_next_is_taken(
+    fake_cc: FakeCc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake_cc("exec sleep 60")
+    (script,) = shlex.split(os.environ["FUSECUDA_CC"])
+    here = tmp_path / "bin"
+    here.mkdir()
+    (here / "cc").symlink_to(script)
+    (here / "gcc").symlink_to(shutil.which("cc") or "/nowhere")
+    monkeypatch.delenv("FUSECUDA_CC")
+    monkeypatch.setenv("PATH", f"{here}:/bin:/usr/bin")
+    tried: list[str] = []
+
+    def probe(argv: tuple[str, ...]) -> Compiler:
+        patience = 0.3 if argv[0] == str(here / "cc") else 60.0
+        monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", patience)
+        tried.append(Path(argv[0]).name)
+        return real(argv)
+
+    real = compiler_module._probe
+    monkeypatch.setattr(compiler_module, "_probe", probe)
+    for _ in range(2):
+        monkeypatch.setattr(compiler_module._process, "found", None)
+        assert real_compiler().argv == (str(here / "gcc"),)
+    assert tried == ["cc", "gcc"]  # by the first process, so to speak
 
 
 def test_a_kernel_that_takes_too_long_puts_its_compiler_in_doubt(
@@ -298,7 +332,7 @@ def test_nothing_serves_on_an_unlike_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     load(KernelTable(), constant("a", 1))
-    monkeypatch.setattr(compiler_module, "_target_features", lambda: "others")
+    monkeypatch.setattr(compiler_module, "target_features", lambda: "others")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CompilerError, match="no C compiler"):
         load(KernelTable(), constant("a", 1))

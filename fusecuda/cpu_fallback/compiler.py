@@ -8,23 +8,18 @@ still serves.
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import json
 import os
-import platform
 import shlex
-import shutil
-import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fusecuda.codegen.cache import default_cache, digest_of
 from fusecuda.codegen.compilations import count_compilation
 from fusecuda.cpu_fallback import texts
+from fusecuda.cpu_fallback.commands import candidates, command_of, stamps, target_features
 from fusecuda.cpu_fallback.invoke import (
     Patience,
     TimedOutError,
@@ -68,10 +63,16 @@ FLAGS = (
 )
 
 _FORMAT = "fusecuda-compiler-4"  # changes with the probe or with what it keeps
-_CANDIDATES = ("cc", "gcc", "clang")
 _GCC_ONLY = "-fno-tree-loop-distribute-patterns"
 _CLANG_ONLY = "-fno-unroll-loops"  # else it takes up to ten times as long, for a fifth of speed
-_FEATURES = ("flags", "features")  # how the line of /proc/cpuinfo begins on x86 and on Arm
+
+
+class _RestingError(CompilerError):
+    """The compiler hung in this process or another one, and is not to be tried for a while."""
+
+    def __init__(self, problem: str, left_s: float) -> None:
+        super().__init__(f"{problem}\n  It is tried again in {left_s:.0f} s.")
+        self.left_s = left_s
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Compiler:
             raise CompilerError(self.problem)
         count_compilation()
         try:
-            return build(_command(self.argv, self.flags), source, Patience(COMPILE_TIMEOUT_S))
+            return build(command_of(self.argv, self.flags), source, Patience(COMPILE_TIMEOUT_S))
         except TimedOutError:
             _doubt(self)
             raise
@@ -169,16 +170,16 @@ def _search() -> _Found:
 
 def _find() -> _Found:
     """The first compiler that works, else what the last one that did has left in the cache."""
-    environment, start = _environment(), time.monotonic()
+    environment = _environment()
     problem, again = "", float("inf")
-    for argv in _candidates():
+    for argv in candidates():
         try:
             compiler = _load_probed(argv) or _probe(argv)
+        except _RestingError as error:
+            problem = problem or str(error)
+            again = min(again, time.monotonic() + error.left_s)
         except CompilerError as error:
             problem = problem or str(error)
-            if isinstance(error, TimedOutError):
-                now = time.monotonic()
-                again = now + _REST * (now - start)
         else:
             _remember(compiler)
             return _Found(environment, compiler)
@@ -193,44 +194,20 @@ def _nothing_found() -> str:
     return "no C compiler: neither cc, gcc nor clang is on PATH, and FUSECUDA_CC is not set"
 
 
-def _candidates() -> Iterator[tuple[str, ...]]:
-    """The commands to try, in order, each with the absolute path of its program."""
-    chosen = os.environ.get("FUSECUDA_CC", "").strip()
-    try:
-        commands = [shlex.split(chosen)] if chosen else [[name] for name in _CANDIDATES]
-    except ValueError:  # an unclosed quote
-        return
-    for command in commands:
-        program = shutil.which(command[0]) if command else None
-        if program:
-            with contextlib.suppress(OSError):  # relative to a folder that is gone
-                # Absolute, since compilations run in a folder of their own.
-                yield (os.path.abspath(program), *command[1:])
-
-
-def _command(argv: tuple[str, ...], flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The words to run: the user's arguments stand behind our flags, so that theirs win.
-
-    They begin behind the last word that names a program: "ccache gcc -O1", "nice -n 5 gcc".
-    """
-    programs = [i for i, word in enumerate(argv) if _program(word)]
-    end = max(programs, default=0) + 1
-    return (*argv[:end], *flags, *argv[end:])
-
-
-def _program(word: str) -> str | None:
-    """The path of the program that a word of a command names."""
-    return None if word.startswith("-") else shutil.which(word)
-
-
 # --- what it can do ---------------------------------------------------------------------------
 
 
 def _probe(argv: tuple[str, ...]) -> Compiler:
     """The compiler with the flags that it takes; CompilerError says why it is of no use."""
     patience = Patience(COMPILE_TIMEOUT_S, PROBE_TIMEOUT_S, lambda: _say_slow(argv))
-    named = version(argv, patience)
-    flags, library = _accepted_flags(argv, patience)
+    start = time.monotonic()
+    try:
+        named = version(argv, patience)
+        flags, library = _accepted_flags(argv, patience)
+    except TimedOutError as error:
+        rest = _REST * (time.monotonic() - start)
+        default_cache().store(_probe_key(argv), _record_of_hang(str(error), rest))
+        raise _RestingError(str(error), rest) from None
     compiler = _make(argv, named, flags, built=(texts.probe(), library))
     default_cache().store(_probe_key(argv), _record(compiler))
     return compiler
@@ -258,7 +235,7 @@ def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[st
 
     def tried(flags: tuple[str, ...]) -> bytes | None:
         try:
-            return build(_command(argv, flags), texts.probe(), patience)
+            return build(command_of(argv, flags), texts.probe(), patience)
         except TimedOutError:
             raise
         except CompilerError:
@@ -271,7 +248,7 @@ def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[st
         if library is not None:
             return flags, library
     required = tuple(flag.text for flag in FLAGS if flag.required)
-    plain = build(_command(argv, required), texts.probe(), patience)
+    plain = build(command_of(argv, required), texts.probe(), patience)
     optional = [flag.text for flag in FLAGS if not flag.required]
     usable = {text for text in optional if tried((*required, text)) is not None}
     chosen = tuple(flag.text for flag in FLAGS if flag.required or flag.text in usable)
@@ -285,7 +262,7 @@ def _make(
     flags: tuple[str, ...],
     built: tuple[str, bytes] | None = None,
 ) -> Compiler:
-    identity = (_FORMAT, json.dumps(_stamps(argv)), named, *flags, _target_features())
+    identity = (_FORMAT, json.dumps(stamps(argv)), named, *flags, target_features())
     return Compiler(argv, named, flags, THREADS in flags, digest_of(*identity), built=built)
 
 
@@ -308,6 +285,10 @@ def _record(compiler: Compiler) -> bytes:
     return json.dumps(kept).encode()
 
 
+def _record_of_hang(problem: str, rest_s: float) -> bytes:
+    return json.dumps({"problem": problem, "since": time.time(), "rest": rest_s}).encode()
+
+
 def _load_probed(argv: tuple[str, ...]) -> Compiler | None:
     """The compiler as an earlier process probed it, if the program has not changed since."""
     payload = default_cache().load(_probe_key(argv))
@@ -315,6 +296,11 @@ def _load_probed(argv: tuple[str, ...]) -> Compiler | None:
         return None
     try:
         kept = json.loads(payload)
+        if "problem" in kept:
+            gone = time.time() - kept["since"]
+            if 0 <= gone < kept["rest"]:
+                raise _RestingError(str(kept["problem"]), kept["rest"] - gone)
+            return None
         return _make(argv, kept["version"], tuple(kept["flags"]))
     except (ValueError, KeyError, TypeError):  # whole, but not what we store
         return None
@@ -343,43 +329,10 @@ def _remembered(problem: str) -> Compiler | None:
 
 def _probe_key(argv: tuple[str, ...]) -> str:
     flags = (*(flag.text for flag in FLAGS), _CLANG_ONLY)
-    stamps = json.dumps(_stamps(argv))
-    return digest_of(_FORMAT, stamps, *flags, _target_features(), texts.probe())
+    words = json.dumps(stamps(argv))
+    return digest_of(_FORMAT, words, *flags, target_features(), texts.probe())
 
 
 def _memory_key() -> str:
     chosen = os.environ.get("FUSECUDA_CC", "").strip()
-    return digest_of(_FORMAT, "last", chosen, _target_features())
-
-
-def _stamps(argv: tuple[str, ...]) -> list[tuple[str, str, int, int]]:
-    """Each word with the path, time and size of the program it names: "ccache gcc" names two."""
-    stamps = []
-    for word in argv:
-        path = _program(word)
-        stamp = (word, "", 0, 0)
-        if path:
-            with contextlib.suppress(OSError):
-                status = os.stat(path)
-                stamp = (word, os.path.realpath(path), status.st_mtime_ns, status.st_size)
-        stamps.append(stamp)
-    return stamps
-
-
-@functools.cache
-def _target_features() -> str:
-    """What a library depends on besides its compiler: the CPU that -march=native meant, and libc.
-
-    A home folder may serve machines that are unlike.
-    """
-    features = ""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-            features = next((line for line in lines if line.lower().startswith(_FEATURES)), "")
-    except OSError:  # not Linux
-        features = platform.processor()
-    names = sorted(features.partition(":")[2].split()) or [features]
-    libc = ""
-    with contextlib.suppress(AttributeError, OSError, ValueError):  # not GNU's
-        libc = os.confstr("CS_GNU_LIBC_VERSION") or ""
-    return digest_of(sys.platform, platform.machine(), libc, *names)
+    return digest_of(_FORMAT, "last", chosen, target_features())

@@ -35,7 +35,7 @@ MACHINE = (
     ),
     Mutation(
         "our-arguments-win",
-        _COMPILER,
+        "cpu_fallback/commands.py",
         "return (*argv[:end], *flags, *argv[end:])",
         "return (*argv, *flags)",
         "the arguments of FUSECUDA_CC lose against ours",
@@ -52,7 +52,7 @@ MACHINE = (
     Mutation(
         "memory-of-another-machine",
         _COMPILER,
-        'return digest_of(_FORMAT, "last", chosen, _target_features())',
+        'return digest_of(_FORMAT, "last", chosen, target_features())',
         'return digest_of(_FORMAT, "last", chosen)',
         "what was compiled for another CPU is loaded where there is no compiler",
         _ids("compiler_trouble", "nothing_serves_on_an_unlike_machine"),
