@@ -11,7 +11,7 @@ import pytest
 
 from fusecuda.codegen.compilations import compile_count
 from fusecuda.cpu_fallback import backend, shared_library, texts
-from fusecuda.cpu_fallback.compiler import find_compiler
+from fusecuda.cpu_fallback.compiler import find_compiler, why_no_compiler
 from fusecuda.cpu_fallback.loader import KernelSource, KernelTable, load_kernels
 from fusecuda.errors import CompilerError
 from tests.c_kernels import ABI, PRELUDE, FakeCc, call, constant, load, real_compiler
@@ -124,6 +124,14 @@ def test_a_flag_that_the_compiler_lacks_is_left_out(fake_cc: FakeCc) -> None:
     assert not {"-pthread", "-march=native"} & set(compiler.flags)
     assert "-fno-math-errno" in compiler.flags
     assert call(load(KernelTable(), constant("k", 4))["k"]) == 4
+
+
+def test_only_a_refusal_leaves_a_flag_out(fake_cc: FakeCc, cache_folder: Path) -> None:
+    """A run that came to nothing, as on a full machine, says nothing about flags: none is kept."""
+    fake_cc('case "$*" in *pthread*) exit 0;; esac; exec cc "$@"')
+    assert find_compiler() is None
+    assert "wrote no library" in why_no_compiler()
+    assert not list(cache_folder.glob("*"))
 
 
 def test_what_the_driver_needs_is_part_of_the_probe(monkeypatch: pytest.MonkeyPatch) -> None:

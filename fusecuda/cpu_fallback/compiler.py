@@ -22,6 +22,7 @@ from fusecuda.cpu_fallback import texts
 from fusecuda.cpu_fallback.commands import candidates, command_of, stamps, target_features
 from fusecuda.cpu_fallback.invoke import (
     Patience,
+    SourceRejectedError,
     TimedOutError,
     build,
     version,
@@ -236,9 +237,7 @@ def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[st
     def tried(flags: tuple[str, ...]) -> bytes | None:
         try:
             return build(command_of(argv, flags), texts.probe(), patience)
-        except TimedOutError:
-            raise
-        except CompilerError:
+        except SourceRejectedError:
             return None
 
     every = tuple(flag.text for flag in FLAGS)
