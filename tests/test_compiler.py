@@ -94,7 +94,7 @@ def optimized() -> KernelSource:
     return KernelSource("k", f"int k(void) {{\n{body}}}")
 
 
-@pytest.mark.parametrize("command", ["cc -O0", "env cc -O0", "env VALUE=1 cc -O0 -DVALUE=1"])
+@pytest.mark.parametrize("command", ["cc -O0", "env cc -O0", "nice -n 1 cc -O0 -DVALUE=1"])
 def test_arguments_of_the_environment_win_over_ours(
     monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
