@@ -13,7 +13,7 @@ RUN  := $(BIN)/python
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup fmt check test test-cupy13 test-gpu golden bench bench-gpu demo clean
+.PHONY: help setup fmt check test test-cupy13 test-wheel test-gpu golden bench bench-gpu demo clean
 
 help:
 	@echo 'make setup     create $(VENV) with what tests and tools need'
@@ -21,6 +21,7 @@ help:
 	@echo 'make check     lint, formatting, types and the import contract'
 	@echo 'make test      the default test suite'
 	@echo 'make test-cupy13  the tests around CuPy with CuPy 13'
+	@echo 'make test-wheel  builds what is released and tests it away from here'
 	@echo 'make test-gpu  the tests that need a CUDA device (CUDA=12 or CUDA=13)'
 	@echo 'make golden    run the tests and rewrite the golden files'
 	@echo 'make bench     the benchmarks on the CPU'
@@ -67,6 +68,9 @@ test-cupy13:
 	    --editable . 'cupy-cuda12x>=13,<14' 'pytest>=8' pytest-timeout pytest-xdist hypothesis scipy; \
 	then $(VENV)-cupy13/bin/python -m pytest tests/test_cupy_*.py $(ARGS); \
 	else echo 'CuPy 13 cannot be installed here: it is left out' >&2; fi
+
+test-wheel: $(VENV)/.stamp-test
+	.ci/test-wheel $(RUN)
 
 test-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
 	$(RUN) -m pytest -m gpu --numprocesses=0 $(ARGS)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .capture.calls.function import FusedFunction, lower_function
 from .codegen.cache import default_cache
-from .cpu_fallback.compiler import find_compiler, why_no_compiler
+from .cpu_fallback.compiler import Compiler, find_compiler, why_no_compiler
 from .cpu_fallback.program import thread_count
 from .emit_cuda import nvrtc
 from .emit_cuda.backend import devices
@@ -49,6 +49,14 @@ def lower(function: Callable[..., Any], *args: Any, **options: Any) -> Executabl
     return lower_function(function, values, Options(**options))
 
 
+def _describe(compiler: Compiler | None) -> str:
+    """The compiler's version, or in a line why there is none, and whose kernels still serve."""
+    problem = why_no_compiler().partition("\n")[0]
+    if compiler is None:
+        return f"none: {problem}"
+    return f"{compiler.version}, for what is cached: {problem}" if problem else compiler.version
+
+
 def _options_of(options: Options) -> dict[str, Any]:
     return {name: getattr(options, name) for name in Options.__dataclass_fields__}
 
@@ -74,7 +82,7 @@ def info() -> dict[str, Any]:
         "devices": ["cpu", *devices()],
         "nvrtc": nvrtc.version() if nvrtc.available() else "none",
         "threads": thread_count(),
-        "compiler": compiler.version if compiler else f"none: {why_no_compiler()}",
+        "compiler": _describe(compiler),
         "flags": " ".join(compiler.flags) if compiler else "",
         "cache": str(stats.folder),
         "cached kernels": stats.entries,

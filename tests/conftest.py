@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import difflib
 import functools
+import hashlib
 import importlib.util
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -63,6 +65,33 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSECUDA_CACHE_DIR", str(folder))
         yield folder
+
+
+@pytest.fixture
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of the test's own, and the system's own compiler."""
+    monkeypatch.delenv("FUSECUDA_CC", raising=False)
+    monkeypatch.setenv("FUSECUDA_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def fake_cc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+) -> Callable[[str], Path]:
+    """`fake_cc(body)` makes a shell script FUSECUDA_CC; its calls are lines of the file given."""
+
+    def make(body: str) -> Path:
+        here = tmp_path / "a compiler's place"
+        here.mkdir(exist_ok=True)
+        log = here / "calls"
+        script = here / f"cc {hashlib.sha256(body.encode()).hexdigest()[:8]}"
+        script.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(log))}\n{body}\n')
+        script.chmod(0o755)
+        monkeypatch.setenv("FUSECUDA_CC", shlex.quote(str(script)))
+        return log
+
+    return make
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The C compiler and the kernel loader, with compilers that misbehave and damaged caches."""
+"""Kernels by their text: in this process, on disk, from one run; and damaged caches."""
 
 from __future__ import annotations
 
@@ -6,232 +6,29 @@ import contextlib
 import ctypes
 import errno
 import os
-import shlex
 import subprocess
 import sys
-import tempfile
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import fusecuda as fc
 from fusecuda.codegen import compilations
-from fusecuda.codegen.cache import DiskCache, default_cache, digest_of
+from fusecuda.codegen.cache import DiskCache, default_cache
 from fusecuda.codegen.compilations import compile_count
 from fusecuda.cpu_fallback import compiler as compiler_module
-from fusecuda.cpu_fallback import shared_library
-from fusecuda.cpu_fallback.compiler import Compiler, find_compiler
-from fusecuda.cpu_fallback.loader import KernelSource, KernelTable, LoadedKernel, load_kernels
+from fusecuda.cpu_fallback import shared_library, texts
+from fusecuda.cpu_fallback.loader import KernelSource, KernelTable
+from fusecuda.cpu_fallback.program import Program
 from fusecuda.errors import CompilerError
+from tests.c_kernels import ABI, PRELUDE, FakeCc, call, constant, load, real_compiler
 
 ROOT = Path(__file__).parents[1]
-ABI = 7
-PRELUDE = f"#include <stdint.h>\n#include <math.h>\nint64_t fc_abi(void) {{ return {ABI}; }}\n"
 LIMIT = 2**20
-
-FakeCc = Callable[[str], Path]
-
-
-def constant(name: str, value: int) -> KernelSource:
-    """A kernel whose entry returns `value` and whose function name_twice returns its double."""
-    text = f"int {name}(void) {{ return {value}; }}\n"
-    return KernelSource(name, text + f"int {name}_twice(void) {{ return 2 * {value}; }}")
-
-
-def call(kernel: LoadedKernel, suffix: str = "") -> int:
-    result: int = ctypes.CFUNCTYPE(ctypes.c_int)(kernel.address(suffix))()
-    return result
-
-
-def load(table: KernelTable, *kernels: KernelSource) -> dict[str, LoadedKernel]:
-    return table.load(kernels, PRELUDE, "", ABI)
-
-
-def real_compiler() -> Compiler:
-    compiler = find_compiler()
-    assert compiler is not None
-    return compiler
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache folder of the test's own, and the system's own compiler."""
-    monkeypatch.delenv("FUSECUDA_CC", raising=False)
-    monkeypatch.setenv("FUSECUDA_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def fake_cc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCc:
-    """`fake_cc(body)` makes a shell script FUSECUDA_CC; its calls are lines of the file given."""
-
-    def make(body: str) -> Path:
-        here = tmp_path / "a compiler's place"
-        here.mkdir(exist_ok=True)
-        log = here / "calls"
-        script = here / f"cc {digest_of(body)[:8]}"
-        script.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(log))}\n{body}\n')
-        script.chmod(0o755)
-        monkeypatch.setenv("FUSECUDA_CC", shlex.quote(str(script)))
-        return log
-
-    return make
-
-
-# --- compiler ---------------------------------------------------------------------------------
-
-
-def test_find_compiler_describes_the_systems_compiler() -> None:
-    compiler = real_compiler()
-    assert Path(compiler.argv[0]).is_absolute()
-    assert compiler.version != "unknown"
-    assert {"-O3", "-fwrapv", "-ffp-contract=off"} <= set(compiler.flags)
-    assert compiler.threads == ("-pthread" in compiler.flags)
-    assert find_compiler() is compiler
-
-
-def test_compile_gives_a_shared_library_and_is_counted() -> None:
-    before = compile_count()
-    payload = real_compiler().compile("#include <math.h>\ndouble f(double x) { return cbrt(x); }")
-    library = shared_library.open_library(payload)
-    library.f.restype, library.f.argtypes = ctypes.c_double, (ctypes.c_double,)
-    assert library.f(27.0) == pytest.approx(3.0)
-    assert compile_count() == before + 1
-
-
-def test_a_cut_library_is_not_taken_for_a_whole_one() -> None:
-    payload = real_compiler().compile("int f(void) { return 1; }")
-    assert shared_library.is_shared_library(payload)
-    for cut in (0, 3, 63, 64, 200, len(payload) // 4):
-        assert not shared_library.is_shared_library(payload[:cut])
-
-
-def test_an_error_message_marks_the_line() -> None:
-    source = "int a;\nint b;\nint f(void) {\n  return nonsense;\n}\nint c;\nint d;\n"
-    with pytest.raises(CompilerError) as caught:
-        real_compiler().compile(source)
-    message = str(caught.value)
-    assert "exit code 1" in message
-    assert "-ffp-contract=off" in message
-    assert "nonsense" in message
-    assert ">     4 |   return nonsense;" in message
-    assert "      2 | int b;" in message
-    assert "int a;" not in message
-
-
-@pytest.mark.parametrize("source", ["\0", "int \ud800;", "'", "#include </nowhere>", "}" * 100])
-def test_hostile_text_is_refused_with_a_compiler_error(source: str) -> None:
-    with pytest.raises(CompilerError):
-        real_compiler().compile(source + "\nint f(void) { return missing; }")
-
-
-def test_text_and_paths_reach_no_shell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_cc: FakeCc
-) -> None:
-    odd = tmp_path / "a b; touch pwned $(touch pwned) 'x"
-    odd.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(odd))
-    monkeypatch.setenv("FUSECUDA_CACHE_DIR", str(odd / "cache dir"))
-    fake_cc('exec cc "$@"')
-    kernel = KernelSource("k", "/* `touch pwned` $(touch pwned) \\ */ int k(void) { return 5; }")
-    assert call(load(KernelTable(), kernel)["k"]) == 5
-    assert [path.name for path in odd.iterdir()] == ["cache dir"]
-    assert not list(tmp_path.rglob("pwned"))
-
-
-def test_the_environment_may_give_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FUSECUDA_CC", "cc -DVALUE='1 + 2'")
-    compiler = real_compiler()
-    assert compiler.argv[1:] == ("-DVALUE=1 + 2",)
-    kernel = KernelSource("k", "int k(void) { return VALUE; }")
-    assert call(load(KernelTable(), kernel)["k"]) == 3
-    plain = compiler.fingerprint
-    monkeypatch.setenv("FUSECUDA_CC", "cc")
-    assert real_compiler().fingerprint != plain
-
-
-@pytest.mark.parametrize("command", ["/nowhere/cc", "no-such-cc -x", "'unclosed", "''"])
-def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    monkeypatch.setenv("FUSECUDA_CC", command)
-    assert find_compiler() is None
-    with pytest.raises(CompilerError, match="FUSECUDA_CC"):
-        load_kernels([constant("k", 1)], PRELUDE, abi=ABI)
-
-
-def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CompilerError, match="no C compiler"):
-        load(KernelTable(), constant("k", 1))
-
-
-def test_a_flag_that_the_compiler_lacks_is_left_out(fake_cc: FakeCc) -> None:
-    fake_cc('case "$*" in *pthread*|*march*) exit 1;; esac; exec cc "$@"')
-    compiler = real_compiler()
-    assert not compiler.threads
-    assert not {"-pthread", "-march=native"} & set(compiler.flags)
-    assert "-fno-math-errno" in compiler.flags
-    assert call(load(KernelTable(), constant("k", 4))["k"]) == 4
-
-
-LIES = {
-    "nothing": ("exit 0", "wrote no library"),
-    "garbage": ("echo garbage > kernel.so", "no shared library"),
-    "a program": ("cp /bin/sh kernel.so; truncate -s 5000 kernel.so", "no shared library"),
-    "a folder": ("mkdir kernel.so", "wrote no library"),
-    "another library": ("echo 'long fc_abi(void){return 7;}' > kernel.c; exec cc \"$@\"", "lacks"),
-    "no abi": ("echo 'int k(void){return 7;}' > kernel.c; exec cc \"$@\"", "fc_abi"),
-    "failure": ("echo 'out of licences' >&2; exit 3", "(?s)exit code 3.*out of licences"),
-    "a crash": ("kill -SEGV $$", "killed by signal 11"),
-}
-
-
-@pytest.mark.parametrize("lie", LIES)
-def test_a_compiler_that_lies_is_found_out_once(fake_cc: FakeCc, folder: Path, lie: str) -> None:
-    body, message = LIES[lie]
-    log = fake_cc(body)
-    table = KernelTable()
-    with pytest.raises(CompilerError, match=message):
-        load(table, constant("k", 1))
-    calls = log.read_text()
-    with pytest.raises(CompilerError, match=message):  # remembered
-        load(table, constant("k", 1))
-    assert log.read_text() == calls
-    payloads = [path.read_bytes() for path in folder.glob("*")]
-    assert not any(b"\x7fELF" in payload for payload in payloads)
-
-
-def test_another_compiler_is_another_chance(
-    fake_cc: FakeCc, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake_cc("exit 1")
-    table = KernelTable()
-    with pytest.raises(CompilerError):
-        load(table, constant("k", 6))
-    monkeypatch.delenv("FUSECUDA_CC")
-    assert call(load(table, constant("k", 6))["k"]) == 6
-
-
-def test_a_hanging_compiler_is_killed_with_its_children(
-    fake_cc: FakeCc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 0.3)
-    monkeypatch.setattr(compiler_module, "PROBE_TIMEOUT_S", 0.3)
-    late = tmp_path / "late"
-    fake_cc(f"(sleep 1.5; touch {shlex.quote(str(late))}) &\nsleep 60")
-    table = KernelTable()
-    start = time.monotonic()
-    with pytest.raises(CompilerError, match=r"timed out after 0\.3 s"):
-        load(table, constant("k", 1))
-    assert time.monotonic() - start < 5
-    with pytest.raises(CompilerError, match="timed out"):
-        load(table, constant("k", 1))
-    time.sleep(1.6)
-    assert not late.exists()
-
-
-# --- loader -----------------------------------------------------------------------------------
+pytestmark = pytest.mark.usefixtures("cache_folder")
 
 
 def test_missing_kernels_are_compiled_together_and_once() -> None:
@@ -248,7 +45,7 @@ def test_missing_kernels_are_compiled_together_and_once() -> None:
     assert first["a"].library is first["b"].library is not again["c"].library
 
 
-def test_the_disk_serves_a_new_table(folder: Path) -> None:
+def test_the_disk_serves_a_new_table(cache_folder: Path) -> None:
     load(KernelTable(), constant("a", 1), constant("b", 2))
     before = compile_count()
     table = KernelTable()
@@ -256,8 +53,8 @@ def test_the_disk_serves_a_new_table(folder: Path) -> None:
     assert [call(kernels[name]) for name in "ab"] == [1, 2]
     assert kernels["a"].library is kernels["b"].library
     assert compile_count() == before
-    assert folder.stat().st_mode & 0o777 == 0o700
-    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    assert cache_folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in cache_folder.iterdir()} == {0o600}
 
 
 def test_a_warm_second_process_runs_no_compiler(fake_cc: FakeCc) -> None:
@@ -277,13 +74,13 @@ def test_a_warm_second_process_runs_no_compiler(fake_cc: FakeCc) -> None:
 
 
 @pytest.mark.parametrize("damage", ["all", "libraries", "references", "nonsense"])
-def test_a_damaged_cache_is_compiled_anew(folder: Path, damage: str) -> None:
+def test_a_damaged_cache_is_compiled_anew(cache_folder: Path, damage: str) -> None:
     load(KernelTable(), constant("a", 1))
-    for path in folder.iterdir():
+    for path in cache_folder.iterdir():
         library = b"\x7fELF" in path.read_bytes()
         if damage == "all" or library == (damage == "libraries"):
             if damage == "nonsense":
-                DiskCache(folder, LIMIT).store(path.stem, b"nonsense")
+                DiskCache(cache_folder, LIMIT).store(path.stem, b"nonsense")
             else:
                 path.write_bytes(path.read_bytes()[:-1] + b"?")
     if damage != "nonsense":
@@ -295,10 +92,10 @@ def test_a_damaged_cache_is_compiled_anew(folder: Path, damage: str) -> None:
     assert compile_count() == before + (damage == "nonsense")
 
 
-def test_an_unusable_library_on_disk_is_replaced(folder: Path) -> None:
+def test_an_unusable_library_on_disk_is_replaced(cache_folder: Path) -> None:
     load(KernelTable(), constant("a", 1))
     unlike = real_compiler().compile("int unlike(void) { return 1; }")
-    for path in folder.iterdir():
+    for path in cache_folder.iterdir():
         if b"\x7fELF" in path.read_bytes():
             assert default_cache().store(path.stem, unlike)
     before = compile_count()
@@ -307,10 +104,10 @@ def test_an_unusable_library_on_disk_is_replaced(folder: Path) -> None:
     assert compile_count() == before + 1
 
 
-def test_a_wrong_abi_is_refused_and_not_stored(folder: Path) -> None:
+def test_a_wrong_abi_is_refused_and_not_stored(cache_folder: Path) -> None:
     with pytest.raises(CompilerError, match="ABI 7, not 8"):
         KernelTable().load([constant("a", 1)], PRELUDE, "", ABI + 1)
-    assert not [path for path in folder.glob("*") if b"\x7fELF" in path.read_bytes()]
+    assert not [path for path in cache_folder.glob("*") if b"\x7fELF" in path.read_bytes()]
 
 
 def test_one_bad_text_fails_alone() -> None:
@@ -362,10 +159,69 @@ def test_a_forked_child_is_not_locked_out() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
-def test_a_library_loads_where_temporary_files_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["_open_from_file", "_open_from_memory"])
+def test_a_library_loads_where_files_of_one_kind_cannot_run(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    if way == "_open_from_file" and sys.platform != "linux":
+        pytest.skip("there are no files in memory")
+
     def refuse(payload: bytes) -> ctypes.CDLL:
         raise OSError(errno.EPERM, f"no mapping of {len(payload)} bytes")
 
-    monkeypatch.setattr(shared_library, "_open_from_file", refuse)
+    monkeypatch.setattr(shared_library, way, refuse)
     kernels = load(KernelTable(), constant("a", 1)) | load(KernelTable(), constant("b", 2))
     assert [call(kernels[name]) for name in "ab"] == [1, 2]
+    other = "_open_from_memory" if way == "_open_from_file" else "_open_from_file"
+    monkeypatch.setattr(shared_library, other, refuse)
+    with pytest.raises(CompilerError, match="cannot be loaded: no mapping"):
+        load(KernelTable(), constant("c", 3))
+
+
+def test_why_a_library_cannot_be_loaded_names_no_file() -> None:
+    """The same words each time, for a problem is told once."""
+    payload = real_compiler().compile("extern int nowhere(void); int f(void) { return nowhere(); }")
+    messages = set()
+    for _ in range(2):
+        with pytest.raises(CompilerError, match=r"cannot be loaded.*nowhere") as caught:
+            shared_library.open_library(payload)
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+def test_libraries_keep_no_descriptor_open() -> None:
+    """A process may have a few hundred descriptors, and many more kernels."""
+    texts = [f"int f(void) {{ return {number}; }}" for number in range(3)]
+    payloads = [real_compiler().compile(text) for text in texts]
+    lowest = os.dup(0)
+    os.close(lowest)
+    libraries = [shared_library.open_library(payload) for payload in payloads * 5]
+    assert [library.f() for library in libraries] == [0, 1, 2] * 5
+    again = os.dup(0)
+    os.close(again)
+    assert again == lowest
+
+
+def test_the_driver_is_compiled_with_no_kernel(fake_cc: FakeCc) -> None:
+    """It is what the probe built, so that it costs no run of the compiler either."""
+    log = fake_cc('exec cc "$@"')
+    load(KernelTable(), constant("a", 1))
+    runs = len(log.read_text().splitlines())
+    before, table = compile_count(), KernelTable()
+    source = KernelSource(texts.DRIVER, texts.driver())
+    kernel = table.load([source], texts.prelude(), texts.epilogue(), texts.ABI)[texts.DRIVER]
+    assert kernel.address()
+    assert kernel.library.fc_abi() == texts.ABI
+    assert compile_count() == before
+    assert len(log.read_text().splitlines()) == runs
+
+
+def test_kernels_carry_no_driver() -> None:
+    def twice(x: Any) -> Any:
+        return x * 2 + 1
+
+    executable = fc.lower(twice, fc.spec((5,)))
+    program = Program(executable.assembly, executable.sources, executable.memory)
+    for library in program.libraries:
+        assert not shared_library.address_of(library, texts.DRIVER)
+    np.testing.assert_array_equal(program([np.arange(5.0)])[0], np.arange(5.0) * 2 + 1)

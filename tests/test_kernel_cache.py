@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -115,10 +114,57 @@ def test_a_folder_that_others_may_write_is_refused_with_one_warning(
 ) -> None:
     cache.store(KEY, b"payload")
     cache.folder.chmod(mode)
-    with pytest.warns(RuntimeWarning, match="others may write"):
+    with pytest.warns(RuntimeWarning, match="others may write.*chmod 700.* and then empty it"):
         assert cache.load(KEY) is None
     assert not cache.store(KEY, b"payload")  # silent: warnings are errors here
     assert cache.stats().entries == cache.clear() == 0
+    assert cache.private_folder() is None
+
+
+def another_users(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file to another user")
+    os.chown(path, NOBODY, NOBODY)
+
+
+PLANTED: dict[str, Callable[[Path], object]] = {
+    "another user's": another_users,
+    "open to the group": lambda path: path.chmod(0o660),
+    "open to all": lambda path: path.chmod(0o606),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_an_entry_that_others_could_have_written_is_a_miss_and_goes(
+    cache: DiskCache, planted: str
+) -> None:
+    """As in a folder that was open to all, and was made private with what others left in it."""
+    cache.store(KEY, b"payload")
+    path = entry(cache)
+    path.write_bytes(pack_entry(KEY, b"planted"))
+    PLANTED[planted](path)
+    assert cache.load(KEY) is None
+    assert not path.exists()
+    assert cache.store(KEY, b"payload")
+    assert cache.load(KEY) == b"payload"
+
+
+def test_what_is_judged_is_the_file_that_was_opened(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name may come to lead elsewhere between a look at it and its opening."""
+    cache.store(KEY, b"payload")
+    seen: list[int] = []
+
+    def fstat(descriptor: int) -> os.stat_result:
+        status = real(descriptor)
+        seen.append(descriptor)
+        return os.stat_result((*status[:4], status.st_uid + 1, *status[5:]))
+
+    real = os.fstat
+    monkeypatch.setattr(os, "fstat", fstat)
+    assert cache.load(KEY) is None
+    assert len(seen) == 1
 
 
 def test_another_users_folder_is_refused(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,20 +197,46 @@ def test_a_read_only_folder_still_serves() -> None:
         assert cache.store(KEY, b"payload")
         folder.chmod(0o500)
         assert cache.load(KEY) == b"payload"
-        assert not cache.store(KEY, b"changed")
-        assert not cache.store(digest_of("new"), b"payload")
-        assert not DiskCache(folder / "below", LIMIT).store(KEY, b"payload")
+        with pytest.warns(RuntimeWarning, match=r"cannot be written to \(Permission denied\)"):
+            assert not cache.store(KEY, b"changed")
+        assert not cache.store(digest_of("new"), b"payload")  # said once
+        with pytest.warns(RuntimeWarning, match="below.*cannot be used"):
+            assert not DiskCache(folder / "below", LIMIT).store(KEY, b"payload")
+        assert cache.load(KEY) == b"payload"
         entry(cache).chmod(0o000)
         assert cache.load(KEY) is None
 
 
-def test_a_folder_that_cannot_be_is_no_cache(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["file", "file/below", "nul\0", "n" * 300])
+def test_a_folder_that_cannot_be_is_no_cache_and_says_so_once(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
-    for name in ("file", "file/below", "nul\0", "n" * 300):
+    for first in (DiskCache.load, lambda cache, key: cache.store(key, b"payload")):
         cache = DiskCache(tmp_path / name, LIMIT)
+        with pytest.warns(
+            RuntimeWarning, match="(?s)the kernel cache .*FUSECUDA_CACHE_DIR"
+        ) as said:
+            assert not first(cache, KEY)
+        assert len(said) == 1
         assert not cache.store(KEY, b"payload")
         assert cache.load(KEY) is None
         assert cache.clear() == cache.stats().entries == 0
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc")
+def test_a_folder_that_cannot_be_made_is_said_once() -> None:
+    cache = DiskCache(Path("/proc/fusecuda"), LIMIT)
+    assert cache.load(KEY) is None  # it may yet be made
+    with pytest.warns(RuntimeWarning, match="cannot be made"):
+        assert not cache.store(KEY, b"payload")
+    assert not cache.store(KEY, b"payload")
+
+
+def test_a_folder_that_vanishes_is_made_again(cache: DiskCache) -> None:
+    cache.store(KEY, b"payload")
+    shutil.rmtree(cache.folder)
+    assert cache.load(KEY) is None
+    assert cache.store(KEY, b"payload")
+    assert cache.load(KEY) == b"payload"
 
 
 def test_a_full_disk_leaves_nothing_behind(
@@ -176,6 +248,8 @@ def test_a_full_disk_leaves_nothing_behind(
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(RuntimeWarning, match=r"cannot be written to \(full\)"):
+        assert not cache.store(KEY, b"changed")
     assert not cache.store(KEY, b"changed")
     assert cache.load(KEY) == b"payload"
     assert entry(cache).name.startswith(KEY)
@@ -270,6 +344,37 @@ def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert default_cache().folder == tmp_path / "home" / ".cache" / "fusecuda"
     monkeypatch.setenv("HOME", "nowhere")
-    with warnings.catch_warnings():
+    monkeypatch.setattr("fusecuda.codegen.cache._defaults", {})
+    assert default_cache().load(KEY) is None
+    with pytest.warns(RuntimeWarning, match="no home folder"):
         assert not default_cache().store(KEY, b"payload")
-        assert default_cache().load(KEY) is None
+    assert not default_cache().store(KEY, b"payload")
+
+
+def test_a_relative_folder_is_fixed_at_first_sight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fusecuda.codegen.cache._defaults", {})
+    monkeypatch.setenv("FUSECUDA_CACHE_DIR", "relative")
+    monkeypatch.chdir(tmp_path)
+    assert default_cache().folder == tmp_path / "relative"
+    monkeypatch.chdir("/")
+    assert default_cache().folder == tmp_path / "relative"
+
+
+def test_a_relative_folder_below_one_that_is_gone_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fusecuda.codegen.cache._defaults", {})
+    monkeypatch.setenv("FUSECUDA_CACHE_DIR", "relative")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert default_cache().load(KEY) is None
+    assert default_cache().stats().entries == 0
+    with pytest.warns(RuntimeWarning, match="'relative' is relative to a folder that is gone"):
+        assert not default_cache().store(KEY, b"payload")
+    assert not default_cache().store(KEY, b"payload")
+    monkeypatch.setenv("FUSECUDA_CACHE_DIR", str(tmp_path / "there"))
+    assert default_cache().store(KEY, b"payload")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from fusecuda import engine
-from fusecuda.graph import build
+from fusecuda.graph import build, interpret
 from fusecuda.graph.dtypes import FLOAT64
 from fusecuda.graph.index_map import axis_map
 from fusecuda.graph.node import Graph
@@ -23,8 +24,6 @@ PROGRAM = """
 import warnings
 import numpy as np
 import fusecuda as fc
-from fusecuda.cpu_fallback import compiler
-compiler.COMPILE_TIMEOUT_S = compiler.PROBE_TIMEOUT_S = 1.0
 
 def program(x, u):
     u[1:-1] += 0.25 * (u[2:] - u[:-2])
@@ -43,14 +42,17 @@ print(len(messages), messages[0] if messages else "")
 """
 
 
-def _run(folder: Path, compiler: str | None) -> tuple[bytes, str]:
-    """The bytes of the results, and what was printed, with ``compiler`` as FUSECUDA_CC."""
-    environment = {**os.environ, "FUSECUDA_CACHE_DIR": str(folder / "cache")}
+def _run(folder: Path, compiler: str | None, before: str = "", **more: str) -> tuple[bytes, str]:
+    """The bytes of the results, and what was printed, with ``compiler`` as FUSECUDA_CC.
+
+    The text ``before`` is run before the program, with ``more`` in the environment.
+    """
+    environment = {**os.environ, "FUSECUDA_CACHE_DIR": str(folder / "cache"), **more}
     environment["PYTHONPATH"] = str(Path(__file__).parent.parent)
     if compiler is not None:
         environment["FUSECUDA_CC"] = compiler
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", before + PROGRAM],
         env=environment,
         cwd=folder,
         check=True,
@@ -66,6 +68,11 @@ def _script(folder: Path, body: str) -> str:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
 
+
+IMPATIENT = """
+from fusecuda.cpu_fallback import compiler
+compiler.COMPILE_TIMEOUT_S = compiler.PROBE_TIMEOUT_S = 1.0
+"""
 
 FAULTS = {
     "missing": "",
@@ -88,10 +95,87 @@ def test_results_are_the_same_bits(fault: str, tmp_path: Path, compiled: bytes) 
     """Sums included: the interpreter follows the same reduction tree as the kernels."""
     body = FAULTS[fault]
     compiler = _script(tmp_path, body) if body else str(tmp_path / "nowhere" / "cc")
-    data, printed = _run(tmp_path, compiler)
+    data, printed = _run(tmp_path, compiler, before=IMPATIENT)
     assert data == compiled
     assert printed.startswith("1 "), printed
     assert "NumPy" in printed
+
+
+@pytest.mark.parametrize("name", ["gcc", "clang", "tcc", "cc -O0", "cc -march=x86-64"])
+def test_other_compilers_give_the_same_bits(name: str, tmp_path: Path, compiled: bytes) -> None:
+    """Under the name cc, where it is a name."""
+    program, *arguments = name.split()
+    path = shutil.which(program)
+    if path is None:
+        pytest.skip(f"{program} is not installed")
+    here = tmp_path / "bin"
+    here.mkdir()
+    (here / "cc").symlink_to(path)
+    search = f"{here}{os.pathsep}{os.environ['PATH']}"
+    chosen = " ".join(["cc", *arguments]) if arguments else ""
+    data, printed = _run(tmp_path, chosen, PATH=search)
+    assert data == compiled
+    assert printed.startswith("0"), printed
+
+
+def test_a_warm_cache_needs_no_compiler(tmp_path: Path, compiled: bytes) -> None:
+    """Kernels that are on disk run, and nothing is said."""
+    for search in (os.environ["PATH"], "/nowhere"):
+        data, printed = _run(tmp_path, "", PATH=search)
+        assert data == compiled
+        assert printed.startswith("0"), printed
+
+
+BITS_32 = """
+import ctypes, struct
+import numpy
+real = struct.calcsize
+struct.calcsize = lambda form: 4 if form == "P" else real(form)
+"""
+
+
+def test_pointers_of_32_bits_are_refused_before_anything_native_is_made(
+    tmp_path: Path, compiled: bytes
+) -> None:
+    """Frames hold pointers in words of 64 bits: to call a kernel would crash."""
+    body = f'touch {tmp_path / "called"}; exec cc "$@"'
+    data, printed = _run(tmp_path, _script(tmp_path, body), before=BITS_32)
+    assert data == compiled
+    assert printed.startswith("1 "), printed
+    assert "those of this Python have 32 bits" in printed
+    assert not (tmp_path / "called").exists()
+
+
+def test_places_have_64_bits_where_numpys_have_32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As what argmax, argsort and arange give on such a machine."""
+    monkeypatch.setattr(np, "intp", np.int32)
+    monkeypatch.setitem(
+        interpret._STRUCTURAL, "iota", lambda node, _: np.arange(node.shape[0], dtype=np.int32)
+    )
+    value = interpret.evaluate(build.iota((5,), 0), [])
+    assert value.dtype == np.int64
+    np.testing.assert_array_equal(value, range(5))
+
+
+NO_FOLDERS = """
+import tempfile
+from fusecuda.cpu_fallback import scratch
+def gettempdir():
+    raise FileNotFoundError(2, "No usable temporary directory found")
+tempfile.gettempdir = gettempdir
+"""
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_nowhere_to_write_is_one_message(tmp_path: Path, compiled: bytes, memory: bool) -> None:
+    """Of the cache where kernels can be made in memory, else that NumPy computes."""
+    if memory and not os.path.isdir("/dev/shm"):
+        pytest.skip("there is no folder in memory")
+    before = NO_FOLDERS + ("" if memory else "scratch._MEMORY = '/nowhere'\n")
+    data, printed = _run(tmp_path, "", before=before, FUSECUDA_CACHE_DIR="/proc/nowhere")
+    assert data == compiled
+    assert printed.startswith("1 "), printed
+    assert ("cannot be made" if memory else "computes with NumPy") in printed
 
 
 def test_results_by_numpy_have_memory_of_their_own() -> None:

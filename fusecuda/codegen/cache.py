@@ -1,8 +1,10 @@
 """A bounded folder of checked entries that many processes may use at once.
 
 An entry is one file, named by its key: four header lines (format, key, payload length, SHA-256 of
-the payload) and the payload. Nothing in it is trusted before all four agree, and nothing is ever
-unpickled. No file-system trouble reaches the caller: a cache that cannot work is an empty one.
+the payload) and the payload. Nothing in it is trusted before all four agree and the file proves to
+be one that nobody else may write, as the folder may have been open to others before. Nothing is
+ever unpickled. No file-system trouble reaches the caller: a cache that cannot work is an empty one,
+and says so once.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ _ENTRY_NAME = re.compile(rf"{_KEY.pattern}{re.escape(_SUFFIX)}")
 _EVICT_DOWN_TO = 0.8
 _RESCAN_SHARE = 1 / 32  # of the limit: how much this process writes before it counts again
 _STALE_TEMPORARY_S = 3600.0  # an unfinished file this old belongs to a process that died
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # never waits on a FIFO
 
 
@@ -86,6 +89,7 @@ class DiskCache:
         self.folder = folder
         self.limit_bytes = limit_bytes
         self._off = limit_bytes <= 0
+        self._told = False  # the user knows that the folder does not work
         self._counted: int | None = None  # bytes in the folder, as far as this process knows
         self._written = 0  # bytes this process has added since it last counted
 
@@ -95,7 +99,7 @@ class DiskCache:
         if not self._usable():
             return None
         try:
-            content = _read_regular_file(path)
+            content = _read_our_file(path)
         except OSError:  # absent, or unreadable for now: no reason to remove it
             return None
         payload = None if content is None else unpack_entry(key, content)
@@ -107,13 +111,15 @@ class DiskCache:
         return payload
 
     def store(self, key: str, payload: bytes) -> bool:
-        """Whether `payload` now lies under `key`; a folder that cannot take it is no error."""
+        """Whether `payload` now lies under `key`; a folder that cannot take it is said once."""
         path = self._path(key)
         if len(payload) > self.limit_bytes * _EVICT_DOWN_TO or not self._usable(create=True):
             return False
         try:
             size = self._write(path, pack_entry(key, payload))
-        except OSError:
+        except OSError as error:
+            if not os.path.isdir(path):  # else it is this one entry that has no place
+                self._tell(f"cannot be written to ({error.strerror or error})")
             return False
         with contextlib.suppress(OSError):
             self._keep_bounded(size)
@@ -143,6 +149,10 @@ class DiskCache:
             raise ValueError(f"a cache key is 16 to 128 lower-case hex digits, not {key!r}")
         return os.path.join(self.folder, key + _SUFFIX)
 
+    def private_folder(self) -> Path | None:
+        """The folder, if it is there and ours alone, for files that are gone before long."""
+        return self.folder if self._usable() else None
+
     def _usable(self, *, create: bool = False) -> bool:
         """Whether the folder is there and is nobody else's to write; if it is, off with a warning.
 
@@ -152,23 +162,30 @@ class DiskCache:
             return False
         try:
             if create:
-                os.makedirs(self.folder, mode=0o700, exist_ok=True)
+                with contextlib.suppress(FileExistsError):
+                    os.makedirs(self.folder, mode=0o700)
             status = os.stat(self.folder)
-        except (OSError, ValueError):
+        except FileNotFoundError as error:  # not made yet, or in a place where none can be made
+            if create:
+                self._tell(f"cannot be made ({error.strerror})")
+            return False
+        except (OSError, ValueError) as error:
+            self._tell(f"cannot be used ({getattr(error, 'strerror', None) or error})")
             return False
         if not stat.S_ISDIR(status.st_mode):
+            self._tell("is no folder")
             return False
         problem = _unsafe(status)
-        if problem is None:
-            return True
-        self._off = True
-        warnings.warn(
-            f"the kernel cache {str(self.folder)!r} is not used: {problem}. Name another folder in"
-            " FUSECUDA_CACHE_DIR, or make this one yours alone (chmod 700).",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-        return False
+        if problem is not None:
+            self._off = True
+            self._tell(problem)
+        return problem is None
+
+    def _tell(self, problem: str) -> None:
+        """Warn of what keeps the folder from its work, once in the life of this cache."""
+        if not self._told:
+            self._told = True
+            tell(f"the kernel cache {str(self.folder)!r} {problem}.", stacklevel=4)
 
     def _write(self, path: str, content: bytes) -> int:
         """Bytes written to `path`, which holds all of the content or what it held before."""
@@ -230,20 +247,40 @@ class DiskCache:
                         os.unlink(item.path)
 
 
+def tell(problem: str, stacklevel: int = 2) -> None:
+    """Warn that kernels are not kept, and what the user can do."""
+    warnings.warn(
+        f"{problem} Kernels that are not kept are compiled anew in each process. To mend it, name"
+        " a folder of your own in FUSECUDA_CACHE_DIR.",
+        RuntimeWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
 def _unsafe(status: os.stat_result) -> str | None:
     """Why a folder of this status may hold another user's code, or None."""
     if status.st_uid != os.geteuid():
-        return f"it belongs to user {status.st_uid}, not to you"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"others may write to it (mode {stat.S_IMODE(status.st_mode):o})"
+        return f"is not used, since it belongs to user {status.st_uid}, not to you"
+    if status.st_mode & _OTHERS_WRITE:
+        return (
+            f"is not used, since others may write to it (mode {stat.S_IMODE(status.st_mode):o});"
+            " to use it, make it yours alone (chmod 700) and then empty it, for what lies in it may"
+            " be another's code"
+        )
     return None
 
 
-def _read_regular_file(path: str) -> bytes | None:
-    """The file's bytes, or None if it is not a regular file."""
+def _read_our_file(path: str) -> bytes | None:
+    """The file's bytes, or None if it is not a regular file that only we may write.
+
+    What is judged is the file that was opened: the name may lead to another one by now. The folder
+    may have been open to others once, so a file of theirs in it proves nothing about its content.
+    """
     descriptor = os.open(path, _OPEN_FLAGS)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        if not ours or status.st_mode & _OTHERS_WRITE:
             return None
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read()
@@ -275,17 +312,37 @@ def default_cache() -> DiskCache:
     environment = tuple(os.environ.get(name) for name in names)
     cache = _defaults.get(environment)
     if cache is None:
-        folder = _default_folder(environment[0], environment[1])
-        made = DiskCache(folder or Path(os.devnull), DEFAULT_LIMIT_BYTES if folder else 0)
-        cache = _defaults.setdefault(environment, made)
+        cache = _defaults.setdefault(environment, _make_default(environment[0], environment[1]))
     return cache
 
 
-def _default_folder(chosen: str | None, xdg: str | None) -> Path | None:
-    """The folder that the variables name, or None where the user has no home."""
+def _make_default(chosen: str | None, xdg: str | None) -> DiskCache:
+    """The cache of the folder that the variables name, or one that is off and says why."""
     if chosen:
-        return Path(os.path.abspath(os.path.expanduser(chosen)))
-    if xdg and os.path.isabs(xdg):  # the XDG rules say to ignore a relative one
-        return Path(xdg, "fusecuda")
-    home = os.path.expanduser("~")
-    return Path(home, ".cache", "fusecuda") if os.path.isabs(home) else None
+        folder = os.path.expanduser(chosen)
+        try:
+            return DiskCache(Path(os.path.abspath(folder)))
+        except OSError:  # the current folder has been removed
+            problem = f"the kernel cache {chosen!r} is relative to a folder that is gone."
+    elif xdg and os.path.isabs(xdg):  # the XDG rules say to ignore a relative one
+        return DiskCache(Path(xdg, "fusecuda"))
+    else:
+        home = os.path.expanduser("~")
+        if os.path.isabs(home):
+            return DiskCache(Path(home, ".cache", "fusecuda"))
+        problem = "there is no kernel cache, since you have no home folder."
+    return _NoCache(problem)
+
+
+class _NoCache(DiskCache):
+    """A cache without a folder: it says so when there would be something to store."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(Path(os.devnull), limit_bytes=0)
+        self._problem: str | None = problem
+
+    def store(self, key: str, payload: bytes) -> bool:
+        problem, self._problem = self._problem, None
+        if problem:
+            tell(problem, stacklevel=3)
+        return super().store(key, payload)

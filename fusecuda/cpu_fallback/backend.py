@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 
 from ..fusion.binding import COLUMN, LOOP, ROW, Bound
 from .emit import PLACEHOLDER, KernelEmitter, LoopEmitter
 from .emit_columns import ColumnEmitter
 from .emit_reduction import RowEmitter
 from .loader import KernelSource, LoadedKernel, load_kernels
+from .texts import ABI, DRIVER, driver, epilogue, prelude
 
-ABI = 2
 _EMITTERS: dict[str, type[KernelEmitter]] = {
     LOOP: LoopEmitter,
     ROW: RowEmitter,
@@ -40,38 +38,7 @@ def compile_kernels(
     return load_kernels(sources, prelude(traffic), epilogue(), abi=ABI)
 
 
-@cache
-def prelude(traffic: bool = False) -> str:
-    """What stands above the kernels of every translation unit."""
-    return "\n".join(
-        [
-            _read("cpu_fallback", "abi.h"),
-            _vector_math(),
-            _read("codegen", "integers.h"),
-            _read("codegen", "prelude.h"),
-            _read("cpu_fallback", "runs.h"),
-            _read("codegen", "reduce.h"),
-            _read("cpu_fallback", "traffic.h") if traffic else "",
-        ]
-    )
-
-
-@cache
-def epilogue() -> str:
-    """What stands below them: the driver."""
-    return _read("cpu_fallback", "driver.h")
-
-
-def _vector_math() -> str:
-    """The vector math headers as one text, each include replaced by the file it names."""
-    lines = []
-    for line in _read("cpu_fallback", "vecmath.h").splitlines():
-        if line.startswith('#include "'):
-            lines.append(_read("cpu_fallback", line.split('"')[1]))
-        else:
-            lines.append(line)
-    return "\n".join(lines) + "\n"
-
-
-def _read(folder: str, name: str) -> str:
-    return resources.files(f"fusecuda.{folder}").joinpath(name).read_text(encoding="utf-8")
+def load_driver() -> LoadedKernel:
+    """The driver, from a library of its own; raises CompilerError where it cannot be had."""
+    source = KernelSource(DRIVER, driver())
+    return load_kernels([source], prelude(), epilogue(), abi=ABI)[DRIVER]

@@ -1,35 +1,37 @@
 """The system's C compiler: which it is, what it can do, and a shared library from one text.
 
 The compiler is probed once, when it is first needed, and what the probe found is kept in the disk
-cache, so that a later process whose kernels are all cached runs no compiler at all.
+cache, so that a later process whose kernels are all cached runs no compiler at all. It does not
+even need to have one: the compiler that a command led to last is remembered, and what it built
+still serves.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import platform
-import re
-import select
 import shlex
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import time
+import warnings
+from dataclasses import dataclass, field
 
 from fusecuda.codegen.cache import default_cache, digest_of
 from fusecuda.codegen.compilations import count_compilation
-from fusecuda.cpu_fallback.shared_library import is_shared_library
+from fusecuda.cpu_fallback import texts
+from fusecuda.cpu_fallback.commands import candidates, command_of, stamps, target_features
+from fusecuda.cpu_fallback.invoke import (
+    Patience,
+    SourceRejectedError,
+    TimedOutError,
+    build,
+    version,
+)
 from fusecuda.errors import CompilerError
 
 COMPILE_TIMEOUT_S = 120.0
-PROBE_TIMEOUT_S = 20.0
+PROBE_TIMEOUT_S = 20.0  # after which a slow probe is spoken of; it is waited for as a kernel is
+_REST = 10  # times as long as a hanging compiler has cost, it is not tried again
 
 
 @dataclass(frozen=True)
@@ -61,35 +63,17 @@ FLAGS = (
     Flag(THREADS, "kernels share their work among threads", False),
 )
 
-_FORMAT = "fusecuda-compiler-3"  # changes with the probe or with what it keeps
-_CANDIDATES = ("cc", "gcc", "clang")
-_SOURCE, _PRODUCT, _LOG = "kernel.c", "kernel.so", "compiler.log"
-_FEATURES = ("flags", "features")  # how the line of /proc/cpuinfo begins on x86 and on Arm
-_LOG_BYTES = 64 * 1024
-_SHOWN_LINES, _SHOWN_COLUMNS, _SHOWN_ERRORS, _CONTEXT_LINES = 20, 300, 3, 2
-_PROBE = """
-#include <math.h>
-#include <stdint.h>
-#ifdef _REENTRANT
-#include <pthread.h>
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-#endif
-double fc_probe(double *x, int64_t n) {
-#ifdef _REENTRANT
-    pthread_mutex_trylock(&lock);
-#endif
-    for (int64_t i = 0; i < n; i++) x[i] = sin(x[i]);
-    return n ? x[0] : 0.0;
-}
-"""
+_FORMAT = "fusecuda-compiler-4"  # changes with the probe or with what it keeps
+_GCC_ONLY = "-fno-tree-loop-distribute-patterns"
+_CLANG_ONLY = "-fno-unroll-loops"  # else it takes up to ten times as long, for a fifth of speed
 
 
-class SourceRejectedError(CompilerError):
-    """The compiler ran and refused the text; another text may well compile."""
+class _RestingError(CompilerError):
+    """The compiler hung in this process or another one, and is not to be tried for a while."""
 
-
-class TimedOutError(CompilerError):
-    """The compiler did not finish in time and was killed."""
+    def __init__(self, problem: str, left_s: float) -> None:
+        super().__init__(f"{problem}\n  It is tried again in {left_s:.0f} s.")
+        self.left_s = left_s
 
 
 @dataclass(frozen=True)
@@ -101,18 +85,41 @@ class Compiler:
     flags: tuple[str, ...]
     threads: bool
     fingerprint: str  # alike only where a library built by one may be loaded for the other
+    problem: str = ""  # why it cannot be run now, though it once built what is cached
+    built: tuple[str, bytes] | None = field(default=None, compare=False, repr=False)
 
     def compile(self, source: str) -> bytes:
         """The shared library that `source` compiles to; CompilerError says why there is none."""
+        if self.built is not None and self.built[0] == source:
+            return self.built[1]
+        if self.problem:
+            raise CompilerError(self.problem)
         count_compilation()
-        return _build(self.argv, self.flags, source, COMPILE_TIMEOUT_S)
+        try:
+            return build(command_of(self.argv, self.flags), source, Patience(COMPILE_TIMEOUT_S))
+        except TimedOutError:
+            _doubt(self)
+            raise
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the search for a compiler came to, and until when that holds."""
+
+    environment: tuple[str | None, str | None]
+    compiler: Compiler | None
+    problem: str = ""
+    until: float = float("inf")
+
+    def holds(self) -> bool:
+        return self.environment == _environment() and time.monotonic() < self.until
 
 
 class _Process:
     """What this process knows of its compiler."""
 
     def __init__(self) -> None:
-        self.found: tuple[_Environment, Compiler | None] | None = None
+        self.found: _Found | None = None
         self.free_locks()
 
     def free_locks(self) -> None:
@@ -120,7 +127,6 @@ class _Process:
         self.finding = threading.Lock()
 
 
-_Environment = tuple[str | None, str | None]
 _process = _Process()
 os.register_at_fork(after_in_child=_process.free_locks)
 
@@ -130,65 +136,156 @@ os.register_at_fork(after_in_child=_process.free_locks)
 
 def find_compiler() -> Compiler | None:
     """The compiler of $FUSECUDA_CC, else cc, gcc or clang on PATH; None if there is none."""
-    environment = (os.environ.get("FUSECUDA_CC"), os.environ.get("PATH"))
-    found = _process.found
-    if found is None or found[0] != environment:
-        with _process.finding:
-            found = _process.found
-            if found is None or found[0] != environment:
-                _process.found = found = (environment, _find())
-    return found[1]
+    return _search().compiler
 
 
 def why_no_compiler() -> str:
-    """What to tell the user when find_compiler() gives None."""
+    """Why no compiler can be run, or "" if one can."""
+    found = _search()
+    return found.compiler.problem if found.compiler else found.problem
+
+
+def _environment() -> tuple[str | None, str | None]:
+    return os.environ.get("FUSECUDA_CC"), os.environ.get("PATH")
+
+
+def _search() -> _Found:
+    """What is known of the compiler, searched for if nothing is known, or nothing that holds."""
+    found = _process.found
+    if found is not None and found.holds():
+        return found
+    lock = _process.finding
+    # Where a search is only repeated, those who come meanwhile go on with what it found before.
+    repeated = found is not None and found.environment == _environment()
+    if not lock.acquire(blocking=not repeated):
+        assert found is not None
+        return found
+    try:
+        found = _process.found
+        if found is None or not found.holds():
+            _process.found = found = _find()
+        return found
+    finally:
+        lock.release()
+
+
+def _find() -> _Found:
+    """The first compiler that works, else what the last one that did has left in the cache."""
+    environment = _environment()
+    problem, again = "", float("inf")
+    for argv in candidates():
+        try:
+            compiler = _load_probed(argv) or _probe(argv)
+        except _RestingError as error:
+            problem = problem or str(error)
+            again = min(again, time.monotonic() + error.left_s)
+        except CompilerError as error:
+            problem = problem or str(error)
+        else:
+            _remember(compiler)
+            return _Found(environment, compiler)
+    problem = problem or _nothing_found()
+    return _Found(environment, _remembered(problem), problem, again)
+
+
+def _nothing_found() -> str:
     chosen = os.environ.get("FUSECUDA_CC", "").strip()
     if chosen:
         return f"the C compiler that FUSECUDA_CC names cannot be run: {chosen!r}"
     return "no C compiler: neither cc, gcc nor clang is on PATH, and FUSECUDA_CC is not set"
 
 
-def _find() -> Compiler | None:
-    fallback = None
-    for argv in _candidates():
-        kept = _load_probed(argv)
-        compiler, works = (kept, True) if kept else _probe(argv)
-        if works:
-            return compiler
-        fallback = fallback or compiler  # it will say what is wrong when it is asked to compile
-    return fallback
-
-
-def _candidates() -> Iterator[tuple[str, ...]]:
-    """The commands to try, in order, each with the absolute path of its program."""
-    chosen = os.environ.get("FUSECUDA_CC", "").strip()
-    try:
-        commands = [shlex.split(chosen)] if chosen else [[name] for name in _CANDIDATES]
-    except ValueError:  # an unclosed quote
-        return
-    for command in commands:
-        program = shutil.which(command[0]) if command else None
-        if program:  # absolute, since compilations run in a folder of their own
-            yield (os.path.abspath(program), *command[1:])
-
-
 # --- what it can do ---------------------------------------------------------------------------
 
 
-def _probe(argv: tuple[str, ...]) -> tuple[Compiler, bool]:
-    """The compiler with the flags that it takes, and whether it built anything at all."""
-    required = tuple(flag.text for flag in FLAGS if flag.required)
+def _probe(argv: tuple[str, ...]) -> Compiler:
+    """The compiler with the flags that it takes; CompilerError says why it is of no use."""
+    patience = Patience(COMPILE_TIMEOUT_S, PROBE_TIMEOUT_S, lambda: _say_slow(argv))
+    start = time.monotonic()
     try:
-        version = _version(argv)
-        flags = _accepted_flags(argv)
-    except TimedOutError:  # no point in waiting for it again
-        return _make(argv, "unknown", required), False
-    if flags is None:
-        return _make(argv, version, required), False
-    compiler = _make(argv, version, flags)
-    kept = json.dumps({"version": version, "flags": flags})
-    default_cache().store(_probe_key(argv), kept.encode())
-    return compiler, True
+        named = version(argv, patience)
+        flags, library = _accepted_flags(argv, patience)
+    except TimedOutError as error:
+        rest = _REST * (time.monotonic() - start)
+        default_cache().store(_probe_key(argv), _record_of_hang(str(error), rest))
+        raise _RestingError(str(error), rest) from None
+    compiler = _make(argv, named, flags, built=(texts.probe(), library))
+    default_cache().store(_probe_key(argv), _record(compiler))
+    return compiler
+
+
+_slow: set[tuple[str, ...]] = set()  # compilers of which it was said
+
+
+def _say_slow(argv: tuple[str, ...]) -> None:
+    if argv not in _slow:
+        _slow.add(argv)
+        warnings.warn(
+            f"the C compiler {shlex.join(argv)} is slow: it has been tried out for"
+            f" {PROBE_TIMEOUT_S:g} s. It is waited for up to {COMPILE_TIMEOUT_S:g} s.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[str, ...], bytes]:
+    """All flags if they build the probe, else those that do one at a time; and what was built.
+
+    The flags for Clang are tried in between.
+    """
+
+    def tried(flags: tuple[str, ...]) -> bytes | None:
+        try:
+            return build(command_of(argv, flags), texts.probe(), patience)
+        except SourceRejectedError:
+            return None
+
+    every = tuple(flag.text for flag in FLAGS)
+    clangs = tuple(_CLANG_ONLY if text == _GCC_ONLY else text for text in every)
+    for flags in (every, clangs):
+        library = tried(flags)
+        if library is not None:
+            return flags, library
+    required = tuple(flag.text for flag in FLAGS if flag.required)
+    plain = build(command_of(argv, required), texts.probe(), patience)
+    optional = [flag.text for flag in FLAGS if not flag.required]
+    usable = {text for text in optional if tried((*required, text)) is not None}
+    chosen = tuple(flag.text for flag in FLAGS if flag.required or flag.text in usable)
+    library = tried(chosen)
+    return (required, plain) if library is None else (chosen, library)
+
+
+def _make(
+    argv: tuple[str, ...],
+    named: str,
+    flags: tuple[str, ...],
+    built: tuple[str, bytes] | None = None,
+) -> Compiler:
+    identity = (_FORMAT, json.dumps(stamps(argv)), named, *flags, target_features())
+    return Compiler(argv, named, flags, THREADS in flags, digest_of(*identity), built=built)
+
+
+def _doubt(compiler: Compiler) -> None:
+    """It ran out of time: it is probed anew before it is used again, in case it hangs."""
+    default_cache().remove(_probe_key(compiler.argv))
+    _process.found = None
+
+
+# --- what is kept of it -----------------------------------------------------------------------
+
+
+def _record(compiler: Compiler) -> bytes:
+    kept = {
+        "argv": compiler.argv,
+        "version": compiler.version,
+        "flags": compiler.flags,
+        "fingerprint": compiler.fingerprint,
+    }
+    return json.dumps(kept).encode()
+
+
+def _record_of_hang(problem: str, rest_s: float) -> bytes:
+    return json.dumps({"problem": problem, "since": time.time(), "rest": rest_s}).encode()
 
 
 def _load_probed(argv: tuple[str, ...]) -> Compiler | None:
@@ -198,191 +295,43 @@ def _load_probed(argv: tuple[str, ...]) -> Compiler | None:
         return None
     try:
         kept = json.loads(payload)
+        if "problem" in kept:
+            gone = time.time() - kept["since"]
+            if 0 <= gone < kept["rest"]:
+                raise _RestingError(str(kept["problem"]), kept["rest"] - gone)
+            return None
         return _make(argv, kept["version"], tuple(kept["flags"]))
     except (ValueError, KeyError, TypeError):  # whole, but not what we store
         return None
 
 
-def _make(argv: tuple[str, ...], version: str, flags: tuple[str, ...]) -> Compiler:
-    identity = (_FORMAT, json.dumps(_stamps(argv)), version, *flags, _target_features())
-    return Compiler(argv, version, flags, THREADS in flags, digest_of(*identity))
+def _remember(compiler: Compiler) -> None:
+    """The compiler is the one that a later process goes by if it has none."""
+    key, record = _memory_key(), _record(compiler)
+    if default_cache().load(key) != record:
+        default_cache().store(key, record)
+
+
+def _remembered(problem: str) -> Compiler | None:
+    """The compiler that the same setting led to when there was one; it builds nothing now."""
+    payload = default_cache().load(_memory_key())
+    if payload is None:
+        return None
+    try:
+        kept = json.loads(payload)
+        flags = tuple(map(str, kept["flags"]))
+        argv, named, fingerprint = tuple(kept["argv"]), kept["version"], str(kept["fingerprint"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return Compiler(argv, named, flags, THREADS in flags, fingerprint, problem)
 
 
 def _probe_key(argv: tuple[str, ...]) -> str:
-    flags = (flag.text for flag in FLAGS)
-    return digest_of(_FORMAT, json.dumps(_stamps(argv)), *flags, _target_features())
+    flags = (*(flag.text for flag in FLAGS), _CLANG_ONLY)
+    words = json.dumps(stamps(argv))
+    return digest_of(_FORMAT, words, *flags, target_features(), texts.probe())
 
 
-def _stamps(argv: tuple[str, ...]) -> list[tuple[str, str, int, int]]:
-    """Each word with the path, time and size of the program it names: "ccache gcc" names two."""
-    stamps = []
-    for word in argv:
-        path = None if word.startswith("-") else shutil.which(word)
-        stamp = (word, "", 0, 0)
-        if path:
-            with contextlib.suppress(OSError):
-                status = os.stat(path)
-                stamp = (word, os.path.realpath(path), status.st_mtime_ns, status.st_size)
-        stamps.append(stamp)
-    return stamps
-
-
-def _target_features() -> str:
-    """What -march=native depends on: a home folder may serve machines with unlike CPUs."""
-    features = ""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-            features = next((line for line in lines if line.lower().startswith(_FEATURES)), "")
-    except OSError:  # not Linux
-        features = platform.processor()
-    names = sorted(features.partition(":")[2].split()) or [features]
-    return digest_of(sys.platform, platform.machine(), *names)
-
-
-def _version(argv: tuple[str, ...]) -> str:
-    """The first line that --version prints, or "unknown"."""
-    with tempfile.TemporaryDirectory(prefix="fusecuda-") as folder:
-        try:
-            code, log = _run([*argv, "--version"], Path(folder), PROBE_TIMEOUT_S)
-        except TimedOutError:
-            raise
-        except CompilerError:
-            return "unknown"
-    return log.splitlines()[0].strip() if code == 0 and log.strip() else "unknown"
-
-
-def _accepted_flags(argv: tuple[str, ...]) -> tuple[str, ...] | None:
-    """All flags if they build the probe, else those that do one at a time; None: none does."""
-    every = tuple(flag.text for flag in FLAGS)
-    if _builds(argv, every):
-        return every
-    required = tuple(flag.text for flag in FLAGS if flag.required)
-    if not _builds(argv, required):
-        return None
-    optional = [flag.text for flag in FLAGS if not flag.required]
-    usable = {text for text in optional if _builds(argv, (*required, text))}
-    chosen = tuple(flag.text for flag in FLAGS if flag.required or flag.text in usable)
-    return chosen if _builds(argv, chosen) else required
-
-
-def _builds(argv: tuple[str, ...], flags: tuple[str, ...]) -> bool:
-    try:
-        _build(argv, flags, _PROBE, PROBE_TIMEOUT_S)
-    except TimedOutError:
-        raise
-    except CompilerError:
-        return False
-    return True
-
-
-# --- one run ----------------------------------------------------------------------------------
-
-
-def _build(argv: Sequence[str], flags: Sequence[str], source: str, timeout_s: float) -> bytes:
-    """The library's bytes; each way that there can be none is a CompilerError with a reason."""
-    command = [*argv, *flags, "-o", _PRODUCT, _SOURCE, "-lm"]
-    try:
-        with tempfile.TemporaryDirectory(prefix="fusecuda-", ignore_cleanup_errors=True) as name:
-            folder = Path(name)
-            (folder / _SOURCE).write_bytes(source.encode())
-            code, log = _run(command, folder, timeout_s)
-            if code != 0:
-                raise SourceRejectedError(_describe(_exit(code), command, log, source))
-            product = folder / _PRODUCT
-            payload = product.read_bytes() if product.is_file() else None
-    except UnicodeEncodeError as error:
-        raise SourceRejectedError(f"the C source is not valid Unicode: {error}") from None
-    except OSError as error:
-        raise CompilerError(_describe(f"could not be used: {error}", command)) from error
-    if payload is None:
-        raise CompilerError(_describe("reported success but wrote no library", command, log))
-    if not is_shared_library(payload):
-        problem = "reported success but what it wrote is no shared library of this platform"
-        raise CompilerError(_describe(problem, command, log))
-    return payload
-
-
-def _run(command: Sequence[str], folder: Path, timeout_s: float) -> tuple[int, str]:
-    """Exit code and output of a command run in `folder`; past the time, its group is killed."""
-    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}  # its litter goes with ours
-    log = folder / _LOG
-    with log.open("wb") as sink:
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            raise CompilerError(_describe(f"cannot be started: {error}", command)) from error
-    try:
-        in_time = _wait(process, timeout_s)
-    finally:
-        if process.returncode is None:  # out of time, or interrupted
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    with log.open("rb") as file:
-        text = file.read(_LOG_BYTES).decode("utf-8", "replace")
-    if not in_time:
-        raise TimedOutError(_describe(f"timed out after {timeout_s:g} s", command, text))
-    return process.returncode, text
-
-
-def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
-    """Whether the process ended in time. Popen.wait() would poll, up to 50 ms too long."""
-    try:
-        descriptor = os.pidfd_open(process.pid)
-    except (AttributeError, OSError):  # not Linux, or an old one
-        try:
-            process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-    try:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        in_time = bool(poll.poll(max(1, round(timeout_s * 1000))))
-    finally:
-        os.close(descriptor)
-    if in_time:
-        process.wait()
-    return in_time
-
-
-# --- what went wrong --------------------------------------------------------------------------
-
-
-def _exit(code: int) -> str:
-    if code < 0:
-        return f"was killed by signal {-code}"
-    return f"failed with exit code {code}"
-
-
-def _describe(problem: str, command: Sequence[str], log: str = "", source: str = "") -> str:
-    """One message: what happened, the command, what it printed, and the lines it blames."""
-    lines = [f"the C compiler {problem}", f"  command: {shlex.join(command)}"]
-    printed = [line[:_SHOWN_COLUMNS] for line in log.splitlines() if line.strip()]
-    lines += [f"  {line}" for line in printed[:_SHOWN_LINES]]
-    if len(printed) > _SHOWN_LINES:
-        lines.append(f"  ... and {len(printed) - _SHOWN_LINES} lines more")
-    lines += _excerpt(source, log)
-    return "\n".join(lines)
-
-
-def _excerpt(source: str, log: str) -> list[str]:
-    """The source lines around those that errors name, each of those marked."""
-    text = source.split("\n")
-    pattern = rf"^{re.escape(_SOURCE)}:(\d+)(?::\d+)?: (?:fatal )?error"
-    named = sorted({int(number) for number in re.findall(pattern, log, re.MULTILINE)})
-    blamed = [number for number in named if 1 <= number <= len(text)][:_SHOWN_ERRORS]
-    around = range(-_CONTEXT_LINES, _CONTEXT_LINES + 1)
-    shown = sorted({number + step for number in blamed for step in around})
-    return ["  source:"] * bool(blamed) + [
-        f"  {'>' if number in blamed else ' '} {number:5d} | {text[number - 1][:_SHOWN_COLUMNS]}"
-        for number in shown
-        if 1 <= number <= len(text)
-    ]
+def _memory_key() -> str:
+    chosen = os.environ.get("FUSECUDA_CC", "").strip()
+    return digest_of(_FORMAT, "last", chosen, target_features())

@@ -1,12 +1,10 @@
 // The driver: runs the launches of a plan one after the other, each on as many threads as its work
-// is worth. Every compiled library carries it; a process uses the one that it loaded first.
+// is worth. It is a library of its own, compiled once: kernels are called through their addresses.
 //
 // The threads are our own: the caller works too and waits only for workers that have taken a part.
 // An OpenMP region ends in a barrier for all its threads, and on a busy machine that is a wait of
 // milliseconds for one that was never needed. Parts are taken in turn, so which thread computes
 // what may differ from call to call; an element's value does not depend on it.
-
-int64_t fc_abi(void) { return 2; }
 
 typedef struct {
     fc_kernel *kernel;

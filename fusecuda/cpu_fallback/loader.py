@@ -15,13 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fusecuda.codegen.cache import default_cache, digest_of, is_key
-from fusecuda.cpu_fallback.compiler import (
-    Compiler,
-    SourceRejectedError,
-    find_compiler,
-    why_no_compiler,
-)
+from fusecuda.cpu_fallback.compiler import Compiler, find_compiler, why_no_compiler
+from fusecuda.cpu_fallback.invoke import SourceRejectedError
 from fusecuda.cpu_fallback.shared_library import address_of, open_library
+from fusecuda.cpu_fallback.texts import unit
 from fusecuda.errors import CompilerError
 
 _ABI_FUNCTION = "fc_abi"  # int64_t fc_abi(void), from the prelude
@@ -68,7 +65,7 @@ class _Setting:
 
     def unit(self, kernels: Iterable[KernelSource]) -> str:
         """The one C text that holds all the kernels."""
-        return "\n".join((self.prelude, *(kernel.text for kernel in kernels), self.epilogue, ""))
+        return unit(self.prelude, (kernel.text for kernel in kernels), self.epilogue)
 
 
 _Keyed = dict[str, KernelSource]  # by kernel key
@@ -83,7 +80,7 @@ class KernelTable:
         self._loaded: dict[str, LoadedKernel] = {}
         self._libraries: dict[str, ctypes.CDLL] = {}
         self._failed: dict[str, str] = {}  # the message
-        self._failed_with: str | None = None  # FUSECUDA_CC when they failed
+        self._failed_with: Compiler | None = None
         self.forget_other_threads()
 
     def forget_other_threads(self) -> None:
@@ -118,7 +115,7 @@ class KernelTable:
         each other; it then looks again, since what it waited for may have been abandoned.
         """
         while True:
-            claimed, awaited = self._claim(keyed)
+            claimed, awaited = self._claim(setting, keyed)
             if not claimed and not awaited:
                 return {key: self._loaded[key] for key in keyed}
             try:
@@ -128,15 +125,14 @@ class KernelTable:
             for event in awaited:
                 event.wait()
 
-    def _claim(self, keyed: _Keyed) -> tuple[_Keyed, list[threading.Event]]:
+    def _claim(self, setting: _Setting, keyed: _Keyed) -> tuple[_Keyed, list[threading.Event]]:
         """The missing kernels that are now ours to build, and the ends of others' builds."""
         claimed: _Keyed = {}
         awaited = []
-        chosen = os.environ.get("FUSECUDA_CC")
         with self._lock:
-            if chosen != self._failed_with:  # another compiler, another chance
+            if setting.compiler != self._failed_with:  # another compiler, another chance
                 self._failed.clear()
-                self._failed_with = chosen
+                self._failed_with = setting.compiler
             missing = {key: kernel for key, kernel in keyed.items() if key not in self._loaded}
             for key in missing:
                 if key in self._failed:

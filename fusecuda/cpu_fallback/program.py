@@ -8,23 +8,26 @@ their data pointers itself.
 from __future__ import annotations
 
 import ctypes
-import os
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from ..errors import CompilerError
 from ..fusion.assembly import Assembly
 from ..fusion.binding import Bound
 from ..graph.dtypes import DType
 from ..graph.interpret import evaluate
 from ..graph.node import Node
-from .backend import compile_kernels
+from .backend import compile_kernels, load_driver
 from .loader import KernelSource
 from .pool import pool
-from .shared_library import address_of
+from .threads import set_thread_count, thread_count
+
+__all__ = ["ElementError", "Layout", "Program", "set_thread_count", "thread_count"]
 
 Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
@@ -32,47 +35,37 @@ _FRAME_WORDS = 7
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 
-def _data_offset() -> int:
+def _data_offset() -> int | None:
     """Where an ndarray object holds its data pointer: behind the head, as NumPy's ABI says."""
+    if sys.implementation.name != "cpython":
+        return None
     offset = object.__basicsize__
     probe = np.empty(3)
     found = ctypes.c_void_p.from_address(id(probe) + offset).value
-    if found != probe.ctypes.data:
-        raise ImportError("fusecuda needs CPython and NumPy's array layout")
-    return offset
+    return offset if found == probe.ctypes.data else None
 
 
 _DATA = _data_offset()
-_threads = int(os.environ.get("OMP_NUM_THREADS", "0").split(",")[0] or 0) or len(
-    os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-)
+_POINTER_BYTES = struct.calcsize("P")
 
 
-def thread_count() -> int:
-    """On how many threads kernels run at most."""
-    return _threads
-
-
-def set_thread_count(count: int) -> int:
-    """Let kernels run on at most ``count`` threads; the count before is returned.
-
-    Results do not depend on it. A forked child runs on one: its parent's threads are not its own.
-    """
-    global _threads
-    before, _threads = _threads, max(1, count)
-    return before
-
-
-os.register_at_fork(after_in_child=lambda: set_thread_count(1))
+def _refuse_unfit() -> None:
+    """Raise CompilerError where kernels cannot be called: frames hold pointers in 64-bit words."""
+    if _POINTER_BYTES != 8:
+        raise CompilerError(
+            f"kernels need 64-bit pointers, and those of this Python have {8 * _POINTER_BYTES} bits"
+        )
+    if _DATA is None:
+        raise CompilerError("kernels need CPython and the layout of NumPy's own array objects")
 
 
 _driver: list[Callable[[int, int, int, int], None]] = []
 
 
-def _driver_of(library: ctypes.CDLL) -> Callable[[int, int, int, int], None]:
-    """The process's one driver: that of the first library, whose threads all launches share."""
+def _run_function() -> Callable[[int, int, int, int], None]:
+    """The process's one driver, whose threads all launches share."""
     if not _driver:
-        _driver.append(_RUN(address_of(library, "fc_run")))
+        _driver.append(_RUN(load_driver().address()))
     return _driver[0]
 
 
@@ -104,6 +97,7 @@ class Program:
         layout: Layout,
         traffic: bool = False,
     ) -> None:
+        _refuse_unfit()
         self.assembly = assembly
         self.layout = layout
         self.threads = 1 if traffic else layout.threads
@@ -119,7 +113,7 @@ class Program:
         self._constants = bytearray()
         self._dynamic: list[tuple[int, int, str]] = []  # argument, byte offset, struct format
         self._sites: list[tuple[int, Bound]] = []
-        self._run: Callable[[int, int, int, int], None] = _RUN()
+        self._run = _run_function() if kernels else _RUN()
         records: list[list[int]] = []
         for number, step in enumerate(assembly.steps):
             if number == len(assembly.steps) - assembly.plan.commits:
@@ -133,7 +127,6 @@ class Program:
                 continue
             assert isinstance(step, Bound)
             kernel = kernels[source.symbol]
-            self._run = _driver_of(kernel.library)
             addresses = kernel.address(), kernel.address("_finish")
             records.append(self._record(number, step, addresses))
         self._flush(records)

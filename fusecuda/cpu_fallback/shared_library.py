@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
+import itertools
 import os
 import struct
 import sys
-import tempfile
+from pathlib import Path
 
+from fusecuda.cpu_fallback.scratch import in_scratch_folder
 from fusecuda.errors import CompilerError
 
 _MODE = os.RTLD_NOW | os.RTLD_LOCAL  # a library's names are its own
 _MACH_O = (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+_numbers = itertools.count(1)
 _ELF_SHARED = 3
 _ELF_HEADER_BYTES, _ELF_SEGMENT_BYTES = 64, 56
 
@@ -45,45 +49,49 @@ def _segments_end(payload: bytes) -> int:
 
 
 def open_library(payload: bytes) -> ctypes.CDLL:
-    """The library loaded from the bytes, its names private; no file of it stays behind."""
+    """The library loaded from the bytes, its names private; no file of it stays behind.
+
+    It is loaded from memory where the system can: nobody can exchange a file that has no name.
+    """
     if not is_shared_library(payload):
         raise CompilerError("a compiled kernel is no shared library of this platform")
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            return _open_from_memory(payload)
     try:
         return _open_from_file(payload)
     except OSError as error:
-        if sys.platform != "linux":
-            raise CompilerError(f"a compiled kernel cannot be loaded: {error}") from error
-    try:
-        return _open_from_memory(payload)
-    except OSError as error:
-        raise CompilerError(f"a compiled kernel cannot be loaded: {error}") from error
-
-
-def _open_from_file(payload: bytes) -> ctypes.CDLL:
-    descriptor, path = tempfile.mkstemp(prefix="fusecuda-", suffix=".so")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(payload)
-        return ctypes.CDLL(path, mode=_MODE)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        raise CompilerError(f"a compiled kernel cannot be loaded: {error.strerror}") from error
 
 
 def _open_from_memory(payload: bytes) -> ctypes.CDLL:
-    """The library, where the temporary folder is full or forbids execution.
+    """The library, from a file in memory that the process alone can name.
 
-    The descriptor stays open: the loader knows a library by its path, so a path that came to
-    name another descriptor would give back the library that had it first.
+    The loader knows a library by its path, and would give back an earlier one that was loaded from
+    a descriptor of the same number; so each path is spelled in a way of its own.
     """
+    spelled = format(next(_numbers), "b").replace("0", "/").replace("1", "./")
     descriptor = os.memfd_create("fusecuda")
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
             file.write(payload)
-        return ctypes.CDLL(f"/proc/self/fd/{descriptor}", mode=_MODE)
-    except OSError:
+        return ctypes.CDLL(f"/proc/self/fd/{spelled}{descriptor}", mode=_MODE)
+    finally:
         os.close(descriptor)
-        raise
+
+
+def _open_from_file(payload: bytes) -> ctypes.CDLL:
+    """The library, where there are no files in memory or such a file may not be run."""
+
+    def work(folder: Path) -> ctypes.CDLL:
+        path = folder / "kernel.so"
+        path.write_bytes(payload)
+        try:
+            return ctypes.CDLL(str(path), mode=_MODE)
+        except OSError as error:  # without the path, which differs each time: it is told once
+            raise OSError(errno.ENOEXEC, str(error).replace(str(path), "the library")) from None
+
+    return in_scratch_folder(work)
 
 
 def address_of(library: ctypes.CDLL, name: str) -> int:

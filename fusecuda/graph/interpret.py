@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import library
+from .dtypes import INT64
 from .index_map import IndexMap
 from .node import Graph, LibraryCall, Node
 from .ops import row_of
@@ -79,6 +80,8 @@ def evaluate(node: Node, operands: list[Array], meaning: Meaning = NUMPY) -> Arr
     else:
         result = _STRUCTURAL[node.op](node, operands)
     array = np.asarray(result)
+    if node.dtype == INT64 and array.dtype == np.intp:  # a place, which NumPy counts in words
+        array = array.astype(INT64, copy=False)
     assert array.dtype == node.dtype, f"{node!r} gave {array.dtype}"
     assert array.shape == node.shape, f"{node!r} gave {array.shape}"
     return array

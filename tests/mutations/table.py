@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from .cuda_table import CUDA
 from .cupy_table import CUPY
+from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
 
@@ -472,6 +473,7 @@ MUTATIONS = (
     *FUSION,
     *MEMORY,
     *CAPTURE,
+    *MACHINE,
     *CUDA,
     *(CUPY if find_spec("cupy") else ()),
 )
