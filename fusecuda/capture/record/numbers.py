@@ -87,6 +87,15 @@ class TracedScalar:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.seen(), name)
 
+    def __copy__(self) -> TracedScalar:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> TracedScalar:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.seen().__reduce_ex__(protocol)
+
     def __repr__(self) -> str:
         return repr(self.seen())
 
