@@ -373,7 +373,7 @@ class Array(Operators):
         return complex(self.compute())
 
     def __index__(self) -> int:
-        return operator.index(self.compute()[()] if self.shape == () else self.compute())
+        return operator.index(self.compute()[()] if self.is_scalar else self.compute())
 
 
 def current_recorder() -> Recorder:
