@@ -77,7 +77,19 @@ I64, U64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 def rows_on(dtype: DType) -> list[OpRow]:
     """The rows that have text for ``dtype``, but for the two that mix dtypes."""
-    return [r for r in ROWS if r.c_text(dtype) is not None and r.name not in UNLIKE]
+    return [
+        r for r in ROWS
+        if r.c_text(dtype) is not None and r.name not in UNLIKE and not rounded_as_float(r, dtype)
+    ]  # fmt: skip
+
+
+def rounded_as_float(row: OpRow, dtype: DType) -> bool:
+    """True for integers that are rounded to float numbers, as by NumPy 2.0."""
+    return (
+        row.name in ("floor", "ceil", "trunc")
+        and dtype.kind in "biu"
+        and row.numpy(np.ones(1, dtype)).dtype.kind == "f"
+    )
 
 
 def result_dtype(row: OpRow, dtype: DType) -> DType:
@@ -197,7 +209,8 @@ def test_every_row_can_be_tested() -> None:
         dtypes = [d for d in DTYPES if row.c_text(d) is not None]
         assert dtypes, f"{row.name} has no text"
         if row.name not in UNLIKE:
-            assert all(result_dtype(row, d) in DTYPES for d in dtypes), row.name
+            tested = [d for d in dtypes if not rounded_as_float(row, d)]
+            assert all(result_dtype(row, d) in DTYPES for d in tested), row.name
         elif row.name == "where":
             assert dtypes == list(DTYPES)
 
