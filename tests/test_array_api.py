@@ -142,7 +142,7 @@ def test_functions_take_the_standards_keywords(name: str) -> None:
     parameters = inspect.signature(getattr(fnp, name)).parameters
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     missing = [k for k in KEYWORDS[name].split() if k not in parameters]
-    if missing and not NUMPY_HAS_ALL:
+    if missing and not open_ended and not NUMPY_HAS_ALL:
         numpys = inspect.signature(getattr(np, name)).parameters
         missing = [k for k in missing if k in numpys]
     assert not missing or open_ended

@@ -20,7 +20,7 @@ import pytest
 from fusecuda.engine import build as compile_graph
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import BOOL, DType
-from fusecuda.graph.interpret import interpret
+from fusecuda.graph.interpret import evaluate, interpret
 from fusecuda.graph.node import Graph, Node
 from fusecuda.graph.ops import OPS, ROWS, SCIPY_NAMES, OpRow
 from fusecuda.options import Options
@@ -213,6 +213,14 @@ def test_every_row_can_be_tested() -> None:
             assert all(result_dtype(row, d) in DTYPES for d in tested), row.name
         elif row.name == "where":
             assert dtypes == list(DTYPES)
+
+
+def test_the_interpreter_rounds_large_integers_to_themselves() -> None:
+    """The rows hold for each NumPy, also one that rounds integers as floats."""
+    large = np.array([2**62 + 1, -(2**53) - 1])
+    for name in ("floor", "ceil", "trunc"):
+        node = build.elementwise(name, [build.parameter(0, (2,), large.dtype)], large.dtype)
+        np.testing.assert_array_equal(evaluate(node, [large]), large)
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "mixed"])
