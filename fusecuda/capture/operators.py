@@ -120,7 +120,7 @@ class Operators:
         return _power(self, exponent)
 
     def __ipow__(self, exponent: Any) -> Any:
-        return _written(self, _power(self, exponent, not self.is_scalar))
+        return _written(self, _power(self, exponent, in_place=True))
 
     def __divmod__(self, other: Any) -> Any:
         return _operate(np.divmod, self, other, (self, other))

@@ -22,7 +22,7 @@ class _Witness(np.ndarray[Any, Any]):
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any
-    ) -> tuple[np.ufunc, DType]:  # type: ignore[override]
+    ) -> tuple[np.ufunc, DType]:
         return ufunc, inputs[0].dtype
 
 
@@ -58,7 +58,7 @@ def power_looks_at(dtype: DType, exponent: DType, in_place: bool = False) -> boo
     except TypeError:
         return True
     for number in _SHORT:
-        value = np.asarray(number).astype(exponent)[()]
+        value: Any = np.asarray(number).astype(exponent)[()]
         ufunc, given = power_ufunc(dtype, value, in_place)
         if ufunc is not np.power and ufunc(one.astype(given)).dtype != usual:
             return True
