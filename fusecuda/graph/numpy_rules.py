@@ -40,8 +40,9 @@ def power_ufunc(dtype: DType, exponent: Any, in_place: bool = False) -> tuple[np
         array **= exponent
     else:
         array = array**exponent
-    ufunc, given = array
-    return (np.power, dtype) if ufunc.nin == 2 else (ufunc, given)
+    if type(array) is not tuple or array[0].nin != 1:
+        return np.power, dtype
+    return array
 
 
 @lru_cache(maxsize=256)
