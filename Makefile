@@ -13,7 +13,7 @@ RUN  := $(BIN)/python
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup fmt check test test-cupy13 test-wheel test-gpu golden bench bench-gpu demo clean
+.PHONY: help setup fmt check test test-cupy13 test-wheel test-matrix test-gpu golden bench bench-gpu demo clean
 
 help:
 	@echo 'make setup     create $(VENV) with what tests and tools need'
@@ -22,6 +22,7 @@ help:
 	@echo 'make test      the default test suite'
 	@echo 'make test-cupy13  the tests around CuPy with CuPy 13'
 	@echo 'make test-wheel  builds what is released and tests it away from here'
+	@echo 'make test-matrix  tests with each Python and NumPy that is here or can be installed'
 	@echo 'make test-gpu  the tests that need a CUDA device (CUDA=12 or CUDA=13)'
 	@echo 'make golden    run the tests and rewrite the golden files'
 	@echo 'make bench     the benchmarks on the CPU'
@@ -72,6 +73,10 @@ test-cupy13:
 test-wheel: $(VENV)/.stamp-test
 	.ci/test-wheel $(RUN)
 
+# ARGS='--short' takes the oldest and the newest pair; ARGS='--python PATH' another interpreter.
+test-matrix:
+	$(PYTHON) tests/matrix.py $(ARGS)
+
 test-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
 	$(RUN) -m pytest -m gpu --numprocesses=0 $(ARGS)
 
@@ -88,6 +93,6 @@ demo: $(VENV)/.stamp-tools
 	$(RUN) -m fusecuda demo $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-cupy13 build dist *.egg-info .hypothesis
+	rm -rf $(VENV) $(VENV)-cupy13 $(VENV)-matrix build dist *.egg-info .hypothesis
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,6 +12,10 @@ import pytest
 import fusecuda as fc
 import fusecuda.numpy as fnp
 
+# An older NumPy has less than the standard demands, and so has the namespace made of it.
+NUMPY_HAS_ALL = np.__array_api_version__ >= "2024.12"
+needs_newer_numpy = pytest.mark.skipif(not NUMPY_HAS_ALL, reason="NumPy is older than the standard")
+
 # What the standard demands, by its own chapters.
 NAMES: dict[str, str] = {
     "constants": "e inf nan newaxis pi",
@@ -107,9 +111,10 @@ COMPLEX = np.array([1 + 2j, -0.5j, 3.0])
 
 @pytest.mark.parametrize("group", NAMES)
 def test_the_namespace_has_every_name(group: str) -> None:
-    missing = [name for name in NAMES[group].split() if not hasattr(fnp, name)]
+    names = [n for n in NAMES[group].split() if NUMPY_HAS_ALL or hasattr(np, n)]
+    missing = [name for name in names if not hasattr(fnp, name)]
     assert not missing
-    public = [name for name in NAMES[group].split() if not name.startswith("_")]
+    public = [name for name in names if not name.startswith("_")]
     assert set(public) <= set(dir(fnp))
 
 
@@ -132,17 +137,27 @@ def test_the_array_has_every_attribute_and_method() -> None:
 
 @pytest.mark.parametrize("name", KEYWORDS)
 def test_functions_take_the_standards_keywords(name: str) -> None:
+    if not (NUMPY_HAS_ALL or hasattr(np, name)):
+        pytest.skip("NumPy is older than the standard")
     parameters = inspect.signature(getattr(fnp, name)).parameters
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     missing = [k for k in KEYWORDS[name].split() if k not in parameters]
+    if missing and not open_ended and not NUMPY_HAS_ALL:
+        numpys = inspect.signature(getattr(np, name)).parameters
+        missing = [k for k in missing if k in numpys]
     assert not missing or open_ended
 
 
+def test_the_version_is_not_newer_than_numpys() -> None:
+    assert fnp.__array_api_version__ == min("2024.12", np.__array_api_version__)
+    assert hasattr(fnp, "__array_namespace_info__") == hasattr(np, "__array_namespace_info__")
+
+
+@needs_newer_numpy
 def test_inspection() -> None:
-    assert fnp.__array_api_version__ == "2024.12"
     info = fnp.__array_namespace_info__()
     assert info.default_device() == "cpu"
-    assert info.devices() == ["cpu"]
+    assert list(info.devices()) == ["cpu"]
     assert info.capabilities()["boolean indexing"] is True
     assert info.capabilities()["data-dependent shapes"] is True
     defaults = info.default_dtypes()
@@ -211,8 +226,10 @@ def test_elementwise() -> None:
     for name in ["real", "imag", "conj", "abs"]:
         both(name, COMPLEX)
         both(name, FLOATS)
-    both("clip", FLOATS, min=-1.0, max=1.0)
-    both("clip", FLOATS, max=np.array([0.0, 1.0, 2.0]))
+    both("clip", FLOATS, -1.0, 1.0)
+    if NUMPY_HAS_ALL:
+        both("clip", FLOATS, min=-1.0, max=1.0)
+        both("clip", FLOATS, max=np.array([0.0, 1.0, 2.0]))
 
 
 def test_statistical() -> None:
@@ -224,7 +241,7 @@ def test_statistical() -> None:
     both("std", FLOATS, correction=1, rtol=1e-15)
     both("sum", INTS.astype("i1"))
     both("sum", INTS, dtype=np.float32)
-    for name in ("cumulative_sum", "cumulative_prod"):
+    for name in ("cumulative_sum", "cumulative_prod") if NUMPY_HAS_ALL else ():
         both(name, INTS[0])
         both(name, FLOATS, axis=1, include_initial=True)
 
@@ -281,13 +298,14 @@ def test_manipulation() -> None:
     both("roll", x, (1, 2), axis=(1, 2))
     both("squeeze", x, axis=0)
     both("tile", x, (2, 1, 2))
-    both("unstack", x, axis=2)
+    same(fnp.unstack(fnp.asarray(x), axis=2), tuple(np.moveaxis(x, 2, 0)))
     a = fnp.asarray(x)
     same(fnp.concat([a, a + 1.5], axis=None), np.concat([x, x + 1.5], axis=None))
     same(fnp.concat([a, a], axis=-1), np.concat([x, x], axis=-1))
     same(fnp.stack([a, a], axis=-1), np.stack([x, x], axis=-1))
-    with pytest.raises(ValueError, match="copy"):
-        fnp.reshape(a.mT, (6,), copy=False)
+    if NUMPY_HAS_ALL:
+        with pytest.raises(ValueError, match="copy"):
+            fnp.reshape(a.mT, (6,), copy=False)
     with pytest.raises(ValueError, match="1-d"):
         fnp.unstack(fnp.asarray(1))
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import gc
+import itertools
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable
+from types import FrameType, SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fusecuda as fc
-from fusecuda.cpu_fallback.pool import LARGEST, LIMIT, SMALLEST, Pool
+from fusecuda.cpu_fallback import pool as pool_module
+from fusecuda.cpu_fallback import program as program_module
+from fusecuda.cpu_fallback.pool import LARGEST, LIMIT, SMALLEST, Pool, free_count
 from fusecuda.streams.liveness import Interval, aligned, assign_offsets
 
 intervals = st.lists(
@@ -64,6 +74,17 @@ def test_peak_is_known_before_running() -> None:
     assert executable.memory.peak_bytes < 100_000  # partial sums only: no array-sized temporary
 
 
+needs_reuse = pytest.mark.skipif(free_count() is None, reason="counts prove nothing here")
+
+
+def test_counts_tell_a_free_block_where_python_has_a_lock() -> None:
+    """Results are reused with every Python that counts references under its global lock."""
+    expected = not sysconfig.get_config_var("Py_GIL_DISABLED")
+    assert (free_count() is not None) == expected
+    assert Pool()._free == pool_module.pool._free
+
+
+@needs_reuse
 def test_a_block_comes_back_when_the_last_view_dies() -> None:
     """The pool lends a block again only when neither the array nor any view of it lives."""
     pool = Pool()
@@ -82,6 +103,7 @@ def test_a_block_comes_back_when_the_last_view_dies() -> None:
     assert c.flags.writeable
 
 
+@needs_reuse
 def test_the_pool_is_bounded_and_trimmed() -> None:
     """Arrays beyond the limits are NumPy's own; free blocks are given back by `trim`."""
     pool = Pool()
@@ -95,6 +117,89 @@ def test_the_pool_is_bounded_and_trimmed() -> None:
     assert pool.trim() == 0
 
 
+true_count = sys.getrefcount
+numbers = itertools.count()
+WRONG_COUNTS: dict[str, Callable[[object], int]] = {
+    "borrowed": lambda block: 3,  # always what was once taken for a free block
+    "capped": lambda block: min(true_count(block), 4),  # a second array does not show
+    "immortal": lambda block: 1 << 30,
+    "backwards": lambda block: 10 - true_count(block),
+    "different for each": lambda block: next(numbers),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_COUNTS.values(), ids=WRONG_COUNTS)
+def test_counts_that_prove_nothing_are_not_believed(
+    wrong: Callable[[object], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With counts that do not follow the arrays over a block, every result is NumPy's own."""
+    monkeypatch.setattr(sys, "getrefcount", wrong)
+    _without_reuse(monkeypatch)
+
+
+def test_no_reuse_where_threads_count_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a build without the global lock a count need not show what another thread holds."""
+    monkeypatch.setattr(sysconfig, "get_config_var", {"Py_GIL_DISABLED": 1}.get)
+    _without_reuse(monkeypatch)
+
+
+def test_no_reuse_without_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another Python may have no reference counts at all."""
+    monkeypatch.delattr(sys, "getrefcount")
+    _without_reuse(monkeypatch)
+
+
+def _without_reuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert free_count() is None
+    pool = Pool()
+    monkeypatch.setattr(program_module, "pool", pool)
+    double = fc.fused(lambda x: x * 2)
+    x = np.arange(SMALLEST / 4)
+    results = [double(x + i) for i in range(4)]
+    for i, result in enumerate(results):
+        assert result.base is None
+        np.testing.assert_array_equal(result, 2 * (x + i))
+    assert pool.stats() == {"held": 0, "free": 0}
+    assert pool.trim() == 0
+
+
+def test_a_debugger_does_not_change_what_is_free() -> None:
+    """With a trace function, which makes copies of frames' names, no two results share memory."""
+    shape = (SMALLEST // 8,)
+    before = sys.gettrace()
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        assert frame.f_locals is not None
+        return trace
+
+    try:
+        sys.settrace(trace)
+        pool = Pool()
+        first = pool.empty(shape, np.dtype(np.float64))
+        sys.settrace(None)
+        second = pool.empty(shape, np.dtype(np.float64))
+        sys.settrace(trace)
+        third = pool.empty(shape, np.dtype(np.float64))
+    finally:
+        sys.settrace(before)
+    for a, b in itertools.combinations([first, second, third], 2):
+        assert not np.shares_memory(a, b)
+
+
+def test_a_finaliser_in_the_middle_gets_memory() -> None:
+    """A finaliser that runs while the pool chooses a block, and computes, does not wait for it."""
+    pool = Pool()
+    found: list[np.ndarray] = []
+    with pool._lock:
+        inner = threading.Thread(
+            target=lambda: found.append(pool.empty((SMALLEST,), np.dtype(np.uint8)))
+        )
+        inner.start()
+        inner.join(20)
+    assert found
+    assert found[0].base is None
+
+
 def test_results_of_two_calls_do_not_share_memory() -> None:
     """A kept result is not overwritten by later calls."""
     double = fc.fused(lambda x: x * 2)
@@ -105,6 +210,27 @@ def test_results_of_two_calls_do_not_share_memory() -> None:
         other = double(x + i)
         assert not np.shares_memory(first, other)
     np.testing.assert_array_equal(first, kept)
+
+
+def test_without_a_known_object_layout_numpy_gives_the_addresses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where array objects are laid out in another way, calls give the same results."""
+
+    def program(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        y += x[::-1] * 2
+        return np.sort(y * x) + y.sum()
+
+    x, y = np.arange(3000.0)[::3], np.linspace(0, 1, 1000)
+    expected_y, executable = y.copy(), fc.lower(program, x, y)
+    expected = executable(x, expected_y)
+    assert program_module._data_offset() is not None
+    monkeypatch.setattr(sys, "implementation", SimpleNamespace(name="another"))
+    monkeypatch.setattr(program_module, "_DATA", program_module._data_offset())
+    assert program_module._DATA is None
+    monkeypatch.setattr(program_module, "id", lambda value: 8, raising=False)
+    np.testing.assert_array_equal(executable(x, y), expected)
+    np.testing.assert_array_equal(y, expected_y)
 
 
 def test_an_argument_that_is_overwritten_needs_no_temporary() -> None:

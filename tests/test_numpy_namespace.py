@@ -187,7 +187,7 @@ def test_every_public_name_of_the_submodules_is_here(module: str) -> None:
 
 def test_types_and_constants_are_numpys() -> None:
     for name in fnp.__all__:
-        value = getattr(np, name, None)
+        value = getattr(np, name, ...)
         if isinstance(value, float | type | np.dtype | types.NoneType) and name not in (
             "finfo", "iinfo", "ndarray"
         ):  # fmt: skip

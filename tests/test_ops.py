@@ -20,7 +20,7 @@ import pytest
 from fusecuda.engine import build as compile_graph
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import BOOL, DType
-from fusecuda.graph.interpret import interpret
+from fusecuda.graph.interpret import evaluate, interpret
 from fusecuda.graph.node import Graph, Node
 from fusecuda.graph.ops import OPS, ROWS, SCIPY_NAMES, OpRow
 from fusecuda.options import Options
@@ -77,7 +77,19 @@ I64, U64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 def rows_on(dtype: DType) -> list[OpRow]:
     """The rows that have text for ``dtype``, but for the two that mix dtypes."""
-    return [r for r in ROWS if r.c_text(dtype) is not None and r.name not in UNLIKE]
+    return [
+        r for r in ROWS
+        if r.c_text(dtype) is not None and r.name not in UNLIKE and not rounded_as_float(r, dtype)
+    ]  # fmt: skip
+
+
+def rounded_as_float(row: OpRow, dtype: DType) -> bool:
+    """True for integers that are rounded to float numbers, as by NumPy 2.0."""
+    return (
+        row.name in ("floor", "ceil", "trunc")
+        and dtype.kind in "biu"
+        and row.numpy(np.ones(1, dtype)).dtype.kind == "f"
+    )
 
 
 def result_dtype(row: OpRow, dtype: DType) -> DType:
@@ -197,9 +209,18 @@ def test_every_row_can_be_tested() -> None:
         dtypes = [d for d in DTYPES if row.c_text(d) is not None]
         assert dtypes, f"{row.name} has no text"
         if row.name not in UNLIKE:
-            assert all(result_dtype(row, d) in DTYPES for d in dtypes), row.name
+            tested = [d for d in dtypes if not rounded_as_float(row, d)]
+            assert all(result_dtype(row, d) in DTYPES for d in tested), row.name
         elif row.name == "where":
             assert dtypes == list(DTYPES)
+
+
+def test_the_interpreter_rounds_large_integers_to_themselves() -> None:
+    """The rows hold for each NumPy, also one that rounds integers as floats."""
+    large = np.array([2**62 + 1, -(2**53) - 1])
+    for name in ("floor", "ceil", "trunc"):
+        node = build.elementwise(name, [build.parameter(0, (2,), large.dtype)], large.dtype)
+        np.testing.assert_array_equal(evaluate(node, [large]), large)
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "mixed"])

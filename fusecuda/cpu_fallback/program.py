@@ -32,17 +32,22 @@ __all__ = ["ElementError", "Layout", "Program", "set_thread_count", "thread_coun
 Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
 _FRAME_WORDS = 7
+_POINTER = ctypes.sizeof(ctypes.c_void_p)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 
 def _data_offset() -> int | None:
-    """Where an ndarray object holds its data pointer: behind the head, as NumPy's ABI says."""
-    if sys.implementation.name != "cpython":
-        return None
+    """Where an ndarray object holds its data pointer: behind the head, as NumPy's ABI says.
+
+    None where it does not, or where `id` is no address; then NumPy is asked at each call.
+    """
     offset = object.__basicsize__
-    probe = np.empty(3)
-    found = ctypes.c_void_p.from_address(id(probe) + offset).value
-    return offset if found == probe.ctypes.data else None
+    if sys.implementation.name != "cpython" or np.ndarray.__basicsize__ < offset + _POINTER:
+        return None
+    for probe in (np.empty(3), np.empty((2, 2), np.int8)[1:]):
+        if ctypes.c_void_p.from_address(id(probe) + offset).value != probe.ctypes.data:
+            return None
+    return offset
 
 
 _DATA = _data_offset()
@@ -55,8 +60,6 @@ def _refuse_unfit() -> None:
         raise CompilerError(
             f"kernels need 64-bit pointers, and those of this Python have {8 * _POINTER_BYTES} bits"
         )
-    if _DATA is None:
-        raise CompilerError("kernels need CPython and the layout of NumPy's own array objects")
 
 
 _driver: list[Callable[[int, int, int, int], None]] = []
@@ -223,7 +226,7 @@ class Program:
         buffer = ctypes.create_string_buffer(pointers + 8 * forms + 8)
         address = ctypes.addressof(buffer)
         head = (address + scalar, address + status, address + pointers)
-        struct.pack_into("=7q", buffer, 0, *head, address + 8 * _FRAME_WORDS, bases, 0, _DATA)
+        struct.pack_into("=7q", buffer, 0, *head, address + 8 * _FRAME_WORDS, bases, 0, 0)
         ctypes.memmove(address + scalar, bytes(self._constants), len(self._constants))
         size = self.layout.block_bytes
         block = np.empty(max(size, 8), np.uint8) if size <= _KEPT_BLOCK else None
@@ -254,7 +257,11 @@ class Program:
             block = pool.empty((self.layout.block_bytes,), _BYTE)
         buffer = frame.buffer
         bases = len(arrays) + len(made) + 1
-        self._pack(buffer, 40, bases, _DATA, *map(id, arrays), *map(id, made), id(block))
+        if _DATA is None:
+            addresses = [a.ctypes.data for a in (*arrays, *made, block)]
+            self._pack(buffer, 40, 0, 0, *addresses)
+        else:
+            self._pack(buffer, 40, bases, _DATA, *map(id, arrays), *map(id, made), id(block))
         scalar = 8 * (_FRAME_WORDS + bases)
         for number, offset, code in self._dynamic:
             struct.pack_into(code, buffer, scalar + offset, arguments[number])

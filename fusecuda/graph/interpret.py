@@ -87,11 +87,16 @@ def evaluate(node: Node, operands: list[Array], meaning: Meaning = NUMPY) -> Arr
     return array
 
 
+_ROUNDING = frozenset(["floor", "ceil", "trunc"])
+
+
 def _elementwise(node: Node, operands: list[Array], meaning: Meaning) -> Any:
     if node.op == "convert":
         return operands[0].astype(node.dtype)
     if node.size == 0:  # 0-d operands of no elements cannot fail
         return np.empty(node.shape, node.dtype)
+    if node.op in _ROUNDING and node.dtype.kind in "biu":  # NumPy 2.0 would go by way of floats
+        return np.broadcast_to(operands[0], node.shape)
     own = meaning.elementwise.get((node.op, node.operands[0].dtype.kind))
     result = (own or row_of(node.op).numpy)(*operands)
     shaped = np.broadcast_to(result, node.shape)

@@ -1,14 +1,15 @@
-"""NumPy's namespace for lazy arrays, which is also one of the Python Array API standard (2024.12).
+"""NumPy's namespace for lazy arrays, also one of the Python Array API standard (up to 2024.12).
 
     import fusecuda.numpy as fnp
     a = fnp.asarray(x)
     float(fnp.sum(a * 2))     # recorded; computed in one kernel when it is looked at
 
-Every public function of NumPy is here, made of NumPy's own. It takes lazy arrays, and plain arrays,
-lists and numbers too, and gives lazy arrays. What can be recorded is, if at least one argument is
-an array; all else NumPy computes at once. A result that is a number in NumPy is a 0-d lazy array.
-Arrays of Python objects stay NumPy's. Types and constants are NumPy's, but `ndarray` is the lazy
-array. `names.LEFT_OUT` lists the few names of NumPy that are not here.
+Every public function of the NumPy that is installed is here, made of NumPy's own; an older NumPy
+has fewer. It takes lazy arrays, and plain arrays, lists and numbers too, and gives lazy arrays.
+What can be recorded is, if at least one argument is an array; all else NumPy computes at once. A
+result that is a number in NumPy is a 0-d lazy array. Arrays of Python objects stay NumPy's. Types
+and constants are NumPy's, but `ndarray` is the lazy array. `names.LEFT_OUT` lists the few names of
+NumPy that are not here.
 
 Plain arrays are copied, so later writes to them do not show; ``asarray(x, copy=False)`` gives `x`
 up to the lazy array instead, which is then a view of the caller's memory.
@@ -55,8 +56,9 @@ from . import fft, linalg, random
 from .names import LEFT_OUT
 from .standard import argsort, astype, broadcast_arrays, can_cast, finfo, iinfo, sort, unstack
 
-__array_api_version__ = "2024.12"
-__array_namespace_info__ = np.__array_namespace_info__
+__array_api_version__ = min("2024.12", np.__array_api_version__)
+if hasattr(np, "__array_namespace_info__"):
+    __array_namespace_info__ = np.__array_namespace_info__
 __version__ = np.__version__
 
 ndarray = Array

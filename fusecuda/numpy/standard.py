@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..capture.arrays.array import Array
-from ..capture.arrays.creation import asarray
+from ..capture.arrays.creation import asarray, check_device
 from ..capture.arrays.wrapping import lift
 
 
@@ -37,7 +37,8 @@ def argsort(
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """Copy an array to a specified data type."""
-    return np.astype(lift(x), dtype, copy=copy, device=device)
+    check_device(device)
+    return np.astype(lift(x), dtype, copy=copy)
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:

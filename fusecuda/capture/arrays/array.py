@@ -431,7 +431,7 @@ class Array(Operators):
         return complex(self._seen(complex))
 
     def __index__(self) -> int:
-        return int(self._seen(_index))
+        return int(self._seen(operator.index))
 
 
 def _item(values: Any) -> Any:
@@ -443,10 +443,6 @@ def as_float(value: Any) -> Any:
     if type(value) is Array and value.size == 1 and value.dtype.kind == "f":
         return current_recorder().number(value, float)
     return value if type(value) is TracedScalar and type(value.value) is float else float(value)
-
-
-def _index(values: Any) -> int:
-    return operator.index(values[()] if values.shape == () else values)
 
 
 def build_snapshot(storage: Storage) -> Node:

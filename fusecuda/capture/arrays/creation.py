@@ -89,7 +89,19 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     check_device(device)
     if type(x) is Array:
         return x.copy() if copy else x[...]
-    return share(np.from_dlpack(x, copy=copy))
+    return share(_from_dlpack(x, copy))
+
+
+def _from_dlpack(x: Any, copy: bool | None) -> NDArray:
+    """NumPy's array of ``x``; a copy is made here where NumPy does not take ``copy``."""
+    if copy is None:
+        return np.from_dlpack(x)
+    try:
+        return np.from_dlpack(x, copy=copy)
+    except TypeError:
+        if not copy:
+            raise
+        return np.from_dlpack(x).copy()
 
 
 def share(values: NDArray) -> Any:

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...graph.numpy_rules import power_looks_at, power_ufunc
 from ..record.numbers import TracedScalar
 from .table import ENTRIES
 
+# Powers of floating-point numbers that have one value and one dtype with each NumPy.
+_EXACT = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 
-def _power(base: Any, exponent: Any) -> Any:
-    """``base ** exponent`` with NumPy's shortcuts for 2, 0.5, -1, 1 and 0 as Python numbers."""
+
+def _power(base: Any, exponent: Any, in_place: bool = False) -> Any:
+    """``base ** exponent`` with NumPy's shortcuts for 2, 0.5, -1, 1 and 0."""
     if type(exponent) is TracedScalar:
         exponent = exponent.seen()
-    if type(exponent) in (int, float):
-        if exponent == 2 and _squares(base.dtype, exponent):
-            return _unary(np.square)(base)
-        if base.dtype.kind == "f":
-            shortcut = {0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}.get(exponent)
-            if shortcut is not None:
-                return shortcut(base)
-            if exponent == 0:
-                return np.power(base, exponent)
+    if base.dtype.kind == "f" and type(exponent) in (int, float):
+        if exponent in _EXACT:
+            return _unary(_EXACT[exponent])(base)
+        if exponent == 0:
+            return np.power(base, exponent)
+    number = None if base.is_scalar else _number_in(base, exponent, in_place)
+    if number is not None:
+        ufunc, dtype = power_ufunc(base.dtype, number, in_place)
+        if ufunc is not np.power:
+            return _unary(ufunc)(base if base.dtype == dtype else base.astype(dtype))
     return _operate(np.power, operator.pow, base, exponent, (base, exponent))
 
 
-@functools.lru_cache(typed=True)
-def _squares(dtype: np.dtype[Any], two: float) -> bool:
-    """True if NumPy computes ``a ** two`` with `numpy.square`, to judge by the dtype."""
-    one = np.ones(1, dtype)
-    result: np.dtype[Any] = (one**two).dtype
-    return result == np.square(one).dtype
+def _number_in(base: Any, exponent: Any, in_place: bool) -> Any:
+    """The number that ``exponent`` is if it has to be known for the dtype of the power, or None."""
+    if type(exponent) in (bool, int, float):
+        return exponent
+    if getattr(exponent, "shape", None) != ():
+        return None
+    looks = power_looks_at(base.dtype, exponent.dtype, in_place)
+    return np.asarray(exponent)[()] if looks else None
 
 
 def _written(target: Any, result: Any) -> Any:
@@ -136,7 +142,7 @@ class Operators:
         return _power(self, exponent)
 
     def __ipow__(self, exponent: Any) -> Any:
-        return _written(self, _power(self, exponent))
+        return _written(self, _power(self, exponent, in_place=True))
 
     def __divmod__(self, other: Any) -> Any:
         return _operate(np.divmod, divmod, self, other, (self, other))

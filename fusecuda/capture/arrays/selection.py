@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
+from ...graph.numpy_rules import where_number
 from ..record.numbers import TracedScalar
 from . import ufuncs
 from .array import Array, array_of, of_node, plain
@@ -36,14 +37,8 @@ def where(condition: Any, *branches: Any) -> Any:
 
 
 def _wrapped(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A Python integer out of the bounds of ``dtype`` as NumPy's ``where`` takes it: cast."""
-    if type(value) is int and dtype.kind in "iu" and not _holds(dtype, value):
-        return np.asarray(value).astype(dtype)[()]
-    return value
-
-
-def _holds(dtype: np.dtype[Any], value: int) -> bool:
-    return np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+    """A Python integer as NumPy's ``where`` takes it into ``dtype``, or with its error."""
+    return where_number(value, dtype) if type(value) is int and dtype.kind in "iu" else value
 
 
 def _typed(value: Any) -> bool:

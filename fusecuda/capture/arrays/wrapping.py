@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.numpy_rules import parameters_of
 from ..record.numbers import TracedScalar
 from .array import Array
+from .table import TABLE
 
 Function = Callable[..., Any]
 DISPATCHED = type(np.sum)  # the functions that know `__array_function__`
@@ -122,7 +124,9 @@ def _dispatched(function: Function, name: str) -> Function:
             return lazy(function(*args, **kwargs), (*args, *kwargs.values()))
 
         return unlifted
-    names = _parameters(function)
+    names = _positional(function)
+    if names is None:
+        return _computed(function)
     place = names.index("out") if "out" in names else len(names) + 1
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -138,12 +142,16 @@ def _dispatched(function: Function, name: str) -> Function:
     return call
 
 
-def _parameters(function: Function) -> list[str]:
-    """The names of what may be given by position."""
-    parameters = inspect.signature(function).parameters.values()
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+def _positional(function: Function) -> list[str] | None:
+    """The names of what may be given by position, of its handler where NumPy does not tell them."""
+    known = parameters_of(function)
+    if known is None and function in TABLE:
+        known = parameters_of(TABLE[function])
+    if known is None:
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in known):
         return [""] * 100
-    return [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    return [p.name for p in known if p.kind is not p.KEYWORD_ONLY]
 
 
 def _computed(function: Function) -> Function:
