@@ -116,6 +116,11 @@ class Executable:
         """The number of kernels that one call launches."""
         return len(self.names)
 
+    @property
+    def is_ready(self) -> bool:
+        """True if its kernels have been compiled, or cannot be."""
+        return self._program is not None or self._failure is not None
+
     @cached_property
     def largest(self) -> int:
         """The bytes of the largest value in the graph, stored or not."""
@@ -203,7 +208,20 @@ class Executable:
         return self._program
 
     def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:
-        """The same results by NumPy; arguments are overwritten when all is computed."""
+        return Interpreted(self.graph).run(arguments)
+
+
+class Interpreted:
+    """A graph that NumPy computes, with the bits of the kernels that it could become."""
+
+    names: Sequence[str] = ()
+    launches = 0
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def run(self, arguments: Sequence[Any]) -> list[Array | None]:
+        """The results, None where an argument was overwritten, which is done last."""
         taken = [a for a in arguments if isinstance(a, np.ndarray)]
         results: list[Array | None] = []
         for value in interpret(self.graph, arguments):
@@ -217,6 +235,10 @@ class Executable:
                 arguments[target][...] = result
                 results[i] = None
         return results
+
+    def explain(self) -> str:
+        """Text: that no kernel was made."""
+        return "computed by the interpreter: planning and compiling would have taken too long\n"
 
 
 _warned: set[str] = set()
@@ -275,4 +297,4 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
     return executable
 
 
-__all__ = ["Executable", "Kernel", "KernelSummary", "build", "element_error"]
+__all__ = ["Executable", "Interpreted", "Kernel", "KernelSummary", "build", "element_error"]

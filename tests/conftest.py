@@ -55,6 +55,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session", autouse=True)
+def time_for_plans() -> Iterator[None]:
+    """Plans are made however long it takes: no test depends on the speed of the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fusecuda.capture.record.budget.Budget.FIRST", float("inf"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keep compiled kernels away from the user's own cache.
 

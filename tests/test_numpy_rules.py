@@ -14,7 +14,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
-from fusecuda.capture.array import Array
+from fusecuda.capture.arrays.array import Array
 from fusecuda.graph.numpy_rules import parameters_of, power_looks_at, power_ufunc
 from fusecuda.numpy import wrapping
 

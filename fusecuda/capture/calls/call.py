@@ -17,6 +17,7 @@ from ...options import Options
 from ..arrays.array import Array
 from ..arrays.creation import creators, modules_seen
 from ..arrays.opaque import stand_in
+from ..record.budget import Budget
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar, followed
 from ..record.plans import executable_for
@@ -44,6 +45,7 @@ class Owner(Protocol):
     __name__: str
     function: Any
     options: Options
+    budget: Budget
     growing: set[str]  # lists that calls make longer and do not look at
 
     def resume(
@@ -87,6 +89,7 @@ class Tracer:
         self.path = path or Path()
         self.trace = Trace(owner.options, self.path, not reads.at_once, execute)
         self.trace.catches = reads.catches
+        self.trace.budget = owner.budget if execute else None
         self.why = ""
         self.executable: Executable | None = None
         self.replay: Replay | None = None

@@ -24,6 +24,7 @@ from ...options import Options
 from ..arrays.array import Array
 from ..arrays.dispatch import raising
 from ..record.block import Region
+from ..record.budget import Budget
 from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.rest import Trial
@@ -48,13 +49,20 @@ Replay = Callable[[tuple[Any, ...]], Any]
 class Entry:
     """What is known of the calls of one signature: replays, and which way is faster."""
 
-    __slots__ = ("recorded", "replays", "trial", "unfused")
+    __slots__ = ("_postponed", "recorded", "replays", "rest", "trial", "unfused")
 
     def __init__(self) -> None:
         self.replays: tuple[Replay, ...] = ()
         self.trial = Trial()
         self.recorded = False  # once at least; the first time compiles
         self.unfused = ""  # why calls are made as they are
+        self.rest = 0  # calls that are made so before the next is recorded
+        self._postponed = 0
+
+    def postponed(self) -> None:
+        """There was no time to record it: it is tried again, ever more rarely."""
+        self.rest = 1 << min(self._postponed, 12)
+        self._postponed += 1
 
 
 class FusedFunction(Wrapper, Generic[P, R]):
@@ -87,6 +95,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         self._why = "not called yet"
         self._last: Executable | None = None
         self.growing: set[str] = set()
+        self.budget = Budget()
         self._lock = threading.Lock()  # of the entries, while one is changed
 
     def _plain_function(self, function: Any) -> Any:
@@ -123,6 +132,9 @@ class FusedFunction(Wrapper, Generic[P, R]):
         entry = self._entries.get(key)
         if entry is None:
             return self._record(key, args)
+        if entry.rest:
+            entry.rest -= 1
+            return self.function(*args)
         if entry.unfused or entry.trial.wants_plain:
             return self._plainly(entry, args)
         begin = perf_counter()
@@ -266,6 +278,10 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if self.options.strict:
             self._refuse(why)
         self._last = None
+        if why.startswith("planning"):  # it may have time later, and goes on from there
+            self._entry(key).postponed()
+            self._why = f"ran unfused: {why}"
+            return self.function(*args)
         if why.startswith("it raised"):
             result = self.function(*args)  # which raises, unless it was recording's own fault
             self._why = f"ran unfused: {why}"

@@ -8,17 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from ...engine import Executable
 from ...graph.dtypes import is_supported
 from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array, arrays_in, plain, wrap
 from ..arrays.dispatch import eager
+from ..record.budget import Budget, processor_time
 from ..record.numbers import TracedScalar, argument_of
 from ..record.recorder import Recorder, user_line
 from ..record.storage import Storage
 from ..record.structure import LIST, TUPLE, kind_of, walk
 from ..record.view import View
 from .path import Environment, Path, looker
+
+_LOOK_AT_CLOCK = 512  # operations
 
 
 class Unfollowed(BaseException):
@@ -40,6 +44,14 @@ class Trace(Recorder):
         self.catches = False  # the function has an ``except`` of its own
         self.observed_arguments: dict[str, Any] = {}
         self._looking = False
+        self._operations = 0
+        self._begun = processor_time()
+
+    def _check_time(self, budget: Budget) -> None:
+        """Start again without recording if that alone takes too long."""
+        if processor_time() - self._begun > budget.FIRST:
+            budget.spend(processor_time() - self._begun)
+            self.give_up("planning and compiling takes too long: so does recording")
 
     def _break(self, why: str) -> None:
         self.path.broken = self.path.broken or f"{why} ({user_line()})"
@@ -48,6 +60,9 @@ class Trace(Recorder):
 
     def note(self, node: Node, storage: Storage) -> None:
         super().note(node, storage)
+        self._operations += 1
+        if self._operations % _LOOK_AT_CLOCK == 0 and self.budget is not None:
+            self._check_time(self.budget)
         if self.catches and node.line is not None:  # it may fail, and the function may see that
             self.flush()
             if storage.error is not None:
@@ -66,6 +81,9 @@ class Trace(Recorder):
 
     def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
         leaves, executable = self._executable(waiting, targets)
+        if not isinstance(executable, Executable):
+            self.give_up("planning and compiling takes too long")
+            self._break("planning and compiling takes too long")
         sources = [self.path.source(leaf) for leaf in leaves]
         if self.path.replaying:
             shapes = [
@@ -74,9 +92,10 @@ class Trace(Recorder):
             ]
             results = self.path.known_results(shapes)
         else:
-            results = list(self._run(executable, [argument_of(leaf) for leaf in leaves]))
+            results = list(self._computed(executable, [argument_of(leaf) for leaf in leaves]))
             self.launches += executable.launches
-        self._ran(executable)
+        if isinstance(executable, Executable):
+            self._ran(executable)
         self.path.ran(executable.run, sources, results, waiting, complete=True)
         return results
 

@@ -9,37 +9,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ...engine import Executable, build
+from ...engine import Executable, Interpreted, build
 from ...graph.node import Graph, Node, Parameter, topological
 from ...options import Options, fusion_enabled
 from . import dumping
+from .budget import Budget
 from .leaf import Leaf
 
 _PLANS_LIMIT = 512
+_VARIANTS = 4  # of one plan, the newest first
 _TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operations
 
 
-class _Plan:
-    """The executable of graphs that are alike, and which of their numbers are arguments."""
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """An executable of graphs that are alike, for certain numbers; never changed once it is known."""
 
-    __slots__ = ("bits", "executable", "free")
+    bits: tuple[object, ...]  # of the numbers, in the order of the graph
+    free: frozenset[int]  # those that are arguments
+    executable: Executable
 
-    def __init__(self, bits: tuple[object, ...]) -> None:
-        self.bits = bits  # of the numbers, in the order of the graph
-        self.free: frozenset[int] = frozenset()  # those that are arguments
-        self.executable: Executable | None = None
-
-    def fit(self, bits: tuple[object, ...]) -> None:
-        """Make arguments of the numbers that differ from those known."""
-        if bits != self.bits:
-            pairs = enumerate(zip(bits, self.bits, strict=True))
-            differing = self.free.union(i for i, (new, old) in pairs if new != old)
-            if differing != self.free:
-                self.free, self.executable = differing, None
+    def fits(self, bits: tuple[object, ...]) -> bool:
+        """True if the numbers that are not arguments are those that it was built for."""
+        return bits == self.bits or all(
+            i in self.free or new == old
+            for i, (new, old) in enumerate(zip(bits, self.bits, strict=True))
+        )
 
 
-_plans: dict[tuple[object, ...], _Plan] = {}
+_plans: dict[tuple[object, ...], tuple[_Variant, ...]] = {}
 
 
 def forget() -> None:
@@ -52,50 +52,88 @@ def executable_for(
     own: Sequence[Leaf | None],
     options: Options,
     name: str = "region",
-) -> tuple[list[Leaf], Executable]:
-    """The leaves that ``outputs`` depend on, and the executable that takes their arrays.
+    budget: Budget | None = None,
+) -> tuple[list[Leaf], Executable | Interpreted]:
+    """The leaves that ``outputs`` depend on, and what takes their arrays.
 
-    ``own[i]`` stands for the memory that output ``i`` overwrites, if any.
+    ``own[i]`` stands for the memory that output ``i`` overwrites, if any. What is not known is
+    interpreted if the ``budget`` has no time to plan it.
     """
-    nodes = topological(outputs)
-    leaves, number, layouts = _leaves(nodes, own)
-    exchangeable = _exchangeable(nodes, outputs)
-    key: list[object] = [options, name, fusion_enabled()]
-    for i, leaf in enumerate(leaves):
-        key.append((leaf.shape, leaf.dtype.num, leaf.parameter.scalar, layouts.get(i)))
-    numbers: list[Node] = []
-    position: dict[Node, int] = {}
-    for node in nodes:
-        position[node] = len(position)
-        if node.op == "parameter":
-            key.append(number[node])
-        elif node in exchangeable:
-            numbers.append(node)
-            key.append(node.dtype.num)
-        else:
-            operands = tuple(position[o] for o in node.operands)
-            key.append((node.op, node.attr, node.shape, node.dtype.num, operands, node.line))
-    targets = tuple(number[o] if o is not None else None for o in own)
-    key += [tuple(position[o] for o in outputs), targets]
-    plan = _plan_of(tuple(key), tuple(n.attr for n in numbers))
-    for i in sorted(plan.free):
-        number[numbers[i]] = len(leaves)
-        leaves.append(Leaf(numbers[i].value, (), numbers[i].dtype, True, numbers[i]))
-    if plan.executable is None:
-        graph = _renumbered(nodes, outputs, leaves, number, targets, name)
-        plan.executable = build(graph, layouts, options)
-        dumping.dump(plan.executable)
-    return leaves, plan.executable
+    sought = _Sought(outputs, own, options, name)
+    known = _plans.get(sought.key, ())
+    for variant in known:
+        if variant.fits(sought.bits):
+            sought.make_arguments(variant.free)
+            return sought.leaves, variant.executable
+    if budget is not None and not budget.allows():
+        return sought.leaves, Interpreted(sought.graph())
+    free: frozenset[int] = frozenset()
+    if known:
+        pairs = enumerate(zip(sought.bits, known[0].bits, strict=True))
+        free = known[0].free.union(i for i, (new, old) in pairs if new != old)
+    sought.make_arguments(free)
+    executable = build(sought.graph(), sought.layouts, options)
+    dumping.dump(executable)
+    if len(_plans) >= _PLANS_LIMIT:
+        forget()
+    variant = _Variant(sought.bits, free, executable)
+    _plans[sought.key] = (variant, *_plans.get(sought.key, ()))[:_VARIANTS]
+    return sought.leaves, executable
 
 
-def _plan_of(key: tuple[object, ...], bits: tuple[object, ...]) -> _Plan:
-    plan = _plans.get(key)
-    if plan is None:
-        if len(_plans) >= _PLANS_LIMIT:
-            forget()
-        plan = _plans[key] = _Plan(bits)
-    plan.fit(bits)
-    return plan
+class _Sought:
+    """A graph for which an executable is sought: what it has in common with those it is like."""
+
+    def __init__(
+        self, outputs: Sequence[Node], own: Sequence[Leaf | None], options: Options, name: str
+    ) -> None:
+        self.nodes = nodes = topological(outputs)
+        self.outputs = outputs
+        self.name = name
+        self.leaves, self.number, self.layouts = _leaves(nodes, own)
+        self.numbers: list[Node] = []
+        self.targets = tuple(self.number[o] if o is not None else None for o in own)
+        exchangeable = _exchangeable(nodes, outputs)
+        key: list[object] = [options, name, fusion_enabled()]
+        for i, leaf in enumerate(self.leaves):
+            key.append((leaf.shape, leaf.dtype.num, leaf.parameter.scalar, self.layouts.get(i)))
+        position: dict[Node, int] = {}
+        for node in nodes:
+            position[node] = len(position)
+            if node.op == "parameter":
+                key.append(self.number[node])
+            elif node in exchangeable:
+                self.numbers.append(node)
+                key.append(node.dtype.num)
+            else:
+                operands = tuple(position[o] for o in node.operands)
+                key.append((node.op, node.attr, node.shape, node.dtype.num, operands, node.line))
+        key += [tuple(position[o] for o in outputs), self.targets]
+        self.key = tuple(key)
+        self.bits = tuple(n.attr for n in self.numbers)
+
+    def make_arguments(self, free: Iterable[int]) -> None:
+        """Let these of the numbers be given at each call."""
+        for i in sorted(free):
+            node = self.numbers[i]
+            self.number[node] = len(self.leaves)
+            self.leaves.append(Leaf(node.value, (), node.dtype, True, node))
+
+    def graph(self) -> Graph:
+        """The graph over plain parameters."""
+        plain = [
+            Node("parameter", (), leaf.shape, leaf.dtype, Parameter(i, leaf.parameter.scalar))
+            for i, leaf in enumerate(self.leaves)
+        ]
+        new: dict[Node, Node] = {}
+        for node in self.nodes:
+            if node in self.number:
+                new[node] = plain[self.number[node]]
+            else:
+                new[node] = node.with_operands(tuple(new[o] for o in node.operands))
+        some = self.targets if any(t is not None for t in self.targets) else ()
+        outputs = tuple(new[o] for o in self.outputs)
+        return Graph(tuple(plain), outputs, re.sub(r"\W", "_", self.name), some)
 
 
 def _leaves(
@@ -136,26 +174,3 @@ def _exchangeable(nodes: Iterable[Node], outputs: Iterable[Node]) -> set[Node]:
             if node.operands and not node.is_elementwise and node.op not in _TAKES_NUMBERS:
                 found.difference_update(node.operands)
     return found
-
-
-def _renumbered(
-    nodes: Iterable[Node],
-    outputs: Sequence[Node],
-    leaves: Sequence[Leaf],
-    number: dict[Node, int],
-    targets: tuple[int | None, ...],
-    name: str,
-) -> Graph:
-    """The graph over plain parameters, numbered as ``number`` says."""
-    plain = [
-        Node("parameter", (), leaf.shape, leaf.dtype, Parameter(i, leaf.parameter.scalar))
-        for i, leaf in enumerate(leaves)
-    ]
-    new: dict[Node, Node] = {}
-    for node in nodes:
-        if node in number:
-            new[node] = plain[number[node]]
-        else:
-            new[node] = node.with_operands(tuple(new[o] for o in node.operands))
-    some = targets if any(t is not None for t in targets) else ()
-    return Graph(tuple(plain), tuple(new[o] for o in outputs), re.sub(r"\W", "_", name), some)

@@ -20,11 +20,12 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ...engine import Executable
+from ...engine import Executable, Interpreted
 from ...errors import FlushError
 from ...graph.index_map import IndexMap
 from ...graph.node import Node
 from ...options import Options
+from .budget import PROGRAM, Budget, processor_time
 from .leaf import Leaf
 from .numbers import argument_of
 from .periods import smallest_period
@@ -68,6 +69,8 @@ class Recorder:
         self.options = options or Options()
         self.launches = 0
         self.reports: list[Executable] = []  # kept for `explain`
+        self.budget: Budget | None = PROGRAM
+        self._planned = 0.0  # seconds for the plan at hand
         self.observed = False  # something was computed while recording went on
         self._live: list[weakref.ref[Storage]] = []  # in the order of recording
         self._sequence: list[int] = []
@@ -183,10 +186,21 @@ class Recorder:
 
     def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
         leaves, executable = self._executable(waiting, targets)
-        results = self._run(executable, [argument_of(leaf) for leaf in leaves])
+        results = self._computed(executable, [argument_of(leaf) for leaf in leaves])
         self.launches += executable.launches
-        self._ran(executable)
+        if isinstance(executable, Executable):
+            self._ran(executable)
         return results
+
+    def _computed(self, executable: Executable | Interpreted, arguments: Sequence[Any]) -> Any:
+        """The results; what has to be planned and compiled for them is taken off the budget."""
+        if self.budget is None or not isinstance(executable, Executable) or executable.is_ready:
+            return self._run(executable, arguments)
+        before = processor_time()
+        try:
+            return self._run(executable, arguments)
+        finally:
+            self.budget.spend(self._planned + processor_time() - before)
 
     def _ran(self, executable: Executable) -> None:
         """Called after ``executable`` has run."""
@@ -211,7 +225,7 @@ class Recorder:
         """True if the new version belongs in the storage's present memory."""
         return in_place(storage)
 
-    def _run(self, executable: Executable, arrays: Sequence[Any]) -> Sequence[Any]:
+    def _run(self, executable: Executable | Interpreted, arrays: Sequence[Any]) -> Sequence[Any]:
         """The results of ``executable``, in the memory that this recorder's arrays lie in."""
         return executable.run(arrays)
 
@@ -221,7 +235,7 @@ class Recorder:
 
     def _executable(
         self, waiting: Sequence[Storage], targets: Sequence[bool], windows: bool = True
-    ) -> tuple[list[Leaf], Executable]:
+    ) -> tuple[list[Leaf], Executable | Interpreted]:
         outputs: Sequence[Node] = [s.node for s in waiting]
         own: Sequence[Leaf | None] = [
             Leaf(s.buffer, s.shape, s.dtype) if t and s.buffer is not None else None
@@ -229,7 +243,14 @@ class Recorder:
         ]
         if windows:
             outputs, own = windowed(outputs, own)
-        return executable_for(outputs, own, self.options)
+        before = processor_time()
+        found = executable_for(outputs, own, self.options, budget=self._budget())
+        self._planned = processor_time() - before
+        return found
+
+    def _budget(self) -> Budget | None:
+        """The time that may be spent on plans; None: as much as they take."""
+        return None if self.options.strict or self.options.device != "cpu" else self.budget
 
 
 def in_place(storage: Storage) -> bool:
