@@ -91,6 +91,11 @@ class Kernel:
     flops: int
 
 
+# Measured with GCC 12 at -O3, kernels of a thousand to a million characters.
+_SECONDS_A_COMPILATION = 0.03
+_SECONDS_A_CHARACTER = 1.2e-5
+
+
 @dataclass
 class Executable:
     """A graph planned, emitted and (when first called) compiled, for one set of shapes."""
@@ -120,6 +125,12 @@ class Executable:
     def is_ready(self) -> bool:
         """True if its kernels have been compiled, or cannot be."""
         return self._program is not None or self._failure is not None
+
+    @property
+    def seconds_to_compile(self) -> float:
+        """About how long compiling its kernels takes, were none of them known."""
+        text = sum(len(source.text) for source in self.sources if source)
+        return 0.0 if self.is_ready else _SECONDS_A_COMPILATION + _SECONDS_A_CHARACTER * text
 
     @cached_property
     def largest(self) -> int:

@@ -32,6 +32,11 @@ _active: list[LaunchCounter] = []
 _lock = threading.Lock()
 
 
+def is_counting() -> bool:
+    """True if somebody counts launches."""
+    return bool(_active)
+
+
 def record(names: Sequence[str]) -> None:
     """Count one launch for each of ``names`` in every counter that is active."""
     if _active:

@@ -275,6 +275,9 @@ class Tracer:
         own += [Leaf(w.memory, w.memory.shape, w.memory.dtype) for w in written]
         options, name = self.owner.options, self.owner.__name__
         leaves, executable = executable_for(nodes, own, options, name)
+        executable = self.trace.affordable(executable)
+        if not isinstance(executable, Executable):
+            raise OddError("plan that takes too long")
         self.executable = executable
         self.why = "replayed while its conditions hold"
         if self.path.segments:

@@ -21,6 +21,7 @@ import numpy as np
 from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options
+from ...streams.launches import is_counting
 from ..arrays.array import Array
 from ..arrays.dispatch import raising
 from ..record.block import Region
@@ -30,7 +31,7 @@ from ..record.recorder import recorder_in_force
 from ..record.rest import Trial
 from ..record.structure import walk
 from .call import Tracer, Unfollowed
-from .guard import MISS
+from .guard import MISS, plain_call
 from .memory import provider
 from .path import Environment, Path, Segment, Tree
 from .places import Wrapper
@@ -135,7 +136,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if entry.rest:
             entry.rest -= 1
             return self.function(*args)
-        if entry.unfused or entry.trial.wants_plain:
+        if entry.unfused or (entry.trial.wants_plain and not is_counting()):
             return self._plainly(entry, args)
         begin = perf_counter()
         for replay in entry.replays:
@@ -153,13 +154,14 @@ class FusedFunction(Wrapper, Generic[P, R]):
         result = self.function(*args)
         entry.trial.took(perf_counter() - begin, plain=True)
         if entry.trial.plain:
+            self._newest = plain_call(self.function, args)
             self._why = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
         return result
 
     def _replayed(self, entry: Entry, replay: Replay, seconds: float, result: Any) -> Any:
         if self.options.strict:
             entry.trial.plain = False
-        entry.trial.took(seconds, plain=False)
+        entry.trial.took(seconds, plain=False, replayed=True)
         if entry.trial.plain is False:  # decided: no look-up from now on
             self._newest = replay
         return result

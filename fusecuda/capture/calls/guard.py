@@ -159,6 +159,19 @@ class Guard:
         return self.space[name]  # type: ignore[no-any-return]
 
 
+def plain_call(function: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
+    """What calls ``function`` as it is with arguments of the shapes and types of ``args``."""
+    guard = Guard()
+    guard.space["function"] = function
+    conditions = [f"len(args) == {len(args)}"]
+    for i, a in enumerate(args):
+        conditions.append(f"type(args[{i}]) is {guard.constant(type(a))}")
+        if type(a) is np.ndarray:
+            conditions.append(f"args[{i}].shape == {a.shape}")
+    text = [f"if {' and '.join(conditions)}: return function(*args)", "return MISS"]
+    return guard.made("plain", "args", text)
+
+
 def unpacked(count: int) -> list[str]:
     """The line that gives ``count`` arguments their names."""
     return [f"{''.join(f'a{i}, ' for i in range(count))}= args"] * bool(count)

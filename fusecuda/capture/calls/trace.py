@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine import Executable
+from ...engine import Executable, Interpreted
 from ...graph.dtypes import is_supported
 from ...graph.node import Node
 from ...options import Options
@@ -16,13 +16,15 @@ from ..arrays.array import Array, arrays_in, plain, wrap
 from ..arrays.dispatch import eager
 from ..record.budget import Budget, processor_time
 from ..record.numbers import TracedScalar, argument_of
-from ..record.recorder import Recorder, user_line
+from ..record.periods import repeats
+from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
 from ..record.structure import LIST, TUPLE, kind_of, walk
 from ..record.view import View
 from .path import Environment, Path, looker
 
 _LOOK_AT_CLOCK = 512  # operations
+_FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
 
 
 class Unfollowed(BaseException):
@@ -32,6 +34,7 @@ class Unfollowed(BaseException):
 class Trace(Recorder):
     """The recorder of one call; arguments are storages that it was given."""
 
+    first_cut = 96  # operations, after which a body that repeats is sought
     transparent = True
     wrote = False  # memory of the caller has been written to
     failure = ""  # why the call has to be made again, though its function may swallow it
@@ -68,6 +71,16 @@ class Trace(Recorder):
             if storage.error is not None:
                 raise storage.error
 
+    def _flush_at_period(self) -> None:
+        """End a segment where a repeating body ends; what does not repeat goes on for longer."""
+        count = len(self._sequence)
+        if not self.may_compute:  # it is to be one plan, whatever its length
+            self._sequence.clear()
+        elif count < PENDING_LIMIT and not repeats(self._sequence):
+            self._cut = min(2 * count, PENDING_LIMIT)
+        else:
+            super()._flush_at_period()
+
     def _in_place(self, storage: Storage) -> bool:
         known = self.path.slot_of(storage.buffer) is not None
         return (known or storage.held) and super()._in_place(storage)
@@ -81,9 +94,7 @@ class Trace(Recorder):
 
     def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
         leaves, executable = self._executable(waiting, targets)
-        if not isinstance(executable, Executable):
-            self.give_up("planning and compiling takes too long")
-            self._break("planning and compiling takes too long")
+        executable = self.affordable(executable)
         sources = [self.path.source(leaf) for leaf in leaves]
         if self.path.replaying:
             shapes = [
@@ -98,6 +109,17 @@ class Trace(Recorder):
             self._ran(executable)
         self.path.ran(executable.run, sources, results, waiting, complete=True)
         return results
+
+    def affordable(self, executable: Executable | Interpreted) -> Executable | Interpreted:
+        """``executable``, or if there is no time for it the interpreter, or another start."""
+        if isinstance(executable, Executable):
+            rest = _FIRST_KERNELS if not self.path.segments else 0.0
+            wanted = executable.seconds_to_compile - rest
+            if self.budget is None or wanted <= 0 or self.budget.allows(wanted):
+                return executable
+        self.give_up("planning and compiling takes too long")
+        self._break("planning and compiling takes too long")
+        return Interpreted(executable.graph)
 
     def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
         self._break("an operation failed")

@@ -14,7 +14,7 @@ from time import perf_counter
 class Budget:
     """The time that one function, or one program, may spend on planning and compiling."""
 
-    FIRST = 0.4  # seconds of the processor's time
+    FIRST = 0.3  # seconds of the processor's time
     SHARE = 0.33  # of the time that has passed since the beginning
 
     __slots__ = ("_begun", "_spent")
@@ -23,9 +23,10 @@ class Budget:
         self._begun = perf_counter()
         self._spent = 0.0
 
-    def allows(self) -> bool:
-        """True if there is time for one more plan."""
-        return self._spent <= self.FIRST + self.SHARE * (perf_counter() - self._begun)
+    def allows(self, seconds: float = 0.0) -> bool:
+        """True if there is time for one more plan, or for what takes so long."""
+        left = self.FIRST + self.SHARE * (perf_counter() - self._begun) - self._spent
+        return left >= seconds
 
     def spend(self, seconds: float) -> None:
         """So much has been spent."""

@@ -23,6 +23,11 @@ def smallest_period(sequence: Sequence[int]) -> int:
     return -(count - start) % period
 
 
+def repeats(sequence: Sequence[int]) -> bool:
+    """True if the second half of ``sequence`` is a body that repeats."""
+    return _period_of(sequence[len(sequence) // 2 :]) > 0
+
+
 def _period_of(sequence: Sequence[int]) -> int:
     """The smallest p with sequence[i] == sequence[i + p] throughout, at most half the length.
 

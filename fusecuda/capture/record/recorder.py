@@ -63,6 +63,7 @@ def atomic(function: Callable[P, T]) -> Callable[P, T]:
 class Recorder:
     """What has been recorded and not yet computed; shared by all threads that use its arrays."""
 
+    first_cut = PENDING_LIMIT
     transparent = False  # arrays pass for NumPy's own
 
     def __init__(self, options: Options | None = None) -> None:
@@ -74,7 +75,7 @@ class Recorder:
         self.observed = False  # something was computed while recording went on
         self._live: list[weakref.ref[Storage]] = []  # in the order of recording
         self._sequence: list[int] = []
-        self._cut = PENDING_LIMIT
+        self._cut = self.first_cut
 
     def value(self, node: Node) -> Storage:
         """A storage of its own for the result ``node``."""
@@ -117,7 +118,7 @@ class Recorder:
                 storage.noted = False
         self._live.clear()
         self._sequence.clear()
-        self._cut = PENDING_LIMIT
+        self._cut = self.first_cut
         return waiting
 
     def look(self) -> None:

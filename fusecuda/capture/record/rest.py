@@ -22,19 +22,22 @@ _attempts: dict[Site, int] = {}  # without a gain; negative while it rests
 class Trial:
     """Which of two ways to make a call is faster, by the times of a few calls each way.
 
-    The first calls are fused; then plain and fused ones take turns. ``plain`` is None while nothing
-    is decided, and then says whether plain calls are to be made.
+    The first calls are fused, one of them if it had to be recorded; then plain and fused ones take
+    turns. ``plain`` is None while nothing is decided, and then says whether plain calls are to be
+    made.
     """
 
-    FUSED_FIRST = 5
+    REPLAYS_FIRST = 4
     EACH = 3  # calls of a kind, of which the fastest counts
     MARGIN = 0.95  # of the fused time, below which a plain call has to be
-    CLEAR = 2.0  # a factor that one call each shows
+    CLEAR = 2.0  # a factor that one or two calls each show
+    LONG = 5e-3  # seconds, which nothing else that goes on in the machine doubles
 
-    __slots__ = ("_fused", "_plain", "plain")
+    __slots__ = ("_first", "_fused", "_plain", "plain")
 
     def __init__(self) -> None:
         self.plain: bool | None = None
+        self._first = 1
         self._fused: list[float] = []
         self._plain: list[float] = []
 
@@ -43,18 +46,22 @@ class Trial:
         """True if the next call is to be plain."""
         if self.plain is not None:
             return self.plain
-        return len(self._fused) >= self.FUSED_FIRST + len(self._plain)
+        return len(self._fused) >= self._first + len(self._plain)
 
-    def took(self, seconds: float, plain: bool) -> None:
+    def took(self, seconds: float, plain: bool, replayed: bool = False) -> None:
         """A call took so long."""
         if self.plain is not None:
             return
+        if replayed:
+            self._first = self.REPLAYS_FIRST
         (self._plain if plain else self._fused).append(seconds)
         if not self._plain or not self._fused:
             return
         fused, other = min(self._fused), min(self._plain)
-        if other > self.CLEAR * fused:
+        if other > self.CLEAR * fused and other > self.LONG:
             self.plain = False
+        elif fused > self.CLEAR * other and min(len(self._fused), len(self._plain)) > 1:
+            self.plain = True
         elif len(self._plain) >= self.EACH:
             self.plain = other < self.MARGIN * fused
 
