@@ -229,7 +229,7 @@ def test_known_ends_and_beginnings_are_bounded(
         ends += len(state.ends)
         states += [s.next for s in state.steps.values()]
     assert 0 < ends <= steps.BRANCHES * 7
-    monkeypatch.setattr("fusecuda.capture.cupy.learning.BEGINNINGS", 4)
+    monkeypatch.setattr("fusecuda.capture.cupy.step_maker.BEGINNINGS", 4)
     for n in range(1, 9):
         check(lambda m, x: (x + 1,), np.ones(n))
     watch.look()

@@ -378,6 +378,8 @@ class Tracer:
         guard = Guard(DeviceMemory() if on_device else HostMemory())
         guard.reads(self.reads)
         guard.inputs(self.inputs)
+        if any(True for _ in self.inputs.effects()):
+            guard.distinct(self.inputs.changing())
         names = self.names
         named = list(zip(names, self.arrays, strict=True))
         guard.identities(named)

@@ -105,6 +105,12 @@ class Guard:
             if known != name:
                 self.demand(f"{name} is {known}")
 
+    def distinct(self, names: Sequence[str]) -> None:
+        """Demand that no two of the objects are one."""
+        if len(names) > 1:
+            every = ", ".join(f"id({name})" for name in names)
+            self.demand(f"len({{{every}}}) == {len(names)}")
+
     def overlapping(self, names: Sequence[str], overlaps: Overlaps) -> None:
         """Demand that the arrays overlap as given."""
         known = self.constant(overlaps)

@@ -258,6 +258,10 @@ class Inputs:
                 if old.get(step, _MISSING) is not value:
                     yield Effect(twin, step, value)
 
+    def changing(self) -> list[str]:
+        """The names of containers that may be changed, each once."""
+        return [t.name for t in self._twins if t.kind.mutable]
+
     def grown(self) -> tuple[set[str], set[str]]:
         """The names of lists that were made longer and not looked at, and of those that were."""
         lists = [t for t in self._twins if type(t.built) is Growing]

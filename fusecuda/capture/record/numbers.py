@@ -229,11 +229,15 @@ def _pow(self: TracedScalar, other: Any, modulus: Any = None) -> Any:
     return pow(self.seen(), *plain)
 
 
+def _round(self: TracedScalar, ndigits: Any = None) -> Any:
+    return round(self.seen()) if ndigits is None else _applied(round, (self, ndigits))
+
+
 setattr(TracedScalar, "__pow__", _pow)  # noqa: B010 - as above, by name
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "lshift", "rshift", "and_", "or_", "xor"):
     _function = getattr(operator, _name)
     setattr(TracedScalar, f"__{_name.rstrip('_')}__", _observed(_function))
-for _function in (float, int, bool, complex, hash, round, divmod, str, format):
+for _function in (float, int, bool, complex, hash, divmod, str, format):
     setattr(TracedScalar, f"__{_function.__name__}__", _observed(_function))
 for _name in ("index", "invert"):
     setattr(TracedScalar, f"__{_name}__", _observed(getattr(operator, _name)))
@@ -242,3 +246,4 @@ for _name in ("trunc", "floor", "ceil"):
 for _name in ("lshift", "rshift", "and_", "or_", "xor", "divmod"):
     _function = divmod if _name == "divmod" else getattr(operator, _name)
     setattr(TracedScalar, f"__r{_name.rstrip('_')}__", _swapped(_function))
+setattr(TracedScalar, "__round__", _round)  # noqa: B010
