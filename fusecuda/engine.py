@@ -12,6 +12,7 @@ import numpy as np
 
 from . import options as settings
 from .cpu_fallback import backend as c_backend
+from .cpu_fallback.interpreted import KERNELS
 from .cpu_fallback.program import ElementError, Program, thread_count
 from .emit_cuda import backend as cuda
 from .emit_cuda.nvrtc import cubin
@@ -203,10 +204,10 @@ class Executable:
         return self._program
 
     def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:
-        """The same results by NumPy; arguments are overwritten when all is computed."""
+        """The same results by NumPy, to the bit; arguments are overwritten when all is computed."""
         taken = [a for a in arguments if isinstance(a, np.ndarray)]
         results: list[Array | None] = []
-        for value in interpret(self.graph, arguments):
+        for value in interpret(self.graph, arguments, KERNELS):
             shared = any(np.may_share_memory(value, other) for other in taken)
             fresh = np.array(value) if shared else np.asarray(value)
             taken.append(fresh)
