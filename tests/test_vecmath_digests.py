@@ -1,4 +1,4 @@
-"""The vector math has the same bits with every compiler, without fused multiply-add, and without."""
+"""The vector math has the same bits with every compiler, with none, and without FMA."""
 
 from __future__ import annotations
 

@@ -112,9 +112,8 @@ class Setting:
         """What this machine lacks for it; nothing if it can be run."""
         if self.label == INTERPRETED:
             return ""
-        if self.flags and self.flags[0].startswith(("-march=x86", "-mno", "-mavx")):
-            if platform.machine() not in ("x86_64", "AMD64"):
-                return "not an x86-64 processor"
+        if "-m" in "".join(self.flags) and platform.machine() not in ("x86_64", "AMD64"):
+            return "not an x86-64 processor"
         wanted = [program[0] for program in (self.command, self.emulator) if program]
         missing = [program for program in wanted if shutil.which(program) is None]
         return f"no {' and no '.join(missing)}" if missing else ""
@@ -123,8 +122,7 @@ class Setting:
         """What computes: the first line of the compiler's version, or NumPy's."""
         if self.label == INTERPRETED:
             return f"NumPy {np.__version__}"
-        said = subprocess.run([self.command[0], "--version"], capture_output=True, text=True)
-        return said.stdout.splitlines()[0].strip()
+        return subprocess.check_output([self.command[0], "--version"], text=True).splitlines()[0]
 
     def results(
         self, functions: Sequence[Function] = tuple(harness.ALL), count: int = COUNT

@@ -21,7 +21,7 @@ NAMES = (
     *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh"),
     *("arctanh", "expit", "logaddexp", "logaddexp2", "erf", "erfc", "power", "cbrt", "hypot"),
 )
-_BLOCK = 4096  # elements at a time: what a step makes stays in the cache
+_BLOCK = 16384  # elements at a time: what a step makes stays in the cache
 
 
 @cache

@@ -2,9 +2,8 @@
 
 What the headers are written in is a small language: typed variables, structures of numbers, calls,
 choices and no branches. Each C function becomes a Python function of arrays, so that the headers
-stay the only definition. Results have the bits of the compiled function, because each step is one
-that IEEE 754 rounds alike everywhere, and because of each ``#if`` the branch for a processor without
-fused multiply-add is taken.
+stay the only definition. Results have the bits of the compiled function: each step is one that IEEE
+754 rounds alike everywhere, and of ``#if`` the branch without fused multiply-add is taken.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def _choose(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _truth(value: Any) -> Any:
-    return value if getattr(value, "dtype", None) == bool else np.not_equal(value, 0)
+    return value if getattr(value, "dtype", None) == np.bool_ else np.not_equal(value, 0)
 
 
 def _as(dtype: type) -> Callable[[Any], Array]:
