@@ -77,11 +77,20 @@ def source(functions: Iterable[tuple[str, str]] = ALL) -> str:
     return "\n".join(lines) + "\n"
 
 
+def said_by(*command: str) -> str:
+    """Return what a command prints."""
+    return subprocess.run(command, input="", capture_output=True, text=True, check=False).stdout
+
+
+def is_gcc(command: Sequence[str]) -> bool:
+    """Whether a compiler is gcc, whatever it is called."""
+    return "Free Software Foundation" in said_by(command[0], "--version")
+
+
 def accepted(command: Sequence[str], flags: Iterable[str]) -> list[str]:
     """Return those of our flags that the compiler takes, as the program itself would choose."""
-    if "clang" not in command[0]:
-        return list(flags)
-    return [flag for flag in flags if "loop-distribute" not in flag]
+    gcc = is_gcc(command)
+    return [f for f in flags if f != "-w" and (gcc or "loop-distribute" not in f)]
 
 
 def compile_library(
