@@ -49,15 +49,14 @@ def other_libm(folder: Path) -> Path | None:
 def settings(folder: Path) -> dict[str, dict[str, str]]:
     """The environment of each setting, by what it is called."""
     narrow = {"NPY_DISABLE_CPU_FEATURES": " ".join(DISPATCHED)}
-    found = {
-        "NumPy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": " ".join(WIDE)},
-        "NumPy without AVX2 and AVX-512": narrow,
-        "kernels without AVX-512": {"FUSECUDA_CC": "cc -mno-avx512f"},
-    }
     library = other_libm(folder)
     if library:
-        found["another C library"] = {**narrow, "LD_PRELOAD": str(library)}
-    return found
+        narrow["LD_PRELOAD"] = str(library)
+    return {
+        "NumPy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": " ".join(WIDE)},
+        "NumPy without AVX2, and another C library": narrow,
+        "kernels without AVX-512": {"FUSECUDA_CC": "cc -mno-avx512f"},
+    }
 
 
 def main(options: list[str]) -> int:

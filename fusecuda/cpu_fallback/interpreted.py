@@ -56,7 +56,7 @@ def _logaddexp2(kind: str, a: Array, b: Array) -> Array:
     gap = a - b
     power = _function("exp2", kind)(np.where(gap > 0, -gap, gap))
     rest = a.dtype.type(1.44269504088896340736) * _function("log1p", kind)(power)
-    return np.where(a == b, a + a.dtype.type(1), np.where(gap > 0, a, b) + rest)
+    return np.asarray(np.where(a == b, a + a.dtype.type(1), np.where(gap > 0, a, b) + rest))
 
 
 KERNELS = Meaning(1, {(name, "f"): partial(call, name) for name in NAMES})
