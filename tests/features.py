@@ -17,19 +17,12 @@ from pathlib import Path
 import numpy._core._multiarray_umath as umath
 
 HERE = Path(__file__).parent
-VALUE_TESTS = (
-    *("test_vecmath.py", "test_vecmath_digests.py", "test_ops.py", "test_reductions.py"),
-    *("test_random_dags.py", "test_functions.py", "test_array_api.py", "test_numpy_namespace.py"),
-    *(
-        "test_array.py",
-        "test_fused.py",
-        "test_fused_results.py",
-        "test_plans.py",
-        "test_programs.py",
-    ),
-    *("test_launches.py", "test_other_dtypes.py", "test_without_compiler.py", "test_run.py"),
-    *("test_cupy_calls.py", "test_cupy_tape.py", "test_cupy_tape_faults.py", "test_cupy_fused.py"),
-)
+_VALUE_TESTS = """
+    vecmath vecmath_digests ops reductions random_dags functions array_api numpy_namespace array
+    fused fused_results plans programs launches other_dtypes without_compiler run cupy_calls
+    cupy_tape cupy_tape_faults cupy_fused
+"""
+VALUE_TESTS = tuple(f"test_{name}.py" for name in _VALUE_TESTS.split())
 DISPATCHED: list[str] = list(umath.__cpu_dispatch__)  # what this NumPy can do without
 WIDE = [f for f in DISPATCHED if "512" in f or f == "X86_V4"]
 

@@ -1,5 +1,5 @@
 /* A C library as another machine might have it: to be loaded before the system's, whose
- * elementary functions it changes by one in the last place at a quarter of all arguments.
+ * elementary functions it changes by one in the last place, up or down.
  * Results of few digits stay, as exact cases do everywhere.  A test that fails under it
  * takes the bits of one machine for the truth.
  *
@@ -14,7 +14,7 @@ static double other(double x, double r) {
     memcpy(&u, &r, 8), memcpy(&v, &x, 8);
     uint64_t exponent = u >> 52 & 0x7ff, hash = (v ^ (v >> 29) ^ (u << 7)) * 0x9e3779b97f4a7c15u;
     if (exponent == 0 || exponent == 0x7ff || (u & 0xfffff) == 0) return r;
-    u += hash >> 61 == 0 ? 1 : hash >> 61 == 1 ? (uint64_t)-1 : 0;
+    u += hash >> 63 ? 1 : (uint64_t)-1;
     memcpy(&r, &u, 8);
     return r;
 }
@@ -24,7 +24,7 @@ static float otherf(float x, float r) {
     memcpy(&u, &r, 4), memcpy(&v, &x, 4);
     uint32_t exponent = u >> 23 & 0xff, hash = (v ^ (v >> 13) ^ (u << 7)) * 0x9e3779b9u;
     if (exponent == 0 || exponent == 0xff || (u & 0x7ff) == 0) return r;
-    u += hash >> 29 == 0 ? 1 : hash >> 29 == 1 ? (uint32_t)-1 : 0;
+    u += hash >> 31 ? 1 : (uint32_t)-1;
     memcpy(&r, &u, 4);
     return r;
 }
