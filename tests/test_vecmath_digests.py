@@ -66,6 +66,12 @@ def test_draws_reach_what_is_special() -> None:
         assert np.signbit(x[x == 0]).any()
 
 
+def test_the_page_has_the_digests_on_record() -> None:
+    text = digests.PAGE.read_text()
+    assert set(digests.recorded()) == set(harness.ALL)
+    assert [f for f, value in digests.recorded().items() if f"`{value}`" not in text] == []
+
+
 def test_a_digest_sees_one_bit() -> None:
     x = np.array([1.0, np.nan, 0.0])
     assert digests.digest(x) == digests.digest(np.array([1.0, -np.nan, 0.0]))
