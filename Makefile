@@ -13,13 +13,14 @@ RUN  := $(BIN)/python
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup fmt check test test-cupy13 test-wheel test-matrix test-gpu golden bench bench-gpu demo clean
+.PHONY: help setup fmt check test test-features test-cupy13 test-wheel test-matrix test-gpu golden bench bench-gpu demo clean
 
 help:
 	@echo 'make setup     create $(VENV) with what tests and tools need'
 	@echo 'make fmt       format and apply safe lint fixes'
 	@echo 'make check     lint, formatting, types and the import contract'
 	@echo 'make test      the default test suite'
+	@echo 'make test-features  the tests of values as on processors with fewer features'
 	@echo 'make test-cupy13  the tests around CuPy with CuPy 13'
 	@echo 'make test-wheel  builds what is released and tests it away from here'
 	@echo 'make test-matrix  tests with each Python and NumPy that is here or can be installed'
@@ -61,6 +62,10 @@ check: $(VENV)/.stamp-test
 
 test: $(VENV)/.stamp-test $(VENV)/.stamp-cupy
 	$(RUN) -m pytest $(ARGS)
+
+# No test may take the bits of this machine's libm for the truth.
+test-features: $(VENV)/.stamp-test $(VENV)/.stamp-cupy
+	$(RUN) -m tests.features $(ARGS)
 
 # The default tests run with the CuPy of the extra `test`; this with the oldest that is supported.
 test-cupy13:

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import options as settings
 from .cpu_fallback import backend as c_backend
+from .cpu_fallback.interpreted import KERNELS
 from .cpu_fallback.program import ElementError, Program, thread_count
 from .emit_cuda import backend as cuda
 from .emit_cuda.nvrtc import cubin
@@ -23,7 +24,7 @@ from .fusion.explain import KernelSummary, explain_plan, summarize
 from .fusion.planner import Plan, make_plan
 from .fusion.verify import verify_kernel
 from .fusion.walk import Bind, Launch
-from .graph.interpret import interpret
+from .graph.interpret import NUMPY, Meaning, interpret
 from .graph.node import Graph, Node
 from .graph.passes import simplify
 from .graph.text import print_hlo
@@ -219,23 +220,24 @@ class Executable:
         return self._program
 
     def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:
-        return Interpreted(self.graph).run(arguments)
+        return Interpreted(self.graph, KERNELS).run(arguments)
 
 
 class Interpreted:
-    """A graph that NumPy computes, with the bits of the kernels that it could become."""
+    """A graph that the interpreter computes, by NumPy's functions unless ``meaning`` has others."""
 
     names: Sequence[str] = ()
     launches = 0
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, meaning: Meaning = NUMPY) -> None:
         self.graph = graph
+        self.meaning = meaning
 
     def run(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The results, None where an argument was overwritten, which is done last."""
         taken = [a for a in arguments if isinstance(a, np.ndarray)]
         results: list[Array | None] = []
-        for value in interpret(self.graph, arguments):
+        for value in interpret(self.graph, arguments, self.meaning):
             shared = any(np.may_share_memory(value, other) for other in taken)
             fresh = np.array(value) if shared else np.asarray(value)
             taken.append(fresh)

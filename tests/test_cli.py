@@ -212,6 +212,7 @@ def test_dumps_are_replayed_and_explained(
     assert main(["replay", str(path), "--check", "--repeat", "2"]) == 0
     out = capsys.readouterr().out
     assert "result 0: f64[13,37]" in out
+    assert "result 0: bit-equal" in out
     assert "result 1: bit-equal" in out
     assert "check passed" in out
 

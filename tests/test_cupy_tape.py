@@ -130,7 +130,7 @@ def test_another_way_is_taken_in_the_middle(watch: Watch) -> None:
     def program(m: Any, x: Any, way: int) -> Any:
         y = x * 2.5
         x[1:] -= y[:-1]
-        dropped = m.exp(x)
+        dropped = m.sqrt(x * x)
         z = x[::2] + y[1::2]
         if way == 1:
             z = z.sum(axis=0)

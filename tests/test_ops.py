@@ -17,6 +17,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from fusecuda.cpu_fallback.interpreted import KERNELS
 from fusecuda.engine import build as compile_graph
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import BOOL, DType
@@ -70,6 +71,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "logaddexp2": (3.0, 3.0),
 }
 INTS = tuple(d for d in DTYPES if d.kind in "iu")
+FLOATS = tuple(d for d in DTYPES if d.kind == "f")
 SIGNED = tuple(d for d in DTYPES if d.kind == "i")
 UNLIKE = ("where", "convert")  # whose operands differ in dtype: tested by themselves
 I64, U64 = np.dtype(np.int64), np.dtype(np.uint64)
@@ -221,6 +223,17 @@ def test_the_interpreter_rounds_large_integers_to_themselves() -> None:
     for name in ("floor", "ceil", "trunc"):
         node = build.elementwise(name, [build.parameter(0, (2,), large.dtype)], large.dtype)
         np.testing.assert_array_equal(evaluate(node, [large]), large)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_rows_without_a_compiler_have_the_kernels_bits(dtype: DType) -> None:
+    """The interpreter that stands in for the kernels carries out their own vector math."""
+    sheet, _ = all_rows(dtype, "contiguous")
+    got, _ = sheet.run()
+    graph = Graph(tuple(sheet.parameters), tuple(sheet.outputs))
+    want = interpret(graph, sheet.arguments, KERNELS)
+    compared = zip(sheet.names, got, want, strict=True)
+    assert [n for n, *pair in compared if not same_bits(*(_one_zero(n, x) for x in pair))] == []
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "mixed"])

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +31,7 @@ UNARY = (
 )
 BINARY = ("pow", "arctan2", "hypot", "logaddexp")
 TYPES = {"f64": (np.float64, "double"), "f32": (np.float32, "float")}
-# All but this are vectorised; this calls the C library.
-LIBM = {("pow", "f64")}
-VECTORISED = [
-    (name, kind) for name in (*UNARY, *BINARY) for kind in TYPES if (name, kind) not in LIBM
-]
+ALL = [(name, kind) for kind in TYPES for name in (*UNARY, *BINARY)]
 NUMPY_NAME = {"pow": "power"}
 
 # Where each function is sampled for errors and times: everyday arguments.
@@ -66,33 +62,56 @@ DOMAIN = {
 }
 
 
-def source() -> str:
+def source(functions: Iterable[tuple[str, str]] = ALL) -> str:
     """Return a C file with one plain loop per function and type."""
     lines = ['#include "vecmath.h"']
-    for kind, (_, ctype) in TYPES.items():
-        lines += [
-            f"void {name}_{kind}(const {ctype} *restrict x, {ctype} *restrict out, long n)\n"
-            f"{{ for (long i = 0; i < n; i++) out[i] = fc_{name}_{kind}(x[i]); }}"
-            for name in UNARY
-        ]
-        lines += [
-            f"void {name}_{kind}(const {ctype} *restrict x, const {ctype} *restrict y,\n"
-            f"    {ctype} *restrict out, long n)\n"
-            f"{{ for (long i = 0; i < n; i++) out[i] = fc_{name}_{kind}(x[i], y[i]); }}"
-            for name in BINARY
-        ]
+    for name, kind in functions:
+        ctype = TYPES[kind][1]
+        operands = ("x", "y") if name in BINARY else ("x",)
+        declared = "".join(f"const {ctype} *restrict {o}, " for o in operands)
+        passed = ", ".join(f"{o}[i]" for o in operands)
+        lines.append(
+            f"void {name}_{kind}({declared}{ctype} *restrict out, long n)\n"
+            f"{{ for (long i = 0; i < n; i++) out[i] = fc_{name}_{kind}({passed}); }}"
+        )
     return "\n".join(lines) + "\n"
 
 
-def compile_library(folder: Path, extra: tuple[str, ...] = ()) -> tuple[Path, str]:
-    """Compile every loop; return the library and what the compiler said."""
+def said_by(*command: str) -> str:
+    """Return what a command prints."""
+    return subprocess.run(command, input="", capture_output=True, text=True, check=False).stdout
+
+
+def is_gcc(command: Sequence[str]) -> bool:
+    """Whether a compiler is gcc, whatever it is called."""
+    return "Free Software Foundation" in said_by(command[0], "--version")
+
+
+def accepted(command: Sequence[str], flags: Iterable[str]) -> list[str]:
+    """Return those of our flags that the compiler takes, as the program itself would choose."""
+    gcc = is_gcc(command)
+    return [f for f in flags if f != "-w" and (gcc or "loop-distribute" not in f)]
+
+
+def compile_library(
+    folder: Path,
+    extra: tuple[str, ...] = (),
+    command: Sequence[str] = ("cc",),
+    functions: Iterable[tuple[str, str]] = ALL,
+) -> tuple[Path, str]:
+    """Compile the loops; return the library and what the compiler said."""
     text, library = folder / "loops.c", folder / "loops.so"
-    text.write_text(source())
-    command = ["cc", *FLAGS, *extra, f"-I{HEADER_DIR}", str(text), "-o", str(library), "-lm"]
+    text.write_text(source(functions))
+    line = [*command, *accepted(command, FLAGS), *extra, f"-I{HEADER_DIR}"]
+    return library, run([*line, str(text), "-o", str(library), "-lm"])
+
+
+def run(command: Sequence[str]) -> str:
+    """Run a command and return what it said on its error output; raises if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    return library, done.stderr
+    return done.stderr
 
 
 class Functions:

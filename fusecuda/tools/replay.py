@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cpu_fallback.interpreted import KERNELS
 from ..engine import Executable
 from ..graph.dtypes import hlo_name
 from ..graph.interpret import interpret
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 def check(graph: Graph, inputs: Sequence[Any], results: Sequence[Array]) -> int:
     """0 if ``results`` are the interpreter's; else 1, and the first that is not is shown."""
     try:
-        expected = interpret(graph, inputs)
+        expected = interpret(graph, inputs, KERNELS)
     except (IndexError, ValueError) as error:
         raise UsageError(f"the interpreter fails: {one_line(error)}") from None
     for i, (node, want, have) in enumerate(zip(graph.outputs, expected, results, strict=True)):
