@@ -24,7 +24,7 @@ from .fusion.explain import KernelSummary, explain_plan, summarize
 from .fusion.planner import Plan, make_plan
 from .fusion.verify import verify_kernel
 from .fusion.walk import Bind, Launch
-from .graph.interpret import NUMPY, Meaning, interpret
+from .graph.interpret import interpret
 from .graph.node import Graph, Node
 from .graph.passes import simplify
 from .graph.text import print_hlo
@@ -220,24 +220,23 @@ class Executable:
         return self._program
 
     def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:
-        return Interpreted(self.graph, KERNELS).run(arguments)
+        return Interpreted(self.graph).run(arguments)
 
 
 class Interpreted:
-    """A graph that the interpreter computes, by NumPy's functions unless ``meaning`` has others."""
+    """A graph that the interpreter computes, to the bit as the kernels that it could become."""
 
     names: Sequence[str] = ()
     launches = 0
 
-    def __init__(self, graph: Graph, meaning: Meaning = NUMPY) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.meaning = meaning
 
     def run(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The results, None where an argument was overwritten, which is done last."""
         taken = [a for a in arguments if isinstance(a, np.ndarray)]
         results: list[Array | None] = []
-        for value in interpret(self.graph, arguments, self.meaning):
+        for value in interpret(self.graph, arguments, KERNELS):
             shared = any(np.may_share_memory(value, other) for other in taken)
             fresh = np.array(value) if shared else np.asarray(value)
             taken.append(fresh)

@@ -19,6 +19,10 @@ def assert_same(found: Any, expected: Any) -> None:
             assert_same(f, e)
         return
     if isinstance(expected, np.ndarray | np.generic):
+        if expected.dtype.kind not in "biufc":  # text, dates and objects stay NumPy's
+            assert type(found) is type(expected), type(found)
+            np.testing.assert_array_equal(found, expected)
+            return
         assert type(found) is fc.Array, type(found)
         assert found.dtype == expected.dtype
         assert found.shape == expected.shape

@@ -68,6 +68,8 @@ CASES: dict[str, list[Case]] = {
     "argmax": ARGS, "argmin": ARGS,
     "mean": MOMENTS, "var": [*MOMENTS, case(A, ddof=1)], "std": [*MOMENTS, case(A, ddof=1)],
     "ptp": [*each(A, F, I, U, M, C), case(A, 0), case(A, 1, keepdims=True)],
+    "real": each(A, F, I, Z), "imag": each(A, I, Z),
+    "nan_to_num": [*each(A, N, F, I), case(N, nan=1.5), case(N, posinf=2.0, neginf=-3.0)],
     "count_nonzero": [*each(*EVERY, EMPTY), case(A, 0), case(A, axis=1, keepdims=True)],
     "where": [
         case(M, A, B), case(M, A, 0), case(M, 1.5, F), case(M, I, 2.5), case(M, I, U),
@@ -281,9 +283,6 @@ EAGER: dict[str, Callable[..., Any]] = {
     "digitize": lambda a, b: np.digitize(a, np.array([-2.0, 0.0, 2.0])),
     "rot90": lambda a, b: np.rot90(a),
     "triu": lambda a, b: np.triu(a, 1),
-    "real": lambda a, b: np.real(a),
-    "imag": lambda a, b: np.imag(a),
-    "nan_to_num": lambda a, b: np.nan_to_num(a / b, nan=1.5, posinf=2.0),
     "select": lambda a, b: np.select([a > 2, a < -2], [a, b], 0.5),
     "cov": lambda a, b: np.cov(a),
     "partition": lambda a, b: np.partition(a, 2, axis=1)[:, 2],

@@ -8,6 +8,19 @@
 
 #define FC_INLINE static inline
 
+#ifdef __TINYC__  // has few builtins, but functions of the same names
+#define __builtin_copysign copysign
+#define __builtin_copysignf copysignf
+#define __builtin_fabs fabs
+#define __builtin_fabsf fabsf
+#define __builtin_inf() INFINITY
+#define __builtin_inff() INFINITY
+#define __builtin_nan(text) NAN
+#define __builtin_nanf(text) NAN
+#define __builtin_rint rint
+#define __builtin_sqrt sqrt
+#endif
+
 typedef union {
     bool pred;
     int8_t s8; int16_t s16; int32_t s32; int64_t s64;

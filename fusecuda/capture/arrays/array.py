@@ -199,7 +199,8 @@ class Array(Operators):
 
     @property
     def mT(self) -> Array:  # noqa: N802
-        return TABLE[np.swapaxes](self, -1, -2)
+        made: Array = TABLE[np.swapaxes](self, -1, -2)
+        return made
 
     @property
     def flat(self) -> Any:
@@ -272,36 +273,46 @@ class Array(Operators):
         return self._storage
 
     def __getitem__(self, key: Any) -> Array:
-        return ENTRIES.getitem(self, key)
+        made: Array = ENTRIES.getitem(self, key)
+        return made
 
     def __setitem__(self, key: Any, value: Any) -> None:
         ENTRIES.setitem(self, key, value)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-        return TABLE[np.reshape](self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+        made: Array = TABLE[np.reshape](
+            self, shape[0] if len(shape) == 1 else shape, order, copy=copy
+        )
+        return made
 
     def transpose(self, *axes: Any) -> Array:
         if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
             axes = axes[0] if axes[0] is not None else ()
-        return TABLE[np.transpose](self, axes or None)
+        made: Array = TABLE[np.transpose](self, axes or None)
+        return made
 
     def ravel(self, order: str = "C") -> Array:
-        return TABLE[np.reshape](self, -1, order)
+        made: Array = TABLE[np.reshape](self, -1, order)
+        return made
 
     def flatten(self, order: str = "C") -> Array:
-        return TABLE[np.copy](TABLE[np.reshape](self, -1, order))
+        made: Array = TABLE[np.copy](TABLE[np.reshape](self, -1, order))
+        return made
 
     def swapaxes(self, a: int, b: int) -> Array:
-        return TABLE[np.swapaxes](self, a, b)
+        made: Array = TABLE[np.swapaxes](self, a, b)
+        return made
 
     def squeeze(self, axis: Any = None) -> Array:
-        return TABLE[np.squeeze](self, axis)
+        made: Array = TABLE[np.squeeze](self, axis)
+        return made
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
         return ENTRIES.astype(self, dtype, order, casting, **kw)
 
     def copy(self, order: str = "C") -> Array:
-        return TABLE[np.copy](self)
+        made: Array = TABLE[np.copy](self)
+        return made
 
     def fill(self, value: Any) -> None:
         self[...] = value
@@ -395,7 +406,7 @@ class Array(Operators):
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(self == value))
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         if not self.is_scalar:
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return int(self._seen(hash))

@@ -60,14 +60,15 @@ class StandIn:
 
 def stand_in(value: Any, before: Callable[[], None]) -> Any:
     """What stands for ``value``; ``before`` is called each time that it is used."""
-    made = object.__new__(_class_for(type(value)))
+    kind: Any = type(value)
+    made: Any = object.__new__(_class_for(kind))
     object.__setattr__(made, "_value", value)
     object.__setattr__(made, "_before", before)
     return made
 
 
 @functools.lru_cache(maxsize=1024)
-def _class_for(kind: type) -> type:
+def _class_for(kind: Any) -> type:
     """A class of stand-ins with the operations that objects of ``kind`` have."""
     names = {n for n in _FORWARDED if getattr(kind, n, None) is not None}
     space: dict[str, Any] = {n: _forwarded(n) for n in names}

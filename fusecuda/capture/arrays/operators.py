@@ -96,7 +96,7 @@ def _operate(
 
 
 def _unary(ufunc: np.ufunc) -> Callable[[Operators], Any]:
-    return lambda self: ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})  # type: ignore[arg-type]
+    return lambda self: ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})
 
 
 def _method(function: Any) -> Callable[..., Any]:

@@ -206,7 +206,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return int(count) if axis is None and not keepdims and _COUNTS_ARE_INTS else count
 
 
-_COUNTS_ARE_INTS = type(np.count_nonzero(np.ones(1))) is int
+_COUNTS_ARE_INTS = not isinstance(np.count_nonzero(np.ones(1)), np.generic)
 
 
 def _ignoring_nan(function: Any, fill: int) -> Handler:

@@ -196,7 +196,8 @@ def nan_to_num(
     a = array_of(x)
     if a.dtype.kind != "f" or np.ndim(nan) or not is_supported(a.dtype):
         return NotImplemented
-    kind, limits = a.dtype.type, np.finfo(a.dtype)
+    kind: Any = a.dtype.type
+    limits = np.finfo(kind)
     high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
     found = np.where(np.isnan(a), kind(nan), a)
     infinite = np.where(found == -np.inf, kind(low), found)

@@ -30,14 +30,14 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.rest import Trial
 from ..record.structure import walk
-from .call import Tracer, Unfollowed
+from .call import Tracer
 from .guard import MISS, plain_call
 from .memory import provider
 from .path import Environment, Path, Segment, Tree
 from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads, reads_of
-from .trace import Trace
+from .trace import Trace, Unfollowed
 
 _ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
 _SIGNATURES_LIMIT = 1024
@@ -153,7 +153,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         begin = perf_counter()
         result = self.function(*args)
         entry.trial.took(perf_counter() - begin, plain=True)
-        if entry.trial.plain:
+        if entry.trial.has_passed:
             self._newest = plain_call(self.function, args)
             self._why = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
         return result
@@ -220,9 +220,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             self._newest = _never
             for entry in self._entries.values():
                 entry.replays = tuple(
-                    r
-                    for r in entry.replays
-                    if r.__globals__.get("start") is not tree  # type: ignore[attr-defined]
+                    r for r in entry.replays if r.__globals__.get("start") is not tree
                 )
 
     def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:

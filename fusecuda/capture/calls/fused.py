@@ -45,7 +45,7 @@ class fused:  # noqa: N801 - reads as a keyword
         region._remarks = []
         return region
 
-    def __call__(self, function: Callable[..., Any]) -> FusedFunction:
+    def __call__(self, function: Callable[..., Any]) -> FusedFunction[..., Any]:
         return FusedFunction(function, self._options, self._chosen)
 
     def __enter__(self) -> Self:

@@ -219,7 +219,8 @@ class Inputs:
         for twin in self._twins:
             if twin.kind is not INSTANCE or not hasattr(twin.built, "__dict__"):
                 continue
-            for name, function in _methods_of(type(twin.built)):
+            kind: Any = type(twin.built)
+            for name, function in _methods_of(kind):
                 other = bound(function)
                 if other is not None and name not in twin.built.__dict__:
                     method = types.MethodType(other, twin.built)
@@ -284,7 +285,7 @@ class Inputs:
 
 
 @functools.lru_cache(maxsize=1024)
-def _methods_of(kind: type) -> list[tuple[str, types.FunctionType]]:
+def _methods_of(kind: Any) -> list[tuple[str, types.FunctionType]]:
     """The methods that instances of a class find, but for the special ones."""
     found: dict[str, Any] = {}
     for base in kind.__mro__:

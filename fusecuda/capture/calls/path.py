@@ -12,6 +12,7 @@ numbers given, then the results of each segment.
 
 from __future__ import annotations
 
+import functools
 import struct
 import weakref
 from collections.abc import Callable, Sequence
@@ -100,7 +101,7 @@ def key_of(value: Any) -> Any:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    return key_of(a) == key_of(b)
+    return bool(key_of(a) == key_of(b))
 
 
 class Tree:
@@ -234,16 +235,14 @@ class Path:
         """Where a replay finds what ``leaf`` stands for."""
         if type(leaf.array) is TracedScalar:
             return self._number(leaf.array, leaf.dtype)
-        array, window = (leaf.array, None) if leaf.source is None else (leaf.array, leaf.source)
-        if window is not None and isinstance(window, tuple):
-            whole, part = window
-            slot = self._slots.get(id(whole))
-            if slot is not None:
-                return lambda environment: environment[slot][part]
+        array = leaf.array
+        if isinstance(leaf.source, tuple):  # a part of another array
+            whole, part = leaf.source
+            place = self._slots.get(id(whole))
+            if place is not None:
+                return functools.partial(_part_of, place, part)
         slot = self._slots.get(id(array))
-        if slot is not None:
-            return slot
-        return lambda environment: array
+        return slot if slot is not None else lambda environment: array
 
     def _number(self, number: TracedScalar, dtype: Any) -> Source:
         if not number.is_steady():
@@ -267,6 +266,10 @@ class Path:
     def slots_of(self, observed: dict[str, Any]) -> dict[int, Any]:
         """Conditions on arguments, by their slots."""
         return {self._names[name]: value for name, value in observed.items()}
+
+
+def _part_of(slot: int, part: Any, environment: Environment) -> Any:
+    return environment[slot][part]
 
 
 def looker(

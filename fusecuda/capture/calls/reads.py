@@ -64,7 +64,8 @@ class Reads:
     ``values`` are compared by each replay; ``inputs`` are arrays and containers, of which a trace
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
-    them being pure, ``of_numbers`` are followed through numbers. ``members`` are what classes hold under the names that the code uses.
+    them being pure, ``of_numbers`` are followed through numbers. ``members`` are what classes hold
+    under the names that the code uses.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
     that it cannot be started again; ``catches`` if it has an ``except`` of its own.
@@ -383,7 +384,7 @@ class _Scan:
 
 _FUNCTION = types.FunctionType
 _HARMLESS = (
-    type(collections.namedtuple("N", "x").x),  # type: ignore[misc]
+    type(vars(collections.namedtuple("N", "x"))["x"]),  # a field of a named tuple
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
     types.WrapperDescriptorType,
@@ -408,7 +409,7 @@ _ON_DEMAND = {
 
 
 @functools.lru_cache(maxsize=1024)
-def _special(kind: type) -> frozenset[str]:
+def _special(kind: Any) -> frozenset[str]:
     """The methods of a class that operators and calls reach without a name."""
     names = {n for n, v in vars(kind).items() if n.startswith("__") and isinstance(v, _FUNCTION)}
     return frozenset(names - _ON_DEMAND.keys())

@@ -250,7 +250,7 @@ class Trace(Recorder):
         else:
             result = _call(func, template(path.environment))
             if any(_shares(part, arrays) for part in walk(result)):
-                return wrap(result, arrays)  # views, which a replay has without a call
+                return wrap(result, list(arrays))  # views, which a replay has without a call
             shape, flat = _flattened(result)
             described = shape, [_described(part) for part in flat]
         made = [Array.of_array(p, copy=False) if isinstance(p, np.ndarray) else None for p in flat]

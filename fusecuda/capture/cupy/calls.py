@@ -245,7 +245,7 @@ class CupyMemory:
         guard.lines.append("if len(table): complete(args, fixed)")
         return guard
 
-    def array(self, guard: Writer, name: str, a: Any) -> None:
+    def array(self, guard: Any, name: str, a: Any) -> None:
         owner = f"({name}.base is None) is {a.base is None}"
         guard.demand(f"type({name}) is cupy_array and {layout(guard, name, a)} and {owner}")
         pointer = self._pointers[name] = f"p{len(self._pointers)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +15,14 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
+from .recording import Recording
 from .step_maker import FLOATS
 from .storages import CupyStorage, table
-
-if TYPE_CHECKING:
-    from .region import CupyRegion
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis), np.int64, np.int32, np.intp})
 
 
-def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+def kernel_called(region: Recording, kernel: Any, *args: Any, **kwargs: Any) -> Any:
     """A ufunc or an elementwise kernel is called with a CuPy array among its arguments."""
     ufunc = ufuncs.UFUNCS.get(kernel)
     if ufunc is None:
@@ -55,13 +53,13 @@ def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) ->
     return result if out is None else out
 
 
-def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
+def elementwise(region: Recording, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
     """The usual case of `kernel_called` by a shorter way; NotImplemented for all others."""
     result = region.record_numbered(ufunc, args, lambda: _elementwise(region, ufunc, args))
     return args[ufunc.nin] if result is None else result
 
 
-def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
+def _elementwise(region: Recording, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
     generation = table.generation
     operands: list[Any] = []
     types: list[Any] = []
@@ -106,7 +104,7 @@ def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> An
     return None
 
 
-def _node(region: CupyRegion, array: Any) -> Node:
+def _node(region: Recording, array: Any) -> Node:
     """The present value of ``array``; whole arrays of this region by a shorter way."""
     pointer = internals.pointer_of(array)
     memory = pointer.mem
@@ -125,10 +123,11 @@ def _node(region: CupyRegion, array: Any) -> Node:
         if node.shape == array.shape and array._c_contiguous and node.dtype == array.dtype:
             region.operands += 1
             return node
-    return region.lazy(array).read_node()
+    found: Node = region.lazy(array).read_node()
+    return found
 
 
-def _new(region: CupyRegion, node: Node) -> Any:
+def _new(region: Recording, node: Node) -> Any:
     """A pending array of the value ``node``."""
     storage = CupyStorage(region, node)
     storage.device = region.device
@@ -136,7 +135,7 @@ def _new(region: CupyRegion, node: Node) -> Any:
     return storage.array(node.shape)
 
 
-def getitem(region: CupyRegion, array: Any, key: Any) -> Any:
+def getitem(region: Recording, array: Any, key: Any) -> Any:
     """``array[key]``: CuPy makes the view itself; a selection is recorded."""
     if is_basic(key):
         return internals.getitem(array, key)
@@ -146,7 +145,7 @@ def getitem(region: CupyRegion, array: Any, key: Any) -> Any:
     return result
 
 
-def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
+def setitem(region: Recording, array: Any, key: Any, value: Any) -> None:
     """``array[key] = value``."""
     if is_basic(key):
         target = internals.getitem(array, key)
@@ -163,7 +162,7 @@ def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
         region.native(internals.setitem, (array, key, value), {}, "__setitem__")
 
 
-def _fill(region: CupyRegion, target: Any, value: float) -> Any:
+def _fill(region: Recording, target: Any, value: float) -> Any:
     """Record that all of ``target``, of a floating-point type and not 0-d, is ``value``.
 
     NotImplemented if that takes a flush first. A 0-d one would be the number itself, which a cast

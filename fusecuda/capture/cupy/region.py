@@ -120,8 +120,9 @@ class CupyRegion(Natives):
 
     def _executable(
         self, waiting: Sequence[Storage], targets: Sequence[bool], windows: bool = True
-    ) -> tuple[list[Leaf], Executable]:
+    ) -> tuple[list[Leaf], Any]:
         leaves, executable = super()._executable(waiting, targets, windows)
+        assert isinstance(executable, Executable)
         self.tape.planned(waiting, leaves, executable)
         return leaves, executable
 
@@ -169,7 +170,7 @@ class CupyRegion(Natives):
 
     def executable_for_cupy(
         self, waiting: Sequence[Storage], targets: Sequence[bool]
-    ) -> tuple[list[Leaf], Executable]:
+    ) -> tuple[list[Leaf], Any]:
         """What computes ``waiting``, storages of CuPy's alone, from whole arrays."""
         plain, self.options = self.options, self.cupy_options
         try:
@@ -195,7 +196,7 @@ class CupyRegion(Natives):
         self._cut = count + (rest or 4 * PENDING_LIMIT)
         self.flush_after = rest == 0  # an operation is recorded whole
 
-    def _run(self, executable: Executable, arrays: Sequence[Any]) -> Sequence[Any]:
+    def _run(self, executable: Any, arrays: Sequence[Any]) -> Sequence[Any]:
         if self._on_device:
             assert self.space is not None
             return self.space.run(executable, arrays, self.device)

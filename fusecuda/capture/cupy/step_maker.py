@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from ..record.leaf import Leaf
 from ..record.numbers import argument_of
 from . import internals, steps, ufuncs
 from .internals import Pending, PendingMemory, ndarray
+from .recording import Recording
 from .steps import BEGINNINGS, BRANCHES, End, Key, Number, Slot, State, Step
 from .storages import CupyStorage, table
-
-if TYPE_CHECKING:
-    from .tape import Tape
 
 FLOATS = frozenset({float, np.float64})
 
@@ -33,10 +31,24 @@ class UntapedError(Exception):
     """Raised for an operand or a result that no key can tell."""
 
 
+class Taped(Protocol):
+    """What a learner needs of the tape that it learns for."""
+
+    region: Recording
+    run: object
+    slots: list[Any]
+    numbers: list[float]
+    path: list[Step]
+    state: State | None
+
+    def bits(self) -> bytes: ...
+    def alive(self) -> dict[int, CupyStorage]: ...
+
+
 class Learner:
     """Learns for one tape, between two flushes."""
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Taped) -> None:
         self.tape = tape
         self.fresh: list[tuple[State, Key, Step]] = []  # steps that are not known to others yet
         self.noted: list[CupyStorage] = []  # by the operation at hand
@@ -187,13 +199,13 @@ class Learner:
                 tape.state.ends.clear()
             tape.state.ends[alive] = end
 
-    def _arguments(self, leaves: Sequence[Leaf], end: End) -> list[Callable[[Tape], Any]]:
+    def _arguments(self, leaves: Sequence[Leaf], end: End) -> list[Callable[[Any], Any]]:
         """How the arguments of an executable are found anew."""
         buffers = {
             id(s.buffer): n for n, s in enumerate(self.tape.slots) if isinstance(s, CupyStorage)
         }
         numbers = dict(self.number_nodes)
-        found: list[Callable[[Tape], Any]] = []
+        found: list[Callable[[Any], Any]] = []
         free = set()
         for leaf in leaves:
             if leaf.parameter.scalar:
@@ -219,15 +231,15 @@ def constant(value: float, dtype: DType) -> Node:
         return build.constant(value, dtype)
 
 
-def _always(value: Any) -> Callable[[Tape], Any]:
+def _always(value: Any) -> Callable[[Any], Any]:
     return lambda tape: value
 
 
-def _number(number: int, dtype: DType) -> Callable[[Tape], Any]:
+def _number(number: int, dtype: DType) -> Callable[[Any], Any]:
     return lambda tape: constant(tape.numbers[number], dtype).value
 
 
-def _buffer(slot: int, part: tuple[slice, ...] | None) -> Callable[[Tape], Any]:
+def _buffer(slot: int, part: tuple[slice, ...] | None) -> Callable[[Any], Any]:
     if part is None:
         return lambda tape: tape.slots[slot].buffer
     return lambda tape: tape.slots[slot].buffer[part]

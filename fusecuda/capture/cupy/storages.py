@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from ..record.recorder import Recorder, _recording
 from ..record.storage import Storage
 from . import internals
 from .internals import PendingMemory
-
-if TYPE_CHECKING:
-    from .region import CupyRegion
+from .recording import Recording
 
 
 class Unrecorded(BaseException):
@@ -39,19 +37,19 @@ class CupyStorage(Storage):
 
     __slots__ = ("device", "memory", "readers", "run", "slot", "span")
 
-    recorder: CupyRegion
+    recorder: Any  # the region
 
-    def __init__(self, recorder: Recorder, node: Node, buffer: Any = None) -> None:
+    def __init__(self, recorder: Any, node: Node, buffer: Any = None) -> None:
         super().__init__(recorder, node, buffer)
         self.memory: weakref.ref[PendingMemory] | None = None
-        self.readers: set[Recorder] = set()
+        self.readers: set[Any] = set()
         self.span = (0, 0)
         self.device = 0
         self.run: object = None
         self.slot = -1
 
     @classmethod
-    def postponed(cls, recorder: CupyRegion, shape: Shape, dtype: DType) -> CupyStorage:
+    def postponed(cls, recorder: Recording, shape: Shape, dtype: DType) -> CupyStorage:
         """A new storage on the tape of ``recorder``."""
         self = cls.__new__(cls)
         self.recorder, self.shape, self.dtype, self.device = recorder, shape, dtype, recorder.device
@@ -161,7 +159,7 @@ class Table:
         for entry in self._entries:
             entry.readers.discard(recorder)
             if entry.recorder is recorder and entry.readers and entry.error is None:
-                entry.recorder = next(iter(entry.readers))  # type: ignore[assignment]
+                entry.recorder = next(iter(entry.readers))
         self.drop(lambda e: e.recorder is not recorder)
 
     def drop(self, keep: Any) -> None:
@@ -175,7 +173,7 @@ class Table:
 table = Table()
 
 
-def storage_of(region: CupyRegion, array: Any) -> tuple[CupyStorage, int]:
+def storage_of(region: Recording, array: Any) -> tuple[CupyStorage, int]:
     """The storage that holds ``array``, and the byte in it at which the array begins.
 
     Raises Unrecorded for arrays whose elements do not lie on a grid.
@@ -220,7 +218,7 @@ def release(entry: CupyStorage) -> None:
     table.drop(lambda e: e is not entry)
 
 
-def _enter(region: CupyRegion, array: Any, spans: list[tuple[int, int]]) -> CupyStorage:
+def _enter(region: Recording, array: Any, spans: list[tuple[int, int]]) -> CupyStorage:
     """A new entry for the memory of ``array`` or of the array that it is a view of."""
     root = array.base
     if root is None or not _holds(root, array) or spans:
@@ -234,7 +232,7 @@ def _enter(region: CupyRegion, array: Any, spans: list[tuple[int, int]]) -> Cupy
     return _make(region, root, (low, high), alone=not spans)
 
 
-def enter_together(region: CupyRegion, arrays: Sequence[Any]) -> CupyStorage:
+def enter_together(region: Recording, arrays: Sequence[Any]) -> CupyStorage:
     """A new entry for just the memory of ``arrays``, which overlap if there are several.
 
     Raises Unrecorded if their elements do not lie on one grid, or the memory is known already.
@@ -252,7 +250,7 @@ def enter_together(region: CupyRegion, arrays: Sequence[Any]) -> CupyStorage:
     return _make(region, first, (low, high), alone=all(a is first for a in arrays))
 
 
-def _make(region: CupyRegion, root: Any, span: tuple[int, int], alone: bool) -> CupyStorage:
+def _make(region: Recording, root: Any, span: tuple[int, int], alone: bool) -> CupyStorage:
     """A storage over the memory of ``root``, or, with others, over all of ``span``."""
     low, high = span
     item = root.dtype.itemsize

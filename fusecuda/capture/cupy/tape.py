@@ -16,7 +16,7 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +28,10 @@ from ..arrays.dispatch import raising
 from ..record.leaf import Leaf
 from . import internals, steps, ufuncs
 from .internals import Pending, PendingMemory, ndarray
+from .recording import Recording
 from .step_maker import FLOATS, Learner, UntapedError, constant
 from .steps import End, Key, Number, Slot, State, Step
 from .storages import CupyStorage, Unrecorded, storage_of, table
-
-if TYPE_CHECKING:
-    from .region import CupyRegion
 
 OFF, FOLLOWING, LEARNING = "off", "following", "learning"
 _LITERALS = frozenset({int, bool, str, type(None), type(Ellipsis), type})
@@ -42,7 +40,7 @@ _LITERALS = frozenset({int, bool, str, type(None), type(Ellipsis), type})
 class Tape:
     """The path of one region since its last flush."""
 
-    def __init__(self, region: CupyRegion) -> None:
+    def __init__(self, region: Recording) -> None:
         self.region = region
         self._reset()
 

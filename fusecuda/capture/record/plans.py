@@ -25,7 +25,7 @@ _TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operation
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """An executable of graphs that are alike, for certain numbers; never changed once it is known."""
+    """An executable of graphs that are alike, for certain numbers; it never changes."""
 
     bits: tuple[object, ...]  # of the numbers, in the order of the graph
     free: frozenset[int]  # those that are arguments

@@ -187,13 +187,15 @@ class Recorder:
 
     def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
         leaves, executable = self._executable(waiting, targets)
-        results = self._computed(executable, [argument_of(leaf) for leaf in leaves])
+        results: Sequence[Any] = self._computed(executable, [argument_of(leaf) for leaf in leaves])
         self.launches += executable.launches
         if isinstance(executable, Executable):
             self._ran(executable)
         return results
 
-    def _computed(self, executable: Executable | Interpreted, arguments: Sequence[Any]) -> Any:
+    def _computed(
+        self, executable: Executable | Interpreted, arguments: Sequence[Any]
+    ) -> Sequence[Any]:
         """The results; what has to be planned and compiled for them is taken off the budget."""
         if self.budget is None or not isinstance(executable, Executable) or executable.is_ready:
             return self._run(executable, arguments)

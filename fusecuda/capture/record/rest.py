@@ -48,6 +48,11 @@ class Trial:
             return self.plain
         return len(self._fused) >= self._first + len(self._plain)
 
+    @property
+    def has_passed(self) -> bool:
+        """True if plain calls are to be made from now on."""
+        return bool(self.plain)
+
     def took(self, seconds: float, plain: bool, replayed: bool = False) -> None:
         """A call took so long."""
         if self.plain is not None:

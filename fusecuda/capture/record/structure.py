@@ -102,9 +102,13 @@ def _empty_dict(value: Any) -> Any:
     return shell
 
 
+def _class(value: Any) -> Any:
+    return type(value)
+
+
 def _attributes(value: Any) -> Parts:
     found: Parts = [(("attribute", k), v) for k, v in getattr(value, "__dict__", {}).items()]
-    for name in _slots(type(value)):
+    for name in _slots(_class(value)):
         try:
             found.append((("slot", name), object.__getattribute__(value, name)))
         except AttributeError:
@@ -117,7 +121,7 @@ def _fill_instance(value: Any, parts: Parts) -> None:
         value.__dict__.clear()
         value.__dict__.update({step[1]: v for step, v in parts if step[0] == "attribute"})
     wanted = {step[1]: v for step, v in parts if step[0] == "slot"}
-    for name in _slots(type(value)):
+    for name in _slots(_class(value)):
         if name in wanted:
             object.__setattr__(value, name, wanted[name])
         elif hasattr(value, name):
@@ -125,7 +129,7 @@ def _fill_instance(value: Any, parts: Parts) -> None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _slots(kind: type) -> tuple[str, ...]:
+def _slots(kind: Any) -> tuple[str, ...]:
     """The names of the slots of a class and its bases."""
     found = []
     for base in kind.__mro__:
@@ -146,36 +150,46 @@ def _make_partial(value: Any, parts: Sequence[Any]) -> Any:
     return functools.partial(function, *args, **keywords)
 
 
-LIST = Kind("list", _items_of_list, lambda v, p: type(v)(p), True, lambda v: type(v)(), _fill_list)
-DEQUE = Kind(
-    *("deque", _items, lambda v, p: type(v)(p, v.maxlen), True),
-    *(lambda v: type(v)(maxlen=v.maxlen), _fill_deque),
-)
+def _of_type(value: Any, parts: Sequence[Any]) -> Any:
+    return type(value)(parts)
+
+
+def _none(value: Any, parts: Sequence[Any]) -> Any:
+    raise TypeError(f"a {type(value).__name__} is made empty and then filled")
+
+
+def _make_dict(value: Any, parts: Sequence[Any]) -> Any:
+    return dict(zip(value, parts, strict=True))
+
+
+def _make_deque(value: Any, parts: Sequence[Any]) -> Any:
+    return type(value)(parts, value.maxlen)
+
+
+def _values(value: Any) -> Parts:
+    return [(("item", key), part) for key, part in value.items()]
+
+
+def _slot_parts(*names: str) -> Callable[[Any], Parts]:
+    return lambda value: [(("slot", name), getattr(value, name)) for name in names]
+
+
+def _make_method(value: Any, parts: Sequence[Any]) -> Any:
+    return types.MethodType(value.__func__, parts[0])
+
+
+LIST = Kind("list", _items_of_list, _of_type, True, lambda v: type(v)(), _fill_list)
+DEQUE = Kind("deque", _items, _make_deque, True, lambda v: _make_deque(v, ()), _fill_deque)
 TUPLE = Kind("tuple", _items, lambda v, p: tuple(p))
+SET = Kind("set", _items, _of_type)
 NAMED = Kind("named tuple", _items, _make_named)
-DICT = Kind(
-    *("dict", lambda v: [(("item", k), part) for k, part in v.items()]),
-    *(lambda v, p: dict(zip(v, p, strict=True)), True, _empty_dict, _fill_dict),
-)
+DICT = Kind("dict", _values, _make_dict, True, _empty_dict, _fill_dict)
 INSTANCE = Kind(
-    *("instance", _attributes, lambda v, p: None, True),
-    *(lambda v: object.__new__(type(v)), _fill_instance),
+    "instance", _attributes, _none, True, lambda v: object.__new__(type(v)), _fill_instance
 )
-METHOD = Kind(
-    "method",
-    lambda v: [(("slot", "__self__"), v.__self__)],
-    lambda v, p: types.MethodType(v.__func__, p[0]),
-)
-NAMESPACE = Kind(
-    *("namespace", _attributes, lambda v, p: None, True),
-    *(lambda v: type(v)(), _fill_instance),
-)
-SET = Kind("set", _items, lambda v, p: type(v)(p))
-PARTIAL = Kind(
-    "partial",
-    lambda v: [(("slot", name), getattr(v, name)) for name in ("func", "args", "keywords")],
-    _make_partial,
-)
+NAMESPACE = Kind("namespace", _attributes, _none, True, lambda v: type(v)(), _fill_instance)
+METHOD = Kind("method", _slot_parts("__self__"), _make_method)
+PARTIAL = Kind("partial", _slot_parts("func", "args", "keywords"), _make_partial)
 
 _KINDS: dict[type, Kind] = {
     list: LIST,
@@ -202,11 +216,11 @@ def kind_of(value: Any) -> Kind | None:
         return found
     if isinstance(value, types.MethodType) and type(value) is types.MethodType:
         return METHOD if isinstance(value.__func__, types.FunctionType) else None
-    return _kind_of_class(type(value))
+    return _kind_of_class(_class(value))
 
 
 @functools.lru_cache(maxsize=4096)
-def _kind_of_class(kind: type) -> Kind | None:
+def _kind_of_class(kind: Any) -> Kind | None:
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return NAMED if set(kind.__mro__) >= {tuple, object} and not _is_odd(kind, tuple) else None
     if issubclass(kind, enum.Enum | type | BaseException) or not is_users(kind.__module__):
