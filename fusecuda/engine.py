@@ -267,7 +267,19 @@ def warn_interpreted(error: CompilerError) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
+def is_before_effects(error: Exception) -> bool:
+    """True for an error that is raised before any argument is overwritten."""
+    return isinstance(error, CompilerError) or getattr(error, "of_element", False)
+
+
 def element_error(node: Node) -> Exception:
+    """`_element_error`, which is known to come before arguments are overwritten."""
+    error = _element_error(node)
+    error.of_element = True  # type: ignore[attr-defined]
+    return error
+
+
+def _element_error(node: Node) -> Exception:
     """The exception for an element that cannot be computed, naming the recorded line."""
     where = f" (recorded at {node.line})" if node.line else ""
     if node.op == "gather":

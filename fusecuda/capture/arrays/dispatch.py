@@ -247,7 +247,8 @@ def raising() -> bool:
     """True under an ``errstate`` that raises or calls: kernels cannot, so NumPy computes."""
     global _known_state  # noqa: PLW0603 - remembers the answer for the state last seen
     state = _error_state.get(None) if _error_state is not None else object()
-    if state is not _known_state[0]:
+    known = _known_state  # another thread, with a state of its own, may exchange it
+    if state is not known[0]:
         kinds = np.geterr().values()
-        _known_state = (state, any(v not in ("warn", "ignore") for v in kinds))
-    return _known_state[1]
+        _known_state = known = (state, any(v not in ("warn", "ignore") for v in kinds))
+    return known[1]

@@ -34,7 +34,11 @@ _METHODS: tuple[tuple[Any, str], ...] = (
     *((fusion.Fusion, name) for name in ("__call__",)),
     *((cupy.flatiter, name) for name in ("__getitem__", "__setitem__", "__iter__", "__next__")),
     *((cupy.cuda.Stream, name) for name in ("use", "__enter__", "__exit__", "synchronize")),
-    *((cupy.cuda.Stream, name) for name in ("begin_capture", "record", "wait_event")),
+    *(
+        (cupy.cuda.Stream, name)
+        for name in ("begin_capture", "end_capture", "record", "wait_event")
+    ),
+    *((cupy.cuda.Graph, name) for name in ("launch", "upload")),
     *((cupy.cuda.Event, name) for name in ("record", "synchronize")),
     *((cupy.cuda.Device, name) for name in ("use", "synchronize", "__enter__", "__exit__")),
 )
@@ -57,10 +61,11 @@ def open_() -> None:
 
 
 def _prepare() -> None:
+    swaps: list[internals.Swap] = []  # all of them or none
     for kernel_type in (cupy.ufunc, *_CALLED):
         original = vars(kernel_type)["__call__"]
         stand_in = _ufunc(original) if kernel_type is cupy.ufunc else _gate(original)
-        _swaps.append(internals.Swap(kernel_type, "__call__", stand_in))
+        swaps.append(internals.Swap(kernel_type, "__call__", stand_in))
     seen = set()
     for owner, name in _METHODS:
         home = next((c for c in owner.__mro__ if name in vars(c)), object)
@@ -68,11 +73,12 @@ def _prepare() -> None:
             seen.add((home, name))
             original = vars(home)[name]
             stand_in = _product(original) if owner is _gufuncs._GUFunc else _gate(original)
-            _swaps.append(internals.Swap(home, name, stand_in))
+            swaps.append(internals.Swap(home, name, stand_in))
     for owner in _GENERATORS:
         for name, original in tuple(vars(owner).items()):
             if callable(original) and not name.startswith("_"):
-                _swaps.append(internals.Swap(owner, name, _drawing(original)))
+                swaps.append(internals.Swap(owner, name, _drawing(original)))
+    _swaps.extend(swaps)
 
 
 def _ufunc(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -108,8 +108,12 @@ class CupyRegion(Natives):
         self._on_device = True
         try:
             results = self._run(executable, arguments)
-        except Exception:
-            return False
+        except Exception as error:
+            if not any(executable.graph.target(i) is not None for i in range(len(storages))):
+                return False  # nothing from before has been written to
+            for storage in storages:
+                self._failed(storage, error)
+            return True
         except BaseException:
             self._interrupted(storages)
             raise

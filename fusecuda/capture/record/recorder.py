@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ...engine import Executable, Interpreted
+from ...engine import Executable, Interpreted, is_before_effects
 from ...errors import FlushError
 from ...graph.index_map import IndexMap
 from ...graph.node import Node
@@ -156,7 +156,11 @@ class Recorder:
             try:
                 results = self._results(waiting, [self._in_place(s) for s in waiting])
             except Exception as error:
-                self._compute_apart(waiting, error)
+                if any(map(self._in_place, waiting)) and not is_before_effects(error):
+                    for storage in waiting:  # some of them may have been updated already
+                        self._failed(storage, error)
+                else:
+                    self._compute_apart(waiting, error)
             except BaseException:
                 self._interrupted(waiting)
                 raise
