@@ -72,7 +72,7 @@ test-cupy13:
 	test -d $(VENV)-cupy13 || $(PYTHON) -m venv $(VENV)-cupy13
 	if $(VENV)-cupy13/bin/python -m pip install --quiet --disable-pip-version-check \
 	    --editable . 'cupy-cuda12x>=13,<14' 'pytest>=8' pytest-timeout pytest-xdist hypothesis scipy; \
-	then $(VENV)-cupy13/bin/python -m pytest tests/test_cupy_*.py $(ARGS); \
+	then $(VENV)-cupy13/bin/python -m pytest tests/capture/cupy $(ARGS); \
 	else echo 'CuPy 13 cannot be installed here: it is left out' >&2; fi
 
 test-wheel: $(VENV)/.stamp-test

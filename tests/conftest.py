@@ -16,7 +16,7 @@ import pytest
 
 GOLDENS = Path(__file__).parent / "goldens"
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
-collect_ignore_glob = [] if HAS_CUPY else ["test_cupy_*.py"]
+collect_ignore_glob = [] if HAS_CUPY else ["capture/cupy/*.py"]
 
 Golden = Callable[[str, str], None]
 

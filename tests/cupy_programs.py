@@ -10,9 +10,9 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.capture.cupy.region import CupyRegion
+from tests.capture.calls.test_programs import DTYPES, NAMES, SLICES, Writer
 from tests.capture_check import equal
 from tests.cupy_host import host, over, seen
-from tests.test_programs import DTYPES, NAMES, SLICES, Writer
 
 
 def cut(v: Any) -> Any:

@@ -22,7 +22,11 @@ _VALUE_TESTS = """
     fused_results plans other_dtypes without_compiler run cupy_calls cupy_tape cupy_tape_faults
     cupy_fused
 """
-VALUE_TESTS = tuple(f"test_{name}.py" for name in _VALUE_TESTS.split())
+VALUE_TESTS = tuple(
+    str(found.relative_to(HERE))
+    for name in _VALUE_TESTS.split()
+    for found in HERE.rglob(f"test_{name}.py")
+)
 DISPATCHED: list[str] = list(umath.__cpu_dispatch__)  # what this NumPy can do without
 WIDE = [f for f in DISPATCHED if "512" in f or f == "X86_V4"]
 

@@ -125,7 +125,11 @@ def pair(
         return Outcome(f"as {minor}")
     seen.add(minor)
     chosen = SHORT_TESTS if args.short else TESTS
-    outcome = tested(environment, [f"tests/test_{name}.py" for name in chosen], args.pytest)
+    outcome = tested(
+        environment,
+        [str(f.relative_to(ROOT)) for n in chosen for f in ROOT.glob(f"tests/**/test_{n}.py")],
+        args.pytest,
+    )
     outcome.said = f"{found}: {outcome.said}"
     print(f"    {outcome.said}", flush=True)
     return outcome

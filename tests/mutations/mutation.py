@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -22,4 +25,5 @@ class Mutation:
 
 def ids(file: str, *names: str) -> tuple[str, ...]:
     """The node ids of tests of one file."""
-    return tuple(f"tests/test_{file}.py::test_{name}" for name in names)
+    (found,) = TESTS.rglob(f"test_{file}.py")
+    return tuple(f"tests/{found.relative_to(TESTS)}::test_{name}" for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from .calls_table import CALLS
 from .cuda_table import CUDA
 from .cupy_table import CUPY
 from .machine_table import MACHINE
@@ -19,11 +20,6 @@ _COLUMNS, _RUNS = "cpu_fallback/emit_columns.py", "cpu_fallback/runs.h"
 _LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
 _MAP, _PASSES = "graph/index_map.py", "graph/passes.py"
 _CLUSTER, _PLANNER = "fusion/cluster.py", "fusion/planner.py"
-_TRACE, _REPLAY, _READS = (
-    "capture/calls/call.py",
-    "capture/calls/guard.py",
-    "capture/calls/reads.py",
-)
 
 EMITTER = (
     Mutation(
@@ -375,8 +371,8 @@ MEMORY = (
     Mutation(
         "block-lent-twice",
         "cpu_fallback/pool.py",
-        "if sys.getrefcount(block) == _FREE:\n                    return block",
-        "if sys.getrefcount(block) <= _FREE + 1:\n                    return block",
+        "return blocks[indexOf(_counts(blocks), free)]",
+        "return blocks[0]",
         "a block is lent again while an array lives in it",
         _ids("memory", "a_block_comes_back_when_the_last_view_dies"),
     ),
@@ -416,47 +412,6 @@ MEMORY = (
 
 CAPTURE = (
     Mutation(
-        "closure-not-checked",
-        _TRACE,
-        "writer.demand(place.condition(writer.constant, seen))",
-        'if place.kind != "cell":\n'
-        "                writer.demand(place.condition(writer.constant, seen))",
-        "a trace is replayed after a closure variable has changed",
-        _ids("fused", "closure_variable_and_cell"),
-    ),
-    Mutation(
-        "strides-not-checked",
-        _REPLAY,
-        'f"{name}.shape == {a.shape} and {name}.strides == {a.strides} "',
-        'f"{name}.shape == {a.shape} "',
-        "a trace is replayed for another layout",
-        _ids("fused", "layouts_in_turn", "mutation_of_arguments"),
-    ),
-    Mutation(
-        "observed-not-checked",
-        _TRACE,
-        'writer.demand(f"{name} is {known} or same({name}, {known})")',
-        "pass",
-        "a trace is replayed for another value of a number that it looked at",
-        _ids("fused", "scalar_arguments[branch]"),
-    ),
-    Mutation(
-        "overlap-not-checked",
-        _TRACE,
-        "writer.disjoint(names, sorted(pairs))",
-        "pass",
-        "a trace of arguments apart is replayed for ones that share memory",
-        _ids("fused", "arguments_that_share_memory"),
-    ),
-    Mutation(
-        "global-array-as-constant",
-        _READS,
-        "reads.arrays[place.key] = (place, value)",
-        "reads.value(place, value)",
-        "an array that is read by name keeps the contents that it had when recorded",
-        _ids("fused", "closure_variable_and_cell"),
-    ),
-    Mutation(
         "dtypes-over-one-buffer",
         "capture/calls/overlap.py",
         "a.dtype == b.dtype\n        and",
@@ -473,6 +428,7 @@ MUTATIONS = (
     *FUSION,
     *MEMORY,
     *CAPTURE,
+    *CALLS,
     *MACHINE,
     *CUDA,
     *(CUPY if find_spec("cupy") else ()),

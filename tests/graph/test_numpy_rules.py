@@ -14,9 +14,9 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
+from fusecuda.capture.arrays import wrapping
 from fusecuda.capture.arrays.array import Array
 from fusecuda.graph.numpy_rules import parameters_of, power_looks_at, power_ufunc
-from fusecuda.capture.arrays import wrapping
 
 DTYPES = [np.dtype(c) for c in "?bBhHiIlLefdFD"]
 NUMBERS = [2, 2.0, 0.5, -1, -1.0, 1, 1.0, 0, 0.0, 3, 2.5, True]

@@ -18,7 +18,7 @@ from bench import report
 from bench.programs import PROGRAMS, Program
 from bench.rivals import by_fusecuda, by_numpy
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SIZES = {
     "softmax": {"rows": 7, "columns": 130},
     "black_scholes": {"options": 1003},

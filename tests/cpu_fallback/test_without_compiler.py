@@ -52,7 +52,7 @@ def _run(folder: Path, compiler: str | None, before: str = "", **more: str) -> t
     The text ``before`` is run before the program, with ``more`` in the environment.
     """
     environment = {**os.environ, "FUSECUDA_CACHE_DIR": str(folder / "cache"), **more}
-    environment["PYTHONPATH"] = str(Path(__file__).parent.parent)
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     if compiler is not None:
         environment["FUSECUDA_CC"] = compiler
     done = subprocess.run(

@@ -21,14 +21,17 @@ import pytest
 import fusecuda as fc
 from fusecuda.emit_cuda import nvrtc
 from tests import emulated, emulator, programs
-from tests.test_cuda_compile import facts, sources_of
+from tests.emit_cuda.test_cuda_compile import facts, sources_of
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "cuda.md"
 _PART = re.compile(r"(?<=<!-- shown: )(\w+)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 _MANY = 10  # lines of one kind in a row, from which on only some are shown
 _CHUNK = "if (start + 512 <= here) {"
-SIZES = ((64, 96), (48, 6000))  # short rows and long ones, as in tests/test_cuda_compile.py
+SIZES = (
+    (64, 96),
+    (48, 6000),
+)  # short rows and long ones, as in test_cuda_compile.py
 COUNTED = (48, 600)  # rows and columns of the arrays whose traffic is counted
 
 

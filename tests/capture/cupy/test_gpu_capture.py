@@ -12,8 +12,9 @@ cp = pytest.importorskip("cupy")
 
 import fusecuda as fc  # noqa: E402
 from fusecuda.capture.cupy import memory as spaces  # noqa: E402
-from tests import cupy_programs, test_run  # noqa: E402
-from tests.test_cupy_capture import COMPOSED  # noqa: E402
+from tests import cupy_programs  # noqa: E402
+from tests.capture.cupy.test_cupy_capture import COMPOSED  # noqa: E402
+from tests.tools import test_run  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
@@ -83,7 +84,7 @@ def test_scripts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("length", [16_388, 40_001])
 def test_rows_kept_in_shared_memory(length: int) -> None:
     """More than 48 KB of it have to be allowed."""
-    from tests.test_cuda_shapes import blended, ranks, weights
+    from tests.emit_cuda.test_cuda_shapes import blended, ranks, weights
 
     x = np.random.default_rng(3).normal(size=(200, length)).astype("f4")
     for function in (weights, blended, ranks):

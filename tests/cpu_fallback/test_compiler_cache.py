@@ -26,7 +26,7 @@ from fusecuda.cpu_fallback.program import Program
 from fusecuda.errors import CompilerError
 from tests.c_kernels import ABI, PRELUDE, FakeCc, call, constant, load, real_compiler
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LIMIT = 2**20
 pytestmark = pytest.mark.usefixtures("cache_folder")
 
@@ -60,7 +60,7 @@ def test_the_disk_serves_a_new_table(cache_folder: Path) -> None:
 def test_a_warm_second_process_runs_no_compiler(fake_cc: FakeCc) -> None:
     log = fake_cc('exec cc "$@"')
     script = (
-        "from tests.test_compiler_cache import *\n"
+        "from tests.cpu_fallback.test_compiler_cache import *\n"
         "table = KernelTable()\n"
         "print(call(load(table, constant('k', 11))['k']), compile_count())\n"
     )

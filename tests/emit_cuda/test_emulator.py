@@ -11,7 +11,7 @@ from tests.emulator import EmulatorError, Module, available
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs GCC for C++")
 
-KERNELS = Path(__file__).parent / "emulator_kernels"
+KERNELS = Path(__file__).parents[1] / "emulator_kernels"
 ORDERS = ("forward", "reverse", "shuffled")
 RNG = np.random.default_rng(7)
 i32, u32, f32, u64 = np.int32, np.uint32, np.float32, np.uint64

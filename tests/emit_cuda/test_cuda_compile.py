@@ -15,12 +15,12 @@ from fusecuda.emit_cuda.launch import PACK_BYTES, CudaBound
 from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.errors import CompilerError
 from tests import emulated
+from tests.codegen.test_compilations import PROGRAMS as SHAPED
+from tests.codegen.test_compilations import cases as shaped_arguments
 from tests.disassembly import accesses, disassembler
+from tests.fusion.test_random_dags import BATCH, cases
 from tests.programs import PROGRAMS
 from tests.random_graphs import merge
-from tests.test_compilations import PROGRAMS as SHAPED
-from tests.test_compilations import cases as shaped_arguments
-from tests.test_random_dags import BATCH, cases
 
 pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")

@@ -17,7 +17,7 @@ import pytest
 
 from fusecuda.codegen.cache import DiskCache, default_cache, digest_of, pack_entry
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 KEY = digest_of("an entry")
 LIMIT = 2**20
 NOBODY = 65534

@@ -8,9 +8,9 @@ import pytest
 from fusecuda.graph.interpret import CUPY, interpret
 from fusecuda.graph.text import print_hlo
 from tests import emulated, emulator
+from tests.fusion.test_random_dags import BATCH, cases, copies
 from tests.random_graphs import Case, merge
 from tests.strategies import same_bits
-from tests.test_random_dags import BATCH, cases, copies
 
 pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
 ORDERS = ("forward", "reverse", "shuffled")

@@ -11,9 +11,9 @@ from fusecuda.emit_cuda.choice import COLUMN, SHORT
 from fusecuda.graph.interpret import CUPY, interpret
 from fusecuda.streams.memory_plan import plan_memory
 from tests import emulated, emulator
+from tests.emit_cuda.test_cuda_shapes import compare
 from tests.emulated import EmulatedDevice
 from tests.strategies import same_bits
-from tests.test_cuda_shapes import compare
 
 needs_emulator = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
 RNG = np.random.default_rng(8)

@@ -19,7 +19,7 @@ from fusecuda.tools.cli import main
 from fusecuda.tools.compare import close, compare
 from fusecuda.tools.work import work_of
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 SCRIPT = """\
 import numpy as np

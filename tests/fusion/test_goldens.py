@@ -1,6 +1,6 @@
 """Goldens: the emitted C of the named programs, as one would read it.
 
-Each golden text is also compiled and run by tests/test_launches.py, which checks its values.
+Each golden text is also compiled and run by tests/fusion/test_launches.py, which checks its values.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from fusecuda.graph.interpret import CUPY, interpret
 from fusecuda.graph.node import Graph
 from fusecuda.graph.text import print_hlo
 from fusecuda.streams.memory_plan import plan_memory
+from tests.emit_cuda.test_cuda_shapes import EXTENTS, VIEWS, centred, statistics
 from tests.emulated import assembled
+from tests.fusion.test_random_dags import BATCH, cases
 from tests.programs import PROGRAMS, Program
 from tests.random_graphs import Case, merge
 from tests.strategies import same_bits
-from tests.test_cuda_shapes import EXTENTS, VIEWS, centred, statistics
-from tests.test_random_dags import BATCH, cases
 
 pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(5)

@@ -259,6 +259,18 @@ def test_numbers_that_were_looked_at_are_followed() -> None:
     assert fused.traces == 1
 
 
+def test_a_power_of_integers_may_become_a_float() -> None:
+    """After a look, where a condition cannot send the call elsewhere any more."""
+
+    def f(x: Any, k: int) -> Any:
+        return x * (2**k) if x.sum() < 1e9 else x
+
+    fused = fc.fused(f)
+    for k in (2, 3, -1, -2, 4):
+        equal(fused(X, k), f(X, k))
+        equal(fused(X.astype(int), k), f(X.astype(int), k))
+
+
 def test_a_number_decides_after_it_was_followed() -> None:
     """What is compared later leads to another path."""
 

@@ -103,11 +103,11 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     """What one process has compiled, another finds on disk."""
     code = (
         "import warnings; warnings.simplefilter('ignore')\n"
-        "from tests.test_compilations import PROGRAMS, run_all\n"
+        "from tests.codegen.test_compilations import PROGRAMS, run_all\n"
         "print([run_all(p, check=False) for p in PROGRAMS])"
     )
     environment = {**os.environ, "FUSECUDA_CACHE_DIR": str(tmp_path)}
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
 
     def count() -> list[int]:
         done = subprocess.run(

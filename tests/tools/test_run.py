@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parent / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 NAMES = sorted(p.stem for p in SCRIPTS.glob("*.py"))
 
 

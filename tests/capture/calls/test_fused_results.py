@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from tests.capture.calls.test_fused import calls
 from tests.capture_check import equal
-from tests.test_fused import calls
 
 X = np.arange(12.0).reshape(3, 4) - 5
 Pair = namedtuple("Pair", "first second")
