@@ -35,18 +35,21 @@ def spec(shape: int | tuple[int, ...], dtype: Any = np.float64) -> ArraySpec:
     return ArraySpec(full, np.dtype(dtype))
 
 
-def lower(function: Callable[..., Any], *args: Any, **options: Any) -> Executable:
+def lower(
+    function: Callable[..., Any], *args: Any, longest: int | None = None, **options: Any
+) -> Executable:
     """The executable that ``function`` becomes for these arguments, without running it.
 
     Arguments are arrays, numbers, or `spec` stand-ins. Calling the executable with arguments of the
     same shapes, dtypes and strides gives what the function would. Raises NotFusedError if the
-    function looks at a value while it is recorded, for it is then no single graph.
+    function looks at a value while it is recorded, for it is then no single graph, or has more
+    operations than the ``longest`` that is wanted.
     """
     if isinstance(function, FusedFunction):
         options = {**_options_of(function.options), **options}
         function = function.function
     values = [np.empty(a.shape, a.dtype) if isinstance(a, ArraySpec) else a for a in args]
-    return lower_function(function, values, Options(**options))
+    return lower_function(function, values, Options(**options), longest)
 
 
 def _describe(compiler: Compiler | None) -> str:

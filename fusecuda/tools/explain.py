@@ -12,7 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..api import lower, spec
+import numpy as np
+
+from ..api import ArraySpec, lower, spec
+from ..capture.calls.fused import fused
 from ..engine import Executable, build
 from ..errors import FusecudaError, GraphError, NotFusedError
 from ..graph.dtypes import parse_dtype
@@ -25,6 +28,7 @@ _EPILOG = """\
 TARGET is a dumped graph (FILE.hlo) or a function (FILE.py:NAME or MODULE:NAME), whose arguments are
 given by --arg, in order: an array as TYPE[EXTENTS], such as f8[1000,1000], or a Python literal.
 """
+_LONGEST = 1000  # operations of one plan; what is longer is called, and repeats are told once
 _SPEC = re.compile(r"([A-Za-z]\w*)\[([\d,\s]*)\]")
 
 
@@ -47,10 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
     if target.endswith(".hlo"):
         if arguments.arg:
             raise UsageError("--arg goes with a function; a dumped graph has its shapes in it")
-        executable = build_graph(read_graph(target))
+        executable: Executable | None = build_graph(read_graph(target))
     else:
-        executable = lower_target(target, arguments.arg)
+        function = find_function(target)
+        values = [parse_argument(text) for text in arguments.arg]
+        executable = lower_target(target, function, values)
+        if executable is None:
+            print(called(target, function, values), end="")
+            return 0
         print(executable.hlo)
+    assert executable is not None
     print(executable.explain(), end="")
     if arguments.source:
         for kernel in executable.kernels:
@@ -82,16 +92,25 @@ def build_graph(graph: Graph) -> Executable:
 # --- functions
 
 
-def lower_target(target: str, specs: list[str]) -> Executable:
-    """The executable that ``FILE.py:NAME`` or ``MODULE:NAME`` becomes for ``specs``."""
-    function = find_function(target)
-    values = [parse_argument(text) for text in specs]
+def lower_target(target: str, function: Callable[..., Any], values: list[Any]) -> Executable | None:
+    """The executable that ``function`` becomes for ``values``; None if it is no single plan."""
     try:
-        return lower(function, *values)
-    except NotFusedError as error:
-        raise UsageError(str(error)) from None
+        return lower(function, *values, longest=_LONGEST)
+    except NotFusedError:
+        return None
     except Exception as error:  # the user's function may raise anything
         raise UsageError(f"{target} raised {one_line(error)}") from None
+
+
+def called(target: str, function: Callable[..., Any], values: list[Any]) -> str:
+    """What `explain` says after a call of ``function`` with arrays of ones."""
+    made = [np.ones(v.shape, v.dtype) if isinstance(v, ArraySpec) else v for v in values]
+    tried = fused(function)
+    try:
+        tried(*made)
+    except Exception as error:  # the user's function may raise anything
+        raise UsageError(f"{target} raised {one_line(error)}") from None
+    return str(tried.explain())
 
 
 def find_function(target: str) -> Callable[..., Any]:

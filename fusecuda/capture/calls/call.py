@@ -124,6 +124,11 @@ class Tracer:
                     return f"a {type(one).__name__} holds what it works on"
         return ""
 
+    def reports(self) -> list[Executable]:
+        """What the call has run, in order."""
+        last = [self.executable] if self.executable is not None else []
+        return [*self.trace.reports, *last]
+
     def run(self) -> Any:
         """The call's result; raises Unfollowed, without an effect, if it must run unfused."""
         token = recorder_in_force.set(self.trace)
@@ -275,7 +280,7 @@ class Tracer:
         own += [Leaf(w.memory, w.memory.shape, w.memory.dtype) for w in written]
         options, name = self.owner.options, self.owner.__name__
         leaves, executable = executable_for(nodes, own, options, name)
-        executable = self.trace.affordable(executable)
+        executable = self.trace.affordable(executable, last=True)
         if not isinstance(executable, Executable):
             raise OddError("plan that takes too long")
         self.executable = executable

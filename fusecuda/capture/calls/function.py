@@ -30,6 +30,7 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.rest import Trial
 from ..record.structure import walk
+from ..record.summary import summary
 from .call import Tracer
 from .guard import MISS, plain_call
 from .memory import provider
@@ -94,7 +95,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         self._inner: dict[Any, FusedFunction[..., Any]] = {}
         self._reads: Reads | None = None
         self._why = "not called yet"
-        self._last: Executable | None = None
+        self._reports: Sequence[Executable] = ()
         self.growing: set[str] = set()
         self.budget = Budget()
         self._lock = threading.Lock()  # of the entries, while one is changed
@@ -191,7 +192,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         """A call has been recorded: from now on it is replayed, or its time counts."""
         self.traces += 1
         self._why = tracer.why
-        self._last = tracer.executable or next(iter(tracer.trace.reports), None)
+        self._reports = tracer.reports()
         entry = self._entry(key)
         if tracer.replay is not None:
             self._keep(entry, tracer.replay)
@@ -249,7 +250,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             entry.trial.plain = False
             self._keep(entry, replay)
             self._newest = replay
-        self._last = region.reports[-1] if region.reports else None
+        self._reports = region.reports
         return call.finished(result)
 
     def _entry(self, key: Any) -> Entry:
@@ -277,7 +278,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
     def _unfused(self, key: Any, why: str, args: tuple[Any, ...]) -> Any:
         if self.options.strict:
             self._refuse(why)
-        self._last = None
+        self._reports = ()
         if why.startswith("planning"):  # it may have time later, and goes on from there
             self._entry(key).postponed()
             self._why = f"ran unfused: {why}"
@@ -350,12 +351,15 @@ class FusedFunction(Wrapper, Generic[P, R]):
             inner = self._inner[count, names] = FusedFunction(call, self.options, self._chosen)
             inner.__name__ = self.__name__
         result = inner(*args, *kwargs.values())
-        self._why, self._last = inner._why, inner._last
+        self._why, self._reports = inner._why, inner._reports
         return result
 
-    def explain(self) -> str:
-        """Text on the last recorded call: its plan, and why it is or is not replayed."""
-        plan = self._last.explain() if self._last else ""
+    def explain(self, full: bool = False) -> str:
+        """Text on the last recorded call: its outcome and why, and its plans, hottest first.
+
+        One screen, unless it is to be ``full``.
+        """
+        plan = summary(self._reports, full) if self._reports else ""
         where = "" if self._why.startswith("replayed") or ".py:" in self._why else self._where()
         return f"{self.__name__}: {self._why}{f' ({where})' if where else ''}\n{plan}"
 
@@ -387,11 +391,14 @@ def _has_lazy(args: Any) -> bool:
     return any(type(part) is Array or type(part) is TracedScalar for part in walk(args))
 
 
-def lower_function(function: Any, args: Sequence[Any], options: Options) -> Executable:
+def lower_function(
+    function: Any, args: Sequence[Any], options: Options, longest: int | None = None
+) -> Executable:
     """The executable of one trace of ``function`` with ``args``, callable, not yet run."""
     owner: FusedFunction[..., Any] = FusedFunction(function, options)
     given = (*owner._head, *args)
     tracer = Tracer(owner, given, owner._read(), execute=False)
+    tracer.trace.longest = longest
     if tracer.unfusable or raising():
         raise NotFusedError(f"{owner.__name__} cannot be fused: {tracer.unfusable or 'errstate'}")
     try:

@@ -13,6 +13,7 @@ from ...options import Options, default_device
 from ..record import rest
 from ..record.block import Region
 from ..record.recorder import Recorder, recorder_in_force
+from ..record.summary import summary
 from .function import FusedFunction
 from .memory import provider
 
@@ -75,10 +76,14 @@ class fused:  # noqa: N801 - reads as a keyword
             if recorder.faults and exc[0] is None:
                 raise recorder.faults[0]
 
-    def explain(self) -> str:
-        """Text: which operations shared a kernel, each refusal with its reason, bytes saved."""
-        texts = [executable.explain() for executable in getattr(self, "_reports", [])]
-        return "\n".join(texts + self._remarks) or "nothing was recorded\n"
+    def explain(self, full: bool = False) -> str:
+        """Text: which operations shared a kernel, each refusal with its reason, bytes saved.
+
+        The hottest plans in one screen, unless it is to be ``full``.
+        """
+        reports = getattr(self, "_reports", [])
+        text = summary(reports, full) if reports else ""
+        return "\n".join([*([text] if text else []), *self._remarks]) or "nothing was recorded\n"
 
     _nested: list[Any]
     _reports: list[Executable]

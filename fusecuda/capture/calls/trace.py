@@ -37,6 +37,7 @@ class Trace(Recorder):
     first_cut = 96  # operations, after which a body that repeats is sought
     transparent = True
     wrote = False  # memory of the caller has been written to
+    longest: int | None = None  # operations
     failure = ""  # why the call has to be made again, though its function may swallow it
 
     def __init__(self, options: Options, path: Path, may_restart: bool, may_compute: bool) -> None:
@@ -64,6 +65,8 @@ class Trace(Recorder):
     def note(self, node: Node, storage: Storage) -> None:
         super().note(node, storage)
         self._operations += 1
+        if self.longest is not None and self._operations > self.longest:
+            raise Unfollowed(f"it has more than {self.longest} operations")
         if self._operations % _LOOK_AT_CLOCK == 0 and self.budget is not None:
             self._check_time(self.budget)
         if self.catches and node.line is not None:  # it may fail, and the function may see that
@@ -110,14 +113,24 @@ class Trace(Recorder):
         self.path.ran(executable.run, sources, results, waiting, complete=True)
         return results
 
-    def affordable(self, executable: Executable | Interpreted) -> Executable | Interpreted:
-        """``executable``, or if there is no time for it the interpreter, or another start."""
+    def _ran(self, executable: Executable) -> None:
+        self.reports.append(executable)
+
+    def affordable(
+        self, executable: Executable | Interpreted, last: bool = False
+    ) -> Executable | Interpreted:
+        """``executable``, or if there is no time for it the interpreter, or another start.
+
+        For the ``last`` one, if there can be no other start, there is time.
+        """
         if isinstance(executable, Executable):
             rest = _FIRST_KERNELS if not self.path.segments else 0.0
             wanted = executable.seconds_to_compile - rest
             if self.budget is None or wanted <= 0 or self.budget.allows(wanted):
                 return executable
         self.give_up("planning and compiling takes too long")
+        if last:
+            return executable
         self._break("planning and compiling takes too long")
         return Interpreted(executable.graph)
 
