@@ -125,7 +125,7 @@ CALLS = (
         "        self.may_restart = False\n        if any(",
         "        if any(",
         "a call that is made again draws its random numbers again",
-        ids("fused_results", "random_and_print"),
+        ids("calls", "an_opaque_call_is_made_once"),
     ),
     Mutation(
         "powers-are-steady",

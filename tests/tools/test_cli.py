@@ -30,6 +30,12 @@ def norm(x, scale):
 def looks(x):
     return x + 1 if np.sum(x) > 0 else x
 
+def steps(u, v):
+    for _ in range(200):
+        u[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        v = v + 0.5 * u * np.exp(-v)
+    return u, v
+
 def fails(x):
     raise KeyError("no luck")
 
@@ -132,7 +138,6 @@ def test_cache_counts_and_clears(
         (["explain", "numpy:sin", "--arg", "q7[3]"], "there is no dtype 'q7'"),
         (["explain", "numpy:sin", "--arg", "f8"], "neither TYPE[EXTENTS] nor a Python literal"),
         (["explain", "{script}:fails", "--arg", "f8[3]"], "raised KeyError: 'no luck'"),
-        (["explain", "{script}:looks", "--arg", "f8[3]"], "looks at a value"),
         (["explain", "{script}:norm"], "missing 2 required positional arguments"),
         (["explain", "{script}:number"], "is a int, not a function"),
         (["explain", "{gather}", "--arg", "f8[3]"], "--arg goes with a function"),
@@ -174,6 +179,16 @@ def test_explain_a_function(script: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "void " not in out
     assert main([*command, "--source"]) == 0
     assert "void " in capsys.readouterr().out
+
+
+def test_explain_what_is_no_single_plan(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is called: repeated plans are told once, in one screen."""
+    assert main(["explain", f"{script}:looks", "--arg", "f8[3]"]) == 0
+    assert capsys.readouterr().out.startswith("looks: replayed")
+    assert main(["explain", f"{script}:steps", "--arg", "f8[30,40]", "--arg", "f8[30,40]"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("steps: replayed") and "a plan run" in out
+    assert len(out.splitlines()) < 50
 
 
 def test_explain_a_module_and_a_graph(gather: Path, capsys: pytest.CaptureFixture[str]) -> None:

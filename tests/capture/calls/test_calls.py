@@ -336,6 +336,29 @@ def test_an_opaque_callable_is_given_arrays() -> None:
     assert "recorded anew" in fused.explain()
 
 
+COUNTED: list[int] = []
+counted = Compiled(lambda: COUNTED.append(1))
+
+
+def test_an_opaque_call_is_made_once() -> None:
+    """Also where what comes after it cannot be recorded, or raises."""
+
+    def f(x: Any, fault: bool) -> Any:
+        counted()
+        return x.flat[1] + (x + x[0, :3] if fault else x)
+
+    fused = fc.fused(f)
+    for fault in (False, True, False):
+        COUNTED.clear()
+        if fault:
+            with pytest.raises(ValueError, match="broadcast"):
+                fused(X, fault)
+        else:
+            equal(fused(X, fault), f(X, fault))
+            COUNTED.pop()
+        assert len(COUNTED) == 1
+
+
 def test_generators_draw_as_they_would() -> None:
     """Each number is drawn once, whatever becomes of the call."""
 
