@@ -14,7 +14,7 @@ import threading
 import types
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -44,7 +44,9 @@ _ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
 _SIGNATURES_LIMIT = 1024
 _ndarray = np.ndarray
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R = TypeVar("R")
+S = TypeVar("S")
 Replay = Callable[[tuple[Any, ...]], Any]
 
 
@@ -107,12 +109,18 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if isinstance(function, types.MethodType):
             self._head = (function.__self__,)
             return function.__func__
-        call = getattr(type(function), "__call__", None)
+        call = inspect.getattr_static(type(function), "__call__", None)
         if isinstance(call, types.FunctionType):
             self._head = (function,)
             return call
         return function
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> FusedFunction[P, R]: ...
+    @overload
+    def __get__(
+        self: FusedFunction[Concatenate[S, Q], R], instance: S, owner: Any = None
+    ) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextvars import Token
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from ...engine import Executable
 from ...options import Options, default_device
@@ -17,36 +17,55 @@ from ..record.summary import summary
 from .function import FusedFunction
 from .memory import provider
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class fused:  # noqa: N801 - reads as a keyword
+
+@overload
+def fused(
+    function: None = None, *, device: str = ..., contract: bool = ..., strict: bool = ...,
+    streams: int = ...,
+) -> FusedBlock: ...  # fmt: skip
+@overload
+def fused(
+    function: Callable[P, R], *, device: str = ..., contract: bool = ..., strict: bool = ...,
+    streams: int = ...,
+) -> FusedFunction[P, R]: ...  # fmt: skip
+def fused(function: Any = None, **options: Any) -> Any:
     """``with fused() as region``, ``@fused``, ``fused(fn, **options)`` or ``@fused(**options)``.
 
-    As a block, operations on lazy arrays (`fusecuda.Array`) are computed together when it is left.
-    As a decorator it makes a `FusedFunction`: NumPy arrays in, NumPy arrays out. Options:
-    ``device``, ``contract``, ``strict``, ``streams``.
+    As a block, operations on CuPy and lazy arrays are computed together when it is left. As a
+    decorator it makes a `FusedFunction`: arrays in, arrays of the same kind out. Options:
+
+    - ``device``: "cpu" or "cuda"; that of the arrays if it is not given;
+    - ``contract``: products and sums may be contracted to one rounding (default: False);
+    - ``strict``: raise NotFusedError, naming the line, for what would run unfused (False);
+    - ``streams``: how many streams of a device may be used (1).
+
+    Raises TypeError for what cannot be called, ValueError for options out of range.
     """
+    device_chosen = "device" in options or "FUSECUDA_DEVICE" in os.environ
+    options.setdefault("device", default_device())
+    chosen = Options(**options)
+    if function is None:
+        return FusedBlock(chosen, device_chosen)
+    if not callable(function):
+        raise TypeError(f"fused takes a function, not a {type(function).__name__}")
+    return FusedFunction(function, chosen, device_chosen)
 
-    launches: int
-    _options: Options
-    _chosen: bool  # the device was named; else it is that of the arrays
 
-    def __new__(cls, function: Any = None, **options: Any) -> Any:
-        device_chosen = "device" in options or "FUSECUDA_DEVICE" in os.environ
-        options.setdefault("device", default_device())
-        chosen = Options(**options)
-        if function is not None:
-            if not callable(function):
-                raise TypeError(f"fused takes a function, not a {type(function).__name__}")
-            return FusedFunction(function, chosen, device_chosen)
-        region = super().__new__(cls)
-        region.launches = 0
-        region._options = chosen
-        region._chosen = device_chosen
-        region._nested = []
-        region._remarks = []
-        return region
+class FusedBlock:
+    """What ``fused(**options)`` gives: the region of a ``with`` statement, or a decorator."""
 
-    def __call__(self, function: Callable[..., Any]) -> FusedFunction[..., Any]:
+    def __init__(self, options: Options, device_chosen: bool) -> None:
+        self.launches = 0  # kernels that the block has launched
+        self._options = options
+        self._chosen = device_chosen  # the device was named; else it is that of the arrays
+        self._nested: list[Any] = []
+        self._reports: list[Executable] = []
+        self._remarks: list[str] = []
+
+    def __call__(self, function: Callable[P, R]) -> FusedFunction[P, R]:
         return FusedFunction(function, self._options, self._chosen)
 
     def __enter__(self) -> Self:
@@ -81,13 +100,8 @@ class fused:  # noqa: N801 - reads as a keyword
 
         The hottest plans in one screen, unless it is to be ``full``.
         """
-        reports = getattr(self, "_reports", [])
-        text = summary(reports, full) if reports else ""
+        text = summary(self._reports, full) if self._reports else ""
         return "\n".join([*([text] if text else []), *self._remarks]) or "nothing was recorded\n"
-
-    _nested: list[Any]
-    _reports: list[Executable]
-    _remarks: list[str]
 
 
 _UNRECORDED = "not recorded: %s has no graph meaning\n"
