@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array import Array
 from ..record.numbers import NUMBERS, TracedScalar
+from ..record.recorder import current_recorder
 from ..record.structure import (
     DICT,
     INSTANCE,
@@ -299,8 +301,10 @@ def _methods_of(kind: Any) -> list[tuple[str, types.FunctionType]]:
 
 
 def plain_step(step: Step) -> Step:
-    """A step whose key, if it is a followed number, is the number, which is looked at."""
+    """A step whose key, if it is a followed or lazy number, is the number, which is looked at."""
     kind, key = step
+    if type(key) is Array:
+        return kind, current_recorder().seen(key, lambda value: value)
     return (kind, key.seen()) if type(key) is TracedScalar else step
 
 

@@ -21,7 +21,7 @@ from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
 from ..record.structure import LIST, TUPLE, kind_of, walk
 from ..record.view import View
-from .path import Environment, Path, looker
+from .path import Environment, Path, Segment, looker
 
 _LOOK_AT_CLOCK = 512  # operations
 _FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
@@ -251,18 +251,27 @@ class Trace(Recorder):
         if any(self.path.slot_of(a.storage.buffer) is None for a in arrays):
             return NotImplemented
         template = self._template((args, kwargs))
-        return self._called(func, template, arrays)
+        numbers = [part for part in walk((args, kwargs)) if type(part) is TracedScalar]
+        return self._called(func, template, arrays, numbers)
 
-    def _called(self, func: Any, template: Callable[[Any], Any], arrays: Sequence[Array]) -> Any:
+    def _called(
+        self,
+        func: Any,
+        template: Callable[[Any], Any],
+        arrays: Sequence[Array],
+        numbers: Sequence[TracedScalar],
+    ) -> Any:
         path = self.path
         run = functools.partial(_call_flat, func)
-        if path.replaying:
+        if path.replaying and _calls(path.trail[len(path.segments)], func):
             described = path.values[len(path.segments)]
             flat = path.known_results([d[1:] if d[0] == "array" else None for d in described[1]])
             shape = described[0]
         else:
             result = _call(func, template(path.environment))
             if any(_shares(part, arrays) for part in walk(result)):
+                for number in numbers:
+                    number.observe()
                 return wrap(result, list(arrays))  # views, which a replay has without a call
             shape, flat = _flattened(result)
             described = shape, [_described(part) for part in flat]
@@ -345,6 +354,11 @@ def _shares(value: Any, arrays: Sequence[Array]) -> bool:
     return isinstance(value, np.ndarray) and any(
         np.may_share_memory(value, a.storage.buffer) for a in arrays
     )
+
+
+def _calls(segment: Segment, func: Any) -> bool:
+    """True if ``segment`` is a call of ``func``; a call that gave views has none."""
+    return getattr(segment.run, "args", (None,))[0] is func
 
 
 def _call(func: Callable[..., Any], given: Any) -> Any:
