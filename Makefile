@@ -13,12 +13,13 @@ RUN  := $(BIN)/python
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup fmt check test test-features test-cupy13 test-wheel test-matrix test-gpu golden bench bench-gpu demo clean
+.PHONY: help setup fmt check quick test test-features test-cupy13 test-wheel test-matrix test-gpu golden bench bench-gpu demo clean
 
 help:
 	@echo 'make setup     create $(VENV) with what tests and tools need'
 	@echo 'make fmt       format and apply safe lint fixes'
 	@echo 'make check     lint, formatting, types and the import contract'
+	@echo 'make quick     the tests of the inner loop, under a minute'
 	@echo 'make test      the default test suite'
 	@echo 'make test-features  the tests of values as on processors with fewer features'
 	@echo 'make test-cupy13  the tests around CuPy with CuPy 13'
@@ -62,6 +63,11 @@ check: $(VENV)/.stamp-test
 
 test: $(VENV)/.stamp-test $(VENV)/.stamp-cupy
 	$(RUN) -m pytest $(ARGS)
+
+# The inner loop: what a change of capture, graph or planner breaks first.
+quick: $(VENV)/.stamp-test
+	$(RUN) -m pytest tests/graph tests/capture/calls tests/capture/record tests/test_repository.py \
+	    -k 'not test_types and not programs and not threads and not thousand' $(ARGS)
 
 # No test may take the bits of this machine's libm for the truth.
 test-features: $(VENV)/.stamp-test $(VENV)/.stamp-cupy

@@ -19,6 +19,7 @@ from tests.codegen.test_compilations import PROGRAMS as SHAPED
 from tests.codegen.test_compilations import cases as shaped_arguments
 from tests.disassembly import accesses, disassembler
 from tests.fusion.test_random_dags import BATCH, cases
+from tests.marks import chosen, few
 from tests.programs import PROGRAMS
 from tests.random_graphs import merge
 
@@ -46,7 +47,7 @@ def sources_of(function: Callable[..., Any], *args: Any) -> list[CudaSource]:
     return [s for step, s in steps if s is not None and getattr(step, "launched", False)]
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_75", "sm_90")))
 def test_named_programs_neither_spill_nor_use_local_memory(arch: str) -> None:
     """All named programs in one module, at two sizes: short rows and long ones."""
     rng = np.random.default_rng(0)
@@ -101,7 +102,7 @@ def _packed_kinds(step: CudaBound) -> set[str]:
     return {"STG" if form.store else "LDG" for form in wide}
 
 
-@pytest.mark.parametrize("first", range(0, 100, BATCH))
+@pytest.mark.parametrize("first", few(range(0, 100, BATCH), 2))
 def test_random_graphs_compile(first: int) -> None:
     """Kernels of random graphs, one architecture after the other."""
     case = merge(cases(first, exact=first % 40 == 0, failing=False))

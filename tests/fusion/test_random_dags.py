@@ -23,6 +23,7 @@ from fusecuda.graph.passes import simplify
 from fusecuda.graph.text import parse_hlo, print_hlo
 from fusecuda.graph.verify import verify
 from fusecuda.options import Options
+from tests.marks import few
 from tests.random_graphs import Case, merge, random_graph
 from tests.strategies import Array, same_bits
 
@@ -97,7 +98,7 @@ def check(batch: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.fail(f"only merged, from {batch[0].name}: {together}", pytrace=False)
 
 
-@pytest.mark.parametrize("first", range(0, 120, BATCH))
+@pytest.mark.parametrize("first", few(range(0, 120, BATCH), 3))
 def test_compiled_graphs_give_the_interpreters_bits(
     first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.real_code.piece import ANEW, REPLAYED, Piece, put
+from tests.real_code.piece import ANEW, REPLAYED, UNFUSED, Piece, put
 
 
 def field_of(n: int, seed: int = 0) -> Any:
@@ -290,7 +290,7 @@ PIECES = [
     ),
     Piece(
         "a compiled function", "detrended",
-        lambda: [np.random.default_rng(2).normal(size=50_000), 2.0], ANEW,
+        lambda: [np.random.default_rng(2).normal(size=50_000), 2.0], UNFUSED,
         (put(1, lambda s: 0.5), put(0, lambda x: x[:7777])),
     ),
     Piece(
