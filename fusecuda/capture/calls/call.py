@@ -27,11 +27,12 @@ from ..record.view import in_memory_order, view_in
 from .guard import MISS, Guard, unpacked
 from .inputs import Effect, Inputs
 from .memory import DeviceMemory, HostMemory
+from .outliving import Outliving
 from .overlap import groups_of, mergeable, overlaps_of, union
 from .path import Environment, Path, Segment, Tree, key_of
 from .places import Wrapper
 from .reads import Reads, reads_of, rebound
-from .results import Finisher, OddError, ResultWriter, storages_in
+from .results import Finisher, OddError, ResultWriter, hides_arrays, storages_in
 from .trace import Trace, Unfollowed, library_call
 
 NDArray = np.ndarray[Any, Any]
@@ -82,13 +83,15 @@ class Tracer:
         if self.inputs.functions:
             reads = reads_of(owner.function, *self.inputs.functions)
         self.reads = reads
-        for place, value in reads.inputs.values():
-            self.inputs.read(place, value, follow=True)
         for place, value in reads.constants.values():
             self.inputs.read(place, value, follow=False)
+        for place, value in reads.inputs.values():
+            self.inputs.read(place, value, follow=True)
+        self.outliving = Outliving(reads)
         self.path = path or Path()
         self.trace = Trace(owner.options, self.path, not reads.at_once, execute)
         self.trace.catches = reads.catches
+        self.trace.effects = self.outliving.changed
         self.trace.budget = owner.budget if execute else None
         self.why = ""
         self.executable: Executable | None = None
@@ -164,8 +167,9 @@ class Tracer:
             storage.held = True
             self.shared.append(Shared(storage, memory, group))
             self.path.enter(memory)
-            for i, view in zip(group, views, strict=True):
-                found[i] = Array(storage, view)
+            made = {id(m): Array(storage, v) for m, v in zip(members, views, strict=True)}
+            for i, member in zip(group, members, strict=True):
+                found[i] = made[id(member)]
         for name, value in self.inputs.scalars:
             self.path.enter(value, name)
         return [found[i] for i in range(len(self.arrays))]
@@ -243,6 +247,8 @@ class Tracer:
             except OddError as odd:
                 reason = f"it returns a {odd}"
                 self.trace.give_up(reason)
+        if odd_part := hides_arrays(result, changed):
+            self.trace.give_up(f"it returns a {odd_part}")
         if not self.execute:
             raise NotFusedError(f"{self.owner.__name__} is no single graph: {reason}")
         self.why = f"recorded anew at each call: {reason}"
@@ -258,6 +264,8 @@ class Tracer:
             return f"it is given a {', '.join(kinds)}, which is called as it is"
         if self.path.broken:
             return self.path.broken
+        if changed := self.outliving.changed():
+            return changed
         known = {id(s) for s in (*returned, *(w.storage for w in written))}
         if any(id(s) not in known for s in self.trace.pending()):
             return "it kept an array that it does not return"
@@ -422,7 +430,9 @@ class Tracer:
     def _complete(self) -> None:
         """Compute all that is pending, arguments included, and write changed containers back."""
         self.trace.flush()
-        self.inputs.write_back(self._finisher())
+        finisher = self._finisher()
+        self.inputs.write_back(finisher)
+        self.outliving.finish(finisher)
         for shared in self.shared:
             if shared.storage.error is not None:
                 raise shared.storage.error

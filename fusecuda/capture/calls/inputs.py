@@ -29,6 +29,7 @@ from ..record.structure import (
     Parts,
     Step,
     kind_of,
+    slots_of,
 )
 from .places import Place, is_constant
 from .purity import is_pure
@@ -78,6 +79,7 @@ class Inputs:
         self.constants: dict[str, Any] = {}  # what names mention
         self.unfusable = ""
         self._known: dict[int, str] = {}  # containers, by their identity
+        self._followed: set[int] = set()  # those that get twins
         self._containers: list[Any] = []
         self._count = 0
         self._twins: list[Twin] = []
@@ -129,11 +131,15 @@ class Inputs:
         assert kind is not None
         if id(value) in self._known and value != ():
             self.conditions.append(("same object", name, self._known[id(value)]))
+            if not follow and id(value) in self._followed:
+                self.unfusable = "what it is given is read by a method by name, too"
             return
         if self._count > _PARTS_LIMIT:
             self.unfusable = f"it is given more than {_PARTS_LIMIT} parts"
             return
         self._known[id(value)] = name
+        if follow:
+            self._followed.add(id(value))
         self._containers.append(value)
         self.conditions.append(("type", name, type(value)))
         if kind is LIST and name in self.growing:
@@ -148,6 +154,10 @@ class Inputs:
             self.functions.append(value)
             if hasattr(value, "__dict__"):
                 self.conditions.append(("length", f"{name}.__dict__", len(value.__dict__)))
+            there = {key for (where, key), _ in parts if where == "slot"}
+            for slot in slots_of(type(value)):
+                if slot not in there:
+                    self.conditions.append(("without", name, slot))
         elif kind is METHOD:
             self.functions.append(value.__func__)
             self.conditions.append(("is", f"{name}.__func__", value.__func__))
@@ -194,6 +204,8 @@ class Inputs:
         kind = kind_of(value)
         if kind is None or kind is SET or is_constant(value):
             return leaf(value, name)
+        if id(value) in self._known and id(value) not in self._followed:
+            return value  # methods read it by name, so that all have to
         if id(value) in done:
             return done[id(value)]
         if kind.mutable:

@@ -65,6 +65,8 @@ class Reads:
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
     them being pure, ``of_numbers`` are followed through numbers. ``members`` are what classes hold under the names that the code uses.
+    ``written`` are variables that the code writes, ``classes`` those that it may reach, with
+    the names that they have.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
     that it cannot be started again; ``catches`` if it has an ``except`` of its own.
@@ -79,6 +81,8 @@ class Reads:
     library: set[int] = field(default_factory=set)
     of_numbers: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     members: list[tuple[type, str, Any]] = field(default_factory=list)
+    written: dict[Key, Place] = field(default_factory=dict)
+    classes: list[tuple[type, frozenset[str]]] = field(default_factory=list)
     opaque: str = ""
     volatile: str = ""
     at_once: bool = False
@@ -88,8 +92,10 @@ class Reads:
     def unchanged(self) -> bool:
         """True if every place holds the very object that it held."""
         every = (self.values, self.inputs, self.constants, self.device_arrays, self.stand_ins)
-        return all(place.read() is seen for some in every for place, seen in some.values()) and all(
-            vars(kind).get(name, MISSING) is seen for kind, name, seen in self.members
+        return (
+            all(place.read() is seen for some in every for place, seen in some.values())
+            and all(vars(kind).get(name, MISSING) is seen for kind, name, seen in self.members)
+            and all(vars(kind).keys() == names for kind, names in self.classes)
         )
 
 
@@ -124,7 +130,7 @@ class _Scan:
     def __init__(self) -> None:
         self.reads = Reads()
         self.pending: list[tuple[types.FunctionType, bool]] = []
-        self.scanned: dict[int, object] = {}
+        self.scanned: dict[tuple[int, bool], object] = {}
         self.names: set[str] = set()
         self.classes: dict[int, type] = {}
         self.made: set[int] = set()  # classes of which the code may make instances
@@ -135,21 +141,23 @@ class _Scan:
     def run(self) -> None:
         while self.pending and not self.reads.opaque:
             function, bound = self.pending.pop()
-            if id(function) not in self.scanned:
-                self.scanned[id(function)] = function
+            bound = bound or _writes_outside(function)
+            if (id(function), bound) not in self.scanned:
+                self.scanned[id(function), bound] = function
                 self._function(function, bound)
             if not self.pending:
                 self._members()
+        self.reads.classes = [(kind, frozenset(vars(kind))) for kind in self.classes.values()]
 
-    def value(self, value: Any) -> None:
+    def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""
         for part in walk(value, _PARTS_LIMIT):
             if isinstance(part, types.FunctionType) and is_followed(part):
-                self.pending.append((part, False))
+                self.pending.append((part, bound))
             elif isinstance(part, types.MethodType) and isinstance(part.__func__, _FUNCTION):
                 self.pending.append((part.__func__, True))
             elif isinstance(part, Wrapper) and isinstance(part.function, _FUNCTION):
-                self.pending.append((part.function, False))
+                self.pending.append((part.function, bound))
             elif isinstance(part, type):
                 self._class(part, made=True)
             elif kind_of(part) is not None or isinstance(part, enum.Enum):
@@ -158,7 +166,7 @@ class _Scan:
                     self.given.update(id(base) for base in type(part).__mro__)
 
     def _class(self, kind: type, made: bool = False) -> None:
-        for base in kind.__mro__:
+        for base in (*kind.__mro__, *type(kind).__mro__):
             if made:
                 self.made.add(id(base))
             if base.__flags__ & 1 << 9 and not is_pure(base):
@@ -178,7 +186,7 @@ class _Scan:
             self._default(own.attribute("__defaults__").item(i), default, bound)
         for name, default in (function.__kwdefaults__ or {}).items():
             self._default(own.attribute("__kwdefaults__").item(name), default, bound)
-        if function.__code__.co_flags & _YIELDS and not reads.functions:
+        if function.__code__.co_flags & _YIELDS and len(self.scanned) == 1:
             reads.opaque = f"{function.__name__} is a generator or coroutine"
         for code in codes_of(function.__code__):
             self._code(function, code, bound)
@@ -201,8 +209,10 @@ class _Scan:
             elif kind in _CELLS and name in free:
                 self._enter(Place("cell", free[name], name), instructions[i + 1 :], bound)
             elif kind in _OUTLIVING:
+                self._written(_global_place(function, name))
                 self._outlives(f"{code.co_name} writes {name!r}, which outlives the call")
-            elif kind == "STORE_DEREF" and name in free:
+            elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in free:
+                self._written(Place("cell", free[name], name))
                 self._outlives(f"{code.co_name} writes the enclosing function's {name!r}")
             elif kind in ("STORE_ATTR", "DELETE_ATTR") and i:
                 self._stored(function, code, instructions[i - 1], name, free)
@@ -212,6 +222,9 @@ class _Scan:
                 self._imported(instruction)
             elif kind.startswith("FORMAT_"):
                 self.names.add("format")
+
+    def _written(self, place: Place) -> None:
+        self.reads.written[place.key] = place
 
     def _outlives(self, why: str) -> None:
         self._volatile(why, at_once=True)
@@ -230,6 +243,10 @@ class _Scan:
             kinds = "a class or module" if before.argval in ("__class__", "cls") else ""
         else:
             kinds = type(place.read()).__name__ if kind_of(place.read()) is None else ""
+            if isinstance(place.read(), types.ModuleType):
+                self._written(place.attribute(name))
+            elif isinstance(place.read(), types.FunctionType | Wrapper):
+                self._opaque(f"{code.co_name} writes {before.argval}.{name}")
         if kinds:
             self._outlives(f"{code.co_name} writes {before.argval}.{name}, which outlives the call")
 
@@ -286,7 +303,7 @@ class _Scan:
             reads.device_arrays[place.key] = (place, value)
         elif isinstance(value, Wrapper | types.FunctionType) and is_followed(value):
             reads.values[place.key] = (place, value)
-            self.value(value)
+            self.value(value, bound)
         elif isinstance(value, types.ModuleType):
             self._module(place, value)
         elif isinstance(value, type) and is_users(value.__module__) and value.__flags__ & 1 << 9:
@@ -310,7 +327,7 @@ class _Scan:
 
     def _contents(self, place: Place, value: Any, bound: bool, name: str) -> None:
         parts = list(walk(value, _PARTS_LIMIT))
-        self.value(value)
+        self.value(value, bound)
         if not bound:
             self.reads.inputs[place.key] = (place, value)
         elif any(isinstance(p, np.ndarray) for p in parts):
@@ -433,6 +450,12 @@ def _global_place(function: types.FunctionType, name: str) -> Place:
     return Place("builtin", outer, name, hidden_by=space)
 
 
+def _writes_outside(function: types.FunctionType) -> bool:
+    """True for a function that is called as it is, because it writes globals."""
+    every = (i for code in codes_of(function.__code__) for i in instructions_of(code))
+    return any(i.opname in _OUTLIVING for i in every)
+
+
 def rebound(
     function: types.FunctionType,
     replace: dict[int, Any],
@@ -448,8 +471,7 @@ def rebound(
         return done[id(function)]
     codes = list(codes_of(function.__code__))
     names = {n for code in codes for n in code.co_names}
-    stores = {i.argval for code in codes for i in instructions_of(code) if i.opname in _OUTLIVING}
-    if stores:  # its own globals, so that it and others see what it writes
+    if _writes_outside(function):  # its own globals, so that it and others see what it writes
         return done.setdefault(id(function), function)
     space = dict(function.__globals__)
     free = function.__closure__ or ()

@@ -44,6 +44,7 @@ class Trace(Recorder):
         self.path = path
         self.may_restart = may_restart  # the function, run a second time, does the same
         self.may_compute = may_compute  # values may be looked at
+        self.effects: Callable[[], str] = str  # what has been written outside, if anything
         self.catches = False  # the function has an ``except`` of its own
         self.observed_arguments: dict[str, Any] = {}
         self._looking = False
@@ -138,7 +139,8 @@ class Trace(Recorder):
 
     def give_up(self, why: str) -> None:
         """Start the call again without recording, if that is still possible."""
-        if self.may_restart and not self.wrote and not self.path.trail:
+        may_restart = self.may_restart and not self.wrote and not self.path.trail
+        if may_restart and not self.effects():
             self.may_compute = False
             self.failure = why
             raise Unfollowed(why)
