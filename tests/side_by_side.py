@@ -147,7 +147,7 @@ class Comparison:
             self._array(where, a, b)
             return
         if isinstance(a, dict):
-            if list(a) != list(b):
+            if list(map(repr, a)) != list(map(repr, b)):
                 _differ(where, f"keys {list(a)}", f"keys {list(b)}")
             if [type(k) for k in a] != [type(k) for k in b]:
                 _differ(where, f"keys {list(map(type, a))}", f"keys {list(map(type, b))}")
