@@ -16,11 +16,11 @@ from tests.side_by_side import Difference, Spaces
 
 def failure(program: str, steps: list[str]) -> str:
     """What was done otherwise than by the plain program, or an empty string."""
-    warnings.simplefilter("ignore")
     try:
-        spaces = Spaces(program)
-        for text in steps:
-            spaces.step(text)
+        with warnings.catch_warnings(action="ignore"):
+            spaces = Spaces(program)
+            for text in steps:
+                spaces.step(text)
     except Difference as difference:
         return str(difference)
     return ""
@@ -66,7 +66,7 @@ def main(first: int, last: int) -> None:
             program, steps = shrunk(program, steps)
             why = failure(program, steps)
             text = "\n".join(line for line in program.splitlines() if line.strip())
-            print(f"=== seed {seed}\n{text}\n--\n" + "\n".join(steps) + f"\n>>> {why[:400]}", flush=True)
+            print(f"=== seed {seed}\n{text}\n--", *steps, f">>> {why[:400]}", sep="\n", flush=True)
 
 
 if __name__ == "__main__":

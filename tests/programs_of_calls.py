@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Random programs around one fused function, and steps that call it and change what it reads."""
 
 from __future__ import annotations
@@ -82,9 +83,52 @@ class Writer:
 
     def call(self) -> str:
         r = self.random
-        a = "x, y" if r.random() < 0.7 else self.pick(["x, x", "y, x", "z[:6], z[6:]", "z[:6], z[3:9]", "x, G", "x[::-1], x", "z[::2], z[1::2]", "o.a, x", "d['a'], d['a']"])
-        n = "n" if r.random() < 0.7 else self.pick(["3", "2.5", "True", "0", "-1", "np.float32(1.5)", "np.int8(4)", "np.float64(-0.0)", "K"])
-        rest = "l, d, o" if r.random() < 0.8 else self.pick(["l, d, q", "[x, y, n], {'a': y, 'n': 1}, q", "[l[0], G, 2], CFG, o", "l, d, P(x, 2)"])
+        a = (
+            "x, y"
+            if r.random() < 0.7
+            else self.pick(
+                [
+                    "x, x",
+                    "y, x",
+                    "z[:6], z[6:]",
+                    "z[:6], z[3:9]",
+                    "x, G",
+                    "x[::-1], x",
+                    "z[::2], z[1::2]",
+                    "o.a, x",
+                    "d['a'], d['a']",
+                ]
+            )
+        )
+        n = (
+            "n"
+            if r.random() < 0.7
+            else self.pick(
+                [
+                    "3",
+                    "2.5",
+                    "True",
+                    "0",
+                    "-1",
+                    "np.float32(1.5)",
+                    "np.int8(4)",
+                    "np.float64(-0.0)",
+                    "K",
+                ]
+            )
+        )
+        rest = (
+            "l, d, o"
+            if r.random() < 0.8
+            else self.pick(
+                [
+                    "l, d, q",
+                    "[x, y, n], {'a': y, 'n': 1}, q",
+                    "[l[0], G, 2], CFG, o",
+                    "l, d, P(x, 2)",
+                ]
+            )
+        )
         if r.random() < 0.1:
             parts = rest.rsplit(", ", 1)
             return f"f({a}, {n}, {parts[0]}, o={parts[1]})"
@@ -110,7 +154,19 @@ class Writer:
         )  # fmt: skip
 
     def array(self, depth: int = 2) -> str:
-        simple = ["x", "y", "t0", "l[0]", "l[1]", "d['a']", "o.a", "G", "CFG['a']", "o.half", "x[::-1]"]
+        simple = [
+            "x",
+            "y",
+            "t0",
+            "l[0]",
+            "l[1]",
+            "d['a']",
+            "o.a",
+            "G",
+            "CFG['a']",
+            "o.half",
+            "x[::-1]",
+        ]
         simple += [f"t{i}" for i in range(1, self.locals)]
         if depth == 0 or self.random.random() < 0.3:
             return self.pick(simple)
@@ -130,7 +186,19 @@ class Writer:
         )  # fmt: skip
 
     def number(self, depth: int = 2) -> str:
-        simple = ["n", "m0", "K", "d['n']", "o.n", "CFG['n']", "2", "1.5", "len(LOG)", "len(l)", "o.k"]
+        simple = [
+            "n",
+            "m0",
+            "K",
+            "d['n']",
+            "o.n",
+            "CFG['n']",
+            "2",
+            "1.5",
+            "len(LOG)",
+            "len(l)",
+            "o.k",
+        ]
         if depth == 0 or self.random.random() < 0.4:
             return self.pick(simple)
         a, b = self.number(depth - 1), self.number(depth - 1)
@@ -149,7 +217,7 @@ class Writer:
         v, s = self.array(0), self.number(1)
         return self.pick(
             [
-                f"{v}[0] > {s}", f"{s} > 1", f"{v}.max() < 4", f"len(l) > 4", "o.n > 3",
+                f"{v}[0] > {s}", f"{s} > 1", f"{v}.max() < 4", "len(l) > 4", "o.n > 3",
                 f"({v} > {s}).any()", "x is y", "l[0] is x", "hasattr(o, 'b')", "'k' in d",
                 "isinstance(n, int)", f"{s} == 2", f"np.all({v} < 3)", "len(LOG) % 2",
                 "d is CFG", "o.a is x", "type(o) is P",
@@ -167,7 +235,16 @@ class Writer:
         if r < 0.12 and self.depth < 2:
             self.depth += 1
             known = self.locals
-            head = self.pick([f"if {self.condition()}:", "for i in range(2):", "try:", "while len(LOG) < 3:", "with np.errstate(all='ignore'):", "if (w := len(l)) > 3:"])
+            head = self.pick(
+                [
+                    f"if {self.condition()}:",
+                    "for i in range(2):",
+                    "try:",
+                    "while len(LOG) < 3:",
+                    "with np.errstate(all='ignore'):",
+                    "if (w := len(l)) > 3:",
+                ]
+            )
             body = self.block(self.random.randint(1, 3), "    ")
             if head.startswith("while"):
                 body.append("    LOG.append(1)")
@@ -177,7 +254,13 @@ class Writer:
                 lines += ["else:", *self.block(self.random.randint(1, 2), "    ")]
             if head == "try:":
                 self.locals = known
-                lines += self.pick([["except ValueError:", "    x += 1"], ["finally:", "    o.n += 1"], ["except (IndexError, KeyError) as e:", "    LOG.append(str(e))"]])
+                lines += self.pick(
+                    [
+                        ["except ValueError:", "    x += 1"],
+                        ["finally:", "    o.n += 1"],
+                        ["except (IndexError, KeyError) as e:", "    LOG.append(str(e))"],
+                    ]
+                )
             self.locals = known
             self.depth -= 1
             return lines
@@ -188,27 +271,69 @@ class Writer:
             self.locals += 1
             self.locals -= 1
             return [line] if self.locals > 0 else []
-        a, b, s, t = self.array(0), self.array(), self.number(), self.pick(["x", "y", "l[0]", "d['a']", "o.a", "CFG['a']", "t0"])
+        a, b, s, t = (
+            self.array(0),
+            self.array(),
+            self.number(),
+            self.pick(["x", "y", "l[0]", "d['a']", "o.a", "CFG['a']", "t0"]),
+        )
         return [
             self.pick(
                 [
-                    f"{t} += {b}", f"{t} -= {s}", f"{t} *= 0.5", f"{t}[1:] = {b}[:-1]",
-                    f"{t}[::2] += {s}", f"{t}[{a} > {s}] = {s}", f"{t}[0] = {s}", f"{t}[:] = {b}",
-                    f"np.add({a}, {b}, out={t})", f"np.copyto({t}, {b})", f"m0 = {s}",
-                    f"np.multiply({a}, 0.5, out={t}, where={a} > 0)", f"{t}[1:] += {t}[:-1]",
-                    f"l.append({b})", f"l[0] = {b}", f"l[2] = {s}", "l[0], l[1] = l[1], l[0]",
-                    "l.pop() if len(l) > 3 else None", "del l[3:]", "l.insert(3, 1)",
-                    f"d['a'] = {b}", f"d['n'] = {s}", f"d['k'] = {b}", "d.pop('k', None)",
-                    f"d['l'] = [{b}, {s}]", f"d.setdefault('v', []).append({s})",
-                    f"o.a = {b}", f"o.n = {s}", f"o.b = {a}[1:]", f"o.s.append({s})",
-                    f"o.add({b})", f"writes({a})", f"LOG.append({s})", f"CFG['n'] = {s}",
-                    f"CFG['a'] = {b}", f"o.w = {b}", f"setattr(o, 'v', {s})", f"l = [*l, {b}]",
+                    f"{t} += {b}",
+                    f"{t} -= {s}",
+                    f"{t} *= 0.5",
+                    f"{t}[1:] = {b}[:-1]",
+                    f"{t}[::2] += {s}",
+                    f"{t}[{a} > {s}] = {s}",
+                    f"{t}[0] = {s}",
+                    f"{t}[:] = {b}",
+                    f"np.add({a}, {b}, out={t})",
+                    f"np.copyto({t}, {b})",
+                    f"m0 = {s}",
+                    f"np.multiply({a}, 0.5, out={t}, where={a} > 0)",
+                    f"{t}[1:] += {t}[:-1]",
+                    f"l.append({b})",
+                    f"l[0] = {b}",
+                    f"l[2] = {s}",
+                    "l[0], l[1] = l[1], l[0]",
+                    "l.pop() if len(l) > 3 else None",
+                    "del l[3:]",
+                    "l.insert(3, 1)",
+                    f"d['a'] = {b}",
+                    f"d['n'] = {s}",
+                    f"d['k'] = {b}",
+                    "d.pop('k', None)",
+                    f"d['l'] = [{b}, {s}]",
+                    f"d.setdefault('v', []).append({s})",
+                    f"o.a = {b}",
+                    f"o.n = {s}",
+                    f"o.b = {a}[1:]",
+                    f"o.s.append({s})",
+                    f"o.add({b})",
+                    f"writes({a})",
+                    f"LOG.append({s})",
+                    f"CFG['n'] = {s}",
+                    f"CFG['a'] = {b}",
+                    f"o.w = {b}",
+                    f"setattr(o, 'v', {s})",
+                    f"l = [*l, {b}]",
                     f"if {self.condition()}: raise ValueError(str(n))",
-                    f"if {self.condition()}: return {self.result()}", f"d[{s}] = 1",
-                    f"assert {a}.shape == (6,)", f"t0 = {b}", "x = x[::-1]", "x, y = y, x",
-                    f"t0 = [v + {s} for v in l[:2]][0]", f"LOG[-1:] = [{s}]", f"o.t = ({a}, {b}, o)",
-                    f"t0 = np.where({a}, {b}, t0)", f"fs['c'] = {s}", f"P.count = {s}",
-                    "LOG.extend(str(n))", f"LOG.append({b})", f"d.update(z={b})",
+                    f"if {self.condition()}: return {self.result()}",
+                    f"d[{s}] = 1",
+                    f"assert {a}.shape == (6,)",
+                    f"t0 = {b}",
+                    "x = x[::-1]",
+                    "x, y = y, x",
+                    f"t0 = [v + {s} for v in l[:2]][0]",
+                    f"LOG[-1:] = [{s}]",
+                    f"o.t = ({a}, {b}, o)",
+                    f"t0 = np.where({a}, {b}, t0)",
+                    f"fs['c'] = {s}",
+                    f"P.count = {s}",
+                    "LOG.extend(str(n))",
+                    f"LOG.append({b})",
+                    f"d.update(z={b})",
                 ]
             )  # fmt: skip
         ]

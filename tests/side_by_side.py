@@ -54,7 +54,9 @@ class Spaces:
         code = compile(text, "<step>", "exec")
         errors = [_raised(code, space) for space in (self.plain, self.fused)]
         try:
-            if type(errors[0]) is not type(errors[1]) or str(errors[0]) != str(errors[1]):
+            if _title(type(errors[0])) != _title(type(errors[1])) or str(errors[0]) != str(
+                errors[1]
+            ):
                 _differ("", f"raised {errors[0]!r}", f"raised {errors[1]!r}")
             Comparison().same("", _own(self.plain), _own(self.fused))
         except Difference as difference:
@@ -149,10 +151,10 @@ class Comparison:
         if isinstance(a, dict):
             if list(map(repr, a)) != list(map(repr, b)):
                 _differ(where, f"keys {list(a)}", f"keys {list(b)}")
-            if [type(k) for k in a] != [type(k) for k in b]:
+            if [_title(type(k)) for k in a] != [_title(type(k)) for k in b]:
                 _differ(where, f"keys {list(map(type, a))}", f"keys {list(map(type, b))}")
-            for k in a:
-                self.same(f"{where}[{k!r}]", a[k], b[k])
+            for (k, v), w in zip(a.items(), b.values(), strict=True):
+                self.same(f"{where}[{k!r}]", v, w)
         elif isinstance(a, set | frozenset):
             if a != b or sorted(map(_typed, a)) != sorted(map(_typed, b)):
                 _differ(where, a, b)

@@ -1,4 +1,4 @@
-"""Programs that once were told apart from plain ones: each runs side by side with its plain twin."""
+"""Programs that fused functions once got wrong: each runs side by side with its plain twin."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fuzz_calls import failure, written
 from tests.side_by_side import run
 
 
@@ -487,7 +488,8 @@ p.n = 7
 import copy
 @fused
 def f(l, x):
-    a = copy.copy(l); b = copy.deepcopy(l); c = list(l); d = l[:]; e = l + [1]; g = l * 2; h = [*l]; i = l.copy()
+    a = copy.copy(l); b = copy.deepcopy(l); c = list(l); d = l[:]
+    e = l + [1]; g = l * 2; h = [*l]; i = l.copy()
     l.append(x); l.append(l[0])
     return a, b, c, d, e, g, h, i, type(l), isinstance(l, list)
 l = [np.ones(6), 2]; x = np.arange(6.)
@@ -570,6 +572,134 @@ x = np.arange(6.)
 *2 r = g(o, x); s = o['cb']()
 """,
     ),
+    "the attributes of an object as a dict": (
+        """
+class P: pass
+p = P(); p.a = np.ones(6); p.n = 2
+@fused
+def f(p, x):
+    for k in list(p.__dict__): x = x + getattr(p, k)
+    for k, v in p.__dict__.items(): x = x + v
+    p.__dict__['n'] = 3
+    return x, sorted(p.__dict__), dir(p)[-1], p.__dict__
+x = np.arange(6.)
+""",
+        """
+*3 r = f(p, x)
+p.q = 5.0
+*3 r = f(p, x)
+""",
+    ),
+    "copies of objects with methods": (
+        """
+import copy, pickle
+class P:
+    def m(s, x): return x * s.k
+    def cl(s):
+        q = P(); q.__dict__.update(s.__dict__); return q
+    def cp(s): return copy.copy(s)
+p = P(); p.k = 2.0; p.a = np.ones(6)
+@fused
+def f(p, x):
+    q = p.cl(); w = p.cp()
+    q.k = 5.0; w.k = 7.0
+    return q, w, q.m(x), w.m(x), p.m(x)
+x = np.arange(6.)
+""",
+        """
+*3 r = f(p, x); s = r[0].m(x), r[1].m(x), p.m(x)
+p.k = 3.0
+*3 r = f(p, x); s = r[0].m(x), r[1].m(x), p.m(x)
+""",
+    ),
+    "classes in a dict of a class": (
+        """
+class Reg:
+    all = {}
+    def __init_subclass__(cls, **k): Reg.all[cls.__name__] = cls
+class A(Reg):
+    k = 2
+class C(Reg):
+    k = 3
+@fused
+def f(x, n): return x * Reg.all[n].k
+x = np.arange(6.)
+""",
+        """
+*2 r = f(x, 'A')
+*2 r = f(x, 'C')
+A.k = 5
+*2 r = f(x, 'A')
+Reg.all['A'] = C
+*2 r = f(x, 'A')
+""",
+    ),
+    "instances that are copied by their attributes": (
+        """
+K = np.ones(6); L = []
+class P:
+    def m(s, x): return x * s.k + K
+    def cl(s):
+        q = P(); q.__dict__.update(s.__dict__); return q
+p = P(); p.k = 2.0; p.a = np.ones(6)
+@fused
+def f(p, x):
+    q = p.cl()
+    q.k = 5.0
+    return q, q.m(x), p.m(x)
+x = np.arange(6.)
+""",
+        """
+*3 r = f(p, x); s = r[0].m(x), p.m(x)
+K += 1
+*3 r = f(p, x); s = r[0].m(x), p.m(x)
+""",
+    ),
+    "classes that are found in containers": (
+        """
+class A:
+    pass
+class R:
+    all = [A]
+A.k = 2
+@fused
+def f(x): return x * R.all[0].k
+@fused
+def g(x, c): return x * c.k
+@fused
+def h(x, o): return x * o.kind.k
+o = R(); o.kind = A
+x = np.arange(6.)
+""",
+        """
+*2 r = f(x), g(x, A), h(x, o)
+A.k = 5
+*2 r = f(x), g(x, A), h(x, o)
+class B_(A): k = 7
+o.kind = B_
+*2 r = f(x), g(x, B_), h(x, o)
+B_.k = 8
+*2 r = f(x), g(x, B_), h(x, o)
+""",
+    ),
+    "bases that change": (
+        """
+class A: k = 1
+class C: k = 2
+class B_(A): pass
+b = B_()
+@fused
+def f(x, b): return x * b.k
+x = np.arange(6.)
+""",
+        """
+*2 r = f(x, b)
+B_.__bases__ = (C,)
+*2 r = f(x, b)
+b.__class__ = C
+*2 r = f(x, b)
+""",
+    ),
 }
 
 
@@ -582,3 +712,20 @@ def test_is_as_plain(name: str) -> None:
         count, _, text = line.partition(" ") if line.startswith("*") else ("*1", "", line)
         texts += [text] * int(count[1:])
     run(program, texts)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.filterwarnings("ignore")
+def test_random_programs(first: int) -> None:
+    """Random programs are as plain ones are."""
+    for seed in range(first, first + 10):
+        assert not failure(*written(seed)), seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 5000, 250))
+@pytest.mark.filterwarnings("ignore")
+def test_many_random_programs(first: int) -> None:
+    """More of them."""
+    for seed in range(first, first + 250):
+        assert not failure(*written(seed)), seed

@@ -98,8 +98,10 @@ class Guard:
         for kind, name, seen in reads.members:
             known = self.constant(kind)
             self.demand(f"{known}.__dict__.get({name!r}, MISSING) is {self.constant(seen)}")
-        for kind, names in reads.classes:
-            self.demand(f"{self.constant(kind)}.__dict__.keys() == {self.constant(names)}")
+        for kind, names, mro in reads.classes:
+            known = self.constant(kind)
+            self.demand(f"{known}.__dict__.keys() == {self.constant(names)}")
+            self.demand(f"{known}.__mro__ is {self.constant(mro)}")
 
     def identities(self, named: Sequence[tuple[str, Any]]) -> None:
         """Demand that the same of the arrays are one object."""

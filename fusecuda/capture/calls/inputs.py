@@ -243,6 +243,8 @@ class Inputs:
         for twin in self._twins:
             if twin.built is value:
                 return twin.name, twin.original
+            if type(value) is dict and value is getattr(twin.built, "__dict__", None):
+                return f"{twin.name}.__dict__", twin.original.__dict__
         return None
 
     def effects(self) -> Iterator[Effect]:

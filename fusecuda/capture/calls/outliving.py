@@ -21,7 +21,7 @@ class Outliving:
 
     def __init__(self, reads: Reads) -> None:
         self._places: list[tuple[Place, Any]] = [(p, p.read()) for p in reads.written.values()]
-        self._classes = [(kind, dict(vars(kind))) for kind, _ in reads.classes]
+        self._classes = [(kind, dict(vars(kind))) for kind, _, _ in reads.classes]
         self._containers: list[tuple[Any, Parts]] = []
         for _, value in reads.constants.values():
             for part in walk(value):

@@ -52,6 +52,7 @@ _CREATORS = frozenset(
         "copy",
     ]
 )
+_SHOWING = frozenset({"__dict__", "vars", "dir", "__getstate__", "__reduce_ex__", "__reduce__"})
 _PARTS_LIMIT = 2000  # of what one name leads to
 
 Key = tuple[object, ...]
@@ -66,7 +67,7 @@ class Reads:
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
     them being pure, ``of_numbers`` are followed through numbers. ``members`` are what classes hold under the names that the code uses.
     ``written`` are variables that the code writes, ``classes`` those that it may reach, with
-    the names that they have.
+    their names and bases.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
     that it cannot be started again; ``catches`` if it has an ``except`` of its own.
@@ -82,7 +83,7 @@ class Reads:
     of_numbers: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     members: list[tuple[type, str, Any]] = field(default_factory=list)
     written: dict[Key, Place] = field(default_factory=dict)
-    classes: list[tuple[type, frozenset[str]]] = field(default_factory=list)
+    classes: list[tuple[type, frozenset[str], tuple[type, ...]]] = field(default_factory=list)
     opaque: str = ""
     volatile: str = ""
     at_once: bool = False
@@ -95,20 +96,30 @@ class Reads:
         return (
             all(place.read() is seen for some in every for place, seen in some.values())
             and all(vars(kind).get(name, MISSING) is seen for kind, name, seen in self.members)
-            and all(vars(kind).keys() == names for kind, names in self.classes)
+            and all(
+                vars(kind).keys() == names and kind.__mro__ is mro
+                for kind, names, mro in self.classes
+            )
         )
 
 
 def reads_of(*roots: Any) -> Reads:
     """What ``roots`` read, functions and objects whose methods may be called."""
-    scan = _Scan()
+    scan = _scanned(roots, shown=False)
+    if scan.given and scan.shows_attributes():
+        scan = _scanned(roots, shown=True)
+    return scan.reads
+
+
+def _scanned(roots: Sequence[Any], shown: bool) -> _Scan:
+    scan = _Scan(shown)
     for root in roots:
         if isinstance(root, types.FunctionType):
             scan.pending.append((root, False))
         else:
             scan.value(root)
     scan.run()
-    return scan.reads
+    return scan
 
 
 def instructions_of(code: types.CodeType) -> list[dis.Instruction]:
@@ -127,7 +138,8 @@ def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
 class _Scan:
     """Follows code from name to name until nothing new is found."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: bool) -> None:
+        self.shown = shown  # what an instance holds is seen, so that it gets no methods of its own
         self.reads = Reads()
         self.pending: list[tuple[types.FunctionType, bool]] = []
         self.scanned: dict[tuple[int, bool], object] = {}
@@ -145,9 +157,18 @@ class _Scan:
             if (id(function), bound) not in self.scanned:
                 self.scanned[id(function), bound] = function
                 self._function(function, bound)
-            if not self.pending:
+            known = -1
+            while not self.pending and known < len(self.classes):
+                known = len(self.classes)
                 self._members()
-        self.reads.classes = [(kind, frozenset(vars(kind))) for kind in self.classes.values()]
+        every = self.classes.values()
+        self.reads.classes = [(kind, frozenset(vars(kind)), kind.__mro__) for kind in every]
+
+    def shows_attributes(self) -> bool:
+        """True if the code may look at all that an instance holds, or copy it."""
+        read = [value for _, value in self.reads.values.values()]
+        modules = [getattr(v, "__module__", getattr(v, "__name__", "")) for v in read]
+        return bool(self.names & _SHOWING) or "copy" in modules
 
     def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""
@@ -371,7 +392,7 @@ class _Scan:
         """True for a method that is always found in an instance, where a twin has its own."""
         special = name.startswith("__") and name.endswith("__")
         bare = id(kind) in self.made or "super" in self.names or kind.__name__ in self.names
-        return id(kind) in self.given and not special and not bare
+        return id(kind) in self.given and not special and not bare and not self.shown
 
     def _member(self, kind: type, name: str, value: Any) -> None:
         if isinstance(value, staticmethod | classmethod):
