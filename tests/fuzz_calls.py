@@ -11,7 +11,7 @@ import warnings
 from fusecuda.capture.record.budget import Budget
 from fusecuda.capture.record.rest import Trial
 from tests.programs_of_calls import Writer
-from tests.side_by_side import Difference, Spaces
+from tests.side_by_side import DifferenceError, Spaces
 
 
 def failure(program: str, steps: list[str]) -> str:
@@ -21,7 +21,7 @@ def failure(program: str, steps: list[str]) -> str:
             spaces = Spaces(program)
             for text in steps:
                 spaces.step(text)
-    except Difference as difference:
+    except DifferenceError as difference:
         return str(difference)
     return ""
 

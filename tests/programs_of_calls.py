@@ -335,7 +335,7 @@ class Writer:
                     f"LOG.append({b})",
                     f"d.update(z={b})",
                 ]
-            )  # fmt: skip
+            )
         ]
 
     def result(self) -> str:

@@ -24,7 +24,7 @@ _numbers = itertools.count()
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 
 
-class Difference(AssertionError):
+class DifferenceError(AssertionError):
     """What a fused function has done otherwise than the plain one."""
 
 
@@ -50,7 +50,7 @@ class Spaces:
         return self.functions[-1]
 
     def step(self, text: str) -> None:
-        """Execute ``text`` in both; raises Difference."""
+        """Execute ``text`` in both; raises DifferenceError."""
         code = compile(text, "<step>", "exec")
         errors = [_raised(code, space) for space in (self.plain, self.fused)]
         try:
@@ -59,13 +59,13 @@ class Spaces:
             ):
                 _differ("", f"raised {errors[0]!r}", f"raised {errors[1]!r}")
             Comparison().same("", _own(self.plain), _own(self.fused))
-        except Difference as difference:
+        except DifferenceError as difference:
             why = "; ".join(f.explain().splitlines()[0] for f in self.functions)
-            raise Difference(f"after {text!r}: {difference}\n{why}") from errors[1]
+            raise DifferenceError(f"after {text!r}: {difference}\n{why}") from errors[1]
 
 
 def run(program: str, steps: Sequence[str]) -> Spaces:
-    """The spaces after all ``steps``; raises Difference."""
+    """The spaces after all ``steps``; raises DifferenceError."""
     spaces = Spaces(program)
     for text in steps:
         spaces.step(text)
@@ -90,7 +90,7 @@ def _own(space: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differ(where: str, plain: Any, fused: Any) -> None:
-    raise Difference(f"{where or 'all'}: plain {plain}, fused {fused}")
+    raise DifferenceError(f"{where or 'all'}: plain {plain}, fused {fused}")
 
 
 class Comparison:
@@ -104,7 +104,7 @@ class Comparison:
         self._kept: list[Any] = []
 
     def same(self, where: str, a: Any, b: Any) -> None:
-        """Raise Difference unless ``b`` is as ``a``."""
+        """Raise DifferenceError unless ``b`` is as ``a``."""
         if type(b) is fc.FusedFunction:
             return
         if _title(type(a)) != _title(type(b)):

@@ -151,13 +151,7 @@ class Inputs:
                 return
             self.conditions.append(("keys", name, list(value)))
         elif kind is INSTANCE or kind is NAMESPACE:
-            self.functions.append(value)
-            if hasattr(value, "__dict__"):
-                self.conditions.append(("length", f"{name}.__dict__", len(value.__dict__)))
-            there = {key for (where, key), _ in parts if where == "slot"}
-            for slot in slots_of(type(value)):
-                if slot not in there:
-                    self.conditions.append(("without", name, slot))
+            self._take_instance(value, name, parts)
         elif kind is METHOD:
             self.functions.append(value.__func__)
             self.conditions.append(("is", f"{name}.__func__", value.__func__))
@@ -165,6 +159,15 @@ class Inputs:
             self.conditions.append(("length", name, len(value)))
         for step, part in parts:
             self._take(part, self._text(name, step), follow)
+
+    def _take_instance(self, value: Any, name: str, parts: Parts) -> None:
+        self.functions.append(value)
+        if hasattr(value, "__dict__"):
+            self.conditions.append(("length", f"{name}.__dict__", len(value.__dict__)))
+        there = {key for (where, key), _ in parts if where == "slot"}
+        for slot in slots_of(type(value)):
+            if slot not in there:
+                self.conditions.append(("without", name, slot))
 
     def _text(self, name: str, step: Step) -> str:
         """Text that finds the part of the container ``name`` behind ``step``."""
