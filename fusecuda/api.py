@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .capture.calls.function import FusedFunction, lower_function
+from .capture.calls.function import FusedFunction
+from .capture.calls.lower import lower_function
 from .codegen.cache import default_cache
 from .cpu_fallback.compiler import Compiler, find_compiler, why_no_compiler
 from .cpu_fallback.program import thread_count

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import gc
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,28 +12,27 @@ from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options, verify_enabled
 from ..arrays.array import Array
-from ..arrays.creation import creators, modules_seen
-from ..arrays.opaque import stand_in
 from ..record.budget import Budget
 from ..record.leaf import Leaf
-from ..record.numbers import TracedScalar, followed
+from ..record.numbers import TracedScalar
 from ..record.plans import executable_for
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
 from ..record.view import in_memory_order, view_in
+from .binding import Binder
 from .guard import MISS, Guard, unpacked
 from .inputs import Effect, Inputs
 from .memory import DeviceMemory, HostMemory
+from .outliving import Outliving
 from .overlap import groups_of, mergeable, overlaps_of, union
 from .path import Environment, Path, Segment, Tree, key_of
-from .places import Wrapper
-from .reads import Reads, reads_of, rebound
-from .results import Finisher, OddError, ResultWriter, storages_in
-from .trace import Trace, Unfollowed, library_call
+from .reach import held_by_opaque
+from .reads import Reads, reads_of
+from .results import Finisher, OddError, ResultWriter, hides_arrays, storages_in
+from .trace import Trace, Unfollowed
 
 NDArray = np.ndarray[Any, Any]
 Replay = Callable[[tuple[Any, ...]], Any]
-_REACH_LIMIT = 2000  # objects looked at that an opaque one holds
 
 
 class Owner(Protocol):
@@ -82,13 +78,15 @@ class Tracer:
         if self.inputs.functions:
             reads = reads_of(owner.function, *self.inputs.functions)
         self.reads = reads
-        for place, value in reads.inputs.values():
-            self.inputs.read(place, value, follow=True)
         for place, value in reads.constants.values():
             self.inputs.read(place, value, follow=False)
+        for place, value in reads.inputs.values():
+            self.inputs.read(place, value, follow=True)
+        self.outliving = Outliving(reads)
         self.path = path or Path()
         self.trace = Trace(owner.options, self.path, not reads.at_once, execute)
         self.trace.catches = reads.catches
+        self.trace.effects = self.outliving.changed
         self.trace.budget = owner.budget if execute else None
         self.why = ""
         self.executable: Executable | None = None
@@ -108,21 +106,7 @@ class Tracer:
         if any(not mergeable(self.arrays[i], self.arrays[j]) for i, j, _ in self.overlaps):
             return "arguments overlap in a way that is not followed"
         opaque = [*inputs.objects, *(value for _, value in reads.stand_ins.values())]
-        return self._reached(opaque)
-
-    def _reached(self, opaque: Sequence[Any]) -> str:
-        """Why opaque objects may not be called: they hold what the function works on."""
-        ours = {id(twin) for twin in self.inputs.containers()}
-        for one in opaque:
-            if isinstance(one, types.ModuleType | types.BuiltinFunctionType | type):
-                continue
-            for part in _held_by(one):
-                if id(part) in ours or (
-                    isinstance(part, np.ndarray)
-                    and any(np.may_share_memory(part, a) for a in self.arrays)
-                ):
-                    return f"a {type(one).__name__} holds what it works on"
-        return ""
+        return held_by_opaque(opaque, inputs.containers(), self.arrays)
 
     def reports(self) -> list[Executable]:
         """What the call has run, in order."""
@@ -169,8 +153,9 @@ class Tracer:
             storage.held = True
             self.shared.append(Shared(storage, memory, group))
             self.path.enter(memory)
-            for i, view in zip(group, views, strict=True):
-                found[i] = Array(storage, view)
+            made = {id(m): Array(storage, v) for m, v in zip(members, views, strict=True)}
+            for i, member in zip(group, members, strict=True):
+                found[i] = made[id(member)]
         for name, value in self.inputs.scalars:
             self.path.enter(value, name)
         return [found[i] for i in range(len(self.arrays))]
@@ -178,53 +163,8 @@ class Tracer:
     def _bound(self) -> tuple[Callable[..., Any], list[Any]]:
         """The function and its arguments, with lazy arrays for the arrays."""
         lazies = dict(zip(self.names, self.lazies, strict=True))
-        scalars = {name for name, _ in self.inputs.scalars}
-        opaque = {id(value) for value in self.inputs.objects}
-        replace: dict[int, Any] = {}
-        done: dict[int, types.FunctionType] = {}
-
-        def leaf(value: Any, name: str) -> Any:
-            if name in lazies:
-                return lazies[name]
-            if name in scalars:
-                return TracedScalar(value, name, functools.partial(self._observe, name, value))
-            if id(value) in opaque:
-                return stand_in(value, self.trace.used)
-            return follow(value)
-
-        def follow(value: Any) -> Any:
-            if isinstance(value, Wrapper):
-                value = value.function
-            if id(value) in self.reads.functions:
-                return rebound(value, replace, self.reads.functions, done)
-            return value
-
-        reads = self.reads
-        for _, value in reads.stand_ins.values():
-            library = id(value) in reads.library
-            replace[id(value)] = (
-                library_call(value) if library else stand_in(value, self.trace.used)
-            )
-        for _, value in reads.of_numbers.values() if scalars else ():
-            replace[id(value)] = followed(value)
-        if reads.inputs:
-            replace[-1] = None  # so that functions are rebound
-        given, read = self.inputs.build(leaf)
-        replace.update(read)
-        if reads.creates:
-            replace.update(creators())
-        members = [
-            (place.modules(), place.steps, replace[id(value)])
-            for some in (reads.stand_ins, reads.inputs, reads.of_numbers)
-            for place, value in some.values()
-            if place.steps and id(value) in replace
-        ]
-        replace.update(modules_seen(members, [np] if reads.creates else []))
-        if replace:
-            known = reads.functions
-            self.inputs.methods(lambda f: follow(f) if id(f) in known else None)
-        self._replaced = replace  # so that no identity is used again
-        return follow(self.owner.function), given
+        self.binder = Binder(self.reads, self.inputs, lazies, self.trace.used, self._observe)
+        return self.binder.bound(self.owner.function)
 
     def _observe(self, name: str, value: Any) -> None:
         self.trace.observed_arguments[name] = value
@@ -248,6 +188,8 @@ class Tracer:
             except OddError as odd:
                 reason = f"it returns a {odd}"
                 self.trace.give_up(reason)
+        if odd_part := hides_arrays(result, changed):
+            self.trace.give_up(f"it returns a {odd_part}")
         if not self.execute:
             raise NotFusedError(f"{self.owner.__name__} is no single graph: {reason}")
         self.why = f"recorded anew at each call: {reason}"
@@ -263,6 +205,8 @@ class Tracer:
             return f"it is given a {', '.join(kinds)}, which is called as it is"
         if self.path.broken:
             return self.path.broken
+        if changed := self.outliving.changed():
+            return changed
         known = {id(s) for s in (*returned, *(w.storage for w in written))}
         if any(id(s) not in known for s in self.trace.pending()):
             return "it kept an array that it does not return"
@@ -427,29 +371,9 @@ class Tracer:
     def _complete(self) -> None:
         """Compute all that is pending, arguments included, and write changed containers back."""
         self.trace.flush()
-        self.inputs.write_back(self._finisher())
+        finisher = self._finisher()
+        self.inputs.write_back(finisher)
+        self.outliving.finish(finisher)
         for shared in self.shared:
             if shared.storage.error is not None:
                 raise shared.storage.error
-
-
-def _held_by(value: Any) -> list[Any]:
-    """What an opaque object holds, as far as Python can tell; code and modules are left out."""
-    found: list[Any] = []
-    seen: set[int] = set()
-    stack = [value]
-    while stack and len(found) < _REACH_LIMIT:
-        current = stack.pop()
-        if id(current) in seen or isinstance(current, _CODE):
-            continue
-        seen.add(id(current))
-        found.append(current)
-        if isinstance(current, types.FunctionType):
-            stack.extend(current.__closure__ or ())
-            stack.extend(current.__defaults__ or ())
-        else:
-            stack.extend(gc.get_referents(current))
-    return found
-
-
-_CODE = (types.ModuleType, type, types.CodeType, types.BuiltinFunctionType, str, bytes, int, float)

@@ -6,7 +6,6 @@ plan is known; or it runs *unfused*, where recording cannot be right or, as meas
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import sys
@@ -33,6 +32,7 @@ from ..record.structure import walk
 from ..record.summary import summary
 from .call import Tracer
 from .guard import MISS, plain_call
+from .keywords import order_of
 from .memory import provider
 from .path import Environment, Path, Segment, Tree
 from .places import Wrapper
@@ -87,7 +87,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function)
         self._given = function
-        self._head: tuple[Any, ...] = ()
+        self.head: tuple[Any, ...] = ()
         self.function: Any = self._plain_function(function)
         self.options = options
         self.traces = 0  # how often the function has been recorded
@@ -105,13 +105,13 @@ class FusedFunction(Wrapper, Generic[P, R]):
     def _plain_function(self, function: Any) -> Any:
         """The function to be recorded; of a method or an object that is called, with its self."""
         while isinstance(function, FusedFunction):
-            self._head, function = function._head, function.function
+            self.head, function = function.head, function.function
         if isinstance(function, types.MethodType):
-            self._head = (function.__self__,)
+            self.head = (function.__self__,)
             return function.__func__
         call = inspect.getattr_static(type(function), "__call__", None)
         if isinstance(call, types.FunctionType):
-            self._head = (function,)
+            self.head = (function,)
             return call
         return function
 
@@ -127,8 +127,8 @@ class FusedFunction(Wrapper, Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the function returns."""
         given: tuple[Any, ...] = args
-        if self._head:
-            given = self._head + args
+        if self.head:
+            given = self.head + args
         if kwargs:
             return self._keywords(given, kwargs)  # type: ignore[no-any-return]
         result = self._newest(given)
@@ -184,7 +184,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
         begin = perf_counter()
-        tracer = Tracer(self, args, self._read())
+        tracer = Tracer(self, args, self.read())
         if tracer.unfusable:
             return self._unfused(key, tracer.unfusable, args)
         try:
@@ -215,7 +215,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         args: tuple[Any, ...],
     ) -> Any:  # fmt: skip
         """The result of a replay that has come to a value not seen before: the path goes on."""
-        tracer = Tracer(self, args, self._read(), path=Path(trail, values, environment))
+        tracer = Tracer(self, args, self.read(), path=Path(trail, values, environment))
         assert not tracer.unfusable, tracer.unfusable
         result = tracer.run()
         self.traces += 1
@@ -238,7 +238,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             return self.function(*args)  # joins what is being recorded
         region = library.open_region(self.options, self._chosen)
         token = recorder_in_force.set(region)
-        call = library.Call(region, self.function, args, self._read())
+        call = library.Call(region, self.function, args, self.read())
         replay = None
         try:
             result = call.run()
@@ -271,7 +271,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         with self._lock:
             entry.replays = (replay, *entry.replays)[:_ENTRIES_LIMIT]
 
-    def _read(self) -> Reads:
+    def read(self) -> Reads:
         """What the function reads, looked up again only if some of it has changed."""
         function = self.function
         if not isinstance(function, types.ModuleType) and is_pure(function):
@@ -318,34 +318,13 @@ class FusedFunction(Wrapper, Generic[P, R]):
         defaults = getattr(self.function, "__defaults__", None)
         known, order = self._orders.get(key, (MISS, None))
         if known is not defaults:
-            order = self._order(len(args), kwargs)
+            order = order_of(self.function, len(args), kwargs)
             self._orders[key] = defaults, order
         if order is None:
             return self._by_name(args, kwargs)
         values = (*args, *[kwargs[v] if kind == "keyword" else v for kind, v in order])
         result = self._newest(values)
         return self._search(values) if result is MISS else result
-
-    def _order(self, count: int, kwargs: dict[str, Any]) -> list[tuple[str, Any]] | None:
-        """What follows ``count`` positional arguments; None if names have to stay names."""
-        try:
-            parameters = list(inspect.signature(self.function).parameters.values())
-        except (TypeError, ValueError):
-            return None
-        rest = parameters[count:]
-        if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in (*parameters[:count], *rest)):
-            return None
-        if {p.name for p in rest} < set(kwargs) or not set(kwargs) <= {p.name for p in rest}:
-            return None
-        order: list[tuple[str, Any]] = []
-        for p in rest:
-            if p.name in kwargs:
-                order.append(("keyword", p.name))
-            elif p.default is p.empty:
-                return None
-            else:
-                order.append(("default", p.default))
-        return order
 
     def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A function of positional arguments that passes the last ones on by name."""
@@ -397,37 +376,3 @@ def _never(args: tuple[Any, ...]) -> Any:
 def _has_lazy(args: Any) -> bool:
     """True if there is a lazy array or a followed number in ``args``."""
     return any(type(part) is Array or type(part) is TracedScalar for part in walk(args))
-
-
-def lower_function(
-    function: Any, args: Sequence[Any], options: Options, longest: int | None = None
-) -> Executable:
-    """The executable of one trace of ``function`` with ``args``, callable, not yet run."""
-    owner: FusedFunction[..., Any] = FusedFunction(function, options)
-    given = (*owner._head, *args)
-    tracer = Tracer(owner, given, owner._read(), execute=False)
-    tracer.trace.longest = longest
-    if tracer.unfusable or raising():
-        raise NotFusedError(f"{owner.__name__} cannot be fused: {tracer.unfusable or 'errstate'}")
-    try:
-        tracer.run()
-    except Unfollowed as unfollowed:
-        raise NotFusedError(f"{owner.__name__} is no single graph: {unfollowed}") from None
-    replay, executable = tracer.replay, tracer.executable
-    assert replay is not None and executable is not None
-
-    def call(*args_now: Any) -> Any:
-        result = replay((*owner._head, *args_now))
-        if result is MISS:
-            wanted, got = _signature(args), _signature(args_now)
-            if got == wanted:
-                got += " that share other memory, have other strides, or with what it read changed"
-            raise TypeError(f"{owner.__name__} was lowered for {wanted}, not {got}")
-        return result
-
-    return dataclasses.replace(executable, caller=call)
-
-
-def _signature(args: Sequence[Any]) -> str:
-    texts = (f"{a.dtype}{list(a.shape)}" if hasattr(a, "shape") else type(a).__name__ for a in args)
-    return f"({', '.join(texts)})"

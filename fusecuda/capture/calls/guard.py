@@ -79,6 +79,8 @@ class Guard:
             self.demand(f"{name} is {self.constant(value)}")
         elif kind == "equal":
             self.demand(f"type({name}) is set and {name} == {self.constant(value)}")
+        elif kind == "without":
+            self.demand(f"not hasattr({name}, {value!r})")
         elif kind == "same object":
             self.demand(f"{name} is {value}")
         else:
@@ -96,6 +98,10 @@ class Guard:
         for kind, name, seen in reads.members:
             known = self.constant(kind)
             self.demand(f"{known}.__dict__.get({name!r}, MISSING) is {self.constant(seen)}")
+        for kind, names, mro in reads.classes:
+            known = self.constant(kind)
+            self.demand(f"{known}.__dict__.keys() == {self.constant(names)}")
+            self.demand(f"{known}.__mro__ is {self.constant(mro)}")
 
     def identities(self, named: Sequence[tuple[str, Any]]) -> None:
         """Demand that the same of the arrays are one object."""

@@ -31,6 +31,7 @@ from ..record.structure import (
     Parts,
     Step,
     kind_of,
+    slots_of,
 )
 from .places import Place, is_constant
 from .purity import is_pure
@@ -80,6 +81,7 @@ class Inputs:
         self.constants: dict[str, Any] = {}  # what names mention
         self.unfusable = ""
         self._known: dict[int, str] = {}  # containers, by their identity
+        self._followed: set[int] = set()  # those that get twins
         self._containers: list[Any] = []
         self._count = 0
         self._twins: list[Twin] = []
@@ -131,11 +133,15 @@ class Inputs:
         assert kind is not None
         if id(value) in self._known and value != ():
             self.conditions.append(("same object", name, self._known[id(value)]))
+            if not follow and id(value) in self._followed:
+                self.unfusable = "what it is given is read by a method by name, too"
             return
         if self._count > _PARTS_LIMIT:
             self.unfusable = f"it is given more than {_PARTS_LIMIT} parts"
             return
         self._known[id(value)] = name
+        if follow:
+            self._followed.add(id(value))
         self._containers.append(value)
         self.conditions.append(("type", name, type(value)))
         if kind is LIST and name in self.growing:
@@ -147,9 +153,7 @@ class Inputs:
                 return
             self.conditions.append(("keys", name, list(value)))
         elif kind is INSTANCE or kind is NAMESPACE:
-            self.functions.append(value)
-            if hasattr(value, "__dict__"):
-                self.conditions.append(("length", f"{name}.__dict__", len(value.__dict__)))
+            self._take_instance(value, name, parts)
         elif kind is METHOD:
             self.functions.append(value.__func__)
             self.conditions.append(("is", f"{name}.__func__", value.__func__))
@@ -157,6 +161,16 @@ class Inputs:
             self.conditions.append(("length", name, len(value)))
         for step, part in parts:
             self._take(part, self._text(name, step), follow)
+
+    def _take_instance(self, value: Any, name: str, parts: Parts) -> None:
+        self.functions.append(value)
+        if hasattr(value, "__dict__"):
+            self.conditions.append(("length", f"{name}.__dict__", len(value.__dict__)))
+        there = {key for (where, key), _ in parts if where == "slot"}
+        kind: Any = type(value)
+        for slot in slots_of(kind):
+            if slot not in there:
+                self.conditions.append(("without", name, slot))
 
     def _text(self, name: str, step: Step) -> str:
         """Text that finds the part of the container ``name`` behind ``step``."""
@@ -196,6 +210,8 @@ class Inputs:
         kind = kind_of(value)
         if kind is None or kind is SET or is_constant(value):
             return leaf(value, name)
+        if id(value) in self._known and id(value) not in self._followed:
+            return value  # methods read it by name, so that all have to
         if id(value) in done:
             return done[id(value)]
         if kind.mutable:
@@ -234,6 +250,8 @@ class Inputs:
         for twin in self._twins:
             if twin.built is value:
                 return twin.name, twin.original
+            if type(value) is dict and value is getattr(twin.built, "__dict__", None):
+                return f"{twin.name}.__dict__", twin.original.__dict__
         return None
 
     def effects(self) -> Iterator[Effect]:
@@ -332,7 +350,7 @@ def why_not(array: NDArray) -> str:
     """Why kernels cannot work on ``array`` where it lies, or an empty string."""
     if array.dtype.kind not in "biufc":
         return f"an argument has dtype {array.dtype.name}"
-    if array.dtype.itemsize == 0:
+    if array.dtype.itemsize == 0 or not array.dtype.isnative:
         return f"an argument has dtype {array.dtype}"
     if not array.flags.aligned:
         return "an argument is not aligned"

@@ -95,6 +95,16 @@ class Place:
             return MISSING
         return value
 
+    def write(self, value: Any) -> None:
+        """Let the place hold ``value`` from now on."""
+        if self.steps:
+            whole = Place(self.kind, self.root, self.name, self.steps[:-1]).read()
+            setattr(whole, self.steps[-1][1], value)
+        elif self.kind == "cell":
+            self.root.cell_contents = value
+        else:
+            self.root[self.name] = value
+
     def text(self, constant: Callable[[Any], str]) -> str:
         """Python text that reads the place; ``constant`` names an object in it."""
         text = constant(self.root)

@@ -14,15 +14,15 @@ import dis
 import enum
 import functools
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..arrays.array import as_float
 from ..record.origin import is_standard, is_users
 from ..record.structure import kind_of, walk
+from .bytecode import OUTLIVING, codes_of, global_place, instructions_of, strings, writes_outside
 from .places import MISSING, Place, Wrapper, is_constant
 from .purity import (
     builtins_of,
@@ -33,11 +33,9 @@ from .purity import (
     is_pure,
 )
 
-_SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
 _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-_OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
 _CREATORS = frozenset(
     [
@@ -52,6 +50,7 @@ _CREATORS = frozenset(
         "copy",
     ]
 )
+_SHOWING = frozenset({"__dict__", "vars", "dir", "__getstate__", "__reduce_ex__", "__reduce__"})
 _PARTS_LIMIT = 2000  # of what one name leads to
 
 Key = tuple[object, ...]
@@ -65,7 +64,8 @@ class Reads:
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
     them being pure, ``of_numbers`` are followed through numbers. ``members`` are what classes hold
-    under the names that the code uses.
+    under the names that the code uses. ``written`` are variables that the code writes, ``classes``
+    those that it may reach, with their names and bases.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
     that it cannot be started again; ``catches`` if it has an ``except`` of its own.
@@ -80,6 +80,8 @@ class Reads:
     library: set[int] = field(default_factory=set)
     of_numbers: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     members: list[tuple[type, str, Any]] = field(default_factory=list)
+    written: dict[Key, Place] = field(default_factory=dict)
+    classes: list[tuple[type, frozenset[str], tuple[type, ...]]] = field(default_factory=list)
     opaque: str = ""
     volatile: str = ""
     at_once: bool = False
@@ -89,43 +91,43 @@ class Reads:
     def unchanged(self) -> bool:
         """True if every place holds the very object that it held."""
         every = (self.values, self.inputs, self.constants, self.device_arrays, self.stand_ins)
-        return all(place.read() is seen for some in every for place, seen in some.values()) and all(
-            vars(kind).get(name, MISSING) is seen for kind, name, seen in self.members
+        return (
+            all(place.read() is seen for some in every for place, seen in some.values())
+            and all(vars(kind).get(name, MISSING) is seen for kind, name, seen in self.members)
+            and all(
+                vars(kind).keys() == names and kind.__mro__ is mro
+                for kind, names, mro in self.classes
+            )
         )
 
 
 def reads_of(*roots: Any) -> Reads:
     """What ``roots`` read, functions and objects whose methods may be called."""
-    scan = _Scan()
+    scan = _scanned(roots, shown=False)
+    if scan.given and scan.shows_attributes():
+        scan = _scanned(roots, shown=True)
+    return scan.reads
+
+
+def _scanned(roots: Sequence[Any], shown: bool) -> _Scan:
+    scan = _Scan(shown)
     for root in roots:
         if isinstance(root, types.FunctionType):
             scan.pending.append((root, False))
         else:
             scan.value(root)
     scan.run()
-    return scan.reads
-
-
-def instructions_of(code: types.CodeType) -> list[dis.Instruction]:
-    """The instructions of ``code``, each with its whole argument and without what does nothing."""
-    return [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
-
-
-def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
-    """``code`` and the code of functions and classes made in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from codes_of(constant)
+    return scan
 
 
 class _Scan:
     """Follows code from name to name until nothing new is found."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: bool) -> None:
+        self.shown = shown  # what an instance holds is seen, so that it gets no methods of its own
         self.reads = Reads()
         self.pending: list[tuple[types.FunctionType, bool]] = []
-        self.scanned: dict[int, object] = {}
+        self.scanned: dict[tuple[int, bool], object] = {}
         self.names: set[str] = set()
         self.classes: dict[int, type] = {}
         self.made: set[int] = set()  # classes of which the code may make instances
@@ -136,21 +138,32 @@ class _Scan:
     def run(self) -> None:
         while self.pending and not self.reads.opaque:
             function, bound = self.pending.pop()
-            if id(function) not in self.scanned:
-                self.scanned[id(function)] = function
+            bound = bound or writes_outside(function)
+            if (id(function), bound) not in self.scanned:
+                self.scanned[id(function), bound] = function
                 self._function(function, bound)
-            if not self.pending:
+            known = -1
+            while not self.pending and known < len(self.classes):
+                known = len(self.classes)
                 self._members()
+        every = self.classes.values()
+        self.reads.classes = [(kind, frozenset(vars(kind)), kind.__mro__) for kind in every]
 
-    def value(self, value: Any) -> None:
+    def shows_attributes(self) -> bool:
+        """True if the code may look at all that an instance holds, or copy it."""
+        read = [value for _, value in self.reads.values.values()]
+        modules = [getattr(v, "__module__", getattr(v, "__name__", "")) for v in read]
+        return bool(self.names & _SHOWING) or "copy" in modules
+
+    def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""
         for part in walk(value, _PARTS_LIMIT):
             if isinstance(part, types.FunctionType) and is_followed(part):
-                self.pending.append((part, False))
+                self.pending.append((part, bound))
             elif isinstance(part, types.MethodType) and isinstance(part.__func__, _FUNCTION):
                 self.pending.append((part.__func__, True))
             elif isinstance(part, Wrapper) and isinstance(part.function, _FUNCTION):
-                self.pending.append((part.function, False))
+                self.pending.append((part.function, bound))
             elif isinstance(part, type):
                 self._class(part, made=True)
             elif kind_of(part) is not None or isinstance(part, enum.Enum):
@@ -159,7 +172,8 @@ class _Scan:
                     self.given.update(id(base) for base in type(part).__mro__)
 
     def _class(self, kind: type, made: bool = False) -> None:
-        for base in kind.__mro__:
+        meta: Any = type(kind)
+        for base in (*kind.__mro__, *meta.__mro__):
             if made:
                 self.made.add(id(base))
             if base.__flags__ & 1 << 9 and not is_pure(base):
@@ -179,7 +193,7 @@ class _Scan:
             self._default(own.attribute("__defaults__").item(i), default, bound)
         for name, default in (function.__kwdefaults__ or {}).items():
             self._default(own.attribute("__kwdefaults__").item(name), default, bound)
-        if function.__code__.co_flags & _YIELDS and not reads.functions:
+        if function.__code__.co_flags & _YIELDS and len(self.scanned) == 1:
             reads.opaque = f"{function.__name__} is a generator or coroutine"
         for code in codes_of(function.__code__):
             self._code(function, code, bound)
@@ -192,18 +206,20 @@ class _Scan:
         free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         instructions = instructions_of(code)
         self.names.update(code.co_names)
-        self.names.update(_strings(code.co_consts))
+        self.names.update(strings(code.co_consts))
         for i, instruction in enumerate(instructions):
             name, kind = instruction.argval, instruction.opname
             line = instruction.positions.lineno if instruction.positions else None
             self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
             if kind in _GLOBALS:
-                self._enter(_global_place(function, name), instructions[i + 1 :], bound)
+                self._enter(global_place(function, name), instructions[i + 1 :], bound)
             elif kind in _CELLS and name in free:
                 self._enter(Place("cell", free[name], name), instructions[i + 1 :], bound)
-            elif kind in _OUTLIVING:
+            elif kind in OUTLIVING:
+                self._written(global_place(function, name))
                 self._outlives(f"{code.co_name} writes {name!r}, which outlives the call")
-            elif kind == "STORE_DEREF" and name in free:
+            elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in free:
+                self._written(Place("cell", free[name], name))
                 self._outlives(f"{code.co_name} writes the enclosing function's {name!r}")
             elif kind in ("STORE_ATTR", "DELETE_ATTR") and i:
                 self._stored(function, code, instructions[i - 1], name, free)
@@ -213,6 +229,9 @@ class _Scan:
                 self._imported(instruction)
             elif kind.startswith("FORMAT_"):
                 self.names.add("format")
+
+    def _written(self, place: Place) -> None:
+        self.reads.written[place.key] = place
 
     def _outlives(self, why: str) -> None:
         self._volatile(why, at_once=True)
@@ -224,13 +243,17 @@ class _Scan:
         """An attribute is written of what the instruction ``before`` has loaded."""
         place = None
         if before.opname in _GLOBALS:
-            place = _global_place(function, before.argval)
+            place = global_place(function, before.argval)
         elif before.opname in _CELLS and before.argval in free:
             place = Place("cell", free[before.argval], before.argval)
         if place is None:
             kinds = "a class or module" if before.argval in ("__class__", "cls") else ""
         else:
             kinds = type(place.read()).__name__ if kind_of(place.read()) is None else ""
+            if isinstance(place.read(), types.ModuleType):
+                self._written(place.attribute(name))
+            elif isinstance(place.read(), types.FunctionType | Wrapper):
+                self._opaque(f"{code.co_name} writes {before.argval}.{name}")
         if kinds:
             self._outlives(f"{code.co_name} writes {before.argval}.{name}, which outlives the call")
 
@@ -287,7 +310,7 @@ class _Scan:
             reads.device_arrays[place.key] = (place, value)
         elif isinstance(value, Wrapper | types.FunctionType) and is_followed(value):
             reads.values[place.key] = (place, value)
-            self.value(value)
+            self.value(value, bound)
         elif isinstance(value, types.ModuleType):
             self._module(place, value)
         elif isinstance(value, type) and is_users(value.__module__) and value.__flags__ & 1 << 9:
@@ -311,7 +334,7 @@ class _Scan:
 
     def _contents(self, place: Place, value: Any, bound: bool, name: str) -> None:
         parts = list(walk(value, _PARTS_LIMIT))
-        self.value(value)
+        self.value(value, bound)
         if not bound:
             self.reads.inputs[place.key] = (place, value)
         elif any(isinstance(p, np.ndarray) for p in parts):
@@ -355,7 +378,7 @@ class _Scan:
         """True for a method that is always found in an instance, where a twin has its own."""
         special = name.startswith("__") and name.endswith("__")
         bare = id(kind) in self.made or "super" in self.names or kind.__name__ in self.names
-        return id(kind) in self.given and not special and not bare
+        return id(kind) in self.given and not special and not bare and not self.shown
 
     def _member(self, kind: type, name: str, value: Any) -> None:
         if isinstance(value, staticmethod | classmethod):
@@ -413,105 +436,3 @@ def _special(kind: Any) -> frozenset[str]:
     """The methods of a class that operators and calls reach without a name."""
     names = {n for n, v in vars(kind).items() if n.startswith("__") and isinstance(v, _FUNCTION)}
     return frozenset(names - _ON_DEMAND.keys())
-
-
-def _strings(constants: Sequence[Any]) -> Iterator[str]:
-    for constant in constants:
-        if type(constant) is str:
-            yield constant
-        elif type(constant) is tuple:
-            yield from _strings(constant)
-
-
-def _global_place(function: types.FunctionType, name: str) -> Place:
-    import builtins  # noqa: PLC0415
-
-    space = function.__globals__
-    outer = space.get("__builtins__", builtins)
-    outer = outer if isinstance(outer, dict) else vars(outer)
-    if name in space or name not in outer:
-        return Place("global", space, name)
-    return Place("builtin", outer, name, hidden_by=space)
-
-
-def rebound(
-    function: types.FunctionType,
-    replace: dict[int, Any],
-    followed: dict[int, types.FunctionType],
-    done: dict[int, types.FunctionType],
-) -> types.FunctionType:
-    """``function`` with the objects in ``replace`` (by id) exchanged wherever it reads them.
-
-    The functions in ``followed`` that it reads are rebound too. What it writes to globals and
-    closures goes where it belongs.
-    """
-    if id(function) in done:
-        return done[id(function)]
-    codes = list(codes_of(function.__code__))
-    names = {n for code in codes for n in code.co_names}
-    stores = {i.argval for code in codes for i in instructions_of(code) if i.opname in _OUTLIVING}
-    if stores:  # its own globals, so that it and others see what it writes
-        return done.setdefault(id(function), function)
-    space = dict(function.__globals__)
-    free = function.__closure__ or ()
-    written = _written_cells(function)
-    cells = tuple([c if n in written else types.CellType() for n, c in zip(
-        function.__code__.co_freevars, free, strict=True)])  # fmt: skip
-    copy = types.FunctionType(function.__code__, space, function.__name__, None, cells or None)
-    done[id(function)] = copy
-
-    def exchanged(value: Any) -> Any:
-        if id(value) in replace:
-            return replace[id(value)]
-        if isinstance(value, Wrapper):
-            value = value.function
-        if isinstance(value, types.FunctionType) and id(value) in followed:
-            return rebound(value, replace, followed, done)
-        return value
-
-    copy.__defaults__ = _each(exchanged, function.__defaults__)
-    copy.__kwdefaults__ = function.__kwdefaults__ and {
-        k: exchanged(v) for k, v in function.__kwdefaults__.items()
-    }
-    for name in names & space.keys():
-        space[name] = exchanged(space[name])
-    outer = builtins_dict(space)
-    for name in names & outer.keys() - space.keys():
-        if id(outer[name]) in replace:
-            space[name] = replace[id(outer[name])]
-    if space.get("float", float) is float and _only_called("float", codes):
-        space["float"] = as_float
-    for cell, old in zip(cells, free, strict=True):
-        if cell is not old:
-            try:
-                cell.cell_contents = exchanged(old.cell_contents)
-            except ValueError:
-                continue
-    return copy
-
-
-def _only_called(name: str, codes: Sequence[types.CodeType]) -> bool:
-    """True if the code does nothing with the global ``name`` but call it."""
-    uses = [i for code in codes for i in instructions_of(code) if i.argval == name]
-    return bool(uses) and all(
-        i.opname == "LOAD_GLOBAL" and "NULL" in (i.argrepr or "") for i in uses
-    )
-
-
-def _each(function: Any, values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-    return None if values is None else tuple([function(v) for v in values])
-
-
-def builtins_dict(space: dict[str, Any]) -> dict[str, Any]:
-    """The builtins that code with the globals ``space`` sees."""
-    import builtins  # noqa: PLC0415
-
-    outer = space.get("__builtins__", builtins)
-    return outer if isinstance(outer, dict) else vars(outer)
-
-
-def _written_cells(function: types.FunctionType) -> set[str]:
-    """The closure variables of the function that it writes."""
-    codes = codes_of(function.__code__)
-    every = (i for code in codes for i in instructions_of(code))
-    return {i.argval for i in every if i.opname in ("STORE_DEREF", "DELETE_DEREF")}

@@ -13,7 +13,18 @@ from ..arrays.array import Array
 from ..arrays.opaque import StandIn, original
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
-from ..record.structure import DICT, LIST, METHOD, NAMED, PARTIAL, SET, TUPLE, kind_of, walk
+from ..record.structure import (
+    DICT,
+    LIST,
+    METHOD,
+    NAMED,
+    PARTIAL,
+    SET,
+    TUPLE,
+    Growing,
+    kind_of,
+    walk,
+)
 from .guard import Guard
 from .inputs import Effect, apply_effect, plain_step
 from .places import is_constant
@@ -34,6 +45,18 @@ def storages_in(*values: Any) -> list[Storage]:
             if type(part) is Array:
                 found.setdefault(id(part.storage), part.storage)
     return list(found.values())
+
+
+def hides_arrays(*values: Any) -> str:
+    """The type of a part that may hold lazy arrays where nobody finds them; empty without one."""
+    for value in values:
+        for part in walk(value):
+            if isinstance(part, _HIDING) and not is_pure(part):
+                return type(part).__name__
+    return ""
+
+
+_HIDING = (types.FunctionType, types.GeneratorType, zip, map, filter, enumerate, reversed)
 
 
 class Finisher:
@@ -69,6 +92,10 @@ class Finisher:
         kind = kind_of(value)
         if kind is None:
             return value
+        if type(value) is Growing:  # made by the type of another
+            value, key = list(value), id(value)
+            self._kept.append(value)
+            self._done[key] = value
         self._done[id(value)] = value
         parts = kind.parts(value)
         new = [(plain_step(step), self(part)) for step, part in parts]

@@ -9,19 +9,27 @@ from typing import Any
 import numpy as np
 
 from ...engine import Executable, Interpreted
-from ...graph.dtypes import is_supported
 from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array, arrays_in, plain, wrap
-from ..arrays.dispatch import eager
 from ..record.budget import Budget, processor_time
 from ..record.numbers import TracedScalar, argument_of
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
-from ..record.structure import LIST, TUPLE, kind_of, walk
-from ..record.view import View
-from .path import Environment, Path, Segment, looker
+from ..record.structure import walk
+from .numpy_calls import (
+    call,
+    call_flat,
+    calls_of,
+    described_part,
+    flattened,
+    is_plain,
+    nothing,
+    shares,
+    unflattened,
+)
+from .path import Environment, Path, looker
 
 _LOOK_AT_CLOCK = 512  # operations
 _FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
@@ -45,6 +53,7 @@ class Trace(Recorder):
         self.path = path
         self.may_restart = may_restart  # the function, run a second time, does the same
         self.may_compute = may_compute  # values may be looked at
+        self.effects: Callable[[], str] = str  # what has been written outside, if anything
         self.catches = False  # the function has an ``except`` of its own
         self.observed_arguments: dict[str, Any] = {}
         self._looking = False
@@ -151,7 +160,8 @@ class Trace(Recorder):
 
     def give_up(self, why: str) -> None:
         """Start the call again without recording, if that is still possible."""
-        if self.may_restart and not self.wrote and not self.path.trail:
+        may_restart = self.may_restart and not self.wrote and not self.path.trail
+        if may_restart and not self.effects():
             self.may_compute = False
             self.failure = why
             raise Unfollowed(why)
@@ -218,7 +228,7 @@ class Trace(Recorder):
     def _observed(self, look: Callable[[Environment], Any], value: Any) -> None:
         """A number that was computed is looked at: a replay goes on where it is the same."""
         if not self.path.segments or self.path.looked_at:
-            self.path.ran(_nothing, [], (), ())
+            self.path.ran(nothing, [], (), ())
         self.path.looked(look, value)
 
     def _piece(self, array: Array) -> None:
@@ -230,7 +240,7 @@ class Trace(Recorder):
         if array.storage.error is not None:
             raise array.storage.error
         if len(self.path.segments) == before:
-            self.path.ran(_nothing, [], (), ())
+            self.path.ran(nothing, [], (), ())
 
     # --- functions that NumPy computes
 
@@ -241,7 +251,7 @@ class Trace(Recorder):
         """
         if not self.may_compute:
             raise Unfollowed(f"numpy.{func.__name__} is computed while it is recorded")
-        if self.path.broken or not _is_plain((args, kwargs)):
+        if self.path.broken or not is_plain((args, kwargs)):
             return NotImplemented
         arrays = list(arrays_in((args, tuple(kwargs.values()))))
         if any(a.storage.pending for a in arrays):
@@ -262,30 +272,30 @@ class Trace(Recorder):
         numbers: Sequence[TracedScalar],
     ) -> Any:
         path = self.path
-        run = functools.partial(_call_flat, func)
-        if path.replaying and _calls(path.trail[len(path.segments)], func):
+        run = functools.partial(call_flat, func)
+        if path.replaying and calls_of(path.trail[len(path.segments)], func):
             described = path.values[len(path.segments)]
             flat = path.known_results([d[1:] if d[0] == "array" else None for d in described[1]])
             shape = described[0]
         else:
-            result = _call(func, template(path.environment))
-            if any(_shares(part, arrays) for part in walk(result)):
+            result = call(func, template(path.environment))
+            if any(shares(part, arrays) for part in walk(result)):
                 for number in numbers:
                     number.observe()
                 return wrap(result, list(arrays))  # views, which a replay has without a call
-            shape, flat = _flattened(result)
-            described = shape, [_described(part) for part in flat]
+            shape, flat = flattened(result)
+            described = shape, [described_part(part) for part in flat]
         made = [Array.of_array(p, copy=False) if isinstance(p, np.ndarray) else None for p in flat]
         start = len(path.environment)
         path.ran(run, [template], flat, [None if m is None else m.storage for m in made])
 
         def look(environment: Environment) -> Any:
             results = environment[start : start + len(flat)]
-            return shape, [_described(part) for part in results]
+            return shape, [described_part(part) for part in results]
 
         path.looked(look, described)
         parts = [m if m is not None else p for m, p in zip(made, flat, strict=True)]
-        return _unflattened(shape, parts)
+        return unflattened(shape, parts)
 
     def _template(self, value: Any) -> Callable[[Environment], Any]:
         """What makes ``value`` again, with the arrays of a replay."""
@@ -309,94 +319,3 @@ class Trace(Recorder):
         if kind is np.ndarray:
             value = value.copy()  # what it holds now
         return lambda e: value
-
-
-def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
-    """``func``, which only computes, as functions of NumPy's without a handler are called."""
-
-    @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return eager(func, *args, **kwargs)
-
-    return call
-
-
-def _is_plain(value: Any) -> bool:
-    """True for what stays the same in each replay, or what the path knows."""
-    kind = type(value)
-    if kind in (list, tuple):
-        return all(map(_is_plain, value))
-    if kind is dict:
-        return all(map(_is_plain, value.values()))
-    if kind is slice:
-        return all(type(p) in (int, type(None)) for p in (value.start, value.stop, value.step))
-    known = kind in (Array, TracedScalar) or value is np._NoValue
-    return known or issubclass(kind, (*_PLAIN, np.ndarray))
-
-
-_PLAIN = (
-    bool,
-    type(Ellipsis),
-    int,
-    float,
-    complex,
-    str,
-    type(None),
-    np.generic,
-    np.dtype,
-    type,
-    np.ufunc,
-    View,
-)
-
-
-def _shares(value: Any, arrays: Sequence[Array]) -> bool:
-    return isinstance(value, np.ndarray) and any(
-        np.may_share_memory(value, a.storage.buffer) for a in arrays
-    )
-
-
-def _calls(segment: Segment, func: Any) -> bool:
-    """True if ``segment`` is a call of ``func``; a call that gave views has none."""
-    return getattr(segment.run, "args", (None,))[0] is func
-
-
-def _call(func: Callable[..., Any], given: Any) -> Any:
-    args, kwargs = given
-    return func(*args, **kwargs)
-
-
-def _call_flat(func: Callable[..., Any], values: Sequence[Any]) -> list[Any]:
-    return _flattened(_call(func, values[0]))[1]
-
-
-def _flattened(result: Any) -> tuple[Any, list[Any]]:
-    """How a result is put together, and its parts, arrays contiguous and numbers of rank 0."""
-    kind = kind_of(result)
-    if kind is LIST or kind is TUPLE:
-        found = [_flattened(part) for part in result]
-        return (type(result).__name__, *[s for s, _ in found]), [p for _, f in found for p in f]
-    if isinstance(result, np.generic) and is_supported(result.dtype):
-        return "number", [np.asarray(result)]
-    if type(result) is np.ndarray and not result.dtype.hasobject:
-        return "array", [np.require(result, requirements=["C", "W"])]
-    return "other", [result]
-
-
-def _unflattened(shape: Any, parts: list[Any]) -> Any:
-    """A result put together of its parts, which are taken from the list."""
-    if type(shape) is tuple:
-        made = [_unflattened(s, parts) for s in shape[1:]]
-        return made if shape[0] == "list" else tuple(made)
-    part = parts.pop(0)
-    if shape == "number":
-        part.is_scalar = True
-    return part
-
-
-def _described(part: Any) -> Any:
-    return ("array", part.shape, part.dtype) if isinstance(part, np.ndarray) else ("value", part)
-
-
-def _nothing(values: Sequence[Any]) -> Sequence[Any]:
-    return ()

@@ -53,6 +53,10 @@ class Growing(list[Any]):
         self.touched = self.touched or values is self
         list.extend(self, values)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self.touched = True
+        return list, (), None, list.__iter__(self)  # a copy is a list like any
+
 
 def _touching(name: str) -> Callable[..., Any]:
     plain = getattr(list, name)
@@ -68,7 +72,7 @@ def _touching(name: str) -> Callable[..., Any]:
 for _name in (
     *("__setitem__", "__delitem__", "__iter__", "__len__", "__contains__"),
     *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__iadd__"),
-    *("__mul__", "__rmul__", "__imul__", "__reversed__", "__repr__", "__reduce_ex__"),
+    *("__mul__", "__rmul__", "__imul__", "__reversed__", "__repr__"),
     *("index", "count", "pop", "remove", "insert", "sort", "reverse", "clear", "copy"),
 ):
     setattr(Growing, _name, _touching(_name))
@@ -106,9 +110,17 @@ def _class(value: Any) -> Any:
     return type(value)
 
 
+def _dict_of(value: Any) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found
+
+
 def _attributes(value: Any) -> Parts:
-    found: Parts = [(("attribute", k), v) for k, v in getattr(value, "__dict__", {}).items()]
-    for name in _slots(_class(value)):
+    found: Parts = [(("attribute", k), v) for k, v in _dict_of(value).items()]
+    for name in slots_of(_class(value)):
         try:
             found.append((("slot", name), object.__getattribute__(value, name)))
         except AttributeError:
@@ -121,7 +133,7 @@ def _fill_instance(value: Any, parts: Parts) -> None:
         value.__dict__.clear()
         value.__dict__.update({step[1]: v for step, v in parts if step[0] == "attribute"})
     wanted = {step[1]: v for step, v in parts if step[0] == "slot"}
-    for name in _slots(_class(value)):
+    for name in slots_of(_class(value)):
         if name in wanted:
             object.__setattr__(value, name, wanted[name])
         elif hasattr(value, name):
@@ -129,7 +141,7 @@ def _fill_instance(value: Any, parts: Parts) -> None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _slots(kind: Any) -> tuple[str, ...]:
+def slots_of(kind: Any) -> tuple[str, ...]:
     """The names of the slots of a class and its bases."""
     found = []
     for base in kind.__mro__:

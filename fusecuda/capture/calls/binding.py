@@ -1,0 +1,132 @@
+"""Binding: the function of a call, and what it is given, with lazy arrays in the place of arrays.
+
+Where the function reads by name what a trace has to see, it is exchanged: the function is copied
+with other globals, closure variables and defaults, and so are the functions that it reads.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..arrays.array import Array, as_float
+from ..arrays.creation import creators, modules_seen
+from ..arrays.opaque import stand_in
+from ..record.numbers import TracedScalar, followed
+from .bytecode import builtins_dict, codes_of, only_called, writes_outside, written_cells
+from .inputs import Inputs
+from .numpy_calls import library_call
+from .places import Wrapper
+from .reads import Reads
+
+
+class Binder:
+    """Makes what one call runs. ``replaced`` is what stands for objects, by their identity."""
+
+    def __init__(
+        self,
+        reads: Reads,
+        inputs: Inputs,
+        lazies: Mapping[str, Array],
+        used: Callable[[], None],
+        observe: Callable[[str, Any], None],
+    ) -> None:
+        self.reads = reads
+        self.inputs = inputs
+        self.lazies = lazies
+        self.used = used
+        self.observe = observe
+        self.replaced: dict[int, Any] = {}
+        self._scalars = {name for name, _ in inputs.scalars}
+        self._opaque = {id(value) for value in inputs.objects}
+        self._done: dict[int, types.FunctionType] = {}
+
+    def bound(self, function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
+        """The function, and its arguments."""
+        reads, replaced = self.reads, self.replaced
+        for _, value in reads.stand_ins.values():
+            library = id(value) in reads.library
+            replaced[id(value)] = library_call(value) if library else stand_in(value, self.used)
+        if self._scalars:
+            for _, value in reads.of_numbers.values():
+                replaced[id(value)] = followed(value)
+        given, read = self.inputs.build(self._leaf)
+        replaced.update(read)
+        if reads.creates:
+            replaced.update(creators())
+        members = [
+            (place.modules(), place.steps, replaced[id(value)])
+            for some in (reads.stand_ins, reads.inputs, reads.of_numbers)
+            for place, value in some.values()
+            if place.steps and id(value) in replaced
+        ]
+        replaced.update(modules_seen(members, [np] if reads.creates else []))
+        if replaced:
+            known = reads.functions
+            self.inputs.methods(lambda f: self._follow(f) if id(f) in known else None)
+        return self._follow(function), given
+
+    def _leaf(self, value: Any, name: str) -> Any:
+        """What stands for a part of the inputs that is no container."""
+        if name in self.lazies:
+            return self.lazies[name]
+        if name in self._scalars:
+            return TracedScalar(value, name, lambda: self.observe(name, value))
+        if id(value) in self._opaque:
+            return stand_in(value, self.used)
+        return self._follow(value)
+
+    def _follow(self, value: Any) -> Any:
+        if isinstance(value, Wrapper):
+            value = value.function
+        return self._rebound(value) if id(value) in self.reads.functions else value
+
+    def _exchanged(self, value: Any) -> Any:
+        return self.replaced[id(value)] if id(value) in self.replaced else self._follow(value)
+
+    def _rebound(self, function: types.FunctionType) -> types.FunctionType:
+        """A copy of ``function`` that reads other things under the same names.
+
+        One that writes globals stays itself: it and others see what it writes. So do closure
+        variables that it writes.
+        """
+        if id(function) in self._done:
+            return self._done[id(function)]
+        if writes_outside(function):
+            return self._done.setdefault(id(function), function)
+        space = dict(function.__globals__)
+        names, free = function.__code__.co_freevars, function.__closure__ or ()
+        written = written_cells(function)
+        cells = tuple(
+            [c if n in written else types.CellType() for n, c in zip(names, free, strict=True)]
+        )
+        copy = types.FunctionType(function.__code__, space, function.__name__, None, cells or None)
+        self._done[id(function)] = copy
+        if function.__defaults__ is not None:
+            copy.__defaults__ = tuple([self._exchanged(v) for v in function.__defaults__])
+        if function.__kwdefaults__ is not None:
+            pairs = function.__kwdefaults__.items()
+            copy.__kwdefaults__ = {k: self._exchanged(v) for k, v in pairs}
+        self._exchange_globals(function, space)
+        for cell, old in zip(cells, free, strict=True):
+            if cell is not old:
+                try:
+                    cell.cell_contents = self._exchanged(old.cell_contents)
+                except ValueError:  # it has no value yet
+                    continue
+        return copy
+
+    def _exchange_globals(self, function: types.FunctionType, space: dict[str, Any]) -> None:
+        codes = list(codes_of(function.__code__))
+        names = {n for code in codes for n in code.co_names}
+        for name in names & space.keys():
+            space[name] = self._exchanged(space[name])
+        outer = builtins_dict(space)
+        for name in names & outer.keys() - space.keys():
+            if id(outer[name]) in self.replaced:
+                space[name] = self.replaced[id(outer[name])]
+        if space.get("float", float) is float and only_called("float", codes):
+            space["float"] = as_float

@@ -1,0 +1,72 @@
+"""Bytecode: what the instructions of a function say, on each Python from 3.11 on."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .places import Place
+
+_SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
+OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+
+
+def instructions_of(code: types.CodeType) -> list[dis.Instruction]:
+    """The instructions of ``code``, each with its whole argument and without what does nothing."""
+    return [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+
+
+def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """``code`` and the code of functions and classes made in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_of(constant)
+
+
+def strings(constants: Sequence[Any]) -> Iterator[str]:
+    """The texts among constants."""
+    for constant in constants:
+        if type(constant) is str:
+            yield constant
+        elif type(constant) is tuple:
+            yield from strings(constant)
+
+
+def global_place(function: types.FunctionType, name: str) -> Place:
+    """Where ``function`` finds the global or builtin ``name``."""
+    space = function.__globals__
+    outer = builtins_dict(space)
+    if name in space or name not in outer:
+        return Place("global", space, name)
+    return Place("builtin", outer, name, hidden_by=space)
+
+
+def writes_outside(function: types.FunctionType) -> bool:
+    """True for a function that is called as it is, because it writes globals."""
+    every = (i for code in codes_of(function.__code__) for i in instructions_of(code))
+    return any(i.opname in OUTLIVING for i in every)
+
+
+def only_called(name: str, codes: Sequence[types.CodeType]) -> bool:
+    """True if the code does nothing with the global ``name`` but call it."""
+    uses = [i for code in codes for i in instructions_of(code) if i.argval == name]
+    return bool(uses) and all(
+        i.opname == "LOAD_GLOBAL" and "NULL" in (i.argrepr or "") for i in uses
+    )
+
+
+def builtins_dict(space: dict[str, Any]) -> dict[str, Any]:
+    """The builtins that code with the globals ``space`` sees."""
+    outer = space.get("__builtins__", builtins)
+    return outer if isinstance(outer, dict) else vars(outer)
+
+
+def written_cells(function: types.FunctionType) -> set[str]:
+    """The closure variables of the function that it writes."""
+    codes = codes_of(function.__code__)
+    every = (i for code in codes for i in instructions_of(code))
+    return {i.argval for i in every if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
