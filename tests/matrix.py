@@ -25,12 +25,14 @@ NEWEST = "newest"
 NUMPYS = ("2.0", "2.1", "2.2", "2.3", "2.4", NEWEST)
 NEEDS = ("pytest>=8", "pytest-timeout", "pytest-xdist", "hypothesis", "mpmath", "scipy")
 TESTS = [
-    "array", "array_api", "functions", "fused", "fused_results", "joined", "memory",
+    "array", "array_api", "bytecode", "calls", "calls_attacked", "functions", "fused",
+    "fused_results", "joined", "memory",
     "numpy_creation", "numpy_namespace", "numpy_rules", "ops", "other_dtypes", "random_dags",
     "reductions",
 ]  # fmt: skip
 SHORT_TESTS = [
-    "array", "array_api", "fused", "memory", "numpy_creation", "numpy_rules", "ops", "other_dtypes",
+    "array", "array_api", "bytecode", "fused", "memory", "numpy_creation", "numpy_rules", "ops",
+    "other_dtypes",
 ]  # fmt: skip
 
 

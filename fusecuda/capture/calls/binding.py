@@ -6,6 +6,7 @@ with other globals, closure variables and defaults, and so are the functions tha
 
 from __future__ import annotations
 
+import collections.abc
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,10 +17,10 @@ from ..arrays.array import Array, as_float
 from ..arrays.creation import creators, modules_seen
 from ..arrays.opaque import stand_in
 from ..record.numbers import TracedScalar, followed
-from .bytecode import builtins_dict, codes_of, only_called, writes_outside, written_cells
+from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .inputs import Inputs
 from .numpy_calls import library_call
-from .places import Wrapper
+from .places import MISSING, Wrapper
 from .reads import Reads
 
 
@@ -43,6 +44,7 @@ class Binder:
         self._scalars = {name for name, _ in inputs.scalars}
         self._opaque = {id(value) for value in inputs.objects}
         self._done: dict[int, types.FunctionType] = {}
+        self._written = {id(p.root) for p in reads.written.values() if p.kind == "cell"}
 
     def bound(self, function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
         """The function, and its arguments."""
@@ -97,12 +99,10 @@ class Binder:
             return self._done[id(function)]
         if writes_outside(function):
             return self._done.setdefault(id(function), function)
-        space = dict(function.__globals__)
-        names, free = function.__code__.co_freevars, function.__closure__ or ()
-        written = written_cells(function)
-        cells = tuple(
-            [c if n in written else types.CellType() for n, c in zip(names, free, strict=True)]
-        )
+        real = function.__globals__
+        space = Globals(real) if self.reads.volatile else dict(real)
+        free = function.__closure__ or ()
+        cells = tuple([self._cell(cell) for cell in free])
         copy = types.FunctionType(function.__code__, space, function.__name__, None, cells or None)
         self._done[id(function)] = copy
         if function.__defaults__ is not None:
@@ -110,23 +110,74 @@ class Binder:
         if function.__kwdefaults__ is not None:
             pairs = function.__kwdefaults__.items()
             copy.__kwdefaults__ = {k: self._exchanged(v) for k, v in pairs}
-        self._exchange_globals(function, space)
+        dict.update(space, self._exchanged_globals(function))
         for cell, old in zip(cells, free, strict=True):
             if cell is not old:
-                try:
-                    cell.cell_contents = self._exchanged(old.cell_contents)
-                except ValueError:  # it has no value yet
-                    continue
+                cell.cell_contents = self._exchanged(old.cell_contents)
         return copy
 
-    def _exchange_globals(self, function: types.FunctionType, space: dict[str, Any]) -> None:
+    def _cell(self, cell: types.CellType) -> types.CellType:
+        """A new cell for what is exchanged; other cells stay shared, and so do written ones."""
+        try:
+            value = cell.cell_contents
+        except ValueError:  # it has no value yet
+            return cell
+        if id(cell) in self._written:
+            return cell
+        known = id(value) in self.replaced or id(value) in self.reads.functions
+        return types.CellType() if known or isinstance(value, Wrapper) else cell
+
+    def _exchanged_globals(self, function: types.FunctionType) -> dict[str, Any]:
         codes = list(codes_of(function.__code__))
-        names = {n for code in codes for n in code.co_names}
-        for name in names & space.keys():
-            space[name] = self._exchanged(space[name])
-        outer = builtins_dict(space)
-        for name in names & outer.keys() - space.keys():
+        real, names = function.__globals__, {n for code in codes for n in code.co_names}
+        exchanged = {name: self._exchanged(real[name]) for name in names & real.keys()}
+        outer = builtins_dict(real)
+        for name in names & outer.keys() - real.keys():
             if id(outer[name]) in self.replaced:
-                space[name] = self.replaced[id(outer[name])]
-        if space.get("float", float) is float and only_called("float", codes):
-            space["float"] = as_float
+                exchanged[name] = self.replaced[id(outer[name])]
+        if exchanged.get("float", real.get("float", float)) is float and only_called(
+            "float", codes
+        ):
+            exchanged["float"] = as_float
+        return exchanged
+
+
+class Globals(dict[str, Any]):
+    """Globals that others may write meanwhile: those that have changed are what they are now.
+
+    Functions look names up by `__getitem__`; Python itself reads, among its own items, such as the
+    name of the module.
+    """
+
+    def __init__(self, real: dict[str, Any]) -> None:
+        super().__init__(real)
+        self._before = dict(real)
+        self._real = real
+
+    def __getitem__(self, name: str) -> Any:
+        now = self._real.get(name, MISSING)
+        if now is self._before.get(name, MISSING):
+            return super().__getitem__(name)
+        if now is MISSING:
+            raise KeyError(name)
+        return now
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._real
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """What there is, as a dictionary's `get`."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._real[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._real[name]
+
+    update = collections.abc.MutableMapping.update
+    setdefault = collections.abc.MutableMapping.setdefault
+    pop = collections.abc.MutableMapping.pop

@@ -63,10 +63,3 @@ def builtins_dict(space: dict[str, Any]) -> dict[str, Any]:
     """The builtins that code with the globals ``space`` sees."""
     outer = space.get("__builtins__", builtins)
     return outer if isinstance(outer, dict) else vars(outer)
-
-
-def written_cells(function: types.FunctionType) -> set[str]:
-    """The closure variables of the function that it writes."""
-    codes = codes_of(function.__code__)
-    every = (i for code in codes for i in instructions_of(code))
-    return {i.argval for i in every if i.opname in ("STORE_DEREF", "DELETE_DEREF")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
 import types
 from typing import Any
@@ -22,6 +23,10 @@ _PURE_BUILTINS = frozenset(
         *("setattr", "slice", "sorted", "staticmethod", "classmethod", "str", "sum", "super"),
         *("tuple", "type", "zip", "__build_class__", "format", "bytearray", "delattr"),
     )
+)
+_SEES_CALLER = (
+    *(globals, locals, vars, dir, eval, exec),
+    *(sys._getframe, inspect.currentframe, inspect.stack),
 )
 _PURE_MODULES = (
     *("math", "cmath", "operator", "functools", "itertools", "typing", "collections", "enum"),
@@ -117,3 +122,8 @@ def builtins_of(value: Any) -> bool:
     home = value.__module__ or getattr(value.__self__, "__module__", None) or ""
     bound = type(value.__self__).__module__
     return home in _VOLATILE_MODULES or bound.startswith(_VOLATILE_MODULES)
+
+
+def sees_caller(value: Any) -> bool:
+    """True for functions whose result depends on where they are called."""
+    return any(value is seeing for seeing in _SEES_CALLER)

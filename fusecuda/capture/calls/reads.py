@@ -13,6 +13,7 @@ import collections
 import dis
 import enum
 import functools
+import sys
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from .purity import (
     is_library,
     is_module_of_arrays,
     is_pure,
+    sees_caller,
 )
 
 _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
@@ -133,6 +135,7 @@ class _Scan:
         self.made: set[int] = set()  # classes of which the code may make instances
         self.given: set[int] = set()  # classes of instances that get twins
         self.looked: set[tuple[int, str]] = set()
+        self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
         self.at = ""  # the line that is read
 
     def run(self) -> None:
@@ -146,6 +149,8 @@ class _Scan:
             while not self.pending and known < len(self.classes):
                 known = len(self.classes)
                 self._members()
+        for key in self.in_bodies.keys() & self.reads.written.keys():
+            self._opaque(f"the body of a class reads {self.in_bodies[key].title}, that is written")
         every = self.classes.values()
         self.reads.classes = [(kind, frozenset(vars(kind)), kind.__mro__) for kind in every]
 
@@ -211,6 +216,9 @@ class _Scan:
             name, kind = instruction.argval, instruction.opname
             line = instruction.positions.lineno if instruction.positions else None
             self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
+            if kind == "LOAD_NAME":
+                place = global_place(function, name)
+                self.in_bodies[place.key] = place
             if kind in _GLOBALS:
                 self._enter(global_place(function, name), instructions[i + 1 :], bound)
             elif kind in _CELLS and name in free:
@@ -242,12 +250,13 @@ class _Scan:
     ) -> None:  # fmt: skip
         """An attribute is written of what the instruction ``before`` has loaded."""
         place = None
+        loaded = before.argval[-1] if type(before.argval) is tuple else before.argval
         if before.opname in _GLOBALS:
             place = global_place(function, before.argval)
         elif before.opname in _CELLS and before.argval in free:
             place = Place("cell", free[before.argval], before.argval)
         if place is None:
-            kinds = "a class or module" if before.argval in ("__class__", "cls") else ""
+            kinds = "a class or module" if loaded in ("__class__", "cls") else ""
         else:
             kinds = type(place.read()).__name__ if kind_of(place.read()) is None else ""
             if isinstance(place.read(), types.ModuleType):
@@ -255,12 +264,10 @@ class _Scan:
             elif isinstance(place.read(), types.FunctionType | Wrapper):
                 self._opaque(f"{code.co_name} writes {before.argval}.{name}")
         if kinds:
-            self._outlives(f"{code.co_name} writes {before.argval}.{name}, which outlives the call")
+            self._outlives(f"{code.co_name} writes {loaded}.{name}, which outlives the call")
 
     def _imported(self, instruction: dis.Instruction) -> None:
         """A module is imported inside; what is taken of it is told by the names in the code."""
-        import sys  # noqa: PLC0415
-
         module = sys.modules.get(instruction.argval.partition(".")[0])
         if module is None or not is_pure(module):
             self._volatile(f"it imports {instruction.argval}")
@@ -351,6 +358,8 @@ class _Scan:
                 self._opaque(f"a method calls {name}, a {type(value).__name__}")
             self._volatile(f"it calls {name}", at_once=True)
             return
+        if sees_caller(value):
+            self._opaque(f"it calls {name}, which sees its caller")
         self.reads.stand_ins[place.key] = (place, value)
         if library:
             self.reads.library.add(id(value))

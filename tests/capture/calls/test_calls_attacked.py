@@ -52,6 +52,18 @@ A.g = lambda s, x: x
 *3 r = f(b, x)
 """,
     ),
+    "arrays of another byte order": (
+        """
+@fused
+def f(x):
+    x += 2
+    return x.sum(), x * 2
+x = np.arange(5000.0).astype(">f8")
+""",
+        """
+*4 r = f(x)
+""",
+    ),
     "attributes of a metaclass": (
         """
 class M(type):
@@ -698,6 +710,363 @@ B_.__bases__ = (C,)
 *2 r = f(x, b)
 b.__class__ = C
 *2 r = f(x, b)
+""",
+    ),
+    "a helper that writes a global": (
+        """
+K=1
+def h(v):
+    global K
+    K += 1
+    return v
+@fused
+def f(x):
+    x = h(x)
+    return x*K
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "writers found in containers": (
+        """
+K=1
+def h(v):
+    global K
+    K += 1
+    return v
+D={}
+def reg(n): D[n]=h
+reg('a')
+class A:
+    def __getattr__(s,n): return h
+a=A()
+@fused
+def f(x):
+    x = D['a'](x)
+    x = a.zzz(x)
+    return x*K
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a generator that writes a global": (
+        """
+K=1
+def gen():
+    global K
+    for i in range(3):
+        K += i
+        yield i
+@fused
+def f(x):
+    for i in gen():
+        x = x*K
+    return x
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a key of sorting that writes a global": (
+        """
+K=1
+def key(v):
+    global K
+    K += 1
+    return -v
+@fused
+def f(x):
+    l = sorted([1,2,3], key=key)
+    return x*K + l[0]
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a helper that writes to a module": (
+        """
+import types
+m = types.ModuleType('m'); m.k = 1
+def h(v):
+    m.k += 1
+    return v
+@fused
+def f(x):
+    x = h(x)
+    return x*m.k
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a helper that writes a closure variable": (
+        """
+def outer():
+    n = 0
+    def inc(v):
+        nonlocal n
+        n += 1
+        return v
+    @fused
+    def f(x):
+        x = inc(x)
+        return x*n
+    return f
+f = outer()
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a closure variable that is written and read by a helper": (
+        """
+def outer():
+    n = 0
+    def get(): return n
+    @fused
+    def f(x):
+        nonlocal n
+        n += 1
+        return x*get()
+    return f
+f = outer()
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a global that comes and goes": (
+        """
+K=1
+def h(v):
+    global K
+    del K
+    return v
+def s():
+    global K
+    K = 4
+@fused
+def f(x):
+    s()
+    x = x*K
+    h(x)
+    try:
+        return x*K
+    except NameError:
+        return x
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a helper that writes a global and arrays": (
+        """
+K=1
+G=np.arange(6.)
+LOG=[]
+DD={'a':1}
+def h(v):
+    global K
+    K += 1
+    G[0] = K
+    G[1:] += 1
+    LOG.append(K)
+    DD['a'] += 1
+    return v
+@fused
+def f(x):
+    y = x + G
+    h(x)
+    return y, x*G, len(LOG), LOG[-1]*x, DD['a']*x
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "helpers that write and replace arrays": (
+        """
+K=1
+G=np.arange(6.)
+S=G
+def h(v):
+    global G
+    G = G + v
+    return v
+def h2(v):
+    global G
+    G *= 2
+@fused
+def f(x):
+    y = x + G
+    h(x)
+    y *= G
+    h2(x)
+    return y, G*x, G, S
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a closure variable that holds an array and is written": (
+        """
+def outer():
+    s = np.zeros(6)
+    t = np.zeros(6)
+    def step(v):
+        nonlocal s
+        s = s*0.5 + v
+        t[:] = s
+        return v - s
+    @fused
+    def f(x):
+        a = step(x)
+        b = step(a)
+        return a, b, s, t+1
+    return f
+f = outer()
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "local variables by name": (
+        """
+@fused
+def f(x):
+    y = x*2
+    d = locals()
+    return d['y'] + 1, sorted(d)
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "an expression in a text": (
+        """
+@fused
+def f(x):
+    y = x*2
+    return eval('y + x')
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "globals in a dictionary": (
+        """
+K=2
+@fused
+def f(x):
+    return x*globals()['K'], 'K' in globals(), x*globals().get('J', 3)
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "globals written in a dictionary": (
+        """
+K=1
+@fused
+def f(x):
+    globals()['K'] = K+1
+    return x*K
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "code in a text": (
+        """
+K=1
+@fused
+def f(x):
+    exec('K = 7', globals())
+    return x*K
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a method that writes a global": (
+        """
+K=2
+class A:
+    def m(self, v):
+        global K
+        K += 1
+        self.k = K
+        return v*K
+a = A()
+@fused
+def f(x):
+    y = a.m(x)
+    return y*K + a.k
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a decorator that counts": (
+        """
+import functools
+N=0
+def counted(g):
+    @functools.wraps(g)
+    def inner(*a):
+        global N
+        N += 1
+        return g(*a)
+    return inner
+@counted
+def h(v): return v + N
+@fused
+def f(x):
+    return h(x)*N + h(x)
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a default that writes a global, read by the body of a class": (
+        """
+N=0
+def mk():
+    def bump():
+        global N
+        N += 1
+        return N
+    return bump
+b = mk()
+@fused
+def f(x, g=b):
+    y = x*g()
+    class L:
+        n = N
+    return y + N + L.n
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
 """,
     ),
 }
