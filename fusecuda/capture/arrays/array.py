@@ -17,9 +17,10 @@ from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, current_recorder
+from ..record.recorder import atomic, current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order, view_in
+from .memory import in_force, new, values
 from .operators import Operators
 from .table import ENTRIES, TABLE
 
@@ -36,14 +37,27 @@ class Array(Operators):
     to, or write through ``a``.
     """
 
-    __slots__ = ("__weakref__", "_part", "_storage", "_view", "is_scalar", "writeable")
+    __slots__ = (
+        "__weakref__",
+        "_base",
+        "_from",
+        "_own",
+        "_part",
+        "_shown",
+        "_values",
+        "is_scalar",
+        "writeable",
+    )
     __array_priority__ = 1000
 
     def __init__(
         self, storage: Storage, view: View, is_scalar: bool = False, part: str = ""
     ) -> None:
-        self._storage = storage
-        self._view = view
+        self._own: Storage | None = storage
+        self._shown: View | None = view
+        self._from: Any = None  # what the view is made by, when it is asked for
+        self._values: Any = None  # what is shown of ``_base``, a NumPy view or scalar
+        self._base: NDArray | None = None
         self._part = part  # "real" or "imag" of a complex storage, of which it shows that part
         self.writeable = True  # False for what NumPy gives as a read-only view
         self.is_scalar = is_scalar  # NumPy would give a scalar here, not a 0-d array
@@ -54,6 +68,35 @@ class Array(Operators):
         if not current_recorder().transparent:
             return type(self)
         return self.dtype.type if self.is_scalar else np.ndarray
+
+    @property
+    def _storage(self) -> Storage:
+        return self._own if self._own is not None else self._own_made()
+
+    @atomic
+    def _own_made(self) -> Storage:
+        """The storage of what was computed at once, made now."""
+        if self._own is None:
+            made, self._shown = in_memory_order(np.asarray(self._values))
+            self._base = made
+            self._own = Storage.of_array(default_recorder, made)
+        return self._own
+
+    @property
+    def _view(self) -> View:
+        if self._shown is None:
+            if self._own is None:
+                self._own_made()
+            else:
+                function, *args = self._from
+                self._shown = function(*args)
+        assert self._shown is not None
+        return self._shown
+
+    def let_go(self) -> None:
+        """Keep nothing of memory that the storage gives up."""
+        if self._view is not None:
+            self._values = self._base = None
 
     # --- making
 
@@ -73,6 +116,8 @@ class Array(Operators):
     @classmethod
     def of_array(cls, array: NDArray, copy: bool = True) -> Self:
         """An array with the contents of ``array``; without ``copy`` it takes the memory over."""
+        if copy and type(array) is np.ndarray and in_force().at_once_below:
+            return new(cls, np.array(array))  # type: ignore[no-any-return]
         owned = np.array(array) if copy else np.asarray(array)
         if any(s % owned.itemsize for s in owned.strides if owned.itemsize):
             owned = owned.copy()  # elements that do not lie on a grid
@@ -162,22 +207,25 @@ class Array(Operators):
 
     @property
     def shape(self) -> Shape:
-        return self._view.shape
+        known = self._values
+        return self._view.shape if known is None else known.shape  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> DType:
+        if self._values is not None:
+            return self._values.dtype  # type: ignore[no-any-return]
         if self._part:
             return np.dtype(f"f{self._storage.dtype.itemsize // 2}")
         return self._storage.dtype
 
     @property
     def ndim(self) -> int:
-        return len(self._view.shape)
+        return len(self.shape)
 
     @property
     def size(self) -> int:
         size = 1
-        for extent in self._view.shape:
+        for extent in self.shape:
             size *= extent
         return size
 
@@ -272,10 +320,17 @@ class Array(Operators):
         return self._storage
 
     def __getitem__(self, key: Any) -> Array:
+        limit = in_force().at_once_below
+        if limit:
+            found = ENTRIES.item_at_once(self, key, limit)
+            if found is not None:
+                return found  # type: ignore[no-any-return]
         return ENTRIES.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        ENTRIES.setitem(self, key, value)
+        limit = in_force().at_once_below
+        if not limit or not ENTRIES.set_at_once(self, key, value, limit):
+            ENTRIES.setitem(self, key, value)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
         return TABLE[np.reshape](self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
@@ -298,9 +353,21 @@ class Array(Operators):
         return TABLE[np.squeeze](self, axis)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
+        if not kw and (known := self._small()) is not None:
+            cast = known.astype(dtype, order, casting)
+            if cast.dtype.kind in "biufc":
+                return new(type(self), cast if not self.is_scalar else cast[()])
         return ENTRIES.astype(self, dtype, order, casting, **kw)
 
+    def _small(self) -> Any:
+        """The values where a copy of them is made at once, else None."""
+        limit = in_force().at_once_below
+        known = values(self) if limit else None
+        return known if known is not None and known.nbytes <= limit else None
+
     def copy(self, order: str = "C") -> Array:
+        if (known := self._small()) is not None:
+            return new(type(self), np.array(known, order=order))  # type: ignore[call-overload, no-any-return]
         return TABLE[np.copy](self)
 
     def fill(self, value: Any) -> None:
@@ -326,9 +393,19 @@ class Array(Operators):
     # --- protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit:
+            result = ENTRIES.ufunc_at_once(ufunc, method, inputs, kwargs, limit)
+            if result is not NotImplemented:
+                return result
         return ENTRIES.call_ufunc(type(self), ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit:
+            result = ENTRIES.function_at_once(func, args, kwargs, limit)
+            if result is not NotImplemented:
+                return result
         return ENTRIES.call_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
@@ -368,11 +445,15 @@ class Array(Operators):
     # --- observation
 
     def _seen(self, kind: Callable[[Any], Any]) -> Any:
-        return current_recorder().seen(self, kind)
+        recorder = in_force()
+        if recorder.at_once_below and (known := values(self)) is not None:
+            return kind(known)
+        return recorder.seen(self, kind)
 
     def item(self, *args: Any) -> Any:
-        if not args and self.size == 1 and self.dtype.kind == "f":
-            return current_recorder().number(self, _item)
+        recorder = in_force()
+        if not args and not recorder.at_once_below and self.size == 1 and self.dtype.kind == "f":
+            return recorder.number(self, _item)
         return self._seen(lambda values: values.item(*args))
 
     def tolist(self) -> Any:
@@ -419,19 +500,19 @@ class Array(Operators):
         return str(self._seen(lambda values: format(values[()], spec)))
 
     def __bool__(self) -> bool:
-        return bool(self._seen(bool))
+        return self._seen(bool)  # type: ignore[no-any-return]
 
     def __float__(self) -> float:
-        return float(self._seen(float))
+        return self._seen(float)  # type: ignore[no-any-return]
 
     def __int__(self) -> int:
-        return int(self._seen(int))
+        return self._seen(int)  # type: ignore[no-any-return]
 
     def __complex__(self) -> complex:
-        return complex(self._seen(complex))
+        return self._seen(complex)  # type: ignore[no-any-return]
 
     def __index__(self) -> int:
-        return int(self._seen(operator.index))
+        return self._seen(operator.index)  # type: ignore[no-any-return]
 
 
 def _item(values: Any) -> Any:

@@ -20,6 +20,7 @@ from ..record.numbers import TracedScalar
 from ..record.structure import walk
 from ..record.view import View
 from .array import Array
+from .memory import in_force, new
 from .ufuncs import node_of
 from .wrapping import lazy, plain
 
@@ -167,6 +168,9 @@ def full(
     if order == "F" or (dtype is not None and not is_supported(np.dtype(dtype))):
         return lazy(np.full(shape, plain(fill_value), dtype, order))
     extents = shape_of(shape)
+    limit = in_force().at_once_below
+    if limit and math.prod(extents) * 8 <= limit and type(fill_value) in (int, float, bool):
+        return new(Array, np.full(extents, fill_value, dtype))
     node = _filling(fill_value, None if dtype is None else np.dtype(dtype))
     if node is None:
         return lazy(np.full(shape, plain(fill_value), dtype, order))

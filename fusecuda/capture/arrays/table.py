@@ -30,6 +30,10 @@ class Entries:
     setitem: Callable[..., Any]
     astype: Callable[..., Any]
     error_of: Callable[..., Any]
+    item_at_once: Callable[..., Any]
+    set_at_once: Callable[..., bool]
+    ufunc_at_once: Callable[..., Any]
+    function_at_once: Callable[..., Any]
     namespace: Any  # `fusecuda.numpy`
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from ...graph.numpy_rules import parameters_of
 from ..record.numbers import TracedScalar
 from .array import Array
-from .table import TABLE
+from .memory import in_force, new
+from .table import ENTRIES, TABLE
 
 Function = Callable[..., Any]
 DISPATCHED = type(np.sum)  # the functions that know `__array_function__`
@@ -49,8 +50,8 @@ def plain(value: Any) -> Any:
     """``value`` with every lazy array and followed number in it computed."""
     kind = type(value)
     if kind is Array:
-        values = value.compute()
-        return values[()] if value.is_scalar else values
+        known = value.compute()
+        return known[()] if value.is_scalar else known
     if kind is TracedScalar:
         return value.seen()
     if kind in (list, tuple):
@@ -72,6 +73,8 @@ def lazy(value: Any, given: Iterable[Any] = ()) -> Any:
             return value
         return Array.of_array(value, copy=not (value.flags.owndata and value.flags.writeable))
     if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
+        if in_force().at_once_below:
+            return new(Array, value)
         number = Array.of_array(np.asarray(value), copy=False)
         number.is_scalar = True
         return number
@@ -130,6 +133,11 @@ def _dispatched(function: Function, name: str) -> Function:
     place = names.index("out") if "out" in names else len(names) + 1
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit and args:
+            result = ENTRIES.function_at_once(function, args, kwargs, limit)
+            if result is not NotImplemented:
+                return result if type(result) is Array else lazy(result, (*args, *kwargs.values()))
         if len(args) > place:
             kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
             args = args[:place]
@@ -187,6 +195,11 @@ def _ufunc(ufunc: np.ufunc) -> Function:
     count = ufunc.nin
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit and len(args) == count:
+            result = ENTRIES.ufunc_at_once(ufunc, "__call__", args, kwargs, limit)
+            if result is not NotImplemented:
+                return result
         given = [a if type(a) is Array or i >= count else lift(a) for i, a in enumerate(args)]
         result = ufunc(*given, **kwargs)
         if type(result) is Array:
