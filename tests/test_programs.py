@@ -11,6 +11,8 @@ import pytest
 import fusecuda as fc
 from tests.capture_check import equal, lazy
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 Statement = Callable[[dict[str, Any]], None]
 NAMES = ("a", "b", "c", "d")
 SLICES = (slice(None), slice(1, None), slice(None, -1), slice(None, None, -1), slice(None, None, 2))

@@ -20,7 +20,7 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import atomic, current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order, view_in
-from .memory import in_force, new, values
+from .memory import in_force, new, values, view
 from .operators import Operators
 from .table import ENTRIES, TABLE
 
@@ -332,10 +332,24 @@ class Array(Operators):
         if not limit or not ENTRIES.set_at_once(self, key, value, limit):
             ENTRIES.setitem(self, key, value)
 
+    def _seen_as(self, name: str, *args: Any) -> Array | None:
+        """What NumPy's method gives if it is a view of what nothing waits for."""
+        if not in_force().at_once_below or type(known := values(self)) is not np.ndarray:
+            return None
+        shown = getattr(known, name)(*args)
+        if shown.base is None or not np.may_share_memory(shown, known):
+            return None
+        made: Array = view(self, shown, (_view_by, name, self, args))
+        return made
+
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
+        if order == "C" and copy is None and (seen := self._seen_as("reshape", *shape)) is not None:
+            return seen
         return TABLE[np.reshape](self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
     def transpose(self, *axes: Any) -> Array:
+        if (seen := self._seen_as("transpose", *axes)) is not None:
+            return seen
         if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
             axes = axes[0] if axes[0] is not None else ()
         return TABLE[np.transpose](self, axes or None)
@@ -386,7 +400,9 @@ class Array(Operators):
         return np.compress(condition, self, axis, out)
 
     def conj(self) -> Any:
-        return np.conjugate(self)
+        if self.dtype.kind == "c":
+            return np.conjugate(self)
+        return ENTRIES.call_ufunc(type(self), np.conjugate, "__call__", (self,), {})
 
     conjugate = conj
 
@@ -513,6 +529,13 @@ class Array(Operators):
 
     def __index__(self) -> int:
         return self._seen(operator.index)  # type: ignore[no-any-return]
+
+
+def _view_by(name: str, array: Array, args: Any) -> View:
+    """The view that the method gives, for nodes."""
+    function = np.reshape if name == "reshape" else np.transpose
+    made: Array = TABLE[function](array, args[0] if len(args) == 1 else args or None)
+    return made.view_of_storage
 
 
 def _item(values: Any) -> Any:

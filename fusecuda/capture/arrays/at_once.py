@@ -145,6 +145,8 @@ def _plain_part(part: Any) -> Any:
         if part.ndim == 0:
             return int(part) if part.dtype.kind in "iu" else _ndarray
         return part if part.dtype.kind in "biu" else _ndarray
+    if kind is list and part and all([type(p) is int for p in part]):
+        return np.array(part)
     return int(part) if isinstance(part, np.integer) else _ndarray
 
 
@@ -246,7 +248,7 @@ def _lazy_outcome(result: Any) -> Any:
 
 _VIEWS = frozenset(
     (np.reshape, np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.squeeze, np.ravel)
-    + (np.expand_dims, np.flip, np.diagonal, np.matrix_transpose, np.broadcast_to)
+    + (np.expand_dims, np.flip, np.matrix_transpose, np.broadcast_to)
     + (np.atleast_1d, np.atleast_2d)
 )  # fmt: skip
 _ANY_SIZE = frozenset((np.dot, np.vdot, np.inner, np.tensordot, np.sort, np.argsort))
@@ -258,6 +260,7 @@ _NOT = frozenset(
     + (np.shares_memory, np.real, np.imag, np.apply_along_axis, np.apply_over_axes, np.piecewise)
     + (np.fromfunction, np.meshgrid, np.broadcast_arrays, np.vander, np.bincount, np.insert)
 )  # fmt: skip
+_ORDERED = {np.reshape: 2, np.ravel: 1}  # views of another order are the handlers' own
 _NOT_WITH = frozenset(("out", "overwrite_input", "like", "mode", "copy"))
 
 
@@ -265,6 +268,8 @@ _NOT_WITH = frozenset(("out", "overwrite_input", "like", "mode", "copy"))
 def function_at_once(func: Any, args: Any, kwargs: Any, limit: int) -> Any:
     """The result of NumPy's ``func``, or NotImplemented."""
     if func in _NOT or not _NOT_WITH.isdisjoint(kwargs):
+        return NotImplemented
+    if func in _ORDERED and ("order" in kwargs or len(args) > _ORDERED[func]):
         return NotImplemented
     found: list[tuple[Array, Any]] = []
     try:

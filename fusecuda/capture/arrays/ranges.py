@@ -17,7 +17,9 @@ from ...graph import build
 from ...graph.dtypes import BOOL, FLOAT64, INT64, DType, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
+from .array import Array
 from .creation import asarray, check_device, new_array, zeros
+from .memory import in_force, new
 from .wrapping import lazy, plain
 
 _INT64_LIMIT = 2**63
@@ -35,6 +37,10 @@ def arange(*args: Any, device: Any = None, like: None = None, **kwargs: Any) -> 
         start, stop = None, start
     start, step = 0 if start is None else start, 1 if step is None else step
     if given.keys() <= {"start", "stop", "step"} and len(args) <= 4:
+        limit = in_force().at_once_below
+        if limit and type(start) is type(step) is int and type(stop) is int and step:
+            if (stop - start) // step * 8 <= limit:
+                return new(Array, np.arange(start, stop, step, dtype))
         node = _arange(start, stop, step, dtype)
         if node is not None:
             return new_array(node)
@@ -104,7 +110,8 @@ def linspace(
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     kind = FLOAT64 if dtype is None else np.dtype(dtype)
-    if not (_is_number(start) and _is_number(stop) and is_supported(kind) and axis in (0, -1)):
+    small = count * 8 <= in_force().at_once_below
+    if small or not (_is_number(start) and _is_number(stop) and is_supported(kind) and axis in (0, -1)):
         where: Any = (plain(start), plain(stop))
         found: Any = np.linspace(*where, count, endpoint, retstep, dtype, axis)  # type: ignore[call-overload]
         return lazy(found)

@@ -71,7 +71,10 @@ def lazy(value: Any, given: Iterable[Any] = ()) -> Any:
     if kind is np.ndarray:
         if value.dtype.kind not in _NUMBERS or any(value is g for g in given):
             return value
-        return Array.of_array(value, copy=not (value.flags.owndata and value.flags.writeable))
+        own = value.flags.owndata and value.flags.writeable
+        if own and in_force().at_once_below:
+            return new(Array, value)
+        return Array.of_array(value, copy=not own)
     if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
         if in_force().at_once_below:
             return new(Array, value)

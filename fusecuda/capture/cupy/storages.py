@@ -42,7 +42,9 @@ class CupyStorage(Storage):
 
     recorder: CupyRegion
 
-    def __init__(self, recorder: Recorder, node: Node, buffer: Any = None) -> None:
+    def __init__(self, recorder: Recorder, node: Node | None, buffer: Any = None) -> None:
+        if node is None:
+            node = Leaf(buffer, buffer.shape, buffer.dtype)
         super().__init__(recorder, node, buffer)
         self.memory: weakref.ref[PendingMemory] | None = None
         self.readers: set[Recorder] = set()
