@@ -2,4 +2,13 @@
 
 from . import at_once, composed, indexing, joining, movement, products, reductions, selection
 
-__all__ = ["at_once", "composed", "indexing", "joining", "movement", "products", "reductions", "selection"]
+__all__ = [
+    "at_once",
+    "composed",
+    "indexing",
+    "joining",
+    "movement",
+    "products",
+    "reductions",
+    "selection",
+]

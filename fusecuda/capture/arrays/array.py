@@ -106,10 +106,10 @@ class Array(Operators):
 
         Of rank 0 it stands for a NumPy scalar, unless ``is_scalar`` says otherwise.
         """
-        if isinstance(node, Leaf) and not is_supported(node.dtype):
+        if type(node) is Leaf and not is_supported(node.dtype):
             storage = Storage.of_array(current_recorder(), np.array(node.array))
         else:
-            storage = current_recorder().value(node)
+            storage = in_force().value(node)
         scalar = node.shape == () if is_scalar is None else is_scalar
         return cls(storage, View.whole(node.shape), scalar)
 
@@ -130,13 +130,14 @@ class Array(Operators):
     def read_node(self) -> Node:
         """The node of the array's present value."""
         storage = self._storage
-        recorder = current_recorder()
-        if storage.recorder is not recorder and storage.pending:
+        if storage.recorder is not in_force() and storage.pending:
             storage.recorder.flush()
         if storage.shared:
             return self._view.read(build_snapshot(storage))
         node = storage.read()
-        view = self._view
+        view = self._shown or self._view
+        if view is View.whole(node.shape) and not self._part:
+            return node
         if self._part:
             return self._whole_by(_part_of, view, self._part)
         if node.shape == view.shape and view.is_whole():

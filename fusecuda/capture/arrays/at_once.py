@@ -223,8 +223,10 @@ def _with_keywords(ufunc: np.ufunc, method: str, plain: Any, kwargs: Any, limit:
     target = out[0] if type(out) is tuple and len(out) == 1 else out
     call = getattr(ufunc, method)
     if target is None:
-        return NotImplemented if type(out) is tuple and len(out) > 1 else _lazy_outcome(
-            call(*plain, **given)
+        return (
+            NotImplemented
+            if type(out) is tuple and len(out) > 1
+            else _lazy_outcome(call(*plain, **given))
         )
     if type(target) is not Array or target.is_scalar:
         return NotImplemented
@@ -271,16 +273,18 @@ def function_at_once(func: Any, args: Any, kwargs: Any, limit: int) -> Any:
         return NotImplemented
     if func in _ORDERED and ("order" in kwargs or len(args) > _ORDERED[func]):
         return NotImplemented
-    found: list[tuple[Array, Any]] = []
+    found: list[tuple[Array | None, Any]] = []
     try:
         plain_args = [_plain(a, found) for a in args]
         plain_kwargs = {k: _plain(v, found) for k, v in kwargs.items()} if kwargs else kwargs
     except _Recorded:
         return NotImplemented
     known = func in TABLE
-    if not found or (known and func not in _ANY_SIZE and func not in _VIEWS):
-        if not found or sum([v.nbytes for _, v in found]) > limit:
-            return NotImplemented
+    if not any([a is not None for a, _ in found]):
+        return NotImplemented
+    any_size = not known or func in _ANY_SIZE or func in _VIEWS
+    if not any_size and sum([v.nbytes for _, v in found]) > limit:
+        return NotImplemented
     result = func(*plain_args, **plain_kwargs)
     return _taken(result, found, (func, args, kwargs), known)
 
@@ -289,7 +293,7 @@ class _Recorded(Exception):
     """There is something among the arguments that is to be recorded."""
 
 
-def _plain(value: Any, found: list[tuple[Array, Any]]) -> Any:
+def _plain(value: Any, found: list[tuple[Array | None, Any]]) -> Any:
     """``value`` with the values of its arrays; raises `_Recorded`."""
     kind = type(value)
     if kind is Array:
@@ -302,7 +306,9 @@ def _plain(value: Any, found: list[tuple[Array, Any]]) -> Any:
         return tuple([_plain(part, found) for part in value])
     if kind is list:
         return [_plain(part, found) for part in value]
-    if kind is TracedScalar or (kind is not _ndarray and issubclass(kind, _ndarray)):
+    if kind is _ndarray:
+        found.append((None, value))
+    elif kind is TracedScalar or issubclass(kind, _ndarray):
         raise _Recorded
     return value
 
@@ -323,23 +329,25 @@ def _taken(result: Any, found: Any, call: Any, known: bool) -> Any:
     return result
 
 
-def _taken_array(result: NDArray, found: Iterable[tuple[Array, Any]], call: Any) -> Any:
+def _taken_array(result: NDArray, found: Iterable[tuple[Array | None, Any]], call: Any) -> Any:
     func, args, kwargs = call
     for array, shown in found:
         if result is shown:
-            return array
+            return result if array is None else array
     if result.dtype.kind not in "biufc":
         return result
     if result.base is None and result.flags.writeable:
         return new(Array, result)
     if func in _VIEWS:
         array, shown = next(iter(found))
-        if np.may_share_memory(result, shown) and result.size:
+        if array is not None and np.may_share_memory(result, shown) and result.size:
             seen = view(array, result, (_view_by_function, func, args, kwargs))
-            seen.writeable = array.writeable and (result.flags.writeable or not shown.flags.writeable)
+            seen.writeable = array.writeable and (
+                result.flags.writeable or not shown.flags.writeable
+            )
             return seen
         return NotImplemented
-    if any(np.may_share_memory(result, shown) for _, shown in found):
+    if any(a is not None and np.may_share_memory(result, shown) for a, shown in found):
         return NotImplemented
     return new(Array, np.array(result))
 

@@ -49,7 +49,8 @@ def _values_anew(array: Any, own: Storage) -> Any:
             shown.flags.writeable = False
         if shown is not buffer and buffer.nbytes > _WATCHED:
             own.watch(array)
-    array._base, array._values = buffer, shown
+    array._values = shown  # before what it is told by: other threads may look
+    array._base = buffer
     return shown
 
 

@@ -102,7 +102,9 @@ def _binary(
     return forward, backward, in_place
 
 
-def _in_place_at_once(plainly: Callable[[Any, Any], Any], array: Any, other: Any, limit: int) -> Any:
+def _in_place_at_once(
+    plainly: Callable[[Any, Any], Any], array: Any, other: Any, limit: int
+) -> Any:
     """The array, written to at once; None if that is to be recorded."""
     b = operand(other, type(array))
     if b is None:
@@ -124,6 +126,8 @@ def _operate(
     inputs: tuple[Any, Any],
 ) -> Any:  # fmt: skip
     kind = type(other)
+    if kind is type(array) or kind is float or kind is int:
+        return ENTRIES.operate(kind if kind is type(array) else type(array), ufunc, inputs)
     if kind not in _OPERANDS and not isinstance(other, _OPERAND_TYPES):
         if getattr(kind, "__array_ufunc__", NotImplemented) is None:
             return NotImplemented
@@ -160,7 +164,11 @@ def _method(function: Any) -> Callable[..., Any]:
         if limit:
             if numpys is not None and (not kwargs or kwargs.keys() <= _PLAIN_KEYWORDS):
                 a = values(self)
-                if type(a) is np.ndarray and a.nbytes <= limit and all(type(v) is int for v in args):
+                if (
+                    type(a) is np.ndarray
+                    and a.nbytes <= limit
+                    and all(type(v) is int for v in args)
+                ):
                     return new(type(self), numpys(a, *args, **kwargs))
             result = ENTRIES.function_at_once(function, (self, *args), kwargs, limit)
             if result is not NotImplemented:

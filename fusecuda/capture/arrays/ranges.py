@@ -111,7 +111,9 @@ def linspace(
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     kind = FLOAT64 if dtype is None else np.dtype(dtype)
     small = count * 8 <= in_force().at_once_below
-    if small or not (_is_number(start) and _is_number(stop) and is_supported(kind) and axis in (0, -1)):
+    if small or not (
+        _is_number(start) and _is_number(stop) and is_supported(kind) and axis in (0, -1)
+    ):
         where: Any = (plain(start), plain(stop))
         found: Any = np.linspace(*where, count, endpoint, retstep, dtype, axis)  # type: ignore[call-overload]
         return lazy(found)

@@ -23,6 +23,7 @@ class Entries:
     """What operators, indexing and the protocols of an array call; `entry` fills it in."""
 
     call_ufunc: Callable[..., Any]
+    operate: Callable[..., Any]
     call_function: Callable[..., Any]
     eager: Callable[..., Any]
     assign_result: Callable[..., Any]

@@ -37,8 +37,10 @@ NDArray = np.ndarray[Any, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
-SMALL_IN_A_ROW = 16  # operations on small arrays that are recorded, before what they wait for is computed
-AT_ONCE_BELOW = 1 << 14  # bytes that an operation touches, below which no kernel can win
+SMALL_IN_A_ROW = (
+    16  # recorded operations on small arrays, after which what they wait for is computed
+)
+AT_ONCE_BELOW = 1 << 17  # bytes of operands, below which recording costs more than kernels save
 
 _recording = threading.RLock()  # held while something is recorded, and while it is computed
 _NOT_USER = (__name__.partition(".")[0], "cupy.")
@@ -93,7 +95,9 @@ class Recorder:
             self._live.append(weakref.ref(storage))
             storage.noted = True
         sequence = self._sequence
-        attr = node.attr.coefs if isinstance(node.attr, IndexMap) else node.attr
+        attr = node.attr
+        if type(attr) is IndexMap:
+            attr = attr.coefs  # type: ignore[assignment]
         sequence.append(hash((node.op, node.shape, attr)))
         if len(sequence) >= self._cut:
             self._flush_at_period()
