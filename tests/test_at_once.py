@@ -37,7 +37,8 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def test_small_work_makes_no_nodes(noted: list[str]) -> None:
     x, n = fnp.asarray([3.0, 1.0, 2.0, 4.0]), np.array([3.0, 1.0, 2.0, 4.0])
-    for np_, a in ((fnp, x), (np, n)):
+    for np_, given in ((fnp, x), (np, n)):
+        a: Any = given
         a += 1
         a[1:] *= a[:-1].copy()
         a[a > 9] = 0.5

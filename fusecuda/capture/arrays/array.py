@@ -209,7 +209,7 @@ class Array(Operators):
     @property
     def shape(self) -> Shape:
         known = self._values
-        return self._view.shape if known is None else known.shape  # type: ignore[no-any-return]
+        return self._view.shape if known is None else known.shape
 
     @property
     def dtype(self) -> DType:

@@ -214,20 +214,16 @@ def _with_keywords(ufunc: np.ufunc, method: str, plain: Any, kwargs: Any, limit:
     for name, value in kwargs.items():
         if name == "out":
             continue
-        if type(value) is Array:
-            value = values(value)
-            if value is None or value.nbytes > limit:
-                return NotImplemented
-        given[name] = value
+        is_lazy = type(value) is Array
+        part = values(value) if is_lazy else value
+        if is_lazy and (part is None or part.nbytes > limit):
+            return NotImplemented
+        given[name] = part
     out = kwargs.get("out")
     target = out[0] if type(out) is tuple and len(out) == 1 else out
     call = getattr(ufunc, method)
     if target is None:
-        return (
-            NotImplemented
-            if type(out) is tuple and len(out) > 1
-            else _lazy_outcome(call(*plain, **given))
-        )
+        return _lazy_outcome(call(*plain, **given))
     if type(target) is not Array or target.is_scalar:
         return NotImplemented
     with writing:
@@ -248,20 +244,19 @@ def _lazy_outcome(result: Any) -> Any:
 
 # --- functions
 
-_VIEWS = frozenset(
-    (np.reshape, np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.squeeze, np.ravel)
-    + (np.expand_dims, np.flip, np.matrix_transpose, np.broadcast_to)
-    + (np.atleast_1d, np.atleast_2d)
-)  # fmt: skip
+_VIEWS = frozenset((
+    np.reshape, np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.squeeze, np.ravel,
+    np.expand_dims, np.flip, np.matrix_transpose, np.broadcast_to, np.atleast_1d, np.atleast_2d,
+))  # fmt: skip
 _ANY_SIZE = frozenset((np.dot, np.vdot, np.inner, np.tensordot, np.sort, np.argsort))
 # What grows, what writes to its arguments, and what looks only at shapes.
-_NOT = frozenset(
-    (np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, np.tile, np.pad)
-    + (np.repeat, np.kron, np.outer, np.resize, np.nan_to_num, np.shape, np.ndim, np.size)
-    + (np.result_type, np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.may_share_memory)
-    + (np.shares_memory, np.real, np.imag, np.apply_along_axis, np.apply_over_axes, np.piecewise)
-    + (np.fromfunction, np.meshgrid, np.broadcast_arrays, np.vander, np.bincount, np.insert)
-)  # fmt: skip
+_NOT = frozenset((
+    np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, np.tile, np.pad,
+    np.repeat, np.kron, np.outer, np.resize, np.nan_to_num, np.shape, np.ndim, np.size,
+    np.result_type, np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.may_share_memory,
+    np.shares_memory, np.real, np.imag, np.apply_along_axis, np.apply_over_axes, np.piecewise,
+    np.meshgrid, np.broadcast_arrays, np.vander, np.insert,
+))  # fmt: skip
 _ORDERED = {np.reshape: 2, np.ravel: 1}  # views of another order are the handlers' own
 _NOT_WITH = frozenset(("out", "overwrite_input", "like", "mode", "copy"))
 
@@ -277,7 +272,7 @@ def function_at_once(func: Any, args: Any, kwargs: Any, limit: int) -> Any:
     try:
         plain_args = [_plain(a, found) for a in args]
         plain_kwargs = {k: _plain(v, found) for k, v in kwargs.items()} if kwargs else kwargs
-    except _Recorded:
+    except _RecordedError:
         return NotImplemented
     known = func in TABLE
     if not any([a is not None for a, _ in found]):
@@ -289,17 +284,17 @@ def function_at_once(func: Any, args: Any, kwargs: Any, limit: int) -> Any:
     return _taken(result, found, (func, args, kwargs), known)
 
 
-class _Recorded(Exception):
+class _RecordedError(Exception):
     """There is something among the arguments that is to be recorded."""
 
 
 def _plain(value: Any, found: list[tuple[Array | None, Any]]) -> Any:
-    """``value`` with the values of its arrays; raises `_Recorded`."""
+    """``value`` with the values of its arrays; raises `_RecordedError`."""
     kind = type(value)
     if kind is Array:
         shown = values(value)
         if shown is None:
-            raise _Recorded
+            raise _RecordedError
         found.append((value, shown))
         return shown
     if kind is tuple:
@@ -309,7 +304,7 @@ def _plain(value: Any, found: list[tuple[Array | None, Any]]) -> Any:
     if kind is _ndarray:
         found.append((None, value))
     elif kind is TracedScalar or issubclass(kind, _ndarray):
-        raise _Recorded
+        raise _RecordedError
     return value
 
 

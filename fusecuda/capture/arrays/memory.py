@@ -31,6 +31,15 @@ def values(array: Any) -> Any:
     return _values_anew(array, own)
 
 
+def completed(array: Any) -> Any:
+    """As `values`, what is pending being computed first."""
+    shown = values(array)
+    if shown is None:
+        array.storage.recorder.flush()
+        shown = values(array)
+    return shown
+
+
 def _values_anew(array: Any, own: Storage) -> Any:
     if own.version is not None and in_force().should_compute(array.nbytes):
         own.recorder.flush()

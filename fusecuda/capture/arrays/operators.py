@@ -11,7 +11,7 @@ import numpy as np
 from ...graph.numpy_rules import power_looks_at, power_ufunc
 from ..record.numbers import TracedScalar
 from ..record.recorder import _recording as writing
-from .memory import in_force, is_small, new, operand, values
+from .memory import completed, in_force, is_small, new, operand, values
 from .table import ENTRIES
 
 # Powers of floating-point numbers that have one value and one dtype with each NumPy.
@@ -64,20 +64,21 @@ def _written(target: Any, result: Any) -> Any:
 def _binary(
     ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]
 ) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    any_size = ufunc is np.matmul
+    any_size = ufunc is np.matmul  # NumPy's work in any case
+    look = completed if any_size else values
 
     def forward(self: Operators, other: Any) -> Any:
         limit = in_force().at_once_below
-        if limit and (a := values(self)) is not None:
-            b = operand(other, type(self))
+        if limit and (a := look(self)) is not None:
+            b = look(other) if type(other) is type(self) else operand(other, type(self))
             if b is not None and (any_size or is_small(a, b, limit)):
                 return new(type(self), plainly(a, b))
         return _operate(ufunc, plainly, self, other, (self, other))
 
     def backward(self: Operators, other: Any) -> Any:
         limit = in_force().at_once_below
-        if limit and (a := values(self)) is not None:
-            b = operand(other, type(self))
+        if limit and (a := look(self)) is not None:
+            b = look(other) if type(other) is type(self) else operand(other, type(self))
             if b is not None and (any_size or is_small(a, b, limit)):
                 return new(type(self), plainly(b, a))
         return _operate(ufunc, plainly, self, other, (other, self))

@@ -72,20 +72,23 @@ def lazy(value: Any, given: Iterable[Any] = ()) -> Any:
         if value.dtype.kind not in _NUMBERS or any(value is g for g in given):
             return value
         own = value.flags.owndata and value.flags.writeable
-        if own and in_force().at_once_below:
-            return new(Array, value)
-        return Array.of_array(value, copy=not own)
+        return _made_lazy(value, own)
     if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
-        if in_force().at_once_below:
-            return new(Array, value)
-        number = Array.of_array(np.asarray(value), copy=False)
-        number.is_scalar = True
-        return number
+        return _made_lazy(value, own=True)
     if isinstance(value, tuple) and hasattr(value, "_make"):
         return value._make(lazy(v, given) for v in value)
     if kind in (list, tuple):
         return kind(lazy(v, given) for v in value)
     return value
+
+
+def _made_lazy(value: Any, own: bool) -> Array:
+    """The lazy array of a NumPy array or scalar, whose memory is taken over if it is its own."""
+    if own and in_force().at_once_below:
+        return new(Array, value)  # type: ignore[no-any-return]
+    result = Array.of_array(np.asarray(value), copy=not own)
+    result.is_scalar = isinstance(value, np.generic)
+    return result
 
 
 def stay_in_namespace(function: Function, name: str, module: str, doc: str | None) -> None:

@@ -40,7 +40,7 @@ PENDING_LIMIT = 512  # operations recorded before a flush is sought
 SMALL_IN_A_ROW = (
     16  # recorded operations on small arrays, after which what they wait for is computed
 )
-AT_ONCE_BELOW = 1 << 17  # bytes of operands, below which recording costs more than kernels save
+AT_ONCE_BELOW = 1 << 18  # bytes of operands, below which recording costs more than kernels save
 
 _recording = threading.RLock()  # held while something is recorded, and while it is computed
 _NOT_USER = (__name__.partition(".")[0], "cupy.")
