@@ -186,12 +186,14 @@ def test_threads_write_parts_of_one_array() -> None:
     """No update is lost, whether the other threads' parts are recorded or written at once."""
     x = fnp.asarray(np.zeros((4, LARGE)))
     failed: list[BaseException] = []
+    kept: list[Any] = []
 
     def work(row: int) -> None:
         try:
             for step in range(60):
                 x[row, 3] += 1
                 if step % 20 == row:
+                    kept.append(x[row] * 2)  # so that the part is written to other memory
                     x[row, 10:] = fnp.asarray(np.full(LARGE - 10, float(step)))
                 float(x[row, 3])
         except BaseException as error:
