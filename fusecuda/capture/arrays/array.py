@@ -213,8 +213,9 @@ class Array(Operators):
 
     @property
     def dtype(self) -> DType:
-        if self._values is not None:
-            return self._values.dtype  # type: ignore[no-any-return]
+        known = self._values  # once: another thread may let go of it
+        if known is not None:
+            return known.dtype  # type: ignore[no-any-return]
         if self._part:
             return np.dtype(f"f{self._storage.dtype.itemsize // 2}")
         return self._storage.dtype

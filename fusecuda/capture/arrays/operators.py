@@ -148,7 +148,7 @@ def _unary(ufunc: np.ufunc) -> Callable[[Operators], Any]:
         limit = in_force().at_once_below
         if limit and (a := values(self)) is not None and a.nbytes <= limit:
             return new(type(self), ufunc(a))
-        return ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})  # type: ignore[arg-type]
+        return ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})
 
     return operate
 

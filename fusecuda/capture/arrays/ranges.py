@@ -38,8 +38,9 @@ def arange(*args: Any, device: Any = None, like: None = None, **kwargs: Any) -> 
     start, step = 0 if start is None else start, 1 if step is None else step
     if given.keys() <= {"start", "stop", "step"} and len(args) <= 4:
         limit = in_force().at_once_below
-        whole = type(start) is type(step) is int and type(stop) is int and step
-        if limit and whole and (stop - start) // step * 8 <= limit:
+        numbers: tuple[Any, Any, Any] = (start, stop, step)
+        whole = all([type(n) is int for n in numbers]) and step != 0
+        if limit and whole and (numbers[1] - numbers[0]) // numbers[2] * 8 <= limit:
             return new(Array, np.arange(start, stop, step, dtype))  # type: ignore[call-overload]
         node = _arange(start, stop, step, dtype)
         if node is not None:
