@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from fusecuda.capture.record.recorder import default_recorder
+
 GOLDENS = Path(__file__).parent / "goldens"
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
 collect_ignore_glob = [] if HAS_CUPY else ["capture/cupy/*.py"]
@@ -60,6 +62,19 @@ def time_for_plans() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fusecuda.capture.record.budget.Budget.FIRST", float("inf"))
         yield
+
+
+@pytest.fixture(params=[0, 1 << 30], ids=["recorded", "at once"])
+def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Lazy arrays outside of blocks are recorded whatever their size, and then done at once."""
+    monkeypatch.setattr(default_recorder, "at_once_below", request.param)
+    return int(request.param)
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lazy arrays are recorded whatever their size."""
+    monkeypatch.setattr(default_recorder, "at_once_below", 0)
 
 
 @pytest.fixture(scope="session", autouse=True)

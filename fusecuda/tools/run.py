@@ -21,7 +21,7 @@ from typing import Any
 
 from ..capture.record.block import Region
 from ..capture.record.lines import Tally
-from ..capture.record.recorder import recorder_in_force
+from ..capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
 from ..options import Options
 from .usage import UsageError, one_line
 
@@ -94,7 +94,10 @@ class _Following:
             from .cupy_stand_in import stand_in
 
             sys.modules["cupy"] = stand_in()
-            self._follow(Region(Options(device="cpu")))
+            region = Region(Options(device="cpu"))
+            if self.tally is None:  # a report tells what can be fused, of small arrays too
+                region.at_once_below = AT_ONCE_BELOW
+            self._follow(region)
         elif "cupy" in sys.modules:
             self._follow_cupy()
         else:

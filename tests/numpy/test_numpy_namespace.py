@@ -19,6 +19,7 @@ from tests.numpy_check import assert_as_numpy, assert_same, lazily
 # --- functions
 
 
+@pytest.mark.usefixtures("recorded")
 def test_functions_record_on_lazy_and_on_plain_arrays() -> None:
     x = np.arange(6.0).reshape(2, 3)
     a = fnp.asarray(x)

@@ -17,9 +17,10 @@ from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, current_recorder
+from ..record.recorder import atomic, current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order, view_in
+from .memory import in_force, new, values, view
 from .operators import Operators
 from .table import ENTRIES, TABLE
 
@@ -36,14 +37,27 @@ class Array(Operators):
     to, or write through ``a``.
     """
 
-    __slots__ = ("__weakref__", "_part", "_storage", "_view", "is_scalar", "writeable")
+    __slots__ = (
+        "__weakref__",
+        "_base",
+        "_from",
+        "_own",
+        "_part",
+        "_shown",
+        "_values",
+        "is_scalar",
+        "writeable",
+    )
     __array_priority__ = 1000
 
     def __init__(
         self, storage: Storage, view: View, is_scalar: bool = False, part: str = ""
     ) -> None:
-        self._storage = storage
-        self._view = view
+        self._own: Storage | None = storage
+        self._shown: View | None = view
+        self._from: Any = None  # what the view is made by, when it is asked for
+        self._values: Any = None  # what is shown of ``_base``, a NumPy view or scalar
+        self._base: NDArray | None = None
         self._part = part  # "real" or "imag" of a complex storage, of which it shows that part
         self.writeable = True  # False for what NumPy gives as a read-only view
         self.is_scalar = is_scalar  # NumPy would give a scalar here, not a 0-d array
@@ -55,6 +69,35 @@ class Array(Operators):
             return type(self)
         return self.dtype.type if self.is_scalar else np.ndarray
 
+    @property
+    def _storage(self) -> Storage:
+        return self._own if self._own is not None else self._own_made()
+
+    @atomic
+    def _own_made(self) -> Storage:
+        """The storage of what was computed at once, made now."""
+        if self._own is None:
+            made, self._shown = in_memory_order(np.asarray(self._values))
+            self._base = made
+            self._own = Storage.of_array(default_recorder, made)
+        return self._own
+
+    @property
+    def _view(self) -> View:
+        if self._shown is None:
+            if self._own is None:
+                self._own_made()
+            else:
+                function, *args = self._from
+                self._shown = function(*args)
+        assert self._shown is not None
+        return self._shown
+
+    def let_go(self) -> None:
+        """Keep nothing of memory that the storage gives up."""
+        if self._view is not None:
+            self._values = self._base = None
+
     # --- making
 
     @classmethod
@@ -63,16 +106,18 @@ class Array(Operators):
 
         Of rank 0 it stands for a NumPy scalar, unless ``is_scalar`` says otherwise.
         """
-        if isinstance(node, Leaf) and not is_supported(node.dtype):
+        if type(node) is Leaf and not is_supported(node.dtype):
             storage = Storage.of_array(current_recorder(), np.array(node.array))
         else:
-            storage = current_recorder().value(node)
+            storage = in_force().value(node)
         scalar = node.shape == () if is_scalar is None else is_scalar
         return cls(storage, View.whole(node.shape), scalar)
 
     @classmethod
     def of_array(cls, array: NDArray, copy: bool = True) -> Self:
         """An array with the contents of ``array``; without ``copy`` it takes the memory over."""
+        if copy and type(array) is np.ndarray and in_force().at_once_below:
+            return new(cls, np.array(array))  # type: ignore[no-any-return]
         owned = np.array(array) if copy else np.asarray(array)
         if any(s % owned.itemsize for s in owned.strides if owned.itemsize):
             owned = owned.copy()  # elements that do not lie on a grid
@@ -85,13 +130,14 @@ class Array(Operators):
     def read_node(self) -> Node:
         """The node of the array's present value."""
         storage = self._storage
-        recorder = current_recorder()
-        if storage.recorder is not recorder and storage.pending:
+        if storage.recorder is not in_force() and storage.pending:
             storage.recorder.flush()
         if storage.shared:
             return self._view.read(build_snapshot(storage))
         node = storage.read()
-        view = self._view
+        view = self._shown or self._view
+        if view is View.whole(node.shape) and not self._part:
+            return node
         if self._part:
             return self._whole_by(_part_of, view, self._part)
         if node.shape == view.shape and view.is_whole():
@@ -162,22 +208,23 @@ class Array(Operators):
 
     @property
     def shape(self) -> Shape:
-        return self._view.shape
+        known = self._values
+        return self._view.shape if known is None else known.shape
 
     @property
     def dtype(self) -> DType:
-        if self._part:
-            return np.dtype(f"f{self._storage.dtype.itemsize // 2}")
-        return self._storage.dtype
+        known = self._values  # once: another thread may let go of it
+        dtype: DType = self._storage.dtype if known is None else known.dtype
+        return np.dtype(f"f{dtype.itemsize // 2}") if known is None and self._part else dtype
 
     @property
     def ndim(self) -> int:
-        return len(self._view.shape)
+        return len(self.shape)
 
     @property
     def size(self) -> int:
         size = 1
-        for extent in self._view.shape:
+        for extent in self.shape:
             size *= extent
         return size
 
@@ -273,19 +320,37 @@ class Array(Operators):
         return self._storage
 
     def __getitem__(self, key: Any) -> Array:
-        made: Array = ENTRIES.getitem(self, key)
+        limit = in_force().at_once_below
+        found = ENTRIES.item_at_once(self, key, limit) if limit else None
+        made: Array = ENTRIES.getitem(self, key) if found is None else found
         return made
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        ENTRIES.setitem(self, key, value)
+        limit = in_force().at_once_below
+        if not limit or not ENTRIES.set_at_once(self, key, value, limit):
+            ENTRIES.setitem(self, key, value)
+
+    def _seen_as(self, name: str, *args: Any) -> Array | None:
+        """What NumPy's method gives if it is a view of what nothing waits for."""
+        if not in_force().at_once_below or type(known := values(self)) is not np.ndarray:
+            return None
+        shown = getattr(known, name)(*args)
+        if shown.base is None or not np.may_share_memory(shown, known):
+            return None
+        made: Array = view(self, shown, (_view_by, name, self, args))
+        return made
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
+        if order == "C" and copy is None and (seen := self._seen_as("reshape", *shape)) is not None:
+            return seen
         made: Array = TABLE[np.reshape](
             self, shape[0] if len(shape) == 1 else shape, order, copy=copy
         )
         return made
 
     def transpose(self, *axes: Any) -> Array:
+        if (seen := self._seen_as("transpose", *axes)) is not None:
+            return seen
         if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
             axes = axes[0] if axes[0] is not None else ()
         made: Array = TABLE[np.transpose](self, axes or None)
@@ -308,10 +373,23 @@ class Array(Operators):
         return made
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
+        if not kw and (known := self._small()) is not None:
+            cast = known.astype(dtype, order, casting)
+            if cast.dtype.kind in "biufc":
+                return new(type(self), cast if not self.is_scalar else cast[()])
         return ENTRIES.astype(self, dtype, order, casting, **kw)
 
+    def _small(self) -> Any:
+        """The values where a copy of them is made at once, else None."""
+        limit = in_force().at_once_below
+        known = values(self) if limit else None
+        return known if known is not None and known.nbytes <= limit else None
+
     def copy(self, order: str = "C") -> Array:
-        made: Array = TABLE[np.copy](self)
+        if (known := self._small()) is not None:
+            made: Array = new(type(self), np.array(known, order=order))  # type: ignore[call-overload]
+        else:
+            made = TABLE[np.copy](self)
         return made
 
     def fill(self, value: Any) -> None:
@@ -330,16 +408,28 @@ class Array(Operators):
         return np.compress(condition, self, axis, out)
 
     def conj(self) -> Any:
-        return np.conjugate(self)
+        if self.dtype.kind == "c":
+            return np.conjugate(self)
+        return ENTRIES.call_ufunc(type(self), np.conjugate, "__call__", (self,), {})
 
     conjugate = conj
 
     # --- protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit:
+            result = ENTRIES.ufunc_at_once(ufunc, method, inputs, kwargs, limit)
+            if result is not NotImplemented:
+                return result
         return ENTRIES.call_ufunc(type(self), ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit:
+            result = ENTRIES.function_at_once(func, args, kwargs, limit)
+            if result is not NotImplemented:
+                return result
         return ENTRIES.call_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
@@ -379,11 +469,15 @@ class Array(Operators):
     # --- observation
 
     def _seen(self, kind: Callable[[Any], Any]) -> Any:
-        return current_recorder().seen(self, kind)
+        recorder = in_force()
+        if recorder.at_once_below and (known := values(self)) is not None:
+            return kind(known)
+        return recorder.seen(self, kind)
 
     def item(self, *args: Any) -> Any:
-        if not args and self.size == 1 and self.dtype.kind == "f":
-            return current_recorder().number(self, _item)
+        recorder = in_force()
+        if not args and not recorder.at_once_below and self.size == 1 and self.dtype.kind == "f":
+            return recorder.number(self, _item)
         return self._seen(lambda values: values.item(*args))
 
     def tolist(self) -> Any:
@@ -430,19 +524,26 @@ class Array(Operators):
         return str(self._seen(lambda values: format(values[()], spec)))
 
     def __bool__(self) -> bool:
-        return bool(self._seen(bool))
+        return self._seen(bool)  # type: ignore[no-any-return]
 
     def __float__(self) -> float:
-        return float(self._seen(float))
+        return self._seen(float)  # type: ignore[no-any-return]
 
     def __int__(self) -> int:
-        return int(self._seen(int))
+        return self._seen(int)  # type: ignore[no-any-return]
 
     def __complex__(self) -> complex:
-        return complex(self._seen(complex))
+        return self._seen(complex)  # type: ignore[no-any-return]
 
     def __index__(self) -> int:
-        return int(self._seen(operator.index))
+        return self._seen(operator.index)  # type: ignore[no-any-return]
+
+
+def _view_by(name: str, array: Array, args: Any) -> View:
+    """The view that the method gives, for nodes."""
+    function = np.reshape if name == "reshape" else np.transpose
+    made: Array = TABLE[function](array, args[0] if len(args) == 1 else args or None)
+    return made.view_of_storage
 
 
 def _item(values: Any) -> Any:

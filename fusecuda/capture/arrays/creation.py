@@ -20,6 +20,7 @@ from ..record.numbers import TracedScalar
 from ..record.structure import walk
 from ..record.view import View
 from .array import Array
+from .memory import in_force, new
 from .ufuncs import node_of
 from .wrapping import lazy, plain
 
@@ -41,6 +42,8 @@ def asarray(
     check_device(device)
     if type(a) is Array:
         return _converted(a, dtype, copy)
+    if type(a) is np.ndarray and dtype is order is None and copy is not False:
+        return lazy(np.array(a))
     if type(a) is TracedScalar and copy is not False:
         kind = np.dtype(dtype) if dtype is not None else np.dtype(a.type)
         if is_supported(kind):
@@ -164,6 +167,11 @@ def full(
 ) -> Any:  # fmt: skip
     """Return a new array of given shape and type, filled with ``fill_value``."""
     check_device(device)
+    limit = in_force().at_once_below
+    if limit and type(shape) in (int, tuple) and type(fill_value) in (int, float, bool):
+        sizes = shape if type(shape) is tuple else (shape,)
+        if all([type(n) is int for n in sizes]) and math.prod(sizes) * 8 <= limit:
+            return new(Array, np.full(sizes, fill_value, dtype, order))
     if order == "F" or (dtype is not None and not is_supported(np.dtype(dtype))):
         return lazy(np.full(shape, plain(fill_value), dtype, order))
     extents = shape_of(shape)

@@ -115,6 +115,25 @@ def call_ufunc(
         raise numpys from error.__cause__
 
 
+@entry
+def operate(array_type: type[Array], ufunc: np.ufunc, inputs: Any) -> Any:
+    """As `call_ufunc`, for operands that are lazy arrays and numbers of Python's."""
+    if raising():
+        return eager(ufunc, *inputs)
+    try:
+        result = ufuncs.apply(array_type, ufunc, inputs, None)
+    except Exception as error:
+        numpys = error_of(ufunc, inputs, {})
+        if numpys is None:
+            raise
+        raise numpys from error.__cause__
+    return (
+        call_ufunc(array_type, ufunc, "__call__", inputs, {})
+        if result is NotImplemented
+        else result
+    )
+
+
 def _called(
     array_type: type[Array], ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
 ) -> Any:

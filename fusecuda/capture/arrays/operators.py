@@ -10,6 +10,8 @@ import numpy as np
 
 from ...graph.numpy_rules import power_looks_at, power_ufunc
 from ..record.numbers import TracedScalar
+from ..record.recorder import _recording as writing
+from .memory import completed, in_force, is_small, new, operand, values
 from .table import ENTRIES
 
 # Powers of floating-point numbers that have one value and one dtype with each NumPy.
@@ -18,6 +20,15 @@ _EXACT = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 
 def _power(base: Any, exponent: Any, in_place: bool = False) -> Any:
     """``base ** exponent`` with NumPy's shortcuts for 2, 0.5, -1, 1 and 0."""
+    limit = in_force().at_once_below
+    if limit and in_place:
+        done = _in_place_at_once(operator.ipow, base, exponent, limit)
+        if done is not None:
+            return done
+    elif limit and (a := values(base)) is not None:
+        b = operand(exponent, type(base))
+        if b is not None and is_small(a, b, limit):
+            return new(type(base), a**b)
     if type(exponent) is TracedScalar:
         exponent = exponent.seen()
     if base.dtype.kind == "f" and type(exponent) in (int, float):
@@ -53,15 +64,31 @@ def _written(target: Any, result: Any) -> Any:
 def _binary(
     ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]
 ) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    any_size = ufunc is np.matmul  # NumPy's work in any case
+    look = completed if any_size else values
+
     def forward(self: Operators, other: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit and (a := look(self)) is not None:
+            b = look(other) if type(other) is type(self) else operand(other, type(self))
+            if b is not None and (any_size or is_small(a, b, limit)):
+                return new(type(self), plainly(a, b))
         return _operate(ufunc, plainly, self, other, (self, other))
 
     def backward(self: Operators, other: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit and (a := look(self)) is not None:
+            b = look(other) if type(other) is type(self) else operand(other, type(self))
+            if b is not None and (any_size or is_small(a, b, limit)):
+                return new(type(self), plainly(b, a))
         return _operate(ufunc, plainly, self, other, (other, self))
 
     in_place_plainly = getattr(operator, f"i{plainly.__name__.rstrip('_')}", plainly)
 
     def in_place(self: Operators, other: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit and (done := _in_place_at_once(in_place_plainly, self, other, limit)) is not None:
+            return done
         try:
             return written(self, other)
         except Exception as error:
@@ -76,11 +103,32 @@ def _binary(
     return forward, backward, in_place
 
 
+def _in_place_at_once(
+    plainly: Callable[[Any, Any], Any], array: Any, other: Any, limit: int
+) -> Any:
+    """The array, written to at once; None if that is to be recorded."""
+    b = operand(other, type(array))
+    if b is None:
+        return None
+    if array.is_scalar:  # its name is bound to another
+        a = values(array)
+        return new(type(array), plainly(a, b)) if a is not None and is_small(a, b, limit) else None
+    with writing:
+        a = values(array)
+        own = array._own
+        if a is None or not is_small(a, b, limit) or not (own is None or own.unread):
+            return None
+        plainly(a, b)
+    return array
+
+
 def _operate(
     ufunc: np.ufunc, plainly: Callable[[Any, Any], Any], array: Any, other: Any,
     inputs: tuple[Any, Any],
 ) -> Any:  # fmt: skip
     kind = type(other)
+    if kind is type(array) or kind is float or kind is int:
+        return ENTRIES.operate(kind if kind is type(array) else type(array), ufunc, inputs)
     if kind not in _OPERANDS and not isinstance(other, _OPERAND_TYPES):
         if getattr(kind, "__array_ufunc__", NotImplemented) is None:
             return NotImplemented
@@ -96,11 +144,36 @@ def _operate(
 
 
 def _unary(ufunc: np.ufunc) -> Callable[[Operators], Any]:
-    return lambda self: ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})
+    def operate(self: Operators) -> Any:
+        limit = in_force().at_once_below
+        if limit and (a := values(self)) is not None and a.nbytes <= limit:
+            return new(type(self), ufunc(a))
+        return ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})
+
+    return operate
+
+
+_NO_VIEWS = frozenset({"sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax"})
 
 
 def _method(function: Any) -> Callable[..., Any]:
+    name = function.__name__
+    numpys = getattr(np.ndarray, name) if name in _NO_VIEWS else None
+
     def method(self: Operators, *args: Any, **kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit:
+            if numpys is not None and (not kwargs or kwargs.keys() <= _PLAIN_KEYWORDS):
+                a = values(self)
+                if (
+                    type(a) is np.ndarray
+                    and a.nbytes <= limit
+                    and all(type(v) is int for v in args)
+                ):
+                    return new(type(self), numpys(a, *args, **kwargs))
+            result = ENTRIES.function_at_once(function, (self, *args), kwargs, limit)
+            if result is not NotImplemented:
+                return result
         return ENTRIES.call_function(function, (self, *args), kwargs)
 
     method.__name__ = function.__name__
@@ -142,7 +215,8 @@ class Operators:
         return _power(self, exponent)
 
     def __ipow__(self, exponent: Any) -> Any:
-        return _written(self, _power(self, exponent, in_place=True))
+        result = _power(self, exponent, in_place=True)
+        return result if result is self else _written(self, result)
 
     def __divmod__(self, other: Any) -> Any:
         return _operate(np.divmod, divmod, self, other, (self, other))
@@ -151,6 +225,7 @@ class Operators:
         return _operate(np.divmod, divmod, self, other, (other, self))
 
 
+_PLAIN_KEYWORDS = frozenset({"axis", "keepdims", "dtype", "ddof"})
 _REPEATED = (list, tuple, str, bytes, bytearray)
 _OPERANDS = frozenset({int, float, bool, TracedScalar, np.float64, np.ndarray})
 _OPERAND_TYPES = (Operators, TracedScalar, np.ndarray, np.generic, int, float, complex)

@@ -17,7 +17,9 @@ from ...graph import build
 from ...graph.dtypes import BOOL, FLOAT64, INT64, DType, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
+from .array import Array
 from .creation import asarray, check_device, new_array, zeros
+from .memory import in_force, new
 from .wrapping import lazy, plain
 
 _INT64_LIMIT = 2**63
@@ -35,6 +37,11 @@ def arange(*args: Any, device: Any = None, like: None = None, **kwargs: Any) -> 
         start, stop = None, start
     start, step = 0 if start is None else start, 1 if step is None else step
     if given.keys() <= {"start", "stop", "step"} and len(args) <= 4:
+        limit = in_force().at_once_below
+        numbers: tuple[Any, Any, Any] = (start, stop, step)
+        whole = all([type(n) is int for n in numbers]) and step != 0
+        if limit and whole and (numbers[1] - numbers[0]) // numbers[2] * 8 <= limit:
+            return new(Array, np.arange(start, stop, step, dtype))  # type: ignore[call-overload]
         node = _arange(start, stop, step, dtype)
         if node is not None:
             return new_array(node)
@@ -104,7 +111,10 @@ def linspace(
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     kind = FLOAT64 if dtype is None else np.dtype(dtype)
-    if not (_is_number(start) and _is_number(stop) and is_supported(kind) and axis in (0, -1)):
+    small = count * 8 <= in_force().at_once_below
+    if small or not (
+        _is_number(start) and _is_number(stop) and is_supported(kind) and axis in (0, -1)
+    ):
         where: Any = (plain(start), plain(stop))
         found: Any = np.linspace(*where, count, endpoint, retstep, dtype, axis)  # type: ignore[call-overload]
         return lazy(found)

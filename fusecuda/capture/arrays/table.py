@@ -23,6 +23,7 @@ class Entries:
     """What operators, indexing and the protocols of an array call; `entry` fills it in."""
 
     call_ufunc: Callable[..., Any]
+    operate: Callable[..., Any]
     call_function: Callable[..., Any]
     eager: Callable[..., Any]
     assign_result: Callable[..., Any]
@@ -30,6 +31,10 @@ class Entries:
     setitem: Callable[..., Any]
     astype: Callable[..., Any]
     error_of: Callable[..., Any]
+    item_at_once: Callable[..., Any]
+    set_at_once: Callable[..., bool]
+    ufunc_at_once: Callable[..., Any]
+    function_at_once: Callable[..., Any]
     namespace: Any  # `fusecuda.numpy`
 
 

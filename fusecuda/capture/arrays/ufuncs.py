@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,13 +31,25 @@ def op_name(ufunc: np.ufunc) -> str | None:
 
 def type_of(value: Any) -> DType | type:
     """What ``value`` counts as in type resolution: its dtype, or a weak Python type."""
-    if type(value) is TracedScalar:
-        return value.type
+    kind = type(value)
+    if kind is Array or kind is np.ndarray:
+        return value.dtype  # type: ignore[no-any-return]
+    if kind in build.WEAK_TYPES and kind is not bool:
+        return kind
+    if kind is TracedScalar:
+        return value.type  # type: ignore[no-any-return]
     if isinstance(value, bool | np.bool_):
         return BOOL
     if type(value) in build.WEAK_TYPES:
         return type(value)
     return value.dtype  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=4096)
+def _name_of_loop(ufunc: np.ufunc, loop: tuple[DType, ...]) -> str | None:
+    """The op-table row that ``ufunc`` is, if kernels can compute it in these types."""
+    name = op_name(ufunc)
+    return name if name is not None and build.fusible(name, loop[:-1]) else None
 
 
 @atomic
@@ -57,8 +70,8 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
         return NotImplemented
     else:
         loop = build.resolve(ufunc, *types)
-    name = op_name(ufunc)
-    if name is not None and build.fusible(name, loop[:-1]):
+    name = _name_of_loop(ufunc, loop)
+    if name is not None:
         try:
             operands = [node_of(v, d) for v, d in zip(inputs, loop, strict=False)]
         except OverflowError:
@@ -75,9 +88,9 @@ def node_of(value: Any, dtype: DType | None = None) -> Node:
     """The node of an operand, cast to ``dtype``; Python scalars become constants of it."""
     if type(value) is TracedScalar:
         return value.node(dtype)
-    if isinstance(value, Array):
+    if type(value) is Array or isinstance(value, Array):
         node = value.read_node()
-        return node if dtype is None else converted(node, dtype)
+        return node if dtype is None or node.dtype is dtype else converted(node, dtype)
     if isinstance(value, np.ndarray):
         node = _counting(value) or Array.of_array(value).read_node()
         return node if dtype is None else converted(node, dtype)

@@ -14,7 +14,8 @@ import numpy as np
 from ...graph.numpy_rules import parameters_of
 from ..record.numbers import TracedScalar
 from .array import Array
-from .table import TABLE
+from .memory import in_force, new
+from .table import ENTRIES, TABLE
 
 Function = Callable[..., Any]
 DISPATCHED = type(np.sum)  # the functions that know `__array_function__`
@@ -49,8 +50,8 @@ def plain(value: Any) -> Any:
     """``value`` with every lazy array and followed number in it computed."""
     kind = type(value)
     if kind is Array:
-        values = value.compute()
-        return values[()] if value.is_scalar else values
+        known = value.compute()
+        return known[()] if value.is_scalar else known
     if kind is TracedScalar:
         return value.seen()
     if kind in (list, tuple):
@@ -70,16 +71,24 @@ def lazy(value: Any, given: Iterable[Any] = ()) -> Any:
     if kind is np.ndarray:
         if value.dtype.kind not in _NUMBERS or any(value is g for g in given):
             return value
-        return Array.of_array(value, copy=not (value.flags.owndata and value.flags.writeable))
+        own = value.flags.owndata and value.flags.writeable
+        return _made_lazy(value, own)
     if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
-        number = Array.of_array(np.asarray(value), copy=False)
-        number.is_scalar = True
-        return number
+        return _made_lazy(value, own=True)
     if isinstance(value, tuple) and hasattr(value, "_make"):
         return value._make(lazy(v, given) for v in value)
     if kind in (list, tuple):
         return kind(lazy(v, given) for v in value)
     return value
+
+
+def _made_lazy(value: Any, own: bool) -> Array:
+    """The lazy array of a NumPy array or scalar, whose memory is taken over if it is its own."""
+    if own and in_force().at_once_below:
+        return new(Array, value)  # type: ignore[no-any-return]
+    result = Array.of_array(np.asarray(value), copy=not own)
+    result.is_scalar = isinstance(value, np.generic)
+    return result
 
 
 def stay_in_namespace(function: Function, name: str, module: str, doc: str | None) -> None:
@@ -130,6 +139,11 @@ def _dispatched(function: Function, name: str) -> Function:
     place = names.index("out") if "out" in names else len(names) + 1
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit and args:
+            result = ENTRIES.function_at_once(function, args, kwargs, limit)
+            if result is not NotImplemented:
+                return result if type(result) is Array else lazy(result, (*args, *kwargs.values()))
         if len(args) > place:
             kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
             args = args[:place]
@@ -187,6 +201,11 @@ def _ufunc(ufunc: np.ufunc) -> Function:
     count = ufunc.nin
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        limit = in_force().at_once_below
+        if limit and len(args) == count:
+            result = ENTRIES.ufunc_at_once(ufunc, "__call__", args, kwargs, limit)
+            if result is not NotImplemented:
+                return result
         given = [a if type(a) is Array or i >= count else lift(a) for i, a in enumerate(args)]
         result = ufunc(*given, **kwargs)
         if type(result) is Array:

@@ -17,6 +17,7 @@ import numpy as np
 from ...graph.dtypes import DType
 from ...graph.index_map import Shape
 from ...graph.node import Node
+from ..record.leaf import Leaf
 from ..record.recorder import Recorder, _recording
 from ..record.storage import Storage
 from . import internals
@@ -35,11 +36,13 @@ class CupyStorage(Storage):
     version has no node.
     """
 
-    __slots__ = ("device", "memory", "readers", "run", "slot", "span")
+    __slots__ = ("_node", "device", "memory", "readers", "run", "slot", "span")
 
     recorder: Any  # the region
 
-    def __init__(self, recorder: Any, node: Node, buffer: Any = None) -> None:
+    def __init__(self, recorder: Any, node: Node | None, buffer: Any = None) -> None:
+        if node is None:
+            node = Leaf(buffer, buffer.shape, buffer.dtype)
         super().__init__(recorder, node, buffer)
         self.memory: weakref.ref[PendingMemory] | None = None
         self.readers: set[Any] = set()
@@ -56,26 +59,27 @@ class CupyStorage(Storage):
         self.buffer = self.memory = self.error = None
         self.held = self.escaped = self.shared = self.noted = False
         self.readers, self.span = set(), (0, 0)
-        _set_node(self, None)
+        self.version = self.leaf = self.viewers = self._node = None
         return self
 
     @property
     def node(self) -> Node:
         """The present version; on a tape, the nodes are made first."""
-        node = _get_node(self)
+        node = self._node
         if node is None:
             self.recorder.tape.materialize()
-            node = _get_node(self)
+            node = self._node
         assert isinstance(node, Node)
         return node
 
     @node.setter
     def node(self, node: Node) -> None:
-        _set_node(self, node)
+        self._node: Node | None = node
 
     @property
     def pending(self) -> bool:
-        return _get_node(self) is None or super().pending
+        node = self._node
+        return not (isinstance(node, Leaf) and node.array is self.buffer)
 
     @property
     def writeable(self) -> bool:
@@ -91,11 +95,12 @@ class CupyStorage(Storage):
 
     def postpone(self) -> None:
         """The tape has made a new version; no other region has read the one before."""
-        _set_node(self, None)
+        self._node = None
 
     def settle(self, array: Any) -> None:
         """Take ``array`` as the computed value; pending arrays of this storage lie there now."""
         super().settle(array)
+        self._node = Leaf(array, array.shape, array.dtype)
         memory = self.memory() if self.memory is not None else None
         if memory is not None:
             internals.bind(memory, internals.pointer_of(array))
@@ -110,10 +115,6 @@ class CupyStorage(Storage):
             memory = PendingMemory(self, internals.nbytes_of(self.shape, self.dtype), self.device)
             self.memory = weakref.ref(memory)
         return internals.make_pending(memory, shape, self.dtype, strides, offset)
-
-
-_node: Any = vars(Storage)["node"]
-_get_node, _set_node = _node.__get__, _node.__set__
 
 
 class Table:

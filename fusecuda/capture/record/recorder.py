@@ -37,6 +37,8 @@ NDArray = np.ndarray[Any, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
+SMALL_IN_A_ROW = 16  # operations on small arrays, after which what they wait for is computed
+AT_ONCE_BELOW = 1 << 18  # bytes of operands, below which recording costs more than kernels save
 
 _recording = threading.RLock()  # held while something is recorded, and while it is computed
 _NOT_USER = (__name__.partition(".")[0], "cupy.")
@@ -65,12 +67,14 @@ class Recorder:
 
     first_cut = PENDING_LIMIT
     transparent = False  # arrays pass for NumPy's own
+    at_once_below = 0  # bytes: what is computed and touches less is left to NumPy, at once
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
         self.launches = 0
         self.reports: list[Executable] = []  # kept for `explain`
         self.budget: Budget | None = PROGRAM
+        self._small = 0  # operations on small arrays that wait for something
         self._planned = 0.0  # seconds for the plan at hand
         self.observed = False  # something was computed while recording went on
         self._live: list[weakref.ref[Storage]] = []  # in the order of recording
@@ -89,7 +93,9 @@ class Recorder:
             self._live.append(weakref.ref(storage))
             storage.noted = True
         sequence = self._sequence
-        attr = node.attr.coefs if isinstance(node.attr, IndexMap) else node.attr
+        attr = node.attr
+        if type(attr) is IndexMap:
+            attr = attr.coefs  # type: ignore[assignment]
         sequence.append(hash((node.op, node.shape, attr)))
         if len(sequence) >= self._cut:
             self._flush_at_period()
@@ -119,7 +125,15 @@ class Recorder:
         self._live.clear()
         self._sequence.clear()
         self._cut = self.first_cut
+        self._small = 0
         return waiting
+
+    def should_compute(self, size: int) -> bool:
+        """True if an array of ``size`` bytes, needed now, is better computed than waited for."""
+        if size > self.at_once_below:
+            return False
+        self._small += 1
+        return self._small > SMALL_IN_A_ROW
 
     def look(self) -> None:
         """Called before a value is looked at."""
@@ -283,6 +297,7 @@ def user_line() -> str:
 
 
 default_recorder = Recorder()
+default_recorder.at_once_below = AT_ONCE_BELOW
 recorder_in_force: contextvars.ContextVar[Recorder] = contextvars.ContextVar(
     "fusecuda_recorder", default=default_recorder
 )

@@ -14,6 +14,8 @@ import pytest
 import fusecuda as fc
 from tests.capture_check import equal, lazy, outcome, same_outcome, sample
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 DTYPES = ["?", "i1", "u1", "i4", "i8", "u8", "f4", "f8"]
 LIBRARY = ["f2", "c16"]
 BINARY = [

@@ -12,6 +12,8 @@ import fusecuda as fc
 from fusecuda.capture.arrays.dispatch import TABLE
 from tests.capture_check import equal, lazy, outcome, same_outcome, sample
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 A = sample(np.float64, (4, 5), 1)
 B = sample(np.float64, (4, 5), 2)
 F = sample(np.float32, (4, 5), 3)

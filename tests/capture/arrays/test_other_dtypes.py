@@ -9,6 +9,8 @@ import pytest
 
 import fusecuda as fc
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 DTYPES = ["float16", "complex64", "complex128", "longdouble", "datetime64[s]", "timedelta64[s]"]
 
 

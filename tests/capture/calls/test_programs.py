@@ -9,13 +9,22 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from fusecuda.capture.record.recorder import default_recorder
 from tests.capture_check import equal, lazy
 from tests.marks import few
+
+pytestmark = pytest.mark.usefixtures("threshold")
 
 Statement = Callable[[dict[str, Any]], None]
 NAMES = ("a", "b", "c", "d")
 SLICES = (slice(None), slice(1, None), slice(None, -1), slice(None, None, -1), slice(None, None, 2))
 DTYPES = ("f8", "f8", "f4", "i8", "u1")
+
+
+@pytest.fixture(params=[0, 100, 1 << 30], ids=["recorded", "mixed", "at once"])
+def threshold(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below which lazy arrays outside of blocks are worked on at once."""
+    monkeypatch.setattr(default_recorder, "at_once_below", request.param)
 
 
 def cut(v: Any) -> Any:

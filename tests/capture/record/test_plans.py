@@ -94,6 +94,7 @@ def test_a_loop_with_a_growing_time_plans_nothing(built: list[str]) -> None:
     assert len(built) <= early + 1 <= 4  # the rest of the loop is shorter
 
 
+@pytest.mark.usefixtures("recorded")
 def test_errors_name_the_line_that_recorded_them(built: list[str]) -> None:
     """Also where another line has recorded the same graph before."""
 

@@ -1,0 +1,352 @@
+"""At once: indexing, ufuncs and functions that NumPy does on the memory of arrays, without a node.
+
+Each answers None, False or NotImplemented for what is to be recorded: where an array is pending,
+where more is touched than a limit says, and for arguments with rules of their own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..record.numbers import TracedScalar
+from ..record.recorder import _recording as writing
+from ..record.view import View, basic_index
+from .array import Array
+from .memory import NDArray, new, operand, values, view
+from .table import TABLE, entry
+
+_ndarray = np.ndarray
+_PARTS = frozenset((int, type(None), np.int64))
+_NUMBERS = (int, float, complex)
+_OTHERS = (str, bytes, type(None), type, np.dtype, type(...), slice)
+
+
+# --- indexing
+
+
+@entry
+def item_at_once(array: Array, key: Any, limit: int) -> Any:
+    """``array[key]``, or None if it is to be recorded."""
+    kind = type(key)
+    basic = kind is int or _is_basic(key)
+    own = array._own
+    if own is None or (own.version is None and own.buffer is array._base):
+        shown = array._values
+    else:
+        shown = _completed(array, key) if basic else values(array)
+    if type(shown) is not _ndarray:
+        return None
+    if basic:
+        found = shown[key]
+        if type(found) is _ndarray:
+            return view(array, found, (_view_by_key, array, key))
+        return new(Array, found)
+    plain = _plain_key(key)
+    if plain is None:
+        return None
+    if _is_basic(plain):
+        return item_at_once(array, plain, limit)
+    if shown.nbytes > limit and not _picks_little(shown, plain, limit):
+        return None
+    found = shown[plain]
+    return new(Array, found)
+
+
+@entry
+def set_at_once(array: Array, key: Any, value: Any, limit: int) -> bool:
+    """Write ``array[key] = value``; False if that is to be recorded."""
+    if array.is_scalar:
+        return False
+    given = operand(value, Array)
+    if given is None or (type(given) is complex and array.dtype.kind != "c"):
+        return False
+    basic = type(key) is int or _is_basic(key)
+    if not basic and (key := _plain_key(key)) is None:
+        return False
+    with writing:
+        shown = _completed(array, key)
+        own = array._own
+        if shown is None or not (own is None or own.unread):
+            return False
+        if type(given) is _ndarray and given.dtype.kind == "c" and shown.dtype.kind != "c":
+            return False
+        if shown.nbytes > limit:
+            if not (basic or _is_basic(key)):
+                return False
+            region = shown[key]
+            if type(region) is _ndarray and region.nbytes > limit:
+                return False
+        shown[key] = given
+    return True
+
+
+def _completed(array: Array, key: Any) -> Any:
+    """What ``array`` shows; if one element is meant, what is pending is computed first."""
+    shown = values(array)
+    if shown is None and _is_element(key, array.ndim):
+        own = array.storage
+        own.recorder.flush()
+        shown = values(array)
+    return shown
+
+
+def _is_element(key: Any, ndim: int) -> bool:
+    if type(key) is not tuple:
+        return ndim == 1 and isinstance(key, int | np.integer)
+    return len(key) == ndim and all(isinstance(k, int | np.integer) for k in key)
+
+
+def _is_basic(key: Any) -> bool:
+    """True for plain integers, slices of such, None and Ellipsis, and tuples of them."""
+    kind = type(key)
+    if kind is tuple:
+        for k in key:
+            part = type(k)
+            if part is int:
+                continue
+            if part is slice:
+                if not (
+                    type(k.start) in _PARTS and type(k.stop) in _PARTS and type(k.step) in _PARTS
+                ):
+                    return False
+            elif k is not None and k is not Ellipsis and part is not np.int64:
+                return False
+        return True
+    if kind is slice:
+        return type(key.start) in _PARTS and type(key.stop) in _PARTS and type(key.step) in _PARTS
+    return kind is int or key is None or key is Ellipsis or kind is np.int64
+
+
+def _plain_key(key: Any) -> Any:
+    """``key`` with the values of its arrays, or None if there is something else in it."""
+    kind = type(key)
+    if kind is tuple:
+        parts = tuple([_plain_part(k) for k in key])
+        return None if any(p is _ndarray for p in parts) else parts
+    part = _plain_part(key)
+    return None if part is _ndarray else (part,)
+
+
+def _plain_part(part: Any) -> Any:
+    """A part of a key with the values of arrays; the type of arrays if it is something else."""
+    kind = type(part)
+    if kind is int or part is None or part is Ellipsis:
+        return part
+    if kind is slice:
+        bounds = [_bound(b) for b in (part.start, part.stop, part.step)]
+        return _ndarray if _ndarray in bounds else slice(*bounds)
+    if kind is Array:
+        part = values(part)
+    if type(part) is _ndarray:
+        if part.ndim == 0:
+            return int(part) if part.dtype.kind in "iu" else _ndarray
+        return part if part.dtype.kind in "biu" else _ndarray
+    if kind is list and part and all([type(p) is int for p in part]):
+        return np.array(part)
+    return int(part) if isinstance(part, np.integer) else _ndarray
+
+
+def _bound(part: Any) -> Any:
+    if type(part) is Array:
+        part = values(part)
+    if part is None or type(part) is int:
+        return part
+    return operator.index(part) if isinstance(part, np.integer) else _ndarray
+
+
+def _picks_little(shown: NDArray, key: Any, limit: int) -> bool:
+    """True if ``key`` is one array of indices, and what it picks fits in ``limit`` bytes."""
+    if len(key) != 1 or type(key[0]) is not _ndarray or key[0].dtype.kind == "b":
+        return False
+    rest = shown.nbytes // len(shown) if len(shown) else 0
+    return bool(key[0].size * rest <= limit)
+
+
+def _view_by_key(parent: Array, key: Any) -> View:
+    before = parent.view_of_storage
+    found = basic_index(before.shape, key if type(key) is tuple else (key,))
+    assert found is not None
+    return before.mapped(*found)
+
+
+# --- ufuncs
+
+
+@entry
+def ufunc_at_once(ufunc: np.ufunc, method: str, inputs: Any, kwargs: Any, limit: int) -> Any:
+    """The result of ``ufunc.method(*inputs, **kwargs)``, or NotImplemented."""
+    if method == "at" or (ufunc.signature is not None and (kwargs or method != "__call__")):
+        return NotImplemented
+    plain = []
+    size, shape, alike = 0, None, True
+    for value in inputs:
+        given = operand(value, Array)
+        if given is None:
+            if method == "__call__" or not isinstance(value, _OTHERS):
+                return NotImplemented
+            given = value
+        elif type(given) is _ndarray:
+            size += given.nbytes
+            alike = alike and (shape is None or shape == given.shape)
+            shape = given.shape
+        plain.append(given)
+    if ufunc.signature is None and (size > limit or not (alike or _together(plain, limit))):
+        return NotImplemented
+    if kwargs:
+        return _with_keywords(ufunc, method, plain, kwargs, limit)
+    return _lazy_outcome(ufunc(*plain) if method == "__call__" else getattr(ufunc, method)(*plain))
+
+
+def _together(parts: Any, limit: int) -> bool:
+    count = 8
+    for part in parts:
+        if type(part) is _ndarray:
+            count *= part.size
+    return count <= limit
+
+
+def _with_keywords(ufunc: np.ufunc, method: str, plain: Any, kwargs: Any, limit: int) -> Any:
+    given = {}
+    for name, value in kwargs.items():
+        if name == "out":
+            continue
+        is_lazy = type(value) is Array
+        part = values(value) if is_lazy else value
+        if is_lazy and (part is None or part.nbytes > limit):
+            return NotImplemented
+        given[name] = part
+    out = kwargs.get("out")
+    target = out[0] if type(out) is tuple and len(out) == 1 else out
+    call = getattr(ufunc, method)
+    if target is None:
+        return _lazy_outcome(call(*plain, **given))
+    if type(target) is not Array or target.is_scalar:
+        return NotImplemented
+    with writing:
+        memory = values(target)
+        own = target._own
+        if memory is None or memory.nbytes > limit or not (own is None or own.unread):
+            return NotImplemented
+        call(*plain, **given, out=memory)
+    return target
+
+
+def _lazy_outcome(result: Any) -> Any:
+    kind = type(result)
+    if kind is _ndarray or isinstance(result, np.generic):
+        return new(Array, result) if result.dtype.kind in "biufc" else result
+    return tuple([_lazy_outcome(part) for part in result]) if kind is tuple else result
+
+
+# --- functions
+
+_VIEWS = frozenset((
+    np.reshape, np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.squeeze, np.ravel,
+    np.expand_dims, np.flip, np.matrix_transpose, np.broadcast_to, np.atleast_1d, np.atleast_2d,
+))  # fmt: skip
+_ANY_SIZE = frozenset((np.dot, np.vdot, np.inner, np.tensordot, np.sort, np.argsort))
+# What grows, what writes to its arguments, and what looks only at shapes.
+_NOT = frozenset((
+    np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, np.tile, np.pad,
+    np.repeat, np.kron, np.outer, np.resize, np.nan_to_num, np.shape, np.ndim, np.size,
+    np.result_type, np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.may_share_memory,
+    np.shares_memory, np.real, np.imag, np.apply_along_axis, np.apply_over_axes, np.piecewise,
+    np.meshgrid, np.broadcast_arrays, np.vander, np.insert,
+))  # fmt: skip
+_ORDERED = {np.reshape: 2, np.ravel: 1}  # views of another order are the handlers' own
+_NOT_WITH = frozenset(("out", "overwrite_input", "like", "mode", "copy"))
+
+
+@entry
+def function_at_once(func: Any, args: Any, kwargs: Any, limit: int) -> Any:
+    """The result of NumPy's ``func``, or NotImplemented."""
+    if func in _NOT or not _NOT_WITH.isdisjoint(kwargs):
+        return NotImplemented
+    if func in _ORDERED and ("order" in kwargs or len(args) > _ORDERED[func]):
+        return NotImplemented
+    found: list[tuple[Array | None, Any]] = []
+    try:
+        plain_args = [_plain(a, found) for a in args]
+        plain_kwargs = {k: _plain(v, found) for k, v in kwargs.items()} if kwargs else kwargs
+    except _RecordedError:
+        return NotImplemented
+    known = func in TABLE
+    if not any([a is not None for a, _ in found]):
+        return NotImplemented
+    any_size = not known or func in _ANY_SIZE or func in _VIEWS
+    if not any_size and sum([v.nbytes for _, v in found]) > limit:
+        return NotImplemented
+    result = func(*plain_args, **plain_kwargs)
+    return _taken(result, found, (func, args, kwargs), known)
+
+
+class _RecordedError(Exception):
+    """There is something among the arguments that is to be recorded."""
+
+
+def _plain(value: Any, found: list[tuple[Array | None, Any]]) -> Any:
+    """``value`` with the values of its arrays; raises `_RecordedError`."""
+    kind = type(value)
+    if kind is Array:
+        shown = values(value)
+        if shown is None:
+            raise _RecordedError
+        found.append((value, shown))
+        return shown
+    if kind is tuple:
+        return tuple([_plain(part, found) for part in value])
+    if kind is list:
+        return [_plain(part, found) for part in value]
+    if kind is _ndarray:
+        found.append((None, value))
+    elif kind is TracedScalar or issubclass(kind, _ndarray):
+        raise _RecordedError
+    return value
+
+
+def _taken(result: Any, found: Any, call: Any, known: bool) -> Any:
+    """What NumPy has returned, as arrays; NotImplemented for views of a kind that is not known."""
+    kind = type(result)
+    if kind is _ndarray:
+        return _taken_array(result, found, call)
+    if isinstance(result, np.generic):
+        return new(Array, result) if known and result.dtype.kind in "biufc" else result
+    if kind in (list, tuple):
+        parts = [_taken(part, found, (None, None, None), known) for part in result]
+        return NotImplemented if any(p is NotImplemented for p in parts) else kind(parts)
+    if isinstance(result, tuple) and hasattr(result, "_make"):
+        parts = [_taken(part, found, (None, None, None), known) for part in result]
+        return NotImplemented if any(p is NotImplemented for p in parts) else result._make(parts)
+    return result
+
+
+def _taken_array(result: NDArray, found: Iterable[tuple[Array | None, Any]], call: Any) -> Any:
+    func, args, kwargs = call
+    for array, shown in found:
+        if result is shown:
+            return result if array is None else array
+    if result.dtype.kind not in "biufc":
+        return result
+    if result.base is None and result.flags.writeable:
+        return new(Array, result)
+    if func in _VIEWS:
+        array, shown = next(iter(found))
+        if array is not None and np.may_share_memory(result, shown) and result.size:
+            seen = view(array, result, (_view_by_function, func, args, kwargs))
+            seen.writeable = array.writeable and (
+                result.flags.writeable or not shown.flags.writeable
+            )
+            return seen
+        return NotImplemented
+    if any(a is not None and np.may_share_memory(result, shown) for a, shown in found):
+        return NotImplemented
+    return new(Array, np.array(result))
+
+
+def _view_by_function(func: Any, args: Any, kwargs: Any) -> View:
+    made: Array = TABLE[func](*args, **kwargs)
+    return made.view_of_storage
