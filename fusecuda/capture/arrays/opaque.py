@@ -17,6 +17,7 @@ import numpy as np
 
 from ...graph.dtypes import is_supported
 from ..record.numbers import TracedScalar
+from ..record.origin import module_of
 from ..record.structure import METHOD, TUPLE, kind_of, mapped
 from .array import Array
 
@@ -95,7 +96,7 @@ def _is_drawing(value: Any) -> bool:
     """True for random generators and their methods."""
     home = getattr(value, "__self__", None)
     kind = type(value) if home is None or isinstance(home, types.ModuleType) else type(home)
-    return kind.__module__.startswith(_DRAWING)
+    return module_of(kind).startswith(_DRAWING)
 
 
 def original(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..record.origin import is_users
+from ..record.origin import is_users, module_of
 from .places import Wrapper
 
 _PURE_BUILTINS = frozenset(
@@ -65,9 +65,9 @@ def is_pure(value: Any) -> bool:
     kind = type(value)
     if kind is types.ModuleType:
         return value.__name__ in _PURE_MODULES or value.__name__.startswith("numpy.linalg")
-    if issubclass(kind, np.ufunc) or kind.__module__ in _OF_CLASSES or kind is types.GenericAlias:
+    if issubclass(kind, np.ufunc) or module_of(kind) in _OF_CLASSES or kind is types.GenericAlias:
         return True
-    if (kind.__module__, kind.__name__) == ("cupy._core._kernel", "ufunc"):
+    if (module_of(kind), kind.__name__) == ("cupy._core._kernel", "ufunc"):
         return True
     if not issubclass(kind, _FUNCTIONS) or value in _NUMPY_STATE:
         return False
@@ -76,10 +76,10 @@ def is_pure(value: Any) -> bool:
 
 def _is_of_pure_module(value: Any) -> bool:
     if issubclass(type(value), type) and issubclass(value, BaseException | np.generic):
-        return not is_users(value.__module__)
+        return not is_users(module_of(value))
     if getattr(value, "__name__", "") in _NOT_WITHOUT_EFFECT or is_drawing(value):
         return False
-    module = getattr(value, "__module__", None) or ""
+    module = module_of(value)
     return _within(module, _PURE_MODULES) and not _within(module, _IMPURE)
 
 
@@ -90,14 +90,14 @@ def _within(module: str, modules: tuple[str, ...]) -> bool:
 def is_drawing(value: Any) -> bool:
     """True for what belongs to a random generator."""
     home = getattr(value, "__self__", None)
-    owner = type(home).__module__ if home is not None else ""
+    owner = module_of(type(home)) if home is not None else ""
     return owner.startswith(("numpy.random", "random", "cupy.random"))
 
 
 def is_library(value: Any) -> bool:
     """True for functions and types of libraries that compute and do nothing else."""
-    module = getattr(value, "__module__", None)
-    if not isinstance(module, str) or not _within(module, _LIBRARIES):
+    module = module_of(value)
+    if not _within(module, _LIBRARIES):
         return False
     return isinstance(value, _FUNCTIONS) and "random" not in module and "rvs" not in str(value)
 
@@ -120,7 +120,7 @@ def builtins_of(value: Any) -> bool:
     if isinstance(value, type):
         return value.__module__ in ("builtins", "datetime", "random")
     home = value.__module__ or getattr(value.__self__, "__module__", None) or ""
-    bound = type(value.__self__).__module__
+    bound = module_of(type(value.__self__))
     return home in _VOLATILE_MODULES or bound.startswith(_VOLATILE_MODULES)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..record.origin import is_standard, is_users
+from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
 from .bytecode import OUTLIVING, codes_of, global_place, instructions_of, strings, writes_outside
 from .places import MISSING, Place, Wrapper, is_constant
@@ -310,17 +310,17 @@ class _Scan:
             not isinstance(value, types.ModuleType) and is_pure(value) and not is_drawing(value)
         ):
             reads.values[place.key] = (place, value)
-            if not bound and getattr(value, "__module__", None) in ("math", "cmath"):
+            if not bound and module_of(value) in ("math", "cmath"):
                 reads.of_numbers[place.key] = (place, value)
             reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
-        elif (type(value).__module__, type(value).__name__) == ("cupy", "ndarray"):
+        elif (module_of(type(value)), type(value).__name__) == ("cupy", "ndarray"):
             reads.device_arrays[place.key] = (place, value)
         elif isinstance(value, Wrapper | types.FunctionType) and is_followed(value):
             reads.values[place.key] = (place, value)
             self.value(value, bound)
         elif isinstance(value, types.ModuleType):
             self._module(place, value)
-        elif isinstance(value, type) and is_users(value.__module__) and value.__flags__ & 1 << 9:
+        elif isinstance(value, type) and is_users(module_of(value)) and value.__flags__ & 1 << 9:
             reads.values[place.key] = (place, value)
             self._class(value, made=True)
         elif type(value) in (np.ndarray, set) or kind_of(value) is not None:

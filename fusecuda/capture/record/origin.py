@@ -5,11 +5,21 @@ from __future__ import annotations
 import functools
 import sys
 import sysconfig
+from typing import Any
 
 _FOLDERS = tuple(
     {sysconfig.get_path(name) + "/" for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
 _PLAIN = frozenset({"argparse"})  # of the standard library, with classes that only hold values
+
+
+def module_of(value: Any) -> str:
+    """The name of the module that says it holds ``value``, an empty string if none does.
+
+    Types of compiled code may hold a descriptor under that name: they count as Python's own.
+    """
+    name = getattr(value, "__module__", None)
+    return name if isinstance(name, str) else "" if name is None else "builtins"
 
 
 @functools.lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .origin import is_users
+from .origin import is_users, module_of
 
 Step = tuple[str, Any]  # "item" and a key, "attribute" and a name, or "slot" and a name
 Parts = list[tuple[Step, Any]]
@@ -235,7 +235,7 @@ def kind_of(value: Any) -> Kind | None:
 def _kind_of_class(kind: Any) -> Kind | None:
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return NAMED if set(kind.__mro__) >= {tuple, object} and not _is_odd(kind, tuple) else None
-    if issubclass(kind, enum.Enum | type | BaseException) or not is_users(kind.__module__):
+    if issubclass(kind, enum.Enum | type | BaseException) or not is_users(module_of(kind)):
         return None
     return None if _is_odd(kind, object) else INSTANCE
 
