@@ -97,7 +97,7 @@ CALLS = (
     ),
     Mutation(
         "shapes-not-seen",
-        _TRACE,
+        "capture/calls/numpy_calls.py",
         'return ("array", part.shape, part.dtype) if isinstance(part, np.ndarray) else',
         'return ("array", (), part.dtype) if isinstance(part, np.ndarray) else',
         "a replay goes on with arrays of other shapes than were recorded",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from ...errors import FlushError
 from ...graph import build
@@ -16,18 +14,18 @@ from ...graph.dtypes import DType, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.leaf import Leaf
-from ..record.numbers import TracedScalar
 from ..record.recorder import atomic, current_recorder, default_recorder
 from ..record.storage import Storage
-from ..record.view import View, in_memory_order, view_in
+from ..record.view import View, in_memory_order
 from .memory import in_force, new, values, view
-from .operators import Operators
+from .observed import Observed
+from .parts import build_snapshot, part_of, part_shown, shown_of, written
 from .table import ENTRIES, TABLE
 
 NDArray = np.ndarray[Any, Any]
 
 
-class Array(Operators):
+class Array(Observed):
     """A view of a storage whose present version may still be pending.
 
     Behaves as `numpy.ndarray` does: NumPy's functions, ufuncs and operators take it and give lazy
@@ -139,11 +137,11 @@ class Array(Operators):
         if view is View.whole(node.shape) and not self._part:
             return node
         if self._part:
-            return self._whole_by(_part_of, view, self._part)
+            return self._whole_by(part_of, view, self._part)
         if node.shape == view.shape and view.is_whole():
             return node
         if not is_supported(node.dtype):
-            return self._whole_by(_shown, view)
+            return self._whole_by(shown_of, view)
         return view.read(node)
 
     def _whole_by(self, function: Callable[..., Any], *args: Any) -> Node:
@@ -166,7 +164,7 @@ class Array(Operators):
             storage.recorder = recorder
         if not is_supported(storage.dtype):
             new = type(self).of_node(value, is_scalar=False)
-            changed = self._whole_by(_written, self._view, self._part, new)
+            changed = self._whole_by(written, self._view, self._part, new)
             storage.write(build.library("positive", [changed], storage.shape, storage.dtype))
             return
         storage.write(self._view.write(storage.read(), value))
@@ -300,7 +298,7 @@ class Array(Operators):
         It does not keep the array alive.
         """
         return (
-            functools.partial(_part_shown, self._view, self._part) if self._part else self._view.of
+            functools.partial(part_shown, self._view, self._part) if self._part else self._view.of
         )
 
     def seen_through(self, view: View) -> Array:
@@ -318,6 +316,16 @@ class Array(Operators):
     def storage(self) -> Storage:
         """The memory that the array is a view of."""
         return self._storage
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, key: Any) -> Array:
         limit = in_force().at_once_below
@@ -466,180 +474,9 @@ class Array(Operators):
     def __deepcopy__(self, memo: Any) -> Array:
         return self.copy()
 
-    # --- observation
-
-    def _seen(self, kind: Callable[[Any], Any]) -> Any:
-        recorder = in_force()
-        if recorder.at_once_below and (known := values(self)) is not None:
-            return kind(known)
-        return recorder.seen(self, kind)
-
-    def item(self, *args: Any) -> Any:
-        recorder = in_force()
-        if not args and not recorder.at_once_below and self.size == 1 and self.dtype.kind == "f":
-            return recorder.number(self, _item)
-        return self._seen(lambda values: values.item(*args))
-
-    def tolist(self) -> Any:
-        return self._seen(lambda values: values.tolist())
-
-    def get(self) -> NDArray:
-        """As `cupy.ndarray.get`: the values as a NumPy array."""
-        return np.array(self.compute())
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool(np.any(self == value))
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        if not self.is_scalar:
-            raise TypeError("unhashable type: 'numpy.ndarray'")
-        return int(self._seen(hash))
-
-    def __round__(self, ndigits: Any = None) -> Any:
-        if not self.is_scalar:
-            raise TypeError("type numpy.ndarray doesn't define __round__ method")
-        if ndigits is None:
-            return self._seen(round)
-        return current_recorder().number(self, lambda value: round(value, ndigits))
-
-    def __repr__(self) -> str:
-        if current_recorder().transparent:
-            return str(self._seen(repr))
-        return f"{type(self).__name__}{repr(self.compute()).removeprefix('array')}"
-
-    def __str__(self) -> str:
-        return str(self._seen(str))
-
-    def __format__(self, spec: str) -> str:
-        return str(self._seen(lambda values: format(values[()], spec)))
-
-    def __bool__(self) -> bool:
-        return self._seen(bool)  # type: ignore[no-any-return]
-
-    def __float__(self) -> float:
-        return self._seen(float)  # type: ignore[no-any-return]
-
-    def __int__(self) -> int:
-        return self._seen(int)  # type: ignore[no-any-return]
-
-    def __complex__(self) -> complex:
-        return self._seen(complex)  # type: ignore[no-any-return]
-
-    def __index__(self) -> int:
-        return self._seen(operator.index)  # type: ignore[no-any-return]
-
 
 def _view_by(name: str, array: Array, args: Any) -> View:
     """The view that the method gives, for nodes."""
     function = np.reshape if name == "reshape" else np.transpose
     made: Array = TABLE[function](array, args[0] if len(args) == 1 else args or None)
     return made.view_of_storage
-
-
-def _item(values: Any) -> Any:
-    return values.item()
-
-
-def as_float(value: Any) -> Any:
-    """``float(value)``, which of a lazy number need not be looked at."""
-    if type(value) is Array and value.size == 1 and value.dtype.kind == "f":
-        return current_recorder().number(value, float)
-    return value if type(value) is TracedScalar and type(value.value) is float else float(value)
-
-
-def build_snapshot(storage: Storage) -> Node:
-    """A leaf with a copy of what a shared storage holds at this moment."""
-    assert storage.buffer is not None
-    return Leaf(np.array(storage.buffer), storage.shape, storage.dtype)
-
-
-def _part_shown(view: View, part: str, memory: NDArray) -> NDArray:
-    shown: NDArray = getattr(view.of(memory), part)
-    return shown
-
-
-def _shown(array: NDArray, view: View) -> NDArray:
-    """A copy of what ``view`` shows of ``array``."""
-    return np.array(view.of(array), order="C")
-
-
-def _part_of(array: NDArray, view: View, part: str) -> NDArray:
-    """A copy of a part of the complex numbers that ``view`` shows of ``array``."""
-    return np.array(_part_shown(view, part, array), order="C")
-
-
-def _written(array: NDArray, view: View, part: str, value: NDArray) -> NDArray:
-    """A copy of ``array`` with ``value`` in what ``view`` shows of it, or in a part of that."""
-    copy = np.array(array, order="C")
-    target = _part_shown(view, part, copy) if part else view.of(copy)
-    target[...] = value
-    return copy
-
-
-# --- arrays and values
-
-
-def plain(value: Any) -> Any:
-    """``value`` with every lazy array and followed number in it computed."""
-    if isinstance(value, Array):
-        array = value.compute()
-        return array[()] if value.is_scalar else array
-    if type(value) is TracedScalar:
-        return value.seen()
-    if type(value) in (list, tuple):
-        return type(value)(plain(v) for v in value)
-    if type(value) is slice:
-        return slice(plain(value.start), plain(value.stop), plain(value.step))
-    return value
-
-
-def wrap(value: Any, sources: list[Array] | None = None) -> Any:
-    """``value`` with every NumPy array in it made lazy; numbers stay as they are.
-
-    An array that shows memory of one of ``sources`` becomes a view of that one.
-    """
-    if type(value) is np.ndarray and value.dtype.kind in "biufc":
-        for source in sources or ():
-            buffer = source.storage.buffer
-            if buffer is None or buffer.dtype != value.dtype or not buffer.flags.c_contiguous:
-                continue
-            if value.size and np.may_share_memory(value, buffer):
-                return source.seen_through(view_in(value, buffer.reshape(-1)))
-        return Array.of_array(value)
-    if type(value) in (list, tuple):
-        return type(value)(wrap(v, sources) for v in value)
-    return value
-
-
-def arrays_in(value: Any) -> Iterator[Array]:
-    """The lazy arrays in lists and tuples."""
-    if isinstance(value, Array):
-        yield value
-    elif type(value) in (list, tuple):
-        for part in value:
-            yield from arrays_in(part)
-
-
-def array_of(value: Any) -> Array:
-    """``value`` as a lazy array."""
-    return value if isinstance(value, Array) else Array.of_array(np.asarray(plain(value)))
-
-
-def of_node(node: Node, is_scalar: bool | None = None) -> Array:
-    """A new array of the value ``node``; NumPy gives a scalar for rank 0 unless told otherwise."""
-    return Array.of_node(node, is_scalar=is_scalar)
-
-
-def axes_of(a: Array, axis: Any) -> tuple[int, ...]:
-    """The axes that ``axis`` names, all of them for None."""
-    return tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)

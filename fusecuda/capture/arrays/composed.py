@@ -12,9 +12,9 @@ from numpy.lib.array_utils import normalize_axis_index
 from ...graph import build
 from ...graph.dtypes import INT64
 from . import joining, movement, products
-from .array import array_of, of_node
 from .selection import copy
 from .table import handles
+from .values import array_of, of_node
 
 
 @handles(np.append)

@@ -16,8 +16,9 @@ from ...graph import build
 from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder
 from . import ufuncs
-from .array import Array, arrays_in, plain, wrap
+from .array import Array
 from .table import OUT_POSITION, TABLE, entry
+from .values import arrays_in, plain, wrap
 
 
 @entry

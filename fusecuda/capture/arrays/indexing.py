@@ -16,9 +16,10 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import atomic, user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
-from .array import Array, plain
+from .array import Array
 from .dispatch import eager
 from .table import as_numpy_fails, entry
+from .values import plain
 
 
 @entry

@@ -11,10 +11,11 @@ from numpy.lib.array_utils import normalize_axis_index
 from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
 from . import ufuncs
-from .array import Array, array_of, of_node, plain
+from .array import Array
 from .movement import expand_dims, ravel, reshape
 from .selection import copy
 from .table import Handler, handles
+from .values import array_of, of_node, plain
 
 
 @handles(np.concatenate)

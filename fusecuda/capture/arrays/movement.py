@@ -11,8 +11,9 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ...graph import build
 from ...graph.index_map import axis_map, broadcast
-from .array import Array, array_of, axes_of, of_node
+from .array import Array
 from .table import handles
+from .values import array_of, axes_of, of_node
 
 
 @handles(np.reshape)

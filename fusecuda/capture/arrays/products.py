@@ -12,9 +12,9 @@ from ...graph import build, library
 from ...graph.dtypes import INT64
 from ...graph.node import Operand
 from ..record.recorder import user_line
-from .array import array_of, of_node
 from .movement import ravel
 from .table import Handler, handles
+from .values import array_of, of_node
 
 
 @handles(np.matmul)

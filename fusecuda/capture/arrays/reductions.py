@@ -12,8 +12,9 @@ from ...graph import build
 from ...graph.dtypes import BOOL, FLOAT64, is_supported
 from ...graph.node import Node
 from . import ufuncs
-from .array import Array, array_of, axes_of, of_node
+from .array import Array
 from .table import Handler, handles
+from .values import array_of, axes_of, of_node
 
 
 def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array:

@@ -15,10 +15,11 @@ from ...graph.dtypes import BOOL, is_supported
 from ...graph.numpy_rules import where_number
 from ..record.numbers import TracedScalar
 from . import ufuncs
-from .array import Array, array_of, of_node, plain
+from .array import Array
 from .dispatch import assign_result, check_cast, eager
 from .movement import ravel
 from .table import entry, handles
+from .values import array_of, of_node, plain
 
 
 @handles(np.where)

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.array import Array, as_float
+from ..arrays.array import Array
 from ..arrays.creation import creators, modules_seen
 from ..arrays.opaque import stand_in
+from ..arrays.values import as_float
 from ..record.numbers import TracedScalar, followed
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .inputs import Inputs

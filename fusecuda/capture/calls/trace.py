@@ -11,7 +11,8 @@ import numpy as np
 from ...engine import Executable, Interpreted
 from ...graph.node import Node
 from ...options import Options
-from ..arrays.array import Array, arrays_in, plain, wrap
+from ..arrays.array import Array
+from ..arrays.values import arrays_in, plain, wrap
 from ..record.budget import Budget, processor_time
 from ..record.numbers import TracedScalar, argument_of
 from ..record.periods import repeats

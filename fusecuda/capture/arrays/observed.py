@@ -1,0 +1,90 @@
+"""Observed: what looks at the values of an array, as numbers, as text and as NumPy arrays."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..record.recorder import current_recorder
+from .memory import in_force, values
+from .operators import Operators
+
+NDArray = np.ndarray[Any, Any]
+
+
+class Observed(Operators):
+    """The methods of an array that need its values now."""
+
+    __slots__ = ()
+
+    dtype: Any
+    size: Any
+    is_scalar: bool
+    compute: Callable[[], NDArray]
+
+    def _seen(self, kind: Callable[[Any], Any]) -> Any:
+        recorder = in_force()
+        if recorder.at_once_below and (known := values(self)) is not None:
+            return kind(known)
+        return recorder.seen(self, kind)
+
+    def item(self, *args: Any) -> Any:
+        recorder = in_force()
+        if not args and not recorder.at_once_below and self.size == 1 and self.dtype.kind == "f":
+            return recorder.number(self, _item)
+        return self._seen(lambda values: values.item(*args))
+
+    def tolist(self) -> Any:
+        return self._seen(lambda values: values.tolist())
+
+    def get(self) -> NDArray:
+        """As `cupy.ndarray.get`: the values as a NumPy array."""
+        return np.array(self.compute())
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        if not self.is_scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return int(self._seen(hash))
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        if not self.is_scalar:
+            raise TypeError("type numpy.ndarray doesn't define __round__ method")
+        if ndigits is None:
+            return self._seen(round)
+        return current_recorder().number(self, lambda value: round(value, ndigits))
+
+    def __repr__(self) -> str:
+        if current_recorder().transparent:
+            return str(self._seen(repr))
+        return f"{type(self).__name__}{repr(self.compute()).removeprefix('array')}"
+
+    def __str__(self) -> str:
+        return str(self._seen(str))
+
+    def __format__(self, spec: str) -> str:
+        return str(self._seen(lambda values: format(values[()], spec)))
+
+    def __bool__(self) -> bool:
+        return self._seen(bool)  # type: ignore[no-any-return]
+
+    def __float__(self) -> float:
+        return self._seen(float)  # type: ignore[no-any-return]
+
+    def __int__(self) -> int:
+        return self._seen(int)  # type: ignore[no-any-return]
+
+    def __complex__(self) -> complex:
+        return self._seen(complex)  # type: ignore[no-any-return]
+
+    def __index__(self) -> int:
+        return self._seen(operator.index)  # type: ignore[no-any-return]
+
+
+def _item(values: Any) -> Any:
+    return values.item()

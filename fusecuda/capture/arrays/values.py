@@ -1,0 +1,78 @@
+"""Values: arrays and numbers, lazy and NumPy's, made of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from ...graph.node import Node
+from ..record.numbers import TracedScalar
+from ..record.recorder import current_recorder
+from ..record.view import view_in
+from .array import Array
+
+
+def as_float(value: Any) -> Any:
+    """``float(value)``, which of a lazy number need not be looked at."""
+    if type(value) is Array and value.size == 1 and value.dtype.kind == "f":
+        return current_recorder().number(value, float)
+    return value if type(value) is TracedScalar and type(value.value) is float else float(value)
+
+
+def plain(value: Any) -> Any:
+    """``value`` with every lazy array and followed number in it computed."""
+    if isinstance(value, Array):
+        array = value.compute()
+        return array[()] if value.is_scalar else array
+    if type(value) is TracedScalar:
+        return value.seen()
+    if type(value) in (list, tuple):
+        return type(value)(plain(v) for v in value)
+    if type(value) is slice:
+        return slice(plain(value.start), plain(value.stop), plain(value.step))
+    return value
+
+
+def wrap(value: Any, sources: list[Array] | None = None) -> Any:
+    """``value`` with every NumPy array in it made lazy; numbers stay as they are.
+
+    An array that shows memory of one of ``sources`` becomes a view of that one.
+    """
+    if type(value) is np.ndarray and value.dtype.kind in "biufc":
+        for source in sources or ():
+            buffer = source.storage.buffer
+            if buffer is None or buffer.dtype != value.dtype or not buffer.flags.c_contiguous:
+                continue
+            if value.size and np.may_share_memory(value, buffer):
+                return source.seen_through(view_in(value, buffer.reshape(-1)))
+        return Array.of_array(value)
+    if type(value) in (list, tuple):
+        return type(value)(wrap(v, sources) for v in value)
+    return value
+
+
+def arrays_in(value: Any) -> Iterator[Array]:
+    """The lazy arrays in lists and tuples."""
+    if isinstance(value, Array):
+        yield value
+    elif type(value) in (list, tuple):
+        for part in value:
+            yield from arrays_in(part)
+
+
+def array_of(value: Any) -> Array:
+    """``value`` as a lazy array."""
+    return value if isinstance(value, Array) else Array.of_array(np.asarray(plain(value)))
+
+
+def of_node(node: Node, is_scalar: bool | None = None) -> Array:
+    """A new array of the value ``node``; NumPy gives a scalar for rank 0 unless told otherwise."""
+    return Array.of_node(node, is_scalar=is_scalar)
+
+
+def axes_of(a: Array, axis: Any) -> tuple[int, ...]:
+    """The axes that ``axis`` names, all of them for None."""
+    return tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
