@@ -10,9 +10,11 @@ import random
 import types
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from fusecuda.capture.calls.bytecode import codes_of, instructions_of
+from fusecuda.capture.calls.reads import reads_of
 from tests.side_by_side import run
 
 PRELUDE = """
@@ -161,3 +163,33 @@ def _said(code: types.CodeType) -> list[tuple[str, str]]:
 
 def _without_names(said: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(kind, name) for kind, name in said if not (name[0] == "u" and name[1:])]
+
+
+class Touched(dict[str, object]):
+    """Globals that keep the names that are looked up in them."""
+
+    names: set[str]
+
+    def __getitem__(self, name: str) -> object:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_touched_is_read(seed: int) -> None:
+    """Whatever a run of the function looks up in its globals is among the places that are read."""
+    source = random.Random(seed)
+    chosen = source.sample(list(INSIDE), source.randint(1, 8))
+    space: dict[str, object] = {"np": np, "fused": lambda function: function}
+    exec(program(chosen, source.choice([0, 100, 250, 256, 300])), space)
+    function = space["f"]
+    assert isinstance(function, types.FunctionType)
+    reads = reads_of(function)
+    seen = Touched(space)
+    seen.names = set()
+    copy = types.FunctionType(function.__code__, seen, "f", None, function.__closure__)
+    copy(np.arange(6.0))
+    some = (reads.values, reads.inputs, reads.constants, reads.stand_ins)
+    known = {place.name for places in some for place, _ in places.values()}
+    assert reads.opaque or seen.names <= known | {p.name for p in reads.written.values()}
+    assert seen.names or not chosen
