@@ -10,6 +10,7 @@ _PATH, _INPUTS, _TRACE = (
     "capture/calls/inputs.py",
     "capture/calls/trace.py",
 )
+_BINDING = "capture/calls/binding.py"
 _MEMORY, _OPAQUE = "capture/calls/memory.py", "capture/arrays/opaque.py"
 _NUMBERS, _PLANS = "capture/record/numbers.py", "capture/record/plans.py"
 
@@ -142,5 +143,40 @@ CALLS = (
         "True",
         "an executable is taken that was built for another number",
         ids("plans", "numbers_that_change"),
+    ),
+    Mutation(
+        "written-globals-not-seen",
+        _BINDING,
+        "if now is self._before.get(name, MISSING):",
+        "if True:",
+        "a function reads a global as it was before a helper wrote it",
+        ids("calls_attacked", "is_as_plain[a helper that writes a global]"),
+    ),
+    Mutation(
+        "written-cells-not-shared",
+        _BINDING,
+        "if id(cell) in self._written:",
+        "if False:",
+        "functions that share a closure variable each write one of their own",
+        ids(
+            "calls_attacked",
+            "is_as_plain[a closure variable that holds an array and is written]",
+        ),
+    ),
+    Mutation(
+        "callers-not-seen",
+        _READS,
+        "if sees_caller(value):",
+        "if False:",
+        "what sees its caller sees us",
+        ids("calls_attacked", "is_as_plain[globals written in a dictionary]"),
+    ),
+    Mutation(
+        "arguments-in-parts",
+        "capture/calls/bytecode.py",
+        'frozenset({"EXTENDED_ARG", "CACHE"',
+        'frozenset({"CACHE"',
+        "behind many names the reader of bytecode stops at a part of an instruction",
+        ids("bytecode", "constants_of_modules_are_followed[300]"),
     ),
 )

@@ -193,3 +193,17 @@ def test_what_is_touched_is_read(seed: int) -> None:
     known = {place.name for places in some for place, _ in places.values()}
     assert reads.opaque or seen.names <= known | {p.name for p in reads.written.values()}
     assert seen.names or not chosen
+
+
+@pytest.mark.parametrize("count", [0, 300])
+def test_constants_of_modules_are_followed(count: int) -> None:
+    """What is read of the user's module is that attribute, so calls are replayed until it changes."""
+    before = "".join(f"        u{i}.a{i}\n" for i in range(count))
+    text = f"    if x is None:\n        pass\n{before}    return np.exp(x) * settings.k\n"
+    steps = ["r = f(np.arange(6.0))"] * 3
+    spaces = run(
+        "import types\nsettings = types.ModuleType('settings')\nsettings.k = 3.0\n"
+        f"@fused\ndef f(x):\n{text}",
+        [*steps, "settings.k = 4.0; r = f(np.arange(6.0))", *steps],
+    )
+    assert "replayed" in spaces.functions[0].explain().splitlines()[0]
