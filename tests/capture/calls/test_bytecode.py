@@ -197,7 +197,7 @@ def test_what_is_touched_is_read(seed: int) -> None:
 
 @pytest.mark.parametrize("count", [0, 300])
 def test_constants_of_modules_are_followed(count: int) -> None:
-    """What is read of the user's module is that attribute, so calls are replayed until it changes."""
+    """Of a module of the user the attribute is read, and calls are replayed until it changes."""
     before = "".join(f"        u{i}.a{i}\n" for i in range(count))
     text = f"    if x is None:\n        pass\n{before}    return np.exp(x) * settings.k\n"
     steps = ["r = f(np.arange(6.0))"] * 3
