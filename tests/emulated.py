@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from fusecuda.codegen.packing import NUMBER_BYTES
 from fusecuda.emit_cuda.backend import emit, machine, prelude, program
 from fusecuda.emit_cuda.launch import CudaBound, bind
 from fusecuda.emit_cuda.program import Frame, Prepared
@@ -28,7 +29,7 @@ from tests.emulator import Module, Report
 _SCALARS = {
     "bool": np.bool_, "int": np.int32, "int64_t": np.int64, "float": np.float32,
     "double": np.float64, "int32_t": np.int32, "uint64_t": np.uint64, "uint32_t": np.uint32,
-    "int8_t": np.int8, "uint8_t": np.uint8, "int16_t": np.int16, "uint16_t": np.uint16,
+    "fc_c64": np.complex64, "fc_c128": np.complex128, "int8_t": np.int8, "uint8_t": np.uint8, "int16_t": np.int16, "uint16_t": np.uint16,
 }  # fmt: skip
 
 
@@ -78,7 +79,7 @@ class EmulatedDevice:
                 args.append(_window(bound, name, bases[base], offset, ctype))
             else:
                 kind = _SCALARS[ctype]
-                raw = ctypes.string_at(frame.slots + 8 * i, np.dtype(kind).itemsize)
+                raw = ctypes.string_at(frame.slots + NUMBER_BYTES * i, np.dtype(kind).itemsize)
                 args.append(np.frombuffer(raw, kind)[0])
         report = kernel.launch(
             prepared.symbol, (bound.grid,), bound.block, args, bound.shared, self.order

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..fusion.kernel_ir import Reduce
-from ..graph.dtypes import BOOL, DType
-from .scalar import c_type, suffix
+from ..graph.dtypes import BOOL, ELEMENT_TYPES, DType, computed_in
+from .scalar import c_type, rounded, suffix, zero
 
 
 def tree_name(reduce: Reduce) -> str:
@@ -28,12 +28,16 @@ def result(reduce: Reduce, partial: str) -> str:
     if reduce.kind.startswith("arg"):
         return f"{partial}.index"
     # A sum of negative zeros alone is +0.0 (NumPy starts from it).
-    return f"{partial} + 0" if reduce.kind == "sum" and reduce.dtype.kind == "f" else partial
+    if reduce.kind == "sum" and reduce.dtype.kind == "f":
+        return rounded(reduce.dtype, f"{partial} + 0")
+    if reduce.kind == "sum" and reduce.dtype.kind == "c":
+        return f"fc_add_{suffix(reduce.dtype)}({partial}, {zero(reduce.dtype)})"
+    return rounded(reduce.dtype, partial)
 
 
 def instance(reduce: Reduce) -> str:
     """The macro call that makes the tree, guarded so that each unit has it once."""
-    name, dtype = tree_name(reduce), reduce.value_dtype
+    name, dtype = tree_name(reduce), computed_in(reduce.value_dtype)
     value = c_type(dtype)
     if reduce.kind.startswith("arg"):
         text = f"FC_ARG_TREE({name}, {value}, {'>' if reduce.kind == 'argmax' else '<'})"
@@ -44,9 +48,12 @@ def instance(reduce: Reduce) -> str:
 
 
 def _sum(dtype: DType) -> tuple[str, str]:
+    row = ELEMENT_TYPES[dtype]
     if dtype.kind == "f":
-        return "-0.0f" if dtype.itemsize == 4 else "-0.0", "a + b"
-    return "0", f"({c_type(dtype)})(a + b)"
+        return f"-0.0{row.literal}", "a + b"
+    if dtype.kind == "c":
+        return f"fc_make_{row.hlo}(-0.0, -0.0)", f"fc_add_{row.hlo}(a, b)"
+    return "0", f"({row.value})(a + b)"
 
 
 def _prod(dtype: DType) -> tuple[str, str]:
@@ -57,23 +64,15 @@ def _extreme(dtype: DType, largest: bool) -> tuple[str, str]:
     """The identity is the value that loses against every other."""
     if dtype == BOOL:
         return ("0", "a | b") if largest else ("1", "a & b")
-    name = "maximum" if largest else "minimum"
+    row, name = ELEMENT_TYPES[dtype], "maximum" if largest else "minimum"
     if dtype.kind == "f":
-        huge = "HUGE_VALF" if dtype.itemsize == 4 else "HUGE_VAL"
-        return f"{'-' if largest else ''}{huge}", f"fc_{name}_{suffix(dtype)}(a, b)"
+        huge = f"HUGE_VAL{row.literal.upper()}"
+        return f"{'-' if largest else ''}{huge}", f"fc_{name}_{row.hlo}(a, b)"
     info = np.iinfo(str(dtype))
     bound = int(info.min if largest else info.max)
     # The most negative integer has no literal in C.
-    literal = (
-        f"(-{-bound - 1}{_literal_suffix(dtype)} - 1)"
-        if bound < 0
-        else (f"{bound}{_literal_suffix(dtype)}")
-    )
+    literal = f"(-{-bound - 1}{row.literal} - 1)" if bound < 0 else f"{bound}{row.literal}"
     return literal, f"a {'>' if largest else '<'} b ? a : b"
-
-
-def _literal_suffix(dtype: DType) -> str:
-    return {("i", 8): "LL", ("u", 8): "ULL", ("u", 4): "U"}.get((dtype.kind, dtype.itemsize), "")
 
 
 _RULES: dict[str, Callable[[DType], tuple[str, str]]] = {

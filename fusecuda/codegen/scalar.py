@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ..graph.dtypes import BOOL, ELEMENT_TYPES, DType
+from ..graph.dtypes import ELEMENT_TYPES, DType, computed_in, part_of_complex
 from ..graph.ops import OPS
 
 _MIXED = {
@@ -25,17 +25,65 @@ _MIXED = {
 
 def c_type(dtype: DType) -> str:
     """The C type of a value of ``dtype``."""
-    return ELEMENT_TYPES[dtype].c
+    return ELEMENT_TYPES[dtype].value
 
 
 def memory_type(dtype: DType) -> str:
-    """The C type of an element in memory: a bool is a byte, which another program may have set."""
-    return "uint8_t" if dtype == BOOL else ELEMENT_TYPES[dtype].c
+    """The C type of an element of ``dtype`` in memory."""
+    return ELEMENT_TYPES[dtype].memory
+
+
+def loaded(dtype: DType, element: str) -> str:
+    """The C expression of the value of an element in memory."""
+    return ELEMENT_TYPES[dtype].load.format(element)
+
+
+def stored(dtype: DType, value: str) -> str:
+    """The C expression of a value as an element in memory."""
+    return ELEMENT_TYPES[dtype].store.format(value)
+
+
+def rounded(dtype: DType, value: str) -> str:
+    """The C expression of a value that was computed in a wider type."""
+    return ELEMENT_TYPES[dtype].rounded.format(value)
+
+
+def zero(dtype: DType) -> str:
+    """The C expression of a value of zero."""
+    return ELEMENT_TYPES[dtype].zero
 
 
 def suffix(dtype: DType) -> str:
-    """The short name of ``dtype`` that ends the names of helpers."""
-    return ELEMENT_TYPES[dtype].hlo
+    """The short name of what computes ``dtype``, which ends the names of helpers."""
+    return ELEMENT_TYPES[computed_in(dtype)].hlo
+
+
+Expression = Callable[[str, DType, Sequence[DType], Sequence[str]], str]
+
+
+def computed(
+    op: str,
+    dtype: DType,
+    operand_dtypes: Sequence[DType],
+    operands: Sequence[str],
+    expression: Expression,
+) -> str:
+    """The C expression of op-table row ``op`` in any types; ``expression`` is the dialect's.
+
+    What has no text of its own is computed in the type that has, and rounded.
+    """
+    if op == "convert":
+        return _conversion(dtype, operand_dtypes[0], operands[0])
+    wider = [computed_in(d) for d in operand_dtypes]
+    text = expression(op, computed_in(dtype), wider, operands)
+    return text if op in _EXACT else rounded(dtype, text)
+
+
+# What they give is one of their operands, or one with another sign.
+_EXACT = frozenset({
+    "negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "copysign",
+    "conjugate", "where",
+})  # fmt: skip
 
 
 def expression(
@@ -45,8 +93,6 @@ def expression(
 
     Raises KeyError for an unknown op and AssertionError for dtypes that the row has no text for.
     """
-    if op == "convert":
-        return _conversion(dtype, operand_dtypes[0], operands[0])
     kinds = "".join(d.kind for d in operand_dtypes)
     text = _MIXED.get((op, kinds)) or OPS[op].c_text(operand_dtypes[0])
     assert text is not None, f"{op} has no text for {operand_dtypes}"
@@ -62,5 +108,26 @@ def _conversion(dtype: DType, source: DType, operand: str) -> str:
 
     GCC 12 makes float -> integer -> float one truncation, which would turn -0.5 into -0.0.
     """
+    if source.kind == "c":
+        return _conversion_of_complex(dtype, source, operand)
+    if dtype.kind == "c":
+        part = _conversion(part_of_complex(dtype), source, operand)
+        return f"fc_make_{suffix(dtype)}({part}, 0)"
+    if computed_in(dtype) != dtype:
+        if source.itemsize == 8 and source.kind == "f":  # rounded once
+            return f"fc_round_{ELEMENT_TYPES[dtype].hlo}_of_{suffix(source)}({operand})"
+        return rounded(dtype, _conversion(computed_in(dtype), source, operand))
     cast = f"({c_type(dtype)}){operand}"
     return f"{operand} ? {cast} : 0" if source.kind in "iu" and dtype.kind == "f" else cast
+
+
+def _conversion_of_complex(dtype: DType, source: DType, operand: str) -> str:
+    """The C expression of a cast of a complex number; others than complex take the real part."""
+    if dtype == source:
+        return operand
+    if dtype.kind == "b":
+        return f"fc_truth_{suffix(source)}({operand})"
+    if dtype.kind != "c":
+        return _conversion(dtype, part_of_complex(source), f"{operand}.re")
+    part = c_type(part_of_complex(dtype))
+    return f"fc_make_{suffix(dtype)}(({part}){operand}.re, ({part}){operand}.im)"

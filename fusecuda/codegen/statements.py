@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import DType
 from . import names
-from .scalar import c_type, expression
+from .scalar import c_type, computed, expression, loaded, stored, zero
 
 _Valued = ir.Argument | ir.Load | ir.Index | ir.InRange | ir.Select | ir.Recall
 
@@ -48,15 +48,17 @@ class Scope:
 
     def loaded(self, form: int, dtype: DType) -> str:
         """The expression of the element at hand of address form ``form``."""
-        return self.address(form) + (" != 0" if dtype.kind == "b" else "")
+        return loaded(dtype, self.address(form))
 
     def limit(self, number: int) -> str:
         """The expression of integer argument ``number``."""
         return names.limit(number)
 
-    def expression(self, statement: ir.Compute, operands: list[str]) -> str:
-        """The expression of an op-table row."""
-        return expression(statement.op, statement.dtype, statement.operand_dtypes, operands)
+    def expression(
+        self, op: str, dtype: DType, operand_dtypes: Sequence[DType], operands: Sequence[str]
+    ) -> str:
+        """The expression of an op-table row, in types that it has text for."""
+        return expression(op, dtype, operand_dtypes, operands)
 
     def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
         """The statements that report operands for which there is no value."""
@@ -67,15 +69,16 @@ class Scope:
         match statement:
             case ir.Compute():
                 operands = [self.name(o) for o in statement.operands]
-                text = self.expression(statement, operands)
+                kinds = statement.operand_dtypes
+                text = computed(statement.op, statement.dtype, kinds, operands, self.expression)
                 line = self.define(statement.out, c_type(statement.dtype), text)
                 return [line, *self.failure(statement, operands)]
             case ir.Gather():
                 return self.gather(statement)
-            case ir.Keep(slot, value, _):
-                return [f"{self.kept(slot)} = {self.name(value)};"]
-            case ir.Store(form, value, _):
-                return [f"{self.address(form)} = {self.name(value)};"]
+            case ir.Keep(slot, value, dtype):
+                return [f"{self.kept(slot)} = {stored(dtype, self.name(value))};"]
+            case ir.Store(form, value, dtype):
+                return [f"{self.address(form)} = {stored(dtype, self.name(value))};"]
         return [self.define(statement.out, c_type(statement.dtype), self._value(statement))]
 
     def _value(self, statement: _Valued) -> str:
@@ -87,7 +90,7 @@ class Scope:
             case ir.Load(_, dtype, form, guard):
                 text = self.loaded(form, dtype)
                 if guard is not None:
-                    text = f"{name(guard)} ? {text} : 0"
+                    text = f"{name(guard)} ? {text} : {zero(dtype)}"
             case ir.Index(_, _, form):
                 text = self.index(form)
             case ir.InRange(_, _, tests, guard):
@@ -99,8 +102,8 @@ class Scope:
             case ir.Select(_, _, conditions, values, otherwise):
                 chosen = zip(conditions, values, strict=True)
                 text = "".join(f"{name(c)} ? {name(v)} : " for c, v in chosen) + name(otherwise)
-            case ir.Recall(_, _, slot):
-                text = self.kept(slot)
+            case ir.Recall(_, dtype, slot):
+                text = loaded(dtype, self.kept(slot))
         return text
 
 

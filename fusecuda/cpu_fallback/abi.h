@@ -21,11 +21,21 @@
 #define __builtin_sqrt sqrt
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define FC_ROUNDED(x) __builtin_assoc_barrier(x)
+#else
+#define FC_ROUNDED(x) (x)
+#endif
+
+typedef struct { float re, im; } fc_c64;
+typedef struct { double re, im; } fc_c128;
+
 typedef union {
-    bool pred;
+    uint8_t pred;
     int8_t s8; int16_t s16; int32_t s32; int64_t s64;
     uint8_t u8; uint16_t u16; uint32_t u32; uint64_t u64;
-    float f32; double f64;
+    uint16_t f16; float f32; double f64;
+    fc_c64 c64; fc_c128 c128;
 } fc_scalar;
 
 typedef struct {

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..codegen import names
-from ..codegen.scalar import c_type, memory_type, suffix
+from ..codegen.scalar import c_type, loaded, memory_type, zero
 from ..codegen.statements import Scope, forms_of
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import Variant
-from ..graph.dtypes import DType
+from ..graph.dtypes import DType, hlo_name
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
 
@@ -126,7 +126,7 @@ class Place(Scope):
         return f"{name} + {self.step} * {names.stride(form, self.axis)}" if self.step else name
 
     def argument(self, number: int, dtype: DType) -> str:
-        return f"a->scalar[{number}].{suffix(dtype)}"
+        return loaded(dtype, f"a->scalar[{number}].{hlo_name(dtype)}")
 
     def kept(self, slot: int) -> str:
         return f"keep{slot}[{self.step}]"
@@ -159,8 +159,8 @@ class Place(Scope):
             f"(const char *){pointer}", at, statement.dtype, statement.form
         )
         element = self.emitter.counted(statement.form, element)
-        compare = " != 0" if statement.dtype.kind == "b" else ""
-        lines.append(self.define(out, c_type(statement.dtype), f"ok{out} ? {element}{compare} : 0"))
+        value, nothing = loaded(statement.dtype, element), zero(statement.dtype)
+        lines.append(self.define(out, c_type(statement.dtype), f"ok{out} ? {value} : {nothing}"))
         return lines
 
 

@@ -54,8 +54,8 @@ class ReductionEmitter(KernelEmitter):
         """Where the value of ``row`` waits for outer reduction ``number``."""
         partial = f"16 * {len(self.inner)} * parts * rows * (parts > 1)"
         dtype = c_type(self.kernel.outer[number].value_dtype)
-        start = f"({dtype} *)(a->workspace + {partial} + 8 * rows * {number})"
-        return f"({start})[{row} * (8 / sizeof({dtype}))]"
+        start = f"({dtype} *)(a->workspace + {partial} + 16 * rows * {number})"
+        return f"({start})[{row} * (16 / sizeof({dtype}))]"
 
     def finish(self) -> None:
         """What runs when all rows are done: split rows are joined, then rows are reduced."""

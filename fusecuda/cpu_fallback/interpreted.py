@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
+from fusecuda.codegen.texts import complex_text, read
+from fusecuda.graph.dtypes import hlo_name
 from fusecuda.graph.interpret import Meaning
 
-from .translate import Translation
+from .translate import Struct, Translation
 
 Array = np.ndarray[Any, Any]
 
@@ -21,6 +22,10 @@ NAMES = (
     *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh"),
     *("arctanh", "expit", "logaddexp", "logaddexp2", "erf", "erfc", "power", "cbrt", "hypot"),
 )
+COMPLEX_NAMES = (
+    *("multiply", "divide", "square", "reciprocal", "absolute", "exp", "log", "sqrt", "sin", "cos"),
+    *("sinh", "cosh"),
+)
 _BLOCK = 16384  # elements at a time: what a step makes stays in the cache
 
 
@@ -28,13 +33,16 @@ _BLOCK = 16384  # elements at a time: what a step makes stays in the cache
 def _translation() -> Translation:
     made = Translation()
     for name in HEADERS:
-        made.add(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+        made.add(read("cpu_fallback", name))
+    made.add(complex_text())
     return made
 
 
 def call(name: str, *operands: Any) -> Array:
-    """``name`` of the operands, which are broadcast; they are all float64 or all float32."""
+    """``name`` of the operands, which are broadcast and of one floating dtype."""
     arrays = np.broadcast_arrays(*operands)
+    if arrays[0].dtype == np.float16:
+        return call(name, *(a.astype(np.float32) for a in arrays)).astype(np.float16)
     result = np.empty(arrays[0].shape, arrays[0].dtype)
     flat, out = [a.reshape(-1) for a in arrays], result.reshape(-1)
     function = _function(name, "f64" if result.dtype == np.float64 else "f32")
@@ -59,4 +67,22 @@ def _logaddexp2(kind: str, a: Array, b: Array) -> Array:
     return np.asarray(np.where(a == b, a + a.dtype.type(1), np.where(gap > 0, a, b) + rest))
 
 
-KERNELS = Meaning(1, {(name, "f"): partial(call, name) for name in NAMES})
+def call_on_complex(name: str, *operands: Any) -> Array:
+    """``name`` of complex operands of one dtype, which are broadcast."""
+    arrays = np.broadcast_arrays(*operands)
+    dtype = arrays[0].dtype
+    function = _translation()[f"fc_{name}_{hlo_name(dtype)}"]
+    with np.errstate(all="ignore"):
+        result: Any = function(*(Struct(re=a.real.copy(), im=a.imag.copy()) for a in arrays))
+    if not isinstance(result, Struct):
+        return np.asarray(result)
+    joined = np.empty(arrays[0].shape, dtype)
+    joined.real, joined.imag = result.re, result.im
+    return joined
+
+
+KERNELS = Meaning(
+    1,
+    {(name, "f"): partial(call, name) for name in NAMES}
+    | {(name, "c"): partial(call_on_complex, name) for name in COMPLEX_NAMES},
+)

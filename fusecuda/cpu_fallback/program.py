@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..codegen.packing import NUMBER_BYTES, packer
 from ..errors import CompilerError
 from ..fusion.assembly import Assembly
 from ..fusion.binding import Bound
@@ -114,7 +115,7 @@ class Program:
         self._keep: list[object] = [kernels]
         self._segments: list[tuple[int, int] | Node] = []  # (address of launches, how many)
         self._constants = bytearray()
-        self._dynamic: list[tuple[int, int, str]] = []  # argument, byte offset, struct format
+        self._dynamic: list[tuple[int, int, Callable[..., None]]] = []  # argument, byte, packer
         self._sites: list[tuple[int, Bound]] = []
         self._run = _run_function() if kernels else _RUN()
         records: list[list[int]] = []
@@ -155,7 +156,7 @@ class Program:
                 places += [self._last_base(), offset + layout.buffer_offsets[buffer]]
             else:
                 places += [self._base(buffer), offset]
-        first = len(self._constants) // 8
+        first = len(self._constants) // NUMBER_BYTES
         for node in step.lowered.scalars:
             self._scalar(node)
         if step.lowered.sites:
@@ -195,11 +196,11 @@ class Program:
     def _scalar(self, node: Node) -> None:
         if node.op == "constant":
             assert isinstance(node.attr, bytes)
-            self._constants += node.attr.ljust(8, b"\0")
+            self._constants += node.attr.ljust(NUMBER_BYTES, b"\0")
         else:
-            code = "?" if node.dtype.kind == "b" else node.dtype.char
-            self._dynamic.append((node.parameter.number, len(self._constants), "=" + _code(code)))
-            self._constants += bytes(8)
+            pack = packer(node.dtype)
+            self._dynamic.append((node.parameter.number, len(self._constants), pack))
+            self._constants += bytes(NUMBER_BYTES)
 
     def _flush(self, records: list[list[int]]) -> None:
         if records:
@@ -263,8 +264,8 @@ class Program:
         else:
             self._pack(buffer, 40, bases, _DATA, *map(id, arrays), *map(id, made), id(block))
         scalar = 8 * (_FRAME_WORDS + bases)
-        for number, offset, code in self._dynamic:
-            struct.pack_into(code, buffer, scalar + offset, arguments[number])
+        for number, offset, pack in self._dynamic:
+            pack(buffer, scalar + offset, arguments[number])
         commits = len(self._segments) - bool(self.assembly.plan.commits)
         for i, segment in enumerate(self._segments):
             if i == commits and self._sites:
@@ -332,11 +333,6 @@ class _Window:
 
 
 _BYTE = np.dtype(np.uint8)
-
-
-def _code(char: str) -> str:
-    """The struct code of a NumPy type character under standard sizes."""
-    return {"l": "q", "L": "Q"}.get(char, char)
 
 
 class Layout(Protocol):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
+
+from ..codegen.texts import complex_text, read
 
 ABI = 2
 DRIVER = "fc_run"  # the driver's entry
@@ -15,13 +16,15 @@ def prelude(traffic: bool = False) -> str:
     """What stands above the kernels of every translation unit."""
     return "\n".join(
         [
-            _read("cpu_fallback", "abi.h"),
+            read("cpu_fallback", "abi.h"),
             _vector_math(),
-            _read("codegen", "integers.h"),
-            _read("codegen", "prelude.h"),
-            _read("cpu_fallback", "runs.h"),
-            _read("codegen", "reduce.h"),
-            _read("cpu_fallback", "traffic.h") if traffic else "",
+            read("codegen", "integers.h"),
+            read("codegen", "prelude.h"),
+            read("codegen", "halves.h"),
+            complex_text(),
+            read("cpu_fallback", "runs.h"),
+            read("codegen", "reduce.h"),
+            read("cpu_fallback", "traffic.h") if traffic else "",
         ]
     )
 
@@ -34,7 +37,7 @@ def epilogue() -> str:
 @cache
 def driver() -> str:
     """The driver, which runs the kernels of every library, as the text of one more kernel."""
-    return _read("cpu_fallback", "driver.h")
+    return read("cpu_fallback", "driver.h")
 
 
 def unit(above: str, texts: Iterable[str], below: str) -> str:
@@ -54,13 +57,9 @@ def probe() -> str:
 def _vector_math() -> str:
     """The vector math headers as one text, each include replaced by the file it names."""
     lines = []
-    for line in _read("cpu_fallback", "vecmath.h").splitlines():
+    for line in read("cpu_fallback", "vecmath.h").splitlines():
         if line.startswith('#include "'):
-            lines.append(_read("cpu_fallback", line.split('"')[1]))
+            lines.append(read("cpu_fallback", line.split('"')[1]))
         else:
             lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-def _read(folder: str, name: str) -> str:
-    return resources.files(f"fusecuda.{folder}").joinpath(name).read_text(encoding="utf-8")

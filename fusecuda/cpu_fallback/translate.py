@@ -27,7 +27,9 @@ _SCALARS = {
     "uint64_t": "U64",
     "int64_t": "I64",
     "int": "INT",
+    "bool": "TRUTH",
 }
+_COMPLEX = ("fc_c64", "fc_c128")  # defined in abi.h
 _PRECEDENCE = (
     ("||",),
     ("&&",),
@@ -89,6 +91,16 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "fc_bits": lambda x: np.asarray(x, np.float64).view(np.uint64),
     "fc_from_bits": lambda u: np.asarray(u, np.uint64).view(np.float64),
     "FC_MASK": lambda condition, bits: np.where(condition, np.uint64(bits), np.uint64(0)),
+    "FC_ROUNDED": lambda value: value,
+    "fc_absolute_f32": np.fabs,
+    "fc_absolute_f64": np.fabs,
+    "fc_copysign_f32": np.copysign,
+    "fc_copysign_f64": np.copysign,
+    "fc_isfinite_f32": np.isfinite,
+    "fc_isfinite_f64": np.isfinite,
+    "fc_isinf_f32": np.isinf,
+    "fc_isinf_f64": np.isinf,
+    "fc_sqrt_f64": np.sqrt,
     "__builtin_fabs": np.fabs,
     "__builtin_fabsf": np.fabs,
     "__builtin_copysign": np.copysign,
@@ -107,7 +119,7 @@ class Translation:
 
     def __init__(self) -> None:
         self._names: dict[str, Any] = {**_PRIMITIVES, "np": np}
-        self._structs: dict[str, list[str]] = {}
+        self._structs: dict[str, list[str]] = {name: ["re", "im"] for name in _COMPLEX}
         self._tokens: list[str] = []
         self._at = 0
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cache, partial
-from importlib import resources
 from typing import Any
 
+from ..codegen.texts import complex_text, read
 from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
@@ -137,12 +137,15 @@ def prelude() -> str:
     """What every kernel stands on, as one text."""
     return "\n".join(
         (
-            _read("emit_cuda", "fusecuda.cuh"),
-            _read("codegen", "integers.h"),
-            _read("emit_cuda", "math.cuh"),
+            read("emit_cuda", "fusecuda.cuh"),
+            read("codegen", "integers.h"),
+            read("emit_cuda", "math.cuh"),
+            read("emit_cuda", "halves.cuh").replace(
+                '#include "halves.h"', read("codegen", "halves.h")
+            ),
+            read("emit_cuda", "complex.cuh"),
+            complex_text(),
         )
     )
 
 
-def _read(folder: str, name: str) -> str:
-    return resources.files(f"fusecuda.{folder}").joinpath(name).read_text(encoding="utf-8")

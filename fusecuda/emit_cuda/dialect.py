@@ -31,7 +31,7 @@ def expression(
 ) -> str:
     """The CUDA C expression of op-table row ``op``; operands are names or literals."""
     first = operand_dtypes[0]
-    if first.kind != "f" or op == "convert":
+    if first.kind != "f":
         return c_expression(op, dtype, operand_dtypes, operands)
     single = first.itemsize == 4
     if not contract:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..codegen import names
-from ..codegen.scalar import c_type, memory_type
+from ..codegen.scalar import c_type, loaded, memory_type
 from ..codegen.statements import Scope, forms_of
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
@@ -52,7 +52,7 @@ class CudaScope(Scope):
         return " + ".join([origin, *terms])
 
     def argument(self, number: int, dtype: DType) -> str:
-        return self.emitter.parameter(f"k{number}", c_type(dtype))
+        return loaded(dtype, self.emitter.parameter(f"k{number}", memory_type(dtype)))
 
     def limit(self, number: int) -> str:
         return self.emitter.integer(names.limit(number), wide=True)
@@ -60,11 +60,10 @@ class CudaScope(Scope):
     def kept(self, slot: int) -> str:
         return f"keep{slot}[{self.emitter.kept_at}]"
 
-    def expression(self, statement: ir.Compute, operands: list[str]) -> str:
-        contract = self.emitter.contract
-        return expression(
-            statement.op, statement.dtype, statement.operand_dtypes, operands, contract
-        )
+    def expression(
+        self, op: str, dtype: DType, operand_dtypes: Sequence[DType], operands: Sequence[str]
+    ) -> str:
+        return expression(op, dtype, operand_dtypes, operands, self.emitter.contract)
 
     def gather(self, statement: ir.Gather) -> list[str]:
         out, emitter = statement.out, self.emitter
@@ -78,8 +77,8 @@ class CudaScope(Scope):
             terms.append(f"{at} * {emitter.integer(names.limit(stride))}")
         rest = emitter.offset(statement.form, self.place)
         text = f"{emitter.pointer(statement.form)}[{' + '.join([rest, *terms])}]"
-        compare = " != 0" if statement.dtype.kind == "b" else ""
-        return [*lines, self.define(out, c_type(statement.dtype), text + compare)]
+        value = loaded(statement.dtype, text)
+        return [*lines, self.define(out, c_type(statement.dtype), value)]
 
 
 class CudaEmitter:

@@ -15,6 +15,9 @@ typedef unsigned long long uint64_t;
 #include <stdint.h>
 #endif
 
+typedef struct { float re, im; } fc_c64;
+typedef struct { double re, im; } fc_c128;
+
 #define FC_INLINE static __device__ __forceinline__
 #define FC_WARP 0xffffffffu
 #define FC_INFINITY __longlong_as_double(0x7ff0000000000000LL)

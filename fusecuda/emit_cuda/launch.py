@@ -14,6 +14,7 @@ from typing import Any
 from ..codegen import names
 from ..fusion.lowering import Lowered
 from ..fusion.walk import Launch, Lower, MemoryOf, Walked, limit_value, walk
+from ..graph.dtypes import computed_in
 from .choice import (
     BLOCK,
     CHUNK,
@@ -355,7 +356,7 @@ class _Binder:
         if not self.kernel.outer:
             return
         for number, reduce in enumerate(self.kernel.outer):
-            self._area(f"outer{number}", self.rows * reduce.value_dtype.itemsize)
+            self._area(f"outer{number}", self.rows * computed_in(reduce.value_dtype).itemsize)
         self.out.areas["finished"] = -1 - self.out.counters
         self.out.counters += 1
         if self.out.grid == 0:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..codegen import names
+from ..codegen.packing import NUMBER_BYTES, packer
 from ..fusion.assembly import Assembly
 from ..graph.dtypes import DType
 from ..graph.node import Node
@@ -69,7 +70,7 @@ class Frame:
     """The parameters of one launch in memory, and the array of pointers to them."""
 
     buffer: Any
-    slots: int  # address of the first of eight bytes for each parameter
+    slots: int  # address of the first of NUMBER_BYTES for each parameter
     parameters: int  # address of the array of pointers that a launch takes
 
 
@@ -82,7 +83,7 @@ class Prepared:
     bound: CudaBound
     pointers: list[tuple[int, int]]  # for each pointer parameter: base, byte offset
     pack: Callable[..., None]
-    dynamic: list[tuple[int, str, int]]  # byte in the slots, struct code, argument
+    dynamic: list[tuple[int, Callable[..., None], int]]  # byte in the slots, packer, argument
     template: bytes
 
 
@@ -143,25 +144,26 @@ class CudaProgram:
         address_forms = [f for f, form in enumerate(kernel.forms) if form.dtype is not None]
         by_name = {names.pointer(kernel, f): i for i, f in enumerate(address_forms)}
         pointers: list[tuple[int, int]] = []
-        dynamic: list[tuple[int, str, int]] = []
+        dynamic: list[tuple[int, Callable[..., None], int]] = []
         template = b""
         for at, (name, ctype) in enumerate(source.parameters):
             if "*" in ctype:
                 assert at == len(pointers), "pointers come first"
                 pointers.append(self._pointer(number, bound, name, by_name))
-                template += bytes(8)
+                template += bytes(NUMBER_BYTES)
             elif name[0] == "k" and name[1:].isdigit():
                 node = bound.lowered.scalars[int(name[1:])]
                 if node.op == "constant":
                     assert isinstance(node.attr, bytes)
-                    template += node.attr.ljust(8, b"\0")
+                    template += node.attr.ljust(NUMBER_BYTES, b"\0")
                 else:
-                    dynamic.append((8 * at, _code(node.dtype), node.parameter.number))
-                    template += bytes(8)
+                    number = node.parameter.number
+                    dynamic.append((NUMBER_BYTES * at, packer(node.dtype), number))
+                    template += bytes(NUMBER_BYTES)
             else:
-                template += struct.pack("=q", bound.integers[name])
+                template += struct.pack("=q8x", bound.integers[name])
         self._counter_words += bound.counters
-        pack = struct.Struct(f"={len(pointers)}Q").pack_into
+        pack = struct.Struct("=" + len(pointers) * "Q8x").pack_into
         return Prepared(source.symbol, source.parameters, bound, pointers, pack, dynamic, template)
 
     def _pointer(
@@ -217,8 +219,8 @@ class CudaProgram:
                 continue
             now = next(frame)
             step.pack(now.buffer, 0, *[addresses[b] + offset for b, offset in step.pointers])
-            for at, code, number in step.dynamic:
-                struct.pack_into(code, now.buffer, at, arguments[number])
+            for at, pack, number in step.dynamic:
+                pack(now.buffer, at, arguments[number])
             device.launch(self.kernels[step.symbol], step, now, bases)
         results: list[Any] = [None] * len(self._outputs)
         for i, array in zip(self._made, made, strict=True):
@@ -252,20 +254,16 @@ def _launched(step: Any) -> bool:
 
 def _new_frame(prepared: Prepared) -> Frame:
     count = len(prepared.parameters)
-    buffer = ctypes.create_string_buffer(16 * count + 8)
+    end = NUMBER_BYTES * count
+    buffer = ctypes.create_string_buffer(end + 8 * count + 8)
     slots = ctypes.addressof(buffer)
     ctypes.memmove(slots, prepared.template, len(prepared.template))
-    struct.pack_into(f"={count}Q", buffer, 8 * count, *[slots + 8 * i for i in range(count)])
-    return Frame(buffer, slots, slots + 8 * count)
+    places = [slots + NUMBER_BYTES * i for i in range(count)]
+    struct.pack_into(f"={count}Q", buffer, end, *places)
+    return Frame(buffer, slots, slots + end)
 
 
 _BYTE = np.dtype(np.uint8)
-
-
-def _code(dtype: DType) -> str:
-    """The struct code of one element."""
-    char = "?" if dtype.kind == "b" else dtype.char
-    return "=" + {"l": "q", "L": "Q"}.get(char, char)
 
 
 __all__ = ["CudaProgram", "Device", "Frame", "Prepared", "launched"]

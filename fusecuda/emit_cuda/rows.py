@@ -7,7 +7,7 @@ What a thread keeps of a row, in registers or in shared memory, it alone reads a
 
 from __future__ import annotations
 
-from ..codegen import names
+from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
 from ..graph.ops import OPS
@@ -44,12 +44,7 @@ class ReductionEmitter(CudaEmitter):
             kind, most = c_type(reduce.dtype), f"{names.value(reduce.out)} = {total}.most"
             below = f"{names.value(reduce.second)} = {self.kind(reduce)}::sum({total})"
             return f"const {kind} {most}, {below};"
-        if reduce.kind.startswith("arg"):
-            text = f"{total}.index"
-        elif reduce.kind == "sum" and reduce.dtype.kind == "f":
-            text = f"{total} + 0"  # a sum of negative zeros alone is +0.0
-        else:
-            text = total
+        text = reductions.result(reduce, total)
         return f"const {c_type(reduce.dtype)} {names.value(reduce.out)} = {text};"
 
     def area(self, name: str, ctype: str) -> str:
@@ -67,7 +62,7 @@ class ReductionEmitter(CudaEmitter):
 
     def row_value(self, number: int, reduce: ir.Reduce) -> str:
         """Where the row values of an outer reduction are kept."""
-        return self.area(f"outer{number}", memory_type(reduce.value_dtype))
+        return self.area(f"outer{number}", c_type(reduce.value_dtype))
 
     def outer(self, first: str, blocks: str) -> None:
         """Reductions over rows, by the last of ``blocks``; ``first`` tells its first thread."""

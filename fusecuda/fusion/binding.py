@@ -165,7 +165,7 @@ def _weight(kernel: kernel_ir.KernelIR) -> float:
 def _workspace(kernel: kernel_ir.KernelIR, rows: int, parts: int) -> int:
     """Bytes for the partial results of split rows and for the row values of outer reductions."""
     partial = sum(len(s.reduces) for s in kernel.stages) if parts > 1 else 0
-    return 16 * rows * parts * partial + 8 * rows * len(kernel.outer)
+    return 16 * rows * parts * partial + 16 * rows * len(kernel.outer)
 
 
 def _scratch(kernel: kernel_ir.KernelIR, variant: Variant, length: int) -> int:

@@ -1,4 +1,4 @@
-"""The element types that kernels compute in, with their names in HLO text and in C."""
+"""The element types that kernels compute in: one row for each, with all that is known of it."""
 
 from __future__ import annotations
 
@@ -11,37 +11,84 @@ DType = np.dtype[np.generic]
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """One element type: its NumPy dtype, its HLO name (also the C suffix), and its C types."""
+    """One element type, in NumPy, in HLO text, and in C and CUDA C.
+
+    A value in a kernel has type ``value``, an element in memory ``memory``; ``load`` makes the one
+    of the other, ``store`` the other of the one. ``computes`` names the type whose texts compute
+    it, if it has none of its own: what they give is then ``rounded``. ``reduces`` lists the kinds
+    of reductions that kernels know of it, in values of the type that computes it.
+    """
 
     dtype: DType
-    hlo: str
-    c: str
-    unsigned: str  # the type in which wrap-around arithmetic is defined
+    hlo: str  # also the suffix of helper functions
+    value: str
+    memory: str
+    unsigned: str = ""  # the type in which wrap-around arithmetic is defined
+    literal: str = ""  # what ends a literal
+    zero: str = "0"
+    load: str = "{0}"
+    store: str = "{0}"
+    computes: str = ""
+    rounded: str = "{0}"
+    reduces: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> str:
-        """NumPy's kind letter: ``b``, ``i``, ``u`` or ``f``."""
+        """NumPy's kind letter: ``b``, ``i``, ``u``, ``f`` or ``c``."""
         return self.dtype.kind
 
 
-_ROWS = [
-    ("bool", "pred", "bool", "uint32_t"),
-    ("int8", "s8", "int8_t", "uint32_t"),
-    ("int16", "s16", "int16_t", "uint32_t"),
-    ("int32", "s32", "int32_t", "uint32_t"),
-    ("int64", "s64", "int64_t", "uint64_t"),
-    ("uint8", "u8", "uint8_t", "uint32_t"),
-    ("uint16", "u16", "uint16_t", "uint32_t"),
-    ("uint32", "u32", "uint32_t", "uint32_t"),
-    ("uint64", "u64", "uint64_t", "uint64_t"),
-    ("float32", "f32", "float", "uint32_t"),
-    ("float64", "f64", "double", "uint64_t"),
-]
+_ANY = frozenset({"any", "all"})
+_ORDERED = frozenset({"sum", "prod", "max", "min", "argmax", "argmin"})
 
-ELEMENT_TYPES: dict[DType, ElementType] = {
-    np.dtype(name): ElementType(np.dtype(name), hlo, c, unsigned)
-    for name, hlo, c, unsigned in _ROWS
-}
+
+def _integer(kind: str, bits: int) -> ElementType:
+    name = f"{'u' if kind == 'u' else ''}int{bits}"
+    wide = bits == 64
+    suffix = {("i", 64): "LL", ("u", 64): "ULL", ("u", 32): "U"}.get((kind, bits), "")
+    return ElementType(
+        np.dtype(name),
+        f"{'u' if kind == 'u' else 's'}{bits}",
+        f"{name}_t",
+        f"{name}_t",
+        unsigned="uint64_t" if wide else "uint32_t",
+        literal=suffix,
+        reduces=_ORDERED,
+    )
+
+
+def _complex(bits: int) -> ElementType:
+    name = f"c{bits}"
+    return ElementType(
+        np.dtype(f"complex{bits}"),
+        name,
+        f"fc_{name}",
+        f"fc_{name}",
+        zero=f"fc_make_{name}(0, 0)",
+        reduces=frozenset({"sum"}),
+    )
+
+
+# A bool is a byte in memory, which another program may have set to something else than 0 and 1.
+_ROWS = (
+    ElementType(
+        np.dtype(np.bool_), "pred", "bool", "uint8_t", "uint32_t",
+        load="{0} != 0", reduces=_ANY | _ORDERED,
+    ),
+    *(_integer("i", bits) for bits in (8, 16, 32, 64)),
+    *(_integer("u", bits) for bits in (8, 16, 32, 64)),
+    ElementType(
+        np.dtype(np.float16), "f16", "float", "uint16_t",
+        load="fc_widen_f16({0})", store="fc_narrow_f16({0})",
+        computes="f32", rounded="fc_round_f16({0})", reduces=_ORDERED,
+    ),
+    ElementType(np.dtype(np.float32), "f32", "float", "float", literal="f", reduces=_ORDERED),
+    ElementType(np.dtype(np.float64), "f64", "double", "double", reduces=_ORDERED),
+    _complex(64),
+    _complex(128),
+)  # fmt: skip
+
+ELEMENT_TYPES: dict[DType, ElementType] = {row.dtype: row for row in _ROWS}
 BY_HLO_NAME: dict[str, DType] = {e.hlo: e.dtype for e in ELEMENT_TYPES.values()}
 
 BOOL = np.dtype(np.bool_)
@@ -50,8 +97,29 @@ FLOAT64 = np.dtype(np.float64)
 
 
 def is_supported(dtype: DType) -> bool:
-    """True if kernels can compute in ``dtype`` (native byte order, one of the eleven types)."""
+    """True if kernels can compute in ``dtype`` (native byte order, a row of the table)."""
     return dtype in ELEMENT_TYPES and dtype.isnative
+
+
+def is_reducible(kind: str, dtype: DType) -> bool:
+    """True if kernels can make a reduction of ``kind`` of elements of ``dtype``."""
+    return is_supported(dtype) and kind in ELEMENT_TYPES[dtype].reduces
+
+
+def computed_in(dtype: DType) -> DType:
+    """The dtype whose texts compute ``dtype``: its own, or a wider one that is rounded to it."""
+    row = ELEMENT_TYPES[dtype]
+    return BY_HLO_NAME[row.computes] if row.computes else dtype
+
+
+def part_of_complex(dtype: DType) -> DType:
+    """The dtype of the real and of the imaginary part of complex ``dtype``."""
+    return np.dtype(f"f{dtype.itemsize // 2}")
+
+
+def complex_of(dtype: DType) -> DType:
+    """The complex dtype whose parts are of floating ``dtype``."""
+    return np.dtype(f"c{dtype.itemsize * 2}")
 
 
 def hlo_name(dtype: DType) -> str:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import DType
+from .dtypes import DType, complex_of
 
-Text = dict[str, str]  # operand kind ("b", "i", "u", "f") -> C expression
+Text = dict[str, str]  # operand kind ("b", "i", "u", "f", "c") -> C expression; a type's own first
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class OpRow:
     may_fail: str = ""  # the message of the ValueError that some operands raise
 
     def c_text(self, dtype: DType) -> str | None:
-        """The C expression for operands of ``dtype``, or None where NumPy has no such loop."""
-        return self.text.get(dtype.kind)
+        """The C expression for operands of ``dtype``, or None where there is no such loop."""
+        return self.text.get(dtype.char, self.text.get(dtype.kind)) or None
 
     @property
     def is_expensive(self) -> bool:
@@ -50,8 +50,8 @@ def _float(text: str) -> Text:
     return {"f": text}
 
 
-def _call(name: str) -> Text:
-    return {"f": f"fc_{name}_{{t}}({{0}})"}
+def _call(name: str, kinds: str = "f") -> Text:
+    return dict.fromkeys(kinds, f"fc_{name}_{{t}}({{0}})")
 
 
 def _call2(name: str) -> Text:
@@ -70,8 +70,16 @@ def _wrap1(text: str) -> Text:
     return dict.fromkeys("iu", f"({{T}})({text})")
 
 
-def _all(text: str) -> Text:
-    return dict.fromkeys("biuf", text)
+def _all(text: str, on_complex: str = "") -> Text:
+    return {**dict.fromkeys("biuf", text), "c": on_complex or text}
+
+
+def _complex(name: str) -> Text:
+    return {"c": f"fc_{name}_{{t}}({{0}})"}
+
+
+def _complex2(name: str) -> Text:
+    return {"c": f"fc_{name}_{{t}}({{0}}, {{1}})"}
 
 
 def _ints(text: str, on_bool: str = "") -> Text:
@@ -83,7 +91,13 @@ def _helper(name: str, kinds: str = "iuf") -> Text:
 
 
 def _compare(symbol: str) -> Text:
-    return _all(f"{{0}} {symbol} {{1}}")
+    return dict.fromkeys("biuf", f"{{0}} {symbol} {{1}}")
+
+
+def _truths(symbol: str) -> Text:
+    """Logic on what is not zero."""
+    one = f"({{0}} != 0) {symbol} ({{1}} != 0)"
+    return _all(one, f"fc_truth_{{t}}({{0}}) {symbol} fc_truth_{{t}}({{1}})")
 
 
 def _convert(a: Any) -> Any:
@@ -106,26 +120,33 @@ def _special(name: str) -> Callable[..., Any]:
     return call
 
 
+def _join(real: Any, imag: Any) -> Any:
+    """Complex numbers of their parts."""
+    joined = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), complex_of(real.dtype))
+    joined.real, joined.imag = real, imag
+    return joined
+
+
 _IDENTITY: Text = {"b": "{0}", "i": "{0}", "u": "{0}", "f": "{0}"}
 _NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
 
 ROWS: tuple[OpRow, ...] = (
     # arithmetic
-    OpRow("add", np.add, 2, _wrap("+", "{0} | {1}")),
-    OpRow("subtract", np.subtract, 2, _wrap("-", "")),
-    OpRow("multiply", np.multiply, 2, _wrap("*", "{0} & {1}")),
-    OpRow("divide", np.divide, 2, _float("{0} / {1}"), cost=4),
+    OpRow("add", np.add, 2, {**_wrap("+", "{0} | {1}"), **_complex2("add")}),
+    OpRow("subtract", np.subtract, 2, {**_wrap("-", ""), **_complex2("subtract")}),
+    OpRow("multiply", np.multiply, 2, {**_wrap("*", "{0} & {1}"), **_complex2("multiply")}),
+    OpRow("divide", np.divide, 2, {**_float("{0} / {1}"), **_complex2("divide")}, cost=4),
     OpRow("floor_divide", np.floor_divide, 2, _helper("floor_divide"), cost=16, domain="divide"),
     OpRow("remainder", np.remainder, 2, _helper("remainder"), cost=16, domain="divide"),
     OpRow("fmod", np.fmod, 2, _helper("fmod"), cost=16, domain="divide"),
     OpRow("power", np.power, 2, _helper("power"), 40, "power", may_fail=_NEGATIVE_POWER),
-    OpRow("negative", np.negative, 1, {**_wrap1("-({U}){0}"), "f": "-{0}"}),
-    OpRow("positive", np.positive, 1, {k: "{0}" for k in "iuf"}),
+    OpRow("negative", np.negative, 1, {**_wrap1("-({U}){0}"), "f": "-{0}", **_complex("negative")}),
+    OpRow("positive", np.positive, 1, {k: "{0}" for k in "iufc"}),
     OpRow(
         "absolute",
         np.absolute,
         1,
-        {"b": "{0}", "u": "{0}", "i": "fc_absolute_{t}({0})", "f": "fc_absolute_{t}({0})"},
+        {"b": "{0}", "u": "{0}", **dict.fromkeys("ifc", "fc_absolute_{t}({0})")},
     ),
     OpRow("fabs", np.fabs, 1, _call("absolute")),
     OpRow(
@@ -134,15 +155,20 @@ ROWS: tuple[OpRow, ...] = (
         1,
         {"i": "({T})(({0} > 0) - ({0} < 0))", "u": "({T})({0} > 0)", "f": "fc_sign_{t}({0})"},
     ),
-    OpRow("square", np.square, 1, {**_wrap1("({U}){0} * ({U}){0}"), "f": "{0} * {0}"}),
+    OpRow(
+        "square",
+        np.square,
+        1,
+        {**_wrap1("({U}){0} * ({U}){0}"), "f": "{0} * {0}", **_complex("square")},
+    ),
     OpRow(
         "reciprocal",
         np.reciprocal,
         1,
-        {"i": "fc_reciprocal_{t}({0})", "u": "fc_reciprocal_{t}({0})", "f": "1 / {0}"},
+        {**dict.fromkeys("iuc", "fc_reciprocal_{t}({0})"), "f": "1 / {0}"},
         cost=4,
     ),
-    OpRow("sqrt", np.sqrt, 1, _call("sqrt"), cost=6),
+    OpRow("sqrt", np.sqrt, 1, _call("sqrt", "fc"), cost=6),
     OpRow("cbrt", np.cbrt, 1, _call("cbrt"), cost=30),
     # rounding
     OpRow("rint", np.rint, 1, _call("rint")),
@@ -150,26 +176,26 @@ ROWS: tuple[OpRow, ...] = (
     OpRow("ceil", np.ceil, 1, {**_IDENTITY, "f": "fc_ceil_{t}({0})"}),
     OpRow("trunc", np.trunc, 1, {**_IDENTITY, "f": "fc_trunc_{t}({0})"}),
     # exponential and logarithmic
-    OpRow("exp", np.exp, 1, _call("exp"), 16, "exponent"),
+    OpRow("exp", np.exp, 1, _call("exp", "fc"), 16, "exponent"),
     OpRow("exp2", np.exp2, 1, _call("exp2"), 16, "exponent"),
     OpRow("expm1", np.expm1, 1, _call("expm1"), 20, "exponent"),
-    OpRow("log", np.log, 1, _call("log"), 16, "positive"),
+    OpRow("log", np.log, 1, _call("log", "fc"), 16, "positive"),
     OpRow("log2", np.log2, 1, _call("log2"), 16, "positive"),
     OpRow("log10", np.log10, 1, _call("log10"), 16, "positive"),
     OpRow("log1p", np.log1p, 1, _call("log1p"), 20, "positive"),
     OpRow("logaddexp", np.logaddexp, 2, _call2("logaddexp"), 40, "exponent"),
     OpRow("logaddexp2", np.logaddexp2, 2, _call2("logaddexp2"), 40, "exponent"),
     # trigonometric and hyperbolic
-    OpRow("sin", np.sin, 1, _call("sin"), 20),
-    OpRow("cos", np.cos, 1, _call("cos"), 20),
+    OpRow("sin", np.sin, 1, _call("sin", "fc"), 20),
+    OpRow("cos", np.cos, 1, _call("cos", "fc"), 20),
     OpRow("tan", np.tan, 1, _call("tan"), 30),
     OpRow("arcsin", np.arcsin, 1, _call("arcsin"), 25, "unit"),
     OpRow("arccos", np.arccos, 1, _call("arccos"), 25, "unit"),
     OpRow("arctan", np.arctan, 1, _call("arctan"), 25),
     OpRow("arctan2", np.arctan2, 2, _call2("arctan2"), 35),
     OpRow("hypot", np.hypot, 2, _call2("hypot"), 20),
-    OpRow("sinh", np.sinh, 1, _call("sinh"), 30, "exponent"),
-    OpRow("cosh", np.cosh, 1, _call("cosh"), 30, "exponent"),
+    OpRow("sinh", np.sinh, 1, _call("sinh", "fc"), 30, "exponent"),
+    OpRow("cosh", np.cosh, 1, _call("cosh", "fc"), 30, "exponent"),
     OpRow("tanh", np.tanh, 1, _call("tanh"), 25),
     OpRow("arcsinh", np.arcsinh, 1, _call("arcsinh"), 35),
     OpRow("arccosh", np.arccosh, 1, _call("arccosh"), 35, "positive"),
@@ -201,23 +227,27 @@ ROWS: tuple[OpRow, ...] = (
         2,
         {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_fmin_{t}({0}, {1})"},
     ),
+    OpRow("real", np.real, 1, _complex("real")),
+    OpRow("imag", np.imag, 1, _complex("imag")),
+    OpRow("join", _join, 2, {"f": "fc_join_{t}({0}, {1})", "e": ""}),
+    OpRow("conjugate", np.conjugate, 1, {**dict.fromkeys("iuf", "{0}"), **_complex("conjugate")}),
     OpRow("copysign", np.copysign, 2, _call2("copysign")),
-    OpRow("nextafter", np.nextafter, 2, _call2("nextafter"), cost=8),
+    OpRow("nextafter", np.nextafter, 2, {**_call2("nextafter"), "e": ""}, cost=8),
     OpRow("heaviside", np.heaviside, 2, _call2("heaviside")),
     # comparison and logic
-    OpRow("equal", np.equal, 2, _compare("==")),
-    OpRow("not_equal", np.not_equal, 2, _compare("!=")),
+    OpRow("equal", np.equal, 2, {**_compare("=="), **_complex2("equal")}),
+    OpRow("not_equal", np.not_equal, 2, {**_compare("!="), **_complex2("not_equal")}),
     OpRow("less", np.less, 2, _compare("<")),
     OpRow("less_equal", np.less_equal, 2, _compare("<=")),
     OpRow("greater", np.greater, 2, _compare(">")),
     OpRow("greater_equal", np.greater_equal, 2, _compare(">=")),
-    OpRow("logical_and", np.logical_and, 2, _all("({0} != 0) & ({1} != 0)")),
-    OpRow("logical_or", np.logical_or, 2, _all("({0} != 0) | ({1} != 0)")),
-    OpRow("logical_xor", np.logical_xor, 2, _all("({0} != 0) ^ ({1} != 0)")),
-    OpRow("logical_not", np.logical_not, 1, _all("{0} == 0")),
-    OpRow("isnan", np.isnan, 1, {**_ints("0"), "f": "{0} != {0}"}),
-    OpRow("isinf", np.isinf, 1, {**_ints("0"), "f": "fc_isinf_{t}({0})"}),
-    OpRow("isfinite", np.isfinite, 1, {**_ints("1"), "f": "fc_isfinite_{t}({0})"}),
+    OpRow("logical_and", np.logical_and, 2, _truths("&")),
+    OpRow("logical_or", np.logical_or, 2, _truths("|")),
+    OpRow("logical_xor", np.logical_xor, 2, _truths("^")),
+    OpRow("logical_not", np.logical_not, 1, _all("{0} == 0", "!fc_truth_{t}({0})")),
+    OpRow("isnan", np.isnan, 1, {**_ints("0"), "f": "{0} != {0}", **_complex("isnan")}),
+    OpRow("isinf", np.isinf, 1, {**_ints("0"), **_call("isinf", "fc")}),
+    OpRow("isfinite", np.isfinite, 1, {**_ints("1"), **_call("isfinite", "fc")}),
     OpRow("signbit", np.signbit, 1, _float("fc_signbit_{t}({0})")),
     # bits
     OpRow("bitwise_and", np.bitwise_and, 2, _ints("({T})({0} & {1})")),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import build, index_map
-from .dtypes import DType
+from .dtypes import DType, part_of_complex
 from .index_map import Shape
 from .interpret import evaluate
 from .motion import drop_overwritten, gather_operands, gather_to_view, move_reshapes
@@ -85,6 +85,8 @@ def fold_constants(node: Node) -> Node | None:
     row = OPS.get(node.op)
     if row is None or row.is_expensive or row.may_fail or node.shape:
         return None
+    if any(o.dtype.kind == "c" for o in node.operands):  # NumPy's products depend on the machine
+        return None
     if not all(o.op == "constant" for o in node.operands):
         return None
     with np.errstate(all="ignore"):
@@ -105,7 +107,7 @@ def drop_identity_arithmetic(node: Node) -> Node | None:
     if len(node.operands) != 2 or node.op not in ("add", "subtract", "multiply"):
         return None
     a, b = node.operands
-    if node.dtype == bool or node.dtype != a.dtype:
+    if node.dtype.kind in "bc" or node.dtype != a.dtype:  # i * inf, of parts, is not a number
         return None
     zero = -0.0 if node.dtype.kind == "f" else 0
     if node.op == "multiply" and _is_constant(b, 1):
@@ -121,7 +123,7 @@ def drop_identity_arithmetic(node: Node) -> Node | None:
     return None
 
 
-_INVOLUTIONS = frozenset({"negative", "invert"})
+_INVOLUTIONS = frozenset({"negative", "invert", "conjugate"})
 _IDEMPOTENT = frozenset({"absolute", "fabs", "floor", "ceil", "trunc", "rint", "positive"})
 
 
@@ -150,6 +152,8 @@ def merge_conversions(node: Node) -> Node | None:
 
 def is_lossless(source: DType, target: DType) -> bool:
     """True if every value of ``source`` is a value of ``target`` and casting back restores it."""
+    if target.kind == "c" and source.kind != "c":
+        target = part_of_complex(target)
     if source.kind in "iu" and target.kind == "f":
         return 8 * source.itemsize - (source.kind == "i") <= np.finfo(str(target)).nmant + 1
     return bool(np.can_cast(source, target, "safe"))

@@ -9,7 +9,8 @@ what is fused, and its depth, 16 + 5 + log2(n / 512), is that of NumPy's pairwis
 lanes take four neighbours at a time, so that a lane reads 16 bytes at once; all else is the same.
 
 Missing elements count as the identity, and -0.0 is the one of addition (x + -0.0 is x for every x,
-both zeros included). A sum of nothing but negative zeros is +0.0, as in NumPy.
+both zeros included). A sum of nothing but negative zeros is +0.0, as in NumPy. Halves are combined
+as floats, and the result is rounded once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from .dtypes import computed_in
 
 LANES = 32
 CHUNK = 512
@@ -52,11 +55,14 @@ def tree_reduce(ufunc: np.ufunc, rows: Array, identity: Any, group: int = 1) -> 
 
 def tree_sum(rows: Array, group: int = 1) -> Array:
     """The sums over the last axis of ``rows``, in the order of the tree; no NaN is lost."""
-    zero = np.zeros((), rows.dtype)
-    identity = -zero if rows.dtype.kind == "f" else zero
-    return np.asarray(tree_reduce(np.add, rows, identity, group) + zero)
+    wider = rows.astype(computed_in(rows.dtype), copy=False)
+    zero = np.zeros((), wider.dtype)
+    identity = -zero if wider.dtype.kind in "fc" else zero
+    return np.asarray(tree_reduce(np.add, wider, identity, group) + zero).astype(rows.dtype)
 
 
 def tree_prod(rows: Array, group: int = 1) -> Array:
     """The products over the last axis of ``rows``, in the order of the tree."""
-    return tree_reduce(np.multiply, rows, np.ones((), rows.dtype), group)
+    wider = rows.astype(computed_in(rows.dtype), copy=False)
+    product = tree_reduce(np.multiply, wider, np.ones((), wider.dtype), group)
+    return product.astype(rows.dtype, copy=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..errors import GraphError
 from . import library
-from .dtypes import BOOL, INT64
+from .dtypes import BOOL, INT64, is_reducible
 from .index_map import IndexMap
 from .node import REDUCTIONS, Graph, LibraryCall, Node, Operand, Parameter, Reduction
 from .ops import OPS
@@ -151,6 +151,8 @@ def _reduce(node: Node) -> None:
         _fail(node, f"has axes {attr.axes} that are not ascending axes of its operand")
     if node.shape != tuple(n for a, n in enumerate(operand.shape) if a not in attr.axes):
         _fail(node, "has the wrong shape")
+    if not is_reducible(attr.kind, operand.dtype):
+        _fail(node, f"reduces {operand.dtype}, which has no {attr.kind}")
     want = INT64 if attr.kind.startswith("arg") else operand.dtype
     if node.dtype != want or (attr.kind in ("any", "all") and node.dtype != BOOL):
         _fail(node, "has the wrong dtype")

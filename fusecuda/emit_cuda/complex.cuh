@@ -1,0 +1,43 @@
+// What the texts of complex numbers (codegen/complex.h, complex_functions.h) stand on, by CUDA's
+// names, and their sums.
+#define FC_FN FC_INLINE
+#define FC_ROUNDED(x) (x)
+
+#define FC_PARTS(t, T, f)                                                                          \
+    FC_INLINE T fc_absolute_##t(T a) { return fabs##f(a); }                                        \
+    FC_INLINE T fc_copysign_##t(T a, T b) { return copysign##f(a, b); }                            \
+    FC_INLINE T fc_hypot_##t(T a, T b) { return hypot##f(a, b); }
+
+FC_PARTS(f32, float, f)
+FC_PARTS(f64, double, )
+FC_INLINE double fc_sqrt_f64(double a) { return sqrt(a); }
+FC_INLINE double fc_exp_f64(double a) { return exp(a); }
+FC_INLINE double fc_log_f64(double a) { return log(a); }
+FC_INLINE double fc_log1p_f64(double a) { return log1p(a); }
+FC_INLINE double fc_arctan2_f64(double a, double b) { return atan2(a, b); }
+FC_INLINE double fc_sin_f64(double a) { return sin(a); }
+FC_INLINE double fc_cos_f64(double a) { return cos(a); }
+FC_INLINE double fc_sinh_f64(double a) { return sinh(a); }
+FC_INLINE double fc_cosh_f64(double a) { return cosh(a); }
+
+#define FC_COMPLEX_SUM(C, T)                                                                       \
+    FC_INLINE C fc_shuffle(C p, int m)                                                             \
+    {                                                                                              \
+        C other;                                                                                   \
+        other.re = fc_shuffle(p.re, m);                                                            \
+        other.im = fc_shuffle(p.im, m);                                                            \
+        return other;                                                                              \
+    }                                                                                              \
+    template <>                                                                                    \
+    struct fc_sum<C> {                                                                             \
+        typedef C P;                                                                               \
+        static __device__ __forceinline__ P identity() { return {(T)-0.0, (T)-0.0}; }              \
+        static __device__ __forceinline__ P leaf(P v, int64_t) { return v; }                       \
+        static __device__ __forceinline__ P combine(P a, P b)                                      \
+        {                                                                                          \
+            return {a.re + b.re, a.im + b.im};                                                     \
+        }                                                                                          \
+    };
+
+FC_COMPLEX_SUM(fc_c64, float)
+FC_COMPLEX_SUM(fc_c128, double)
