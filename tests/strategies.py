@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fusecuda.graph import index_map
-from fusecuda.graph.dtypes import ELEMENT_TYPES, DType
+from fusecuda.graph.dtypes import ELEMENT_TYPES, DType, part_of_complex
 from fusecuda.graph.index_map import IndexMap, Shape
 from fusecuda.graph.ops import SCIPY_NAMES, OpRow
 
@@ -43,12 +43,16 @@ def _specials(dtype: DType) -> Array:
         values = {*lows, 5, 7, width - 1, width, width + 1, 100}
         values |= {int(info.min), int(info.min) + 1, int(info.max) - 1, int(info.max)}
         return np.array(sorted(values), dtype)
+    if dtype.kind == "c":
+        parts = [0.0, -0.0, 1.0, -2.5, 1e-3, 30.0, math.inf, -math.inf, math.nan]
+        return np.array([complex(a, b) for a in parts for b in parts], dtype)
     finfo = np.finfo(str(dtype))
     exact = 2.0 ** (finfo.nmant + 1)
     values = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 0.1, math.pi, 10.0, 127.5, 1e10, exact - 1, exact]
     values += [float(finfo.eps), 1 + float(finfo.eps), 1 - float(finfo.epsneg), 2.0**31, 2.0**63]
     values += [float(finfo.max), float(finfo.tiny), float(finfo.smallest_subnormal), math.inf]
-    return np.array([*values, *(-v for v in values), math.nan], dtype)
+    with np.errstate(over="ignore"):
+        return np.array([*values, *(-v for v in values), math.nan], dtype)
 
 
 SPECIALS: dict[DType, Array] = {dtype: _specials(dtype) for dtype in DTYPES}
@@ -63,12 +67,16 @@ def random_values(rng: Rng, dtype: DType, shape: Shape, domain: str = "any") -> 
         wide = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
         small = rng.integers(max(info.min, -9), 10, shape).astype(dtype)
         return np.where(rng.random(shape) < 0.5, wide, small)
+    if dtype.kind == "c":
+        real, imag = (random_values(rng, part_of_complex(dtype), shape, domain) for _ in range(2))
+        return np.asarray(real + 1j * imag, dtype)
     values = {
         "exponent": lambda: rng.uniform(-100, 100, shape),
         "positive": lambda: np.exp(rng.uniform(-50, 50, shape)),
         "unit": lambda: rng.uniform(-1, 1, shape),
     }.get(domain, lambda: rng.normal(size=shape) * np.exp(rng.uniform(-9, 9, shape)))()
-    return np.asarray(values, dtype)
+    with np.errstate(over="ignore"):
+        return np.asarray(values, dtype)
 
 
 def mixed_values(rng: Rng, dtype: DType, shape: Shape) -> Array:
@@ -134,6 +142,9 @@ def same_bits(a: Array, b: Array) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    if a.dtype.kind == "c":
+        part = part_of_complex(a.dtype)
+        a, b = a.reshape(-1).view(part), b.reshape(-1).view(part)
     if a.dtype.kind != "f":
         return bool(np.array_equal(a, b))
     bits = f"u{a.itemsize}"

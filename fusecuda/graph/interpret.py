@@ -92,7 +92,10 @@ _ROUNDING = frozenset(["floor", "ceil", "trunc"])
 
 def _elementwise(node: Node, operands: list[Array], meaning: Meaning) -> Any:
     if node.op == "convert":
-        return operands[0].astype(node.dtype)
+        (value,) = operands
+        if value.dtype.kind == "c" and node.dtype.kind not in "bc":
+            value = value.real  # and no warning: capture has given it
+        return value.astype(node.dtype)
     if node.size == 0:  # 0-d operands of no elements cannot fail
         return np.empty(node.shape, node.dtype)
     if node.op in _ROUNDING and node.dtype.kind in "biu":  # NumPy 2.0 would go by way of floats

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import DType, complex_of
+from .dtypes import DType, complex_of, hlo_name
 
 Text = dict[str, str]  # operand kind ("b", "i", "u", "f", "c") -> C expression; a type's own first
 
@@ -35,7 +35,7 @@ class OpRow:
 
     def c_text(self, dtype: DType) -> str | None:
         """The C expression for operands of ``dtype``, or None where there is no such loop."""
-        return self.text.get(dtype.char, self.text.get(dtype.kind)) or None
+        return self.text.get(hlo_name(dtype), self.text.get(dtype.kind)) or None
 
     @property
     def is_expensive(self) -> bool:
@@ -229,10 +229,10 @@ ROWS: tuple[OpRow, ...] = (
     ),
     OpRow("real", np.real, 1, _complex("real")),
     OpRow("imag", np.imag, 1, _complex("imag")),
-    OpRow("join", _join, 2, {"f": "fc_join_{t}({0}, {1})", "e": ""}),
+    OpRow("join", _join, 2, {"f": "fc_join_{t}({0}, {1})", "f16": ""}),
     OpRow("conjugate", np.conjugate, 1, {**dict.fromkeys("iuf", "{0}"), **_complex("conjugate")}),
     OpRow("copysign", np.copysign, 2, _call2("copysign")),
-    OpRow("nextafter", np.nextafter, 2, {**_call2("nextafter"), "e": ""}, cost=8),
+    OpRow("nextafter", np.nextafter, 2, {**_call2("nextafter"), "f16": ""}, cost=8),
     OpRow("heaviside", np.heaviside, 2, _call2("heaviside")),
     # comparison and logic
     OpRow("equal", np.equal, 2, {**_compare("=="), **_complex2("equal")}),

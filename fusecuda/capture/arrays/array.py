@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import FlushError
 from ...graph import build
-from ...graph.dtypes import DType, is_supported
+from ...graph.dtypes import DType, is_supported, part_of_complex
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.leaf import Leaf
@@ -19,7 +19,7 @@ from ..record.storage import Storage
 from ..record.view import View, in_memory_order
 from .memory import in_force, new, values, view
 from .observed import Observed
-from .parts import build_snapshot, part_of, part_shown, shown_of, written
+from .parts import build_snapshot, joined, part_of, part_shown, shown_of, written
 from .table import ENTRIES, TABLE
 
 NDArray = np.ndarray[Any, Any]
@@ -137,6 +137,8 @@ class Array(Observed):
         if view is View.whole(node.shape) and not self._part:
             return node
         if self._part:
+            if is_supported(node.dtype):
+                return build.elementwise(self._part, [view.read(node)], self.dtype)
             return self._whole_by(part_of, view, self._part)
         if node.shape == view.shape and view.is_whole():
             return node
@@ -167,6 +169,8 @@ class Array(Observed):
             changed = self._whole_by(written, self._view, self._part, new)
             storage.write(build.library("positive", [changed], storage.shape, storage.dtype))
             return
+        if self._part:
+            value = joined(self._view.read(storage.read()), self._part, value)
         storage.write(self._view.write(storage.read(), value))
 
     @atomic
@@ -213,7 +217,7 @@ class Array(Observed):
     def dtype(self) -> DType:
         known = self._values  # once: another thread may let go of it
         dtype: DType = self._storage.dtype if known is None else known.dtype
-        return np.dtype(f"f{dtype.itemsize // 2}") if known is None and self._part else dtype
+        return part_of_complex(dtype) if known is None and self._part else dtype
 
     @property
     def ndim(self) -> int:

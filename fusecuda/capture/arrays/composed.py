@@ -134,7 +134,7 @@ def vdot(a: Any, b: Any) -> Any:
     """The inner product of all elements."""
     x, y = array_of(a), array_of(b)
     if x.dtype.kind == "c":
-        return NotImplemented
+        x = np.conjugate(x)
     return products.dot(movement.ravel(x), movement.ravel(y))
 
 
@@ -154,17 +154,18 @@ def kron(a: Any, b: Any) -> Any:
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors; of all elements if neither order nor axis is given."""
     a = array_of(x)
-    if a.dtype.kind not in "fiu" or not (axis is None or isinstance(axis, int)):
+    if a.dtype.kind not in "fiuc" or not (axis is None or isinstance(axis, int)):
         return NotImplemented
     if axis is None and a.ndim != 1 and ord is not None:
         return NotImplemented
-    if a.dtype.kind != "f":
+    if a.dtype.kind in "iu":
         a = a.astype(float)
     over: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
     if ord is None or ord == 2:
-        return np.sqrt(np.sum(a * a, **over))
+        squares = np.square(a.real) + np.square(a.imag) if a.dtype.kind == "c" else a * a
+        return np.sqrt(np.sum(squares, **over))
     if ord in (np.inf, -np.inf):
         return (np.max if ord > 0 else np.min)(np.abs(a), **over)
     if ord == 1:
         return np.sum(np.abs(a), **over)
-    return np.sum((a != 0).astype(a.dtype), **over) if ord == 0 else NotImplemented
+    return np.sum((a != 0).astype(a.real.dtype), **over) if ord == 0 else NotImplemented

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph import build
 from ...graph.node import Node
 from ..record.leaf import Leaf
 from ..record.storage import Storage
@@ -18,6 +19,14 @@ def build_snapshot(storage: Storage) -> Node:
     """A leaf with a copy of what a shared storage holds at this moment."""
     assert storage.buffer is not None
     return Leaf(np.array(storage.buffer), storage.shape, storage.dtype)
+
+
+def joined(numbers: Node, part: str, value: Node) -> Node:
+    """The complex ``numbers`` with ``value`` for one part of them."""
+    other = "imag" if part == "real" else "real"
+    kept = build.elementwise(other, [numbers], value.dtype)
+    parts = [value, kept] if part == "real" else [kept, value]
+    return build.elementwise("join", parts, numbers.dtype)
 
 
 def part_shown(view: View, part: str, memory: NDArray) -> NDArray:

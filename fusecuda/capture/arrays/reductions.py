@@ -9,7 +9,14 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
-from ...graph.dtypes import BOOL, FLOAT64, is_supported
+from ...graph.dtypes import (
+    BOOL,
+    FLOAT64,
+    computed_in,
+    is_reducible,
+    is_supported,
+    part_of_complex,
+)
 from ...graph.node import Node
 from . import ufuncs
 from .array import Array
@@ -57,7 +64,7 @@ def _summed(kind: str, ufunc: np.ufunc, identity: int) -> Handler:
             loop = np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64) if small else x.dtype
         else:
             loop = np.dtype(dtype)
-        if not is_supported(x.dtype) or not is_supported(loop):
+        if not is_supported(x.dtype) or not is_reducible(kind, loop):
             return NotImplemented
         if loop == BOOL:
             if _masks(where) or initial is not np._NoValue:
@@ -84,7 +91,7 @@ def _extreme(kind: str, ufunc: np.ufunc) -> Handler:
         where: Any = np._NoValue,
     ) -> Any:
         x = array_of(a)
-        if not is_supported(x.dtype) or _masks(where):
+        if not is_reducible(kind, x.dtype) or _masks(where):
             return NotImplemented
         if initial is not np._NoValue and 0 in x.shape:
             return NotImplemented
@@ -117,7 +124,7 @@ all_ = handles(np.all)(_logical("all"))
 def _arg_extreme(kind: str) -> Handler:
     def handler(a: Any, axis: Any = None, out: None = None, *, keepdims: Any = False) -> Any:
         x = array_of(a)
-        if not is_supported(x.dtype):
+        if not is_reducible(kind, x.dtype):
             return NotImplemented
         axes = axes_of(x, axis if axis is None else normalize_axis_index(axis, x.ndim))
         return _reduced(x, x.read_node(), kind, axes, keepdims is True)
@@ -152,10 +159,14 @@ def mean(
     """Sum over count, as NumPy computes it."""
     x = array_of(a)
     loop = _mean_type(x, dtype)
-    if not is_supported(x.dtype) or loop.kind != "f" or _masks(where):
+    if not is_supported(x.dtype) or not is_supported(loop) or _masks(where):
         return NotImplemented
-    total = np.sum(x, axis=axis, dtype=loop, keepdims=keepdims is True)
-    return total / loop.type(_count(x, axis))
+    if loop.kind not in "fc":
+        return NotImplemented
+    wider = computed_in(loop) if dtype is None else loop
+    total = np.sum(x, axis=axis, dtype=wider, keepdims=keepdims is True)
+    found = total / wider.type(_count(x, axis))
+    return found if wider == loop else found.astype(loop)
 
 
 @handles(np.var)
@@ -174,14 +185,20 @@ def var(
     loop = _mean_type(x, dtype)
     if (
         not is_supported(x.dtype)
-        or loop.kind != "f"
+        or not is_supported(loop)
+        or loop.kind not in "fc"
         or any(v is not np._NoValue and v is not True for v in kwargs.values())
     ):
         return NotImplemented
     count = _count(x, axis)
     center = np.sum(x, axis=axis, dtype=loop, keepdims=True) / loop.type(count)
     distance = np.subtract(x, center)
-    total = np.sum(distance * distance, axis=axis, dtype=loop, keepdims=keepdims is True)
+    if loop.kind == "c":
+        loop = part_of_complex(loop)
+        squares = np.square(distance.real) + np.square(distance.imag)
+    else:
+        squares = distance * distance
+    total = np.sum(squares, axis=axis, dtype=loop, keepdims=keepdims is True)
     return total / loop.type(max(count - ddof, 0))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -104,6 +105,9 @@ def node_of(value: Any, dtype: DType | None = None) -> Node:
 
 def converted(node: Node, dtype: DType) -> Node:
     """``node`` cast to ``dtype``, by NumPy where kernels do not know one of the types."""
+    if node.dtype.kind == "c" and dtype.kind not in "bc":
+        text = "Casting complex values to real discards the imaginary part"
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
     if node.dtype == dtype or (is_supported(node.dtype) and is_supported(dtype)):
         return build.convert(node, dtype)
     return build.library("astype", [node], node.shape, dtype, (Operand(0), dtype.str))
@@ -172,9 +176,11 @@ def _modf(array_type: type[Array], inputs: Sequence[Any]) -> Any:
 
 def _conjugate(array_type: type[Array], inputs: Sequence[Any]) -> Any:
     (x,) = inputs
-    if x.dtype.kind == "c":
+    if x.dtype.kind != "c":
+        return array_type.of_node(node_of(x))
+    if not is_supported(x.dtype):
         return NotImplemented
-    return array_type.of_node(node_of(x))
+    return array_type.of_node(build.elementwise("conjugate", [node_of(x)], x.dtype))
 
 
 def _float_power(array_type: type[Array], inputs: Sequence[Any]) -> Any:
