@@ -12,7 +12,7 @@ from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
 from ..fusion.walk import Lower, MemoryOf
-from .choice import COLUMN, LOOP, OWN_SHARED, TILES, Facts
+from .choice import COLUMN, GROUP, LOOP, OWN_SHARED, TILES, Facts
 from .columns import ColumnEmitter
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
 from .launch import CudaBound, Variant, bind
@@ -70,7 +70,7 @@ def bind_here(lower: Lower, memory: MemoryOf, contract: bool) -> CudaBound:
 def machine() -> Machine:
     """What the planner plans for: a row is passed over again if a block of threads can keep it."""
     facts = device_facts()
-    return Machine(rows=facts.multiprocessors, row_bytes=facts.shared - OWN_SHARED)
+    return Machine(rows=facts.multiprocessors, row_bytes=facts.shared - OWN_SHARED, group=GROUP)
 
 
 @cache

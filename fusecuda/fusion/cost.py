@@ -20,11 +20,13 @@ class Machine:
 
     A kernel passes over a row more than once if ``rows`` rows or more are worked on at a time, or
     if the row has at most ``row_bytes``; few longer ones are arrays, and a second pass is a second
-    kernel, which all of the machine works on.
+    kernel, which all of the machine works on. A lane of the reduction tree takes ``group``
+    neighbours at a time.
     """
 
     rows: int
     row_bytes: int
+    group: int = 1
 
 
 CPU = Machine(rows=2, row_bytes=1 << 24)

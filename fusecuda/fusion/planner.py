@@ -19,6 +19,7 @@ from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .region import Region, Roots, domain, runs_apart
 from .roots import choose_roots
+from .unrolled import unrolled
 
 _ATTEMPTS = 16
 
@@ -60,6 +61,8 @@ def make_plan(
 
     ``strides`` gives the strides, in elements, of the parameters that are not contiguous.
     """
+    if fuse:
+        graph = unrolled(graph, machine.group)
     decisions = Decisions()
     if any(t is not None for t in graph.targets) and any(map(may_fail, graph.nodes())):
         why = "an argument is overwritten only when no element has failed"

@@ -1,0 +1,132 @@
+"""Reductions of a few elements, written as their combinations in the order of the tree.
+
+A row of three elements is not worth the tree's loops: its sum is two additions, which fuse as any
+do. The bits are those of the tree.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from ..graph import build, index_map
+from ..graph.dtypes import computed_in
+from ..graph.node import Graph, Node, users
+from ..graph.passes import RULES, rewrite
+from ..graph.tree import LANES
+
+MOST = 8  # elements
+FEWEST = 8  # rows
+_COMBINE = {
+    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
+    "any": "bitwise_or", "all": "bitwise_and",
+}  # fmt: skip
+
+
+def unrolled(graph: Graph, group: int) -> Graph:
+    """``graph`` without such reductions; a lane of the tree takes ``group`` neighbours at a time.
+
+    A reduction stays where its rows are needed again as rows: what is broadcast over them, or
+    computed for something else, too.
+    """
+    nodes = graph.nodes()
+    used = users(nodes)
+    chosen = [n for n in nodes if _is_short(n) and _stands_alone(n, used, graph)]
+    if not chosen:
+        return graph
+    new: dict[Node, Node] = {}
+    for node in nodes:
+        fresh = node.with_operands(tuple([new[o] for o in node.operands]))
+        new[node] = _combined(fresh, group) if node in chosen else fresh
+    return rewrite(graph.with_outputs(tuple([new[o] for o in graph.outputs])), RULES)
+
+
+def _is_short(node: Node) -> bool:
+    if node.op != "reduce" or node.reduction.kind not in _COMBINE or node.size < FEWEST:
+        return False
+    (operand,) = node.operands
+    return 0 < math.prod(operand.shape[a] for a in node.reduction.axes) <= MOST
+
+
+def _stands_alone(node: Node, used: dict[Node, list[Node]], graph: Graph) -> bool:
+    """True if nothing but short reductions needs what the rows of ``node`` are computed of."""
+    if _is_broadcast(node, used):
+        return False
+    outputs = set(graph.outputs)
+    (row,) = node.operands
+    computed = [row]
+    for inner in computed:  # grows
+        if not (inner.is_elementwise and inner.shape == row.shape):
+            continue
+        if inner in outputs or any(u not in computed and not _is_short(u) for u in used[inner]):
+            return False
+        computed += [o for o in inner.operands if o not in computed]
+    return True
+
+
+def _is_broadcast(node: Node, used: dict[Node, list[Node]]) -> bool:
+    """True if ``node`` meets something larger."""
+    reached = [node]
+    for inner in reached:  # grows
+        for user in used.get(inner, ()):
+            if user.size > node.size and user.op != "update":
+                return True
+            if (user.is_elementwise or user.op in ("index", "reshape")) and user not in reached:
+                reached.append(user)
+    return False
+
+
+def _combined(node: Node, group: int) -> Node:
+    """What the tree makes of the elements of each row."""
+    (operand,) = node.operands
+    kind, result = node.reduction.kind, node.dtype
+    wider = computed_in(result)
+    elements = [build.convert(e, wider) for e in _elements(operand, node.reduction.axes)]
+    op = _COMBINE[kind]
+
+    def combine(parts: Sequence[Node]) -> Node:
+        total = parts[0]
+        for part in parts[1:]:
+            total = build.elementwise(op, [total, part], wider)
+        return total
+
+    lanes = [combine(elements[i : i + group]) for i in range(0, len(elements), group)]
+    width = LANES // 2
+    while width:
+        pairs = itertools.zip_longest(lanes[:width], lanes[width:])
+        lanes = [combine([p for p in pair if p is not None]) for pair in pairs]
+        width //= 2
+    (total,) = lanes
+    if kind == "sum" and wider.kind in "fc":  # of negative zeros alone it is +0.0
+        total = build.elementwise("add", [total, build.constant(0, wider)], wider)
+    return build.convert(_with_line(total, node), result)
+
+
+def _with_line(total: Node, node: Node) -> Node:
+    return Node(total.op, total.operands, total.shape, total.dtype, total.attr, node.line)
+
+
+def _elements(operand: Node, axes: Sequence[int]) -> list[Node]:
+    """The elements of the rows along ``axes``, in row-major order, each an array of all rows."""
+    kept = [a for a in range(len(operand.shape)) if a not in axes]
+    shape = tuple(operand.shape[a] for a in kept)
+    found = []
+    for place in itertools.product(*(range(operand.shape[a]) for a in axes)):
+        at = dict(zip(axes, place, strict=True))
+        rows = [
+            (at[a], 0, None) if a in at else (0, 1, kept.index(a))
+            for a in range(len(operand.shape))
+        ]
+        found.append(_picked(operand, index_map.axis_map(rows, len(kept)), shape))
+    return found
+
+
+def _picked(node: Node, view: index_map.IndexMap, shape: tuple[int, ...]) -> Node:
+    """``node`` seen through ``view``; of a computed node what computes it there."""
+    if not node.is_elementwise:
+        return build.index(node, view, shape)
+    operands = [o if o.shape == () else _picked(o, view, shape) for o in node.operands]
+    return Node(node.op, tuple(operands), shape, node.dtype, node.attr, node.line)
+
+

@@ -1,0 +1,72 @@
+"""Reductions of a few elements become combinations, in the order of the tree, where it pays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.cpu_fallback.interpreted import KERNELS
+from fusecuda.fusion.unrolled import unrolled
+from fusecuda.graph import build
+from fusecuda.graph.interpret import CUPY, interpret
+from fusecuda.graph.node import Graph
+from tests.strategies import mixed_values, same_bits
+
+KINDS = ["sum", "prod", "max", "min"]
+
+
+def reduction(kind: str, dtype: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Graph:
+    x = build.parameter(0, shape, np.dtype(dtype))
+    return Graph((x,), (build.reduce(kind, x, axes),))
+
+
+@pytest.mark.parametrize("group", [1, 4])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "u1"])
+def test_the_bits_are_the_trees(dtype: str, kind: str, group: int) -> None:
+    """For each length up to eight, also over two axes, on the lanes of a CPU and of a GPU."""
+    rng = np.random.default_rng(3)
+    for shape, axes in [*(((40, n), (1,)) for n in range(1, 9)), ((2, 40, 3), (0, 2))]:
+        graph = reduction(kind, dtype, shape, axes)
+        short = unrolled(graph, group)
+        assert all(n.op != "reduce" for n in short.nodes())
+        x = mixed_values(rng, np.dtype(dtype), shape)
+        (want,) = interpret(graph, [x], KERNELS if group == 1 else CUPY)
+        assert same_bits(interpret(short, [x])[0] + 0, want + 0)
+
+
+def test_a_sum_of_negative_zeros_is_positive() -> None:
+    """As NumPy's is."""
+    got = fc.fused(lambda a: a.sum(axis=1))(np.full((20, 3), -0.0))
+    assert not np.signbit(got).any()
+
+
+def test_pairwise_distances_are_one_kernel() -> None:
+    """Nothing of the size of all differences is stored."""
+
+    def program(a: Any, b: Any) -> Any:
+        return np.exp(-((a[:, None] - b[None]) ** 2).sum(axis=-1)).sum(axis=1)
+
+    a, b = np.random.default_rng(0).normal(size=(2, 90, 3))
+    exe = fc.lower(program, a, b)
+    assert exe.launches == 1
+    np.testing.assert_allclose(exe(a, b), program(a, b), rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", ["broadcast", "shared", "long", "few"])
+def test_what_stays_a_reduction(case: str) -> None:
+    """Rows that are needed again as rows, long ones, and a handful of them."""
+    x = build.parameter(0, (7, 3) if case == "few" else (30, 9 if case == "long" else 3), np.dtype("f8"))
+    doubled = build.elementwise("add", [x, x], x.dtype)
+    total = build.reduce("sum", doubled, (1,))
+    outputs = [total]
+    if case == "broadcast":
+        spread = build.broadcast_to(build.reshape(total, (30, 1)), (30, 3))
+        outputs = [build.elementwise("divide", [x, spread], x.dtype)]
+    elif case == "shared":
+        outputs.append(doubled)
+    graph = Graph((x,), tuple(outputs))
+    assert unrolled(graph, 1) is graph
