@@ -22,12 +22,22 @@ from typing import Any
 import numpy as np
 
 from fusecuda.graph import build, index_map
-from fusecuda.graph.dtypes import BOOL, ELEMENT_TYPES, FLOAT64, INT64, DType
+from fusecuda.graph.dtypes import (
+    BOOL,
+    ELEMENT_TYPES,
+    FLOAT64,
+    INT64,
+    DType,
+    complex_of,
+    is_reducible,
+    part_of_complex,
+)
 from fusecuda.graph.index_map import Shape
 from fusecuda.graph.interpret import evaluate
 from fusecuda.graph.node import REDUCTIONS, Graph, Node, Parameter
 from fusecuda.graph.ops import ROWS, SCIPY_NAMES, OpRow
 from tests.strategies import (
+    COMPLEX_INEXACT,
     DTYPES,
     EITHER_ZERO,
     LAYOUTS,
@@ -128,6 +138,8 @@ class _Drawing:
 
     def cast(self, node: Node, dtype: DType) -> Node:
         """``node`` converted to ``dtype``, kept within its range first."""
+        if node.dtype.kind == "c" and dtype.kind not in "bc":
+            node = build.elementwise("real", [node], part_of_complex(node.dtype))
         if node.dtype.kind == "f" and dtype.kind in "iu":
             value = self.value(node)
             low, high = (0, 100) if dtype.kind == "u" else (-100, 100)
@@ -170,11 +182,18 @@ class _Drawing:
         """The loop dtypes of ``row``, or None if kernels have none for ``dtypes``."""
         if row.name in SCIPY_NAMES:
             return (dtypes[0], dtypes[0]) if dtypes[0].kind == "f" else None
+        if row.name in ("real", "imag"):
+            return (dtypes[0], part_of_complex(dtypes[0])) if dtypes[0].kind == "c" else None
+        if row.name == "join":
+            fits = len(set(dtypes)) == 1 and build.fusible("join", dtypes)
+            return (*dtypes, complex_of(dtypes[0])) if fits else None
         try:
             loop = build.resolve(row.numpy, *dtypes)
         except TypeError:
             return None
         fits = build.fusible(row.name, loop[:-1]) and loop[-1] in ELEMENT_TYPES
+        if self.exact and loop[0].kind == "c" and row.name in COMPLEX_INEXACT:
+            return None
         return loop if fits else None
 
     def where(self) -> None:
@@ -210,6 +229,8 @@ class _Drawing:
             return
         axes = [a for a in range(len(node.shape)) if self.rng.random() < 0.5]
         axes = axes or [int(self.rng.integers(len(node.shape)))]
+        if kind not in ("any", "all") and not is_reducible(kind, node.dtype):
+            return
         if 0 in [node.shape[a] for a in axes] and kind not in ("sum", "prod", "any", "all"):
             return
         if kind in ("any", "all"):
@@ -272,7 +293,8 @@ class _Drawing:
                     flip = [*axes, (shape[-1] - 1, -1, len(shape) - 1)]
                     value = build.index(value, index_map.axis_map(flip, len(shape)), shape)
                 if value.dtype.kind != "b":
-                    value = build.elementwise("multiply", [value, value], value.dtype)
+                    op = "add" if value.dtype.kind == "c" else "multiply"
+                    value = build.elementwise(op, [value, value], value.dtype)
             else:
                 value = self.cast(self.partner(shape, target=True), old.dtype)
                 value = build.broadcast_to(value, shape)

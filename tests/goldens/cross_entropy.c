@@ -1,5 +1,5 @@
 cross_entropy: 10 operations in 1 kernel
-  moves 49,672 B, one operation at a time 303,128 B; peak 2,056 B
+  moves 49,672 B, one operation at a time 303,128 B; peak 2,568 B
   0: reduce_max_subtract_iota_gather_divide (resident)
      reads 49,664 B, writes 8 B
      3 subtract, exp, log, divide, max, 2 sum
@@ -18,7 +18,7 @@ FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_max_subtract_iota_gather_divide_070cb00be3d7(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_iota_gather_divide_0b2c57fdec4a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -98,10 +98,10 @@ void reduce_max_subtract_iota_gather_divide_070cb00be3d7(const fc_args *a, int64
         const double v4 = fc_finish_sum_f64(&tree4) + 0;
         const double v9 = fc_log_f64(v4);
         const double v10 = v9 - v8;
-        ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 8 * rows * 0))[row * (8 / sizeof(double))] = v10;
+        ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 16 * rows * 0))[row * (16 / sizeof(double))] = v10;
     }
 }
-void reduce_max_subtract_iota_gather_divide_070cb00be3d7_finish(const fc_args *a) {
+void reduce_max_subtract_iota_gather_divide_0b2c57fdec4a_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -115,7 +115,7 @@ void reduce_max_subtract_iota_gather_divide_070cb00be3d7_finish(const fc_args *a
     for (int64_t at = 0; at < rows; at += FC_CHUNK) {
         double b11[FC_CHUNK];
         const int64_t count = fc_min(FC_CHUNK, rows - at);
-        for (int64_t k = 0; k < count; ++k) b11[k] = ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 8 * rows * 0))[(at + k) * (8 / sizeof(double))];
+        for (int64_t k = 0; k < count; ++k) b11[k] = ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 16 * rows * 0))[(at + k) * (16 / sizeof(double))];
         fc_push_sum_f64(&tree11, fc_fold_sum_f64(b11, count, at));
     }
     const double v11 = fc_finish_sum_f64(&tree11) + 0;
