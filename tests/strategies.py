@@ -30,7 +30,14 @@ TRANSCENDENTAL: frozenset[str] = SCIPY_NAMES.union(
     | {"tanh", "arcsinh", "arccosh", "arctanh"}
 )
 # On complex numbers NumPy's bits of these depend on the machine: some fuse products with sums.
-COMPLEX_INEXACT = TRANSCENDENTAL | {"multiply", "divide", "square", "reciprocal", "absolute", "sqrt"}
+COMPLEX_INEXACT = TRANSCENDENTAL | {
+    "multiply",
+    "divide",
+    "square",
+    "reciprocal",
+    "absolute",
+    "sqrt",
+}
 EITHER_ZERO = frozenset({"maximum", "minimum", "fmax", "fmin"})  # of ±0 NumPy returns either
 
 # --- values

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..fusion.kernel_ir import Reduce
+from ..fusion.kernel_ir import Reduce, Scan
 from ..graph.dtypes import BOOL, ELEMENT_TYPES, DType, computed_in
-from .scalar import c_type, rounded, suffix, zero
+from .scalar import c_type, computed, expression, rounded, suffix, zero
 
 
 def tree_name(reduce: Reduce) -> str:
@@ -45,6 +45,17 @@ def instance(reduce: Reduce) -> str:
         identity, combine = _RULES[reduce.kind](dtype)
         text = f"FC_TREE({name}, {value}, {value}, {identity}, v, {combine})"
     return f"#ifndef FC_HAVE_{name}\n#define FC_HAVE_{name}\n{text}\n#endif\n"
+
+
+def scan_start(scan: Scan) -> str:
+    """The C expression of what a scan starts from: it leaves the first element as it is."""
+    return _RULES[scan.kind](computed_in(scan.dtype))[0]
+
+
+def scan_step(scan: Scan, total: str, value: str) -> str:
+    """The C expression of the next total, rounded at each step as NumPy's are."""
+    op = {"sum": "add", "prod": "multiply"}[scan.kind]
+    return computed(op, scan.dtype, (scan.dtype, scan.dtype), (total, value), expression)
 
 
 def _sum(dtype: DType) -> tuple[str, str]:

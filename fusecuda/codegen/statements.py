@@ -38,6 +38,10 @@ class Scope:
         """The statements of a read at computed indices."""
         raise NotImplementedError
 
+    def scan(self, statement: ir.Scan) -> list[str]:
+        """The statements of one more element of a scan."""
+        raise NotImplementedError
+
     def name(self, number: int) -> str:
         """The expression of value ``number``."""
         return names.value(number)
@@ -67,6 +71,8 @@ class Scope:
     def lines(self, statement: ir.Statement) -> list[str]:
         """The C statements of one IR statement."""
         match statement:
+            case ir.Scan():
+                return self.scan(statement)
             case ir.Compute():
                 operands = [self.name(o) for o in statement.operands]
                 kinds = statement.operand_dtypes

@@ -13,6 +13,7 @@ from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
 from .emit import NO_TESTS, Place, Tests, tests_of
 from .emit_reduction import ReductionEmitter
+from .scans import scans_of
 
 
 class _ColumnPlace(Place):
@@ -30,6 +31,12 @@ class _ColumnPlace(Place):
         if number in self.row_values:
             return f"{names.value(number)}[c] = {text};"
         return super().define(number, ctype, text)
+
+    def scan(self, statement: ir.Scan) -> list[str]:
+        total = f"total{statement.out}[c]"
+        step = reductions.scan_step(statement, total, self.name(statement.value))
+        line = f"{total} = {step};"
+        return [line, self.define(statement.out, c_type(statement.dtype), total)]
 
     def kept(self, slot: int) -> str:
         return f"row_keep{slot}[(at + done) * {COLUMN_BLOCK} + c]"
@@ -100,6 +107,10 @@ class ColumnEmitter(ReductionEmitter):
             name = reductions.tree_name(r)
             self.w.line(f"fc_tree_{name} tree{r.out}[{COLUMN_BLOCK}];")
             self.w.line(f"for (int64_t c = 0; c < width; ++c) fc_start_{name}(&tree{r.out}[c]);")
+        for scan in scans_of(stage):
+            self.w.line(f"{c_type(scan.dtype)} total{scan.out}[{COLUMN_BLOCK}];")
+            start = reductions.scan_start(scan)
+            self.w.line(f"for (int64_t c = 0; c < width; ++c) total{scan.out}[c] = {start};")
         with self.w.block("for (int64_t at = 0; at < length; at += FC_CHUNK)"):
             self.w.line("const int64_t count = fc_min(FC_CHUNK, length - at);")
             for r in stage.reduces:

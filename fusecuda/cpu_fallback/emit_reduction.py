@@ -11,7 +11,9 @@ from ..codegen.scalar import c_type, memory_type
 from ..codegen.statements import forms_of
 from ..fusion import kernel_ir as ir
 from ..graph.tree import CHUNK
+from . import scans
 from .emit import PLACEHOLDER, KernelEmitter, Place, Tests
+from .scans import scans_of
 
 
 class ReductionEmitter(KernelEmitter):
@@ -180,6 +182,9 @@ class RowEmitter(ReductionEmitter):
         for r in stage.reduces:
             self.w.line(f"fc_tree_{reductions.tree_name(r)} tree{r.out};")
             self.w.line(f"fc_start_{reductions.tree_name(r)}(&tree{r.out});")
+        for scan in scans_of(stage):
+            start = reductions.scan_start(scan)
+            self.w.line(f"{c_type(scan.dtype)} total{scan.out} = {start};")
         first, last = "0", "length"
         if self.kernel.splittable:
             self.w.line("const int64_t first = part * part_length;")
@@ -189,6 +194,8 @@ class RowEmitter(ReductionEmitter):
             self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {last} - at);")
             for r in stage.reduces:
                 self.w.line(f"{c_type(r.value_dtype)} b{r.out}[FC_CHUNK];")
+            for number, kind in scans.buffers(stage).items():
+                self.w.line(f"{kind} b{number}[FC_CHUNK];")
             self._chunk(stage)
             for r in stage.reduces:
                 name = reductions.tree_name(r)
@@ -221,13 +228,30 @@ class RowEmitter(ReductionEmitter):
         last = self.layout.axes[-1]
         self.make(tests, last)
         place = Place(self, "k", last, "", tests)
-        self.w.line("#pragma GCC ivdep")
+        at = "k" if done == "0" else f"{done} + k"
+        for piece in scans.pieces(stage):
+            self.w.line("#pragma GCC ivdep")
+            with self.w.block("for (int64_t k = 0; k < run; ++k)"):
+                for number, kind in piece.taken.items():
+                    self.w.line(f"const {kind} {names.value(number)} = b{number}[{at}];")
+                for statement in piece.body:
+                    self.w.lines(place.lines(statement))
+                for number in piece.left:
+                    self.w.line(f"b{number}[{at}] = {names.value(number)};")
+                for r in piece.reduces:
+                    self.w.line(f"b{r.out}[{at}] = {names.value(r.value)};")
+                if piece.scan is not None:
+                    value = names.value(piece.scan.value)
+                    self.w.line(f"b{piece.scan.out}[{at}] = {value};")
+            if piece.scan is not None:
+                self._scan(piece.scan, at)
+
+    def _scan(self, scan: ir.Scan, at: str) -> None:
+        """The totals of a run, one after the other."""
+        total, element = f"total{scan.out}", f"b{scan.out}[{at}]"
         with self.w.block("for (int64_t k = 0; k < run; ++k)"):
-            for statement in stage.body:
-                self.w.lines(place.lines(statement))
-            for r in stage.reduces:
-                at = "k" if done == "0" else f"{done} + k"
-                self.w.line(f"b{r.out}[{at}] = {names.value(r.value)};")
+            self.w.line(f"{total} = {reductions.scan_step(scan, total, element)};")
+            self.w.line(f"{element} = {total};")
 
     def _end_of_part(self) -> None:
         with self.w.block("if (parts == 1)"):

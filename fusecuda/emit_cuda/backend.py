@@ -147,5 +147,3 @@ def prelude() -> str:
             complex_text(),
         )
     )
-
-

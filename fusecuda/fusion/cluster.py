@@ -50,7 +50,7 @@ class Cluster:
 
     def add(self, root: Node, role: str, region: Region, roots: Roots) -> None:
         """Let ``root`` in; `verdict` has allowed it."""
-        if root.op == "reduce" and role == ROW:
+        if root.op == "scan" or (root.op == "reduce" and role == ROW):
             self.reduced = root.reduction.axes
         self.roles[root] = role
         self.regions[root] = region
@@ -88,6 +88,9 @@ def _role(cluster: Cluster, root: Node, depends: bool) -> str:
             return ROW
         whole = depends and len(axes) == len(over)
         return OUTER if whole and cluster.reduced and cluster.kept and over == cluster.rows else ""
+    if root.op == "scan":
+        fits = over == cluster.shape and cluster.reduced in (None, root.reduction.axes)
+        return ELEMENT if fits else ""
     if over == cluster.shape:
         return ELEMENT
     if not depends or cluster.reduced is None or root.op == "update":
@@ -106,8 +109,8 @@ def _reading_level(root: Node, role: str) -> str:
 
 
 def _shape_reason(cluster: Cluster, root: Node) -> str:
-    if root.op == "reduce" and domain(root) == cluster.shape:
-        return f"it reduces axes {root.reduction.axes}, the kernel {cluster.reduced}"
+    if root.op in ("reduce", "scan") and domain(root) == cluster.shape:
+        return f"it goes along axes {root.reduction.axes}, the kernel {cluster.reduced}"
     return f"it runs over {list(domain(root))}, the kernel over {list(cluster.shape)}"
 
 

@@ -21,15 +21,16 @@ class Machine:
     A kernel passes over a row more than once if ``rows`` rows or more are worked on at a time, or
     if the row has at most ``row_bytes``; few longer ones are arrays, and a second pass is a second
     kernel, which all of the machine works on. A lane of the reduction tree takes ``group``
-    neighbours at a time.
+    neighbours at a time. Where there are ``scans``, running sums are kernels.
     """
 
     rows: int
     row_bytes: int
     group: int = 1
+    scans: bool = False
 
 
-CPU = Machine(rows=2, row_bytes=1 << 24)
+CPU = Machine(rows=2, row_bytes=1 << 24, scans=True)
 
 
 def op_cost(node: Node) -> int:

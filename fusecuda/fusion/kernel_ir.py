@@ -125,6 +125,16 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
+class Scan:
+    """``out`` combines ``value`` over the elements of the row up to the one at hand, in order."""
+
+    out: int
+    dtype: DType
+    kind: str  # "sum" or "prod"
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """``value`` is written at address form ``form``."""
 
@@ -133,7 +143,9 @@ class Store:
     dtype: DType
 
 
-Statement = Argument | Load | Index | InRange | Select | Gather | Compute | Keep | Recall | Store
+Statement = (
+    Argument | Load | Index | InRange | Select | Gather | Compute | Keep | Recall | Scan | Store
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,4 +201,6 @@ class KernelIR:
     @property
     def splittable(self) -> bool:
         """True if one row may be cut into parts that are reduced apart and combined afterwards."""
-        return self.kind == "reduction" and len(self.stages) == 1
+        if self.kind != "reduction" or len(self.stages) > 1:
+            return False
+        return not any(isinstance(s, Scan) for s in self.stages[0].body)

@@ -188,6 +188,8 @@ class _Lowering:
             return (FINAL, stage) if role == OUTER else (ROW, stage + 1)
         level = max((v.level for v in operands), key=_RANK.__getitem__, default=ROW)
         touches = not operands or key.inside or key.guard or key.node.op == "gather"
+        if key.node.op == "scan" and role and not key.inside:
+            level = ELEMENT
         if touches and level != FINAL and self._walks_row(key.at):
             level = ELEMENT
         return level, stage
@@ -297,6 +299,8 @@ class _Lowering:
             return [self._gather(node, at, out, number)]
         if node.op in ("concatenate", "pad"):
             return [self._select(node, out, number)]
+        if node.op == "scan":
+            return [ir.Scan(out, node.dtype, node.reduction.kind, number[0])]
         return [self._compute(node, out, number)]
 
     def _compute(self, node: Node, out: int, operands: list[int]) -> ir.Compute:
@@ -428,7 +432,7 @@ class _Schedule:
         row = OPS.get(key.node.op)
         if row is not None:
             return row.is_expensive or bool(row.may_fail)
-        if key.node.op == "gather":
+        if key.node.op in ("gather", "scan"):
             return True
         whole = all(key.at.uses_axis(j) for j in range(key.at.rank))
         return self.low.roots.is_leaf(key.node) and whole

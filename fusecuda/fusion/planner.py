@@ -19,6 +19,7 @@ from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .region import Region, Roots, domain, runs_apart
 from .roots import choose_roots
+from .scans import scanned
 from .unrolled import unrolled
 
 _ATTEMPTS = 16
@@ -63,6 +64,8 @@ def make_plan(
     """
     if fuse:
         graph = unrolled(graph, machine.group)
+        if machine.scans:
+            graph = scanned(graph)
     decisions = Decisions()
     if any(t is not None for t in graph.targets) and any(map(may_fail, graph.nodes())):
         why = "an argument is overwritten only when no element has failed"

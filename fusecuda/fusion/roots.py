@@ -28,6 +28,8 @@ def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
     for node in nodes:
         if node.op == "reduce" and not runs_apart(node):
             reasons[node] = "a reduction ends its pass"
+        elif node.op == "scan":
+            reasons[node] = "a scan goes along its axis"
         elif node.op == "update":
             reasons[node] = "an update writes to its storage"
             reasons.setdefault(_unshaped(node.operands[0]), "an update writes into it")

@@ -128,5 +128,3 @@ def _picked(node: Node, view: index_map.IndexMap, shape: tuple[int, ...]) -> Nod
         return build.index(node, view, shape)
     operands = [o if o.shape == () else _picked(o, view, shape) for o in node.operands]
     return Node(node.op, tuple(operands), shape, node.dtype, node.attr, node.line)
-
-

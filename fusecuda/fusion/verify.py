@@ -39,7 +39,7 @@ def operands(statement: ir.Statement) -> tuple[int, ...]:
             return indices
         case ir.Compute(operands=used):
             return used
-        case ir.Keep(value=value) | ir.Store(value=value):
+        case ir.Keep(value=value) | ir.Store(value=value) | ir.Scan(value=value):
             return (value,)
     return ()
 

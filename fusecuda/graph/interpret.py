@@ -139,6 +139,11 @@ _BY_ROWS: dict[str, Callable[[Array, int], Any]] = {
 }
 
 
+def _scan(node: Node, operands: list[Array]) -> Any:
+    function = {"sum": np.cumsum, "prod": np.cumprod}[node.reduction.kind]
+    return function(operands[0], axis=node.reduction.axes[0], dtype=node.dtype)
+
+
 def _concatenate(node: Node, operands: list[Array]) -> Any:
     return np.concatenate(operands, axis=node.axis)
 
@@ -176,6 +181,7 @@ _STRUCTURAL: dict[str, Callable[[Node, list[Array]], Any]] = {
     "iota": _iota,
     "index": _index,
     "reshape": lambda node, operands: operands[0].reshape(node.shape),
+    "scan": _scan,
     "concatenate": _concatenate,
     "pad": _pad,
     "gather": _gather,

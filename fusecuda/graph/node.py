@@ -33,6 +33,7 @@ STRUCTURAL = frozenset(
         "index",
         "reshape",
         "reduce",
+        "scan",
         "concatenate",
         "pad",
         "gather",

@@ -59,7 +59,9 @@ def test_pairwise_distances_are_one_kernel() -> None:
 @pytest.mark.parametrize("case", ["broadcast", "shared", "long", "few"])
 def test_what_stays_a_reduction(case: str) -> None:
     """Rows that are needed again as rows, long ones, and a handful of them."""
-    x = build.parameter(0, (7, 3) if case == "few" else (30, 9 if case == "long" else 3), np.dtype("f8"))
+    x = build.parameter(
+        0, (7, 3) if case == "few" else (30, 9 if case == "long" else 3), np.dtype("f8")
+    )
     doubled = build.elementwise("add", [x, x], x.dtype)
     total = build.reduce("sum", doubled, (1,))
     outputs = [total]

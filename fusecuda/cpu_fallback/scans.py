@@ -1,0 +1,74 @@
+"""Scans in rows: a pass is cut where a total runs on, one element after the other.
+
+What comes before a scan, and what comes after it, are loops of their own over a run of elements,
+which vectorise; values that are needed behind the cut wait in buffers of one chunk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..codegen.scalar import c_type
+from ..fusion import kernel_ir as ir
+from ..fusion.verify import operands
+
+
+@dataclass(slots=True)
+class Piece:
+    """One loop over a run: statements, and the scan of one of their values that follows."""
+
+    body: list[ir.Statement] = field(default_factory=list)
+    scan: ir.Scan | None = None
+    taken: dict[int, str] = field(default_factory=dict)  # values from buffers, with their C types
+    left: list[int] = field(default_factory=list)  # values that go into buffers
+    reduces: list[ir.Reduce] = field(default_factory=list)
+
+
+def scans_of(stage: ir.Stage) -> list[ir.Scan]:
+    """The scans of a stage, in order."""
+    return [s for s in stage.body if isinstance(s, ir.Scan)]
+
+
+def pieces(stage: ir.Stage) -> list[Piece]:
+    """The loops of a stage; one, if it has no scans."""
+    found = [Piece()]
+    made: dict[int, int] = {}  # the piece in which a value is computed; a scan's after its own
+    kinds: dict[int, str] = {}
+    for s in stage.body:
+        if isinstance(s, ir.Scan):
+            _use(found, made, kinds, s.value)
+            found[-1].scan = s
+            found.append(Piece())
+            made[s.out] = -1
+        else:
+            for value in operands(s):
+                _use(found, made, kinds, value)
+            found[-1].body.append(s)
+            if isinstance(s, ir.Keep | ir.Store):
+                continue
+            made[s.out] = len(found) - 1
+        kinds[s.out] = c_type(s.dtype)
+    for r in stage.reduces:
+        _use(found, made, kinds, r.value)
+    found[-1].reduces = list(stage.reduces)
+    return found
+
+
+def _use(found: list[Piece], made: dict[int, int], kinds: dict[int, str], value: int) -> None:
+    """Take ``value`` from its buffer if another piece has computed it."""
+    where = made.get(value)
+    if where is None or where == len(found) - 1:  # a row value, or one at hand
+        return
+    found[-1].taken[value] = kinds[value]
+    if where >= 0 and value not in found[where].left:
+        found[where].left.append(value)
+
+
+def buffers(stage: ir.Stage) -> dict[int, str]:
+    """The values that wait in buffers, the scans' own included, with their C types."""
+    found: dict[int, str] = {}
+    for piece in pieces(stage):
+        found.update(piece.taken)
+        if piece.scan is not None:
+            found[piece.scan.out] = c_type(piece.scan.dtype)
+    return found
