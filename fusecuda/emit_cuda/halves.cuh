@@ -3,7 +3,7 @@
 FC_INLINE uint32_t fc_bits_f32(float a) { return __float_as_uint(a); }
 FC_INLINE float fc_float_of(uint32_t u) { return __uint_as_float(u); }
 
-#ifdef __CUDACC_RTC__
+#ifdef __CUDACC_VER_MAJOR__
 FC_INLINE float fc_widen_f16(uint16_t h)
 {
     float a;

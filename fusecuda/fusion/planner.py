@@ -63,7 +63,7 @@ def make_plan(
     ``strides`` gives the strides, in elements, of the parameters that are not contiguous.
     """
     if fuse:
-        graph = unrolled(graph, machine.group)
+        graph = unrolled(graph, machine)
         if machine.scans:
             graph = scanned(graph)
     decisions = Decisions()

@@ -15,8 +15,8 @@ from ..graph.dtypes import computed_in
 from ..graph.node import Graph, Node, users
 from ..graph.passes import RULES, rewrite
 from ..graph.tree import LANES
+from .cost import Machine
 
-MOST = 8  # elements
 FEWEST = 8  # rows
 _COMBINE = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
@@ -24,32 +24,35 @@ _COMBINE = {
 }  # fmt: skip
 
 
-def unrolled(graph: Graph, group: int) -> Graph:
-    """``graph`` without such reductions; a lane of the tree takes ``group`` neighbours at a time.
+def unrolled(graph: Graph, machine: Machine) -> Graph:
+    """``graph`` without reductions of at most ``machine.short`` elements.
 
-    A reduction stays where its rows are needed again as rows: what is broadcast over them, or
-    computed for something else, too.
+    A reduction stays where its rows are needed again as rows: what is broadcast over them,
+    computed for something else, too, or made of another reduction.
     """
     nodes = graph.nodes()
     used = users(nodes)
-    chosen = [n for n in nodes if _is_short(n) and _stands_alone(n, used, graph)]
+    short = [n for n in nodes if _is_short(n, machine.short)]
+    chosen = {n for n in short if _stands_alone(n, used, graph, short)}
     if not chosen:
         return graph
     new: dict[Node, Node] = {}
     for node in nodes:
         fresh = node.with_operands(tuple([new[o] for o in node.operands]))
-        new[node] = _combined(fresh, group) if node in chosen else fresh
+        new[node] = _combined(fresh, machine.group) if node in chosen else fresh
     return rewrite(graph.with_outputs(tuple([new[o] for o in graph.outputs])), RULES)
 
 
-def _is_short(node: Node) -> bool:
+def _is_short(node: Node, most: int) -> bool:
     if node.op != "reduce" or node.reduction.kind not in _COMBINE or node.size < FEWEST:
         return False
     (operand,) = node.operands
-    return 0 < math.prod(operand.shape[a] for a in node.reduction.axes) <= MOST
+    return 0 < math.prod(operand.shape[a] for a in node.reduction.axes) <= most
 
 
-def _stands_alone(node: Node, used: dict[Node, list[Node]], graph: Graph) -> bool:
+def _stands_alone(
+    node: Node, used: dict[Node, list[Node]], graph: Graph, short: Sequence[Node]
+) -> bool:
     """True if nothing but short reductions needs what the rows of ``node`` are computed of."""
     if _is_broadcast(node, used):
         return False
@@ -57,11 +60,13 @@ def _stands_alone(node: Node, used: dict[Node, list[Node]], graph: Graph) -> boo
     (row,) = node.operands
     computed = [row]
     for inner in computed:  # grows
-        if not (inner.is_elementwise and inner.shape == row.shape):
-            continue
-        if inner in outputs or any(u not in computed and not _is_short(u) for u in used[inner]):
+        if inner.op == "reduce":
             return False
-        computed += [o for o in inner.operands if o not in computed]
+        if inner.is_elementwise and inner.shape == row.shape:
+            if inner in outputs or any(u not in computed and u not in short for u in used[inner]):
+                return False
+        if inner.is_elementwise or inner.op in ("index", "reshape"):
+            computed += [o for o in inner.operands if o not in computed]
     return True
 
 

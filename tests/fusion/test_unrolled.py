@@ -9,6 +9,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.cpu_fallback.interpreted import KERNELS
+from fusecuda.fusion.cost import CPU, Machine
 from fusecuda.fusion.unrolled import unrolled
 from fusecuda.graph import build
 from fusecuda.graph.interpret import CUPY, interpret
@@ -31,7 +32,7 @@ def test_the_bits_are_the_trees(dtype: str, kind: str, group: int) -> None:
     rng = np.random.default_rng(3)
     for shape, axes in [*(((40, n), (1,)) for n in range(1, 9)), ((2, 40, 3), (0, 2))]:
         graph = reduction(kind, dtype, shape, axes)
-        short = unrolled(graph, group)
+        short = unrolled(graph, Machine(1, 1, group, 8))
         assert all(n.op != "reduce" for n in short.nodes())
         x = mixed_values(rng, np.dtype(dtype), shape)
         (want,) = interpret(graph, [x], KERNELS if group == 1 else CUPY)
@@ -71,4 +72,4 @@ def test_what_stays_a_reduction(case: str) -> None:
     elif case == "shared":
         outputs.append(doubled)
     graph = Graph((x,), tuple(outputs))
-    assert unrolled(graph, 1) is graph
+    assert unrolled(graph, CPU) is graph

@@ -153,6 +153,7 @@ def test_repeated_rounding_is_done_once() -> None:
         assert after.operands[0].op == "negative"
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_casts_merge_only_where_nothing_is_lost() -> None:
     """`is_lossless` says so just when every special value comes back from the other dtype."""
     (after,) = simplified(build.convert(build.convert(C, FLOAT64), F32))

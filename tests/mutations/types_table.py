@@ -1,0 +1,75 @@
+"""Planted bugs around element types, short reductions and scans."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+_COMPLEX, _HALVES = "codegen/complex.h", "codegen/halves.h"
+_SCANS, _UNROLLED = "cpu_fallback/scans.py", "fusion/unrolled.py"
+
+TYPES = (
+    Mutation(
+        "halves-round-up",
+        _HALVES,
+        "(rest + 0x0fffu + (rest >> 13 & 1))",
+        "(rest + 0x1000u)",
+        "a float between two halves becomes the larger, not the even one",
+        ids("ops", "rows_give_numpys_values[float16-contiguous]"),
+    ),
+    Mutation(
+        "halves-rounded-twice",
+        _HALVES,
+        "u = back == a || a != a ? u : u | 1;",
+        "u = fc_bits_f32(near);",
+        "a double becomes a half by way of a float",
+        ids("halves_and_complex", "doubles_become_halves_in_one_rounding[recorded]"),
+    ),
+    Mutation(
+        "halves-summed-as-halves",
+        "graph/dtypes.py",
+        'computes="f32", rounded="fc_round_f16({0})", reduces=_ORDERED,',
+        'computes="f32", rounded="{0}", reduces=_ORDERED,',
+        "what is computed of halves is not rounded to halves",
+        ids("ops", "rows_give_numpys_values[float16-contiguous]"),
+    ),
+    Mutation(
+        "fused-complex-product",
+        _COMPLEX,
+        "FC_ROUNDED(a.re * b.re) - FC_ROUNDED(a.im * b.im)",
+        "fc_fma(a.re, b.re, -(a.im * b.im))",
+        "a product of complex numbers is fused with a difference",
+        ids("halves_and_complex", "products_of_parts_are_rounded_apart[recorded]"),
+    ),
+    Mutation(
+        "other-part-written",
+        "capture/arrays/parts.py",
+        'parts = [value, kept] if part == "real" else [kept, value]',
+        "parts = [value, kept]",
+        "writing the imaginary part writes the real one",
+        ids("halves_and_complex", "parts_are_views[recorded-complex128]"),
+    ),
+    Mutation(
+        "unrolled-in-order",
+        _UNROLLED,
+        "lanes = [combine(elements[i : i + group]) for i in range(0, len(elements), group)]",
+        "lanes = [combine(elements)]",
+        "a short sum is made in order, not in the order of the tree",
+        ids("unrolled", "the_bits_are_the_trees[f8-sum-1]"),
+    ),
+    Mutation(
+        "value-behind-a-scan",
+        _SCANS,
+        "if where is None or where == len(found) - 1:",
+        "if where is None or where >= 0:",
+        "what was computed before a scan is used behind it without having been kept",
+        ids("scans", "with_what_is_around[chain]", "with_what_is_around[two]"),
+    ),
+    Mutation(
+        "scan-starts-at-zero",
+        "codegen/reductions.py",
+        "return _RULES[scan.kind](computed_in(scan.dtype))[0]",
+        'return {"sum": "0", "prod": "1"}[scan.kind]',
+        "a running sum of negative zeros is positive",
+        ids("scans", "the_first_element_stays_as_it_is"),
+    ),
+)
