@@ -21,7 +21,8 @@ class Machine:
     A kernel passes over a row more than once if ``rows`` rows or more are worked on at a time, or
     if the row has at most ``row_bytes``; few longer ones are arrays, and a second pass is a second
     kernel, which all of the machine works on. A lane of the reduction tree takes ``group``
-    neighbours at a time; one of at most ``short`` elements is not worth a loop. Where there are ``scans``, running sums are kernels.
+    neighbours at a time; a row of at most ``short`` elements is not worth a loop. Where there are
+    ``scans``, running sums are kernels.
     """
 
     rows: int

@@ -62,9 +62,9 @@ def _stands_alone(
     for inner in computed:  # grows
         if inner.op == "reduce":
             return False
-        if inner.is_elementwise and inner.shape == row.shape:
-            if inner in outputs or any(u not in computed and u not in short for u in used[inner]):
-                return False
+        own = inner.is_elementwise and inner.shape == row.shape
+        if own and (inner in outputs or any(u not in (*computed, *short) for u in used[inner])):
+            return False
         if inner.is_elementwise or inner.op in ("index", "reshape"):
             computed += [o for o in inner.operands if o not in computed]
     return True

@@ -19,6 +19,7 @@ from .index_map import IndexMap, Shape
 #   index        IndexMap        result[d] = operand[map(d)]
 #   reshape      None            the elements of the operand in row-major order
 #   reduce       Reduction       see REDUCTIONS
+#   scan         Reduction       running sum or prod along one axis; only in plans (fusion/scans.py)
 #   concatenate  int             operands joined along the axis
 #   pad          PadWidths       operand framed by the 0-d second operand
 #   gather       None            result[b…, r…] = operand[i0[b…], i1[b…], …, r…]
