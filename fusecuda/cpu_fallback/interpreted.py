@@ -77,7 +77,7 @@ def call_on_complex(name: str, *operands: Any) -> Array:
     if not isinstance(result, Struct):
         return np.asarray(result)
     joined = np.empty(arrays[0].shape, dtype)
-    joined.real, joined.imag = result.re, result.im
+    joined.real, joined.imag = vars(result)["re"], vars(result)["im"]
     return joined
 
 

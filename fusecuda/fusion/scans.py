@@ -37,7 +37,8 @@ def _is_scan(node: Node) -> bool:
 
 def _scan(node: Node) -> Node:
     assert isinstance(node.attr, LibraryCall)
-    axis = dict(node.attr.kwargs)["axis"] % len(node.shape)
+    axis = dict(node.attr.kwargs)["axis"]
+    assert isinstance(axis, int)
     operand = build.convert(node.operands[0], node.dtype)
-    attr = Reduction(_KINDS[node.attr.name], (axis,))
+    attr = Reduction(_KINDS[node.attr.name], (axis % len(node.shape),))
     return Node("scan", (operand,), node.shape, node.dtype, attr, node.line)

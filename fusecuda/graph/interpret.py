@@ -140,7 +140,7 @@ _BY_ROWS: dict[str, Callable[[Array, int], Any]] = {
 
 
 def _scan(node: Node, operands: list[Array]) -> Any:
-    function = {"sum": np.cumsum, "prod": np.cumprod}[node.reduction.kind]
+    function: Any = {"sum": np.cumsum, "prod": np.cumprod}[node.reduction.kind]
     return function(operands[0], axis=node.reduction.axes[0], dtype=node.dtype)
 
 

@@ -55,8 +55,8 @@ def tree_reduce(ufunc: np.ufunc, rows: Array, identity: Any, group: int = 1) -> 
 
 def tree_sum(rows: Array, group: int = 1) -> Array:
     """The sums over the last axis of ``rows``, in the order of the tree; no NaN is lost."""
-    wider = rows.astype(computed_in(rows.dtype), copy=False)
-    zero = np.zeros((), wider.dtype)
+    wider: Any = rows.astype(computed_in(rows.dtype), copy=False)
+    zero: Any = np.zeros((), wider.dtype)
     identity = -zero if wider.dtype.kind in "fc" else zero
     return np.asarray(tree_reduce(np.add, wider, identity, group) + zero).astype(rows.dtype)
 

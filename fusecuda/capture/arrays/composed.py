@@ -134,7 +134,7 @@ def vdot(a: Any, b: Any) -> Any:
     """The inner product of all elements."""
     x, y = array_of(a), array_of(b)
     if x.dtype.kind == "c":
-        x = np.conjugate(x)
+        x = x.conj()
     return products.dot(movement.ravel(x), movement.ravel(y))
 
 

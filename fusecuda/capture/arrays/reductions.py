@@ -164,7 +164,7 @@ def mean(
     if loop.kind not in "fc":
         return NotImplemented
     wider = computed_in(loop) if dtype is None else loop
-    total = np.sum(x, axis=axis, dtype=wider, keepdims=keepdims is True)
+    total: Any = np.sum(x, axis=axis, dtype=wider, keepdims=keepdims is True)
     found = total / wider.type(_count(x, axis))
     return found if wider == loop else found.astype(loop)
 
