@@ -38,7 +38,10 @@ _FORWARDED = frozenset(
     )
 )
 _DRAWING = ("numpy.random",)  # these keep no array that they are given, and give fresh ones
-_SIMPLE = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, type)
+_SIMPLE = (
+    *(int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, type),
+    *(slice, range, type(...), type(NotImplemented)),
+)
 
 
 class StandIn:

@@ -51,6 +51,7 @@ _NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch", "count"
 _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "_random")
 _OF_CLASSES = ("typing", "dataclasses")  # what annotations and class definitions leave behind
 _LIBRARIES = ("scipy",)  # of functions that only compute
+_PURE_TYPES = (types.GenericAlias, type(np.s_))
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
 _ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
 
@@ -65,7 +66,7 @@ def is_pure(value: Any) -> bool:
     kind = type(value)
     if kind is types.ModuleType:
         return value.__name__ in _PURE_MODULES or value.__name__.startswith("numpy.linalg")
-    if issubclass(kind, np.ufunc) or module_of(kind) in _OF_CLASSES or kind is types.GenericAlias:
+    if issubclass(kind, np.ufunc) or module_of(kind) in _OF_CLASSES or kind in _PURE_TYPES:
         return True
     if (module_of(kind), kind.__name__) == ("cupy._core._kernel", "ufunc"):
         return True

@@ -494,3 +494,21 @@ def test_a_budget_ends_and_grows_with_time(monkeypatch: pytest.MonkeyPatch) -> N
     for _ in range(3):
         equal(fused(X), f(X), ulp=4)
     assert "too long" in fused.explain()
+
+
+def test_slices_from_elsewhere_are_indices() -> None:
+    """Of NumPy's index helper, and of an object that nobody can look into."""
+    x = np.arange(12.0).reshape(3, 4)
+
+    class Opaque:
+        window = staticmethod(functools.partial(lambda: (slice(1, 3), ...)))
+
+    opaque = Opaque()
+
+    def program(a: Any) -> Any:
+        return a[np.s_[:, 1:]] * 2, a[opaque.window()] + 1, a[np.index_exp[0]]
+
+    fused = fc.fused(program)
+    for _ in range(3):
+        for got, want in zip(fused(x), program(x), strict=True):
+            np.testing.assert_array_equal(got, want)
