@@ -181,7 +181,8 @@ class _Drawing:
     def loop(self, row: OpRow, dtypes: list[DType]) -> tuple[DType, ...] | None:
         """The loop dtypes of ``row``, or None if kernels have none for ``dtypes``."""
         if row.name in SCIPY_NAMES:
-            return (dtypes[0], dtypes[0]) if dtypes[0].kind == "f" else None
+            fits = build.fusible(row.name, dtypes[:1])
+            return (dtypes[0],) * (row.arity + 1) if fits else None
         if row.name in ("real", "imag"):
             return (dtypes[0], part_of_complex(dtypes[0])) if dtypes[0].kind == "c" else None
         if row.name == "join":

@@ -52,7 +52,7 @@ def draws(function: Function, count: int = COUNT) -> tuple[Array, ...]:
     """The operands of one function: the same on every machine."""
     name, kind = function
     rng = np.random.default_rng(zlib.crc32(f"{name} {kind}".encode()))
-    operands = 2 if name in harness.BINARY else 1
+    operands = 2 if name in harness.OF_TWO else 1
     return tuple(_operand(rng, kind, count) for _ in range(operands))
 
 
@@ -168,7 +168,7 @@ def _main(functions: Iterable[Function], count: int) -> str:
     lines += ['    FILE *in = fopen(argv[1], "rb"), *out = fopen(argv[2], "wb");']
     for name, kind in functions:
         ctype = harness.TYPES[kind][1]
-        names = ("x", "y") if name in harness.BINARY else ("x",)
+        names = ("x", "y") if name in harness.OF_TWO else ("x",)
         for operand in names:
             lines.append(f"    if (fread({operand}, sizeof({ctype}), N, in) != N) return 1;")
         passed = ", ".join(f"({ctype} *){operand}" for operand in (*names, "r"))
@@ -219,7 +219,7 @@ def page(found: dict[str, dict[Function, str]], versions: dict[str, str]) -> str
         said = f"{equal} of {len(record)}" if digests else "not run"
         lines.append(f"| {label} | {versions[label]} | {said} |")
     lines += ["", "| function | float64 | float32 |", "|---|---|---|"]
-    for name in (*harness.UNARY, *harness.BINARY):
+    for name in dict.fromkeys(name for name, _ in harness.ALL):
         lines.append(f"| {name} | `{record[name, 'f64']}` | `{record[name, 'f32']}` |")
     return "\n".join(lines) + "\n"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fusecuda.cpu_fallback import compiler
+from fusecuda.cpu_fallback import compiler, texts
 
 HEADER_DIR = Path(__file__).resolve().parents[1] / "fusecuda" / "cpu_fallback"
 FLAGS = [flag.text for flag in compiler.FLAGS]
@@ -30,8 +30,18 @@ UNARY = (
     *("erf", "erfc", "arcsinh", "arccosh", "arctanh", "expit"),
 )
 BINARY = ("pow", "arctan2", "hypot", "logaddexp")
+SPECIAL_UNARY = (
+    *("gammaln", "gamma", "psi", "erfcx", "erfinv", "erfcinv", "ndtr", "ndtri", "log_ndtr"),
+    *("logit", "log_expit", "i0", "i0e", "i1", "i1e", "entr", "exp10", "exprel", "cosm1"),
+)
+SPECIAL_BINARY = (
+    *("xlogy", "xlog1py", "rel_entr", "kl_div", "huber", "pseudo_huber"),
+    *("boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p"),
+)
+OF_TWO = frozenset((*BINARY, *SPECIAL_BINARY))
 TYPES = {"f64": (np.float64, "double"), "f32": (np.float32, "float")}
 ALL = [(name, kind) for kind in TYPES for name in (*UNARY, *BINARY)]
+ALL += [(name, kind) for kind in TYPES for name in (*SPECIAL_UNARY, *SPECIAL_BINARY)]
 NUMPY_NAME = {"pow": "power"}
 
 # Where each function is sampled for errors and times: everyday arguments.
@@ -64,10 +74,10 @@ DOMAIN = {
 
 def source(functions: Iterable[tuple[str, str]] = ALL) -> str:
     """Return a C file with one plain loop per function and type."""
-    lines = ['#include "vecmath.h"']
+    lines = [f'#include "{header}"' for header in ("vecmath.h", *texts.SPECIAL)]
     for name, kind in functions:
         ctype = TYPES[kind][1]
-        operands = ("x", "y") if name in BINARY else ("x",)
+        operands = ("x", "y") if name in OF_TWO else ("x",)
         declared = "".join(f"const {ctype} *restrict {o}, " for o in operands)
         passed = ", ".join(f"{o}[i]" for o in operands)
         lines.append(

@@ -11,16 +11,18 @@ import numpy as np
 from fusecuda.codegen.texts import complex_text, read
 from fusecuda.graph.dtypes import hlo_name
 from fusecuda.graph.interpret import Meaning
+from fusecuda.graph.ops import SCIPY_NAMES
 
+from .texts import SPECIAL
 from .translate import Struct, Translation
 
 Array = np.ndarray[Any, Any]
 
-HEADERS = ("vecmath_exact.h", "vecmath_f64.h", "vecmath_trig_f64.h", "vecmath_f32.h")
+HEADERS = ("vecmath_exact.h", "vecmath_f64.h", "vecmath_trig_f64.h", "vecmath_f32.h", *SPECIAL)
 NAMES = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
     *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh"),
-    *("arctanh", "expit", "logaddexp", "logaddexp2", "erf", "erfc", "power", "cbrt", "hypot"),
+    *("arctanh", "logaddexp", "logaddexp2", "power", "cbrt", "hypot", *sorted(SCIPY_NAMES)),
 )
 COMPLEX_NAMES = (
     *("multiply", "divide", "square", "reciprocal", "absolute", "exp", "log", "sqrt", "sin", "cos"),

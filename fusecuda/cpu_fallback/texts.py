@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable
 from functools import cache
 
@@ -9,13 +11,20 @@ from ..codegen.texts import complex_text, read
 
 ABI = 2
 DRIVER = "fc_run"  # the driver's entry
+SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
 
 
 @cache
 def prelude(traffic: bool = False) -> str:
-    """What stands above the kernels of every translation unit."""
+    """What stands above the kernels of every translation unit.
+
+    Its first line tells the headers of special functions apart, which `unit` adds for those
+    kernels that call them: whoever keeps what was compiled goes by the prelude and the kernels.
+    """
+    special = "".join(read("cpu_fallback", name) for name in SPECIAL)
     return "\n".join(
         [
+            f"/* special functions: {hashlib.sha256(special.encode()).hexdigest()[:16]} */",
             read("cpu_fallback", "abi.h"),
             _vector_math(),
             read("codegen", "integers.h"),
@@ -42,12 +51,24 @@ def driver() -> str:
 
 def unit(above: str, texts: Iterable[str], below: str) -> str:
     """The one C text of a library: what stands above the kernels, they, and what stands below."""
-    return "\n".join((above, *texts, below, ""))
+    kernels = tuple(texts)
+    called = {name for text in kernels for name in _CALL.findall(text)}
+    special = (read("cpu_fallback", h) for h in SPECIAL if called & special_functions(h))
+    return "\n".join((above, *special, *kernels, below, ""))
+
+
+_CALL = re.compile(r"\bfc_(\w+)_f(?:32|64)\(")
+
+
+@cache
+def special_functions(header: str) -> frozenset[str]:
+    """The names of the functions that a header of special functions has for both types."""
+    return frozenset(re.findall(r"FC_FN float fc_(\w+)_f32\(", read("cpu_fallback", header)))
 
 
 @cache
 def probe() -> str:
-    """The text that a compiler must take to be of use: all that kernels may need, and the driver.
+    """The text that a compiler must take to be of use: what all kernels need, and the driver.
 
     It is the very text of the driver's library, so that what the probe builds is of use too.
     """

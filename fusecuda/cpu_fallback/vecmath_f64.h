@@ -124,16 +124,10 @@ FC_FN double fc_expit_f64(double x) {
 
 /* ---- error functions ----------------------------------------------------------- */
 
-/* erfc(a) = e^(-a^2) * Q(t) / (1 + 2a) at t = (a - 4) / (a + 4), for a >= 0 */
-FC_FN double fc_erfc_core(double a) {
-    a = fc_cap(a, 27.5);                               /* from there on it is 0 */
-    fc_dd h = fc_mul(a, a);
-    fc_expo e = fc_expo_of(-h.hi);
-    fc_dd s = fc_fast_sum(1.0, e.p.hi);
-    s = fc_fast_sum(s.hi, s.lo + e.p.lo);
-    s.lo = fc_fma(-h.lo, s.hi, s.lo);
+/* erfc(a) = e^(-a^2) * Q(t) / (1 + 2a) at t = (a - 4) / (a + 4), for 0 <= a <= 27.5 */
+FC_FN double fc_erfc_poly(double a) {
     double t = (a - 4.0) / (a + 4.0);
-    double q = FC_P24(t, 0x1.3ba5916e9fd7fp+0, -0x1.1df1ad154a28fp-3, 0x1.f7f5df66fd6e2p-7,
+    return FC_P24(t, 0x1.3ba5916e9fd7fp+0, -0x1.1df1ad154a28fp-3, 0x1.f7f5df66fd6e2p-7,
         0x1.16ecefcfa54aep-4, -0x1.9ddb23c3e89f8p-4, 0x1.7fee004e0fc56p-4,
         -0x1.0fb06dfe54527p-4, 0x1.3079edf6d920cp-5, -0x1.09623882c22e9p-6,
         0x1.49c6726d78b95p-8, -0x1.8d4a9c30c1f56p-11, -0x1.a1df14cb03384p-13,
@@ -141,10 +135,24 @@ FC_FN double fc_erfc_core(double a) {
         0x1.7f361a896e1bdp-18, 0x1.3bde2457325d5p-22, -0x1.bb83c15e790bep-21,
         0x1.3df5a2ebdf877p-24, 0x1.da5798592750ap-24, -0x1.2a6e853f4e200p-26,
         -0x1.e42819db057cfp-27, 0x1.c07b0731da6bep-30, 0x1.45bdf077f5a6fp-30);
+}
+
+/* the same with a^2 given in two words */
+FC_FN double fc_erfc_of(double a, fc_dd h) {
+    fc_expo e = fc_expo_of(-h.hi);
+    fc_dd s = fc_fast_sum(1.0, e.p.hi);
+    s = fc_fast_sum(s.hi, s.lo + e.p.lo);
+    s.lo = fc_fma(-h.lo, s.hi, s.lo);
+    double q = fc_erfc_poly(a);
     fc_dd n = fc_mul(q, s.hi), d = fc_fast_sum(2.0 * a > 1.0 ? 2.0 * a : 1.0,
                                                2.0 * a > 1.0 ? 1.0 : 2.0 * a);
     n.lo = fc_fma(q, s.lo, n.lo);
     return fc_scale(fc_div(n, d), e.t);
+}
+
+FC_FN double fc_erfc_core(double x) {
+    double a = fc_cap(x, 27.5);                        /* from there on it is 0 */
+    return fc_erfc_of(a, fc_mul(a, a));
 }
 
 FC_FN double fc_erf_poly(double x) {    /* erf(x) for |x| <= 1 */

@@ -140,6 +140,7 @@ def prelude() -> str:
             read("emit_cuda", "fusecuda.cuh"),
             read("codegen", "integers.h"),
             read("emit_cuda", "math.cuh"),
+            read("emit_cuda", "special.cuh"),
             read("emit_cuda", "halves.cuh").replace(
                 '#include "halves.h"', read("codegen", "halves.h")
             ),

@@ -32,6 +32,7 @@ class OpRow:
     cost: int = 1  # in units of one addition
     domain: str = "any"
     may_fail: str = ""  # the message of the ValueError that some operands raise
+    home: str = "numpy"  # the module whose function of this name it is
 
     def c_text(self, dtype: DType) -> str | None:
         """The C expression for operands of ``dtype``, or None where there is no such loop."""
@@ -44,6 +45,7 @@ class OpRow:
 
 
 EXPENSIVE = 8
+SPECIAL = "scipy.special"
 
 
 def _float(text: str) -> Text:
@@ -108,8 +110,8 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
     return np.where(condition, a, b)
 
 
-def _special(name: str) -> Callable[..., Any]:
-    """A function of SciPy's, looked up when it is first called; fusecuda does not import SciPy."""
+def _special(name: str, cost: int, domain: str = "any", arity: int = 1) -> OpRow:
+    """The row of a function of SciPy's, which is imported when it is first called."""
 
     def call(*args: Any) -> Any:
         import scipy.special  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -117,7 +119,8 @@ def _special(name: str) -> Callable[..., Any]:
         return getattr(scipy.special, name)(*args)
 
     call.__name__ = name
-    return call
+    text = _call(name) if arity == 1 else _call2(name)
+    return OpRow(name, call, arity, text, cost, domain, home=SPECIAL)
 
 
 def _join(real: Any, imag: Any) -> Any:
@@ -258,17 +261,46 @@ ROWS: tuple[OpRow, ...] = (
     OpRow("right_shift", np.right_shift, 2, _helper("right_shift", "iu"), domain="shift"),
     OpRow("gcd", np.gcd, 2, _helper("gcd", "iu"), cost=60),
     OpRow("lcm", np.lcm, 2, _helper("lcm", "iu"), cost=70),
-    # SciPy's, recognised by name
-    OpRow("erf", _special("erf"), 1, _call("erf"), 30),
-    OpRow("erfc", _special("erfc"), 1, _call("erfc"), 30),
-    OpRow("expit", _special("expit"), 1, _call("expit"), 20, "exponent"),
+    # SciPy's
+    _special("erf", 30),
+    _special("erfc", 30),
+    _special("expit", 20, "exponent"),
+    _special("gammaln", 60),
+    _special("gamma", 90),
+    _special("psi", 60),
+    _special("erfcx", 50),
+    _special("erfinv", 70, "unit"),
+    _special("erfcinv", 70, "positive"),
+    _special("ndtr", 35),
+    _special("ndtri", 70, "unit"),
+    _special("log_ndtr", 90),
+    _special("logit", 30, "unit"),
+    _special("log_expit", 40, "exponent"),
+    _special("i0", 60),
+    _special("i0e", 60),
+    _special("i1", 60),
+    _special("i1e", 60),
+    _special("entr", 20, "positive"),
+    _special("xlogy", 20, "positive", 2),
+    _special("xlog1py", 24, "positive", 2),
+    _special("rel_entr", 70, "positive", 2),
+    _special("kl_div", 80, "positive", 2),
+    _special("huber", 4, "any", 2),
+    _special("pseudo_huber", 16, "any", 2),
+    _special("exp10", 40, "exponent"),
+    _special("exprel", 24, "exponent"),
+    _special("cosm1", 24),
+    _special("boxcox", 50, "positive", 2),
+    _special("boxcox1p", 50, "positive", 2),
+    _special("inv_boxcox", 50, "unit", 2),
+    _special("inv_boxcox1p", 50, "unit", 2),
     # selection and conversion, whose operands differ in type; see graph/build.py
     OpRow("where", _where, 3, _all("{0} ? {1} : {2}")),
     OpRow("convert", _convert, 1, _all("({T}){0}")),
 )
 
 OPS: dict[str, OpRow] = {row.name: row for row in ROWS}
-SCIPY_NAMES = frozenset({"erf", "erfc", "expit"})
+SCIPY_NAMES = frozenset(row.name for row in ROWS if row.home == SPECIAL)
 
 
 def row_of(name: str) -> OpRow:

@@ -52,7 +52,7 @@ from ..capture.arrays.ranges import (
 )
 from ..capture.arrays.table import ENTRIES
 from ..capture.arrays.wrapping import Indexed, member
-from . import fft, linalg, random
+from . import fft, linalg, random, special
 from .names import LEFT_OUT
 from .standard import argsort, astype, broadcast_arrays, can_cast, finfo, iinfo, sort, unstack
 
@@ -70,8 +70,8 @@ __all__ = [
     "arange", "argsort", "array", "asanyarray", "asarray", "ascontiguousarray", "astype",
     "broadcast_arrays", "can_cast", "empty", "empty_like", "eye", "fft", "finfo", "from_dlpack",
     "fromfunction", "full", "full_like", "identity", "iinfo", "indices", "linalg", "linspace",
-    "meshgrid", "ndarray", "ones", "ones_like", "random", "sort", "tri", "tril", "triu", "unstack",
-    "zeros", "zeros_like",
+    "meshgrid", "ndarray", "ones", "ones_like", "random", "sort", "special", "tri", "tril", "triu",
+    "unstack", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += list(
     sorted({n for n in dir(np) if not n.startswith("_")} - LEFT_OUT.keys() - {*__all__})

@@ -196,6 +196,7 @@ EMU_ATOMIC(atomicInc, unsigned, old >= v ? 0u : old + 1u)
 EMU_ATOMIC(atomicDec, unsigned, old == 0u || old > v ? v : old - 1u)
 
 #include "device_math.h"
+#include "device_special.h"
 
 // ------------------------------------------------------------------ how Python finds a kernel
 struct emu_parameter {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, INT64, DType, is_supported
+from ...graph.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, is_supported
 from ...graph.node import Node, Operand
-from ...graph.ops import OPS, SCIPY_NAMES
+from ...graph.ops import OPS
 from ..record.numbers import TracedScalar
 from ..record.recorder import atomic, user_line
 from .array import Array
@@ -22,12 +23,17 @@ _COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater",
 
 
 def op_name(ufunc: np.ufunc) -> str | None:
-    """The op-table row that ``ufunc`` is, or None."""
+    """The op-table row that ``ufunc`` is, or None; SciPy's are known if somebody has imported it.
+
+    SciPy has some of NumPy's functions too, as ufuncs of its own: the row is the same.
+    """
     name = _RENAMED.get(ufunc.__name__, ufunc.__name__)
-    if name in SCIPY_NAMES:
+    row = OPS.get(name)
+    if row is None:
+        return None
+    if row.home == "numpy" and getattr(np, ufunc.__name__, None) is ufunc:
         return name
-    known = name in OPS and getattr(np, ufunc.__name__, None) is ufunc
-    return name if known else None
+    return name if getattr(sys.modules.get("scipy.special"), name, None) is ufunc else None
 
 
 def type_of(value: Any) -> DType | type:
@@ -83,6 +89,25 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
         node = build.elementwise(name, operands, loop[-1], line)
         return array_type.of_node(node)
     return _by_library(array_type, ufunc, inputs, loop)
+
+
+@atomic
+def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Array:
+    """The lazy result of a row on floats that is no ufunc: float32 of nothing else, else float64.
+
+    Raises TypeError for complex numbers and what is no number.
+    """
+    arrays = [v if type(v) in (int, float) else _array_like(v) for v in inputs]
+    kinds = [type_of(v) for v in arrays]
+    found = np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds))
+    if found.kind not in "biuf" or found.itemsize > 8:
+        raise TypeError(f"{name} is not defined for {found}")
+    dtype = FLOAT32 if found == FLOAT32 else FLOAT64
+    return array_type.of_node(build.elementwise(name, [node_of(v, dtype) for v in arrays], dtype))
+
+
+def _array_like(value: Any) -> Any:
+    return value if hasattr(value, "dtype") or type(value) is TracedScalar else np.asarray(value)
 
 
 def node_of(value: Any, dtype: DType | None = None) -> Node:

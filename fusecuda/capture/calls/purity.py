@@ -33,7 +33,7 @@ _PURE_MODULES = (
     *("dataclasses", "numbers", "string", "fractions", "abc", "_operator", "_functools", "copy"),
     *("_collections", "_collections_abc", "numpy", "scipy.special", "fusecuda.numpy", "cupy"),
     *("fusecuda.capture.arrays.wrapping", "fusecuda.capture.arrays.creation"),
-    "fusecuda.capture.arrays.ranges",
+    *("fusecuda.capture.arrays.ranges", "fusecuda.numpy.special"),
 )
 _IMPURE = (
     *("numpy.random", "numpy.testing", "fusecuda.numpy.random", "numpy.ctypeslib"),

@@ -220,9 +220,11 @@ class _Scan:
                 place = global_place(function, name)
                 self.in_bodies[place.key] = place
             if kind in _GLOBALS:
-                self._enter(global_place(function, name), instructions[i + 1 :], bound)
+                asked = i > 0 and self._asks(function, instructions[i - 1])
+                self._enter(global_place(function, name), instructions[i + 1 :], bound, asked)
             elif kind in _CELLS and name in free:
-                self._enter(Place("cell", free[name], name), instructions[i + 1 :], bound)
+                asked = i > 0 and self._asks(function, instructions[i - 1])
+                self._enter(Place("cell", free[name], name), instructions[i + 1 :], bound, asked)
             elif kind in OUTLIVING:
                 self._written(global_place(function, name))
                 self._outlives(f"{code.co_name} writes {name!r}, which outlives the call")
@@ -234,7 +236,7 @@ class _Scan:
             elif kind == "CHECK_EXC_MATCH":
                 self.reads.catches = True
             elif kind == "IMPORT_NAME":
-                self._imported(instruction)
+                self._imported(instruction, instructions[i + 1])
             elif kind.startswith("FORMAT_"):
                 self.names.add("format")
 
@@ -266,11 +268,21 @@ class _Scan:
         if kinds:
             self._outlives(f"{code.co_name} writes {loaded}.{name}, which outlives the call")
 
-    def _imported(self, instruction: dis.Instruction) -> None:
+    def _imported(self, instruction: dis.Instruction, following: dis.Instruction) -> None:
         """A module is imported inside; what is taken of it is told by the names in the code."""
-        module = sys.modules.get(instruction.argval.partition(".")[0])
-        if module is None or not is_pure(module):
+        whole = following.opname != "IMPORT_FROM"  # the first package is what gets a name
+        name = instruction.argval.partition(".")[0] if whole else instruction.argval
+        top = sys.modules.get(instruction.argval.partition(".")[0])
+        module = sys.modules.get(name)
+        if not any(m is not None and is_pure(m) for m in (top, module)):
             self._volatile(f"it imports {instruction.argval}")
+
+    @staticmethod
+    def _asks(function: types.FunctionType, before: dis.Instruction) -> bool:
+        """True if ``before`` loads `getattr` or `hasattr`, to be called with what comes next."""
+        if before.opname not in _GLOBALS or before.argval not in ("getattr", "hasattr"):
+            return False
+        return global_place(function, before.argval).read() in (getattr, hasattr)
 
     def _opaque(self, why: str) -> None:
         self.reads.opaque = self.reads.opaque or f"{why} ({self.at})"
@@ -281,8 +293,13 @@ class _Scan:
 
     # --- what names lead to
 
-    def _enter(self, place: Place, following: Sequence[dis.Instruction], bound: bool) -> None:
-        """Follow ``place`` through the attributes that the code takes of modules; classify that."""
+    def _enter(
+        self, place: Place, following: Sequence[dis.Instruction], bound: bool, asked: bool = False
+    ) -> None:
+        """Follow ``place`` through the attributes that the code takes of modules; classify that.
+
+        Where a module is ``asked`` for an attribute by `getattr` or `hasattr`, that is one more.
+        """
         value = place.read()
         if value is MISSING:
             if place.kind == "cell":
@@ -293,7 +310,10 @@ class _Scan:
             if not isinstance(value, types.ModuleType):
                 break
             if instruction.opname not in _ATTRIBUTES:
-                break
+                by_name = instruction.opname == "LOAD_CONST" and type(instruction.argval) is str
+                if not (asked and by_name):
+                    break
+                asked = False
             if is_module_of_arrays(value):
                 self.reads.creates = self.reads.creates or instruction.argval in _CREATORS
             self.reads.values[place.key] = (place, value)

@@ -314,19 +314,15 @@ def test_function_outside_the_table(name: str) -> None:
     equal(fc.fused(call)(A, B), want, 4)
 
 
-@pytest.mark.parametrize("name", ["erf", "erfc", "expit", "gammaln", "j0", "logit", "xlogy"])
-def test_scipy_special(name: str) -> None:
-    """SciPy's ufuncs work: erf, erfc and expit inside kernels, the others by SciPy."""
+@pytest.mark.parametrize("name", ["j0", "struve"])
+def test_scipy_special_outside_the_table(name: str) -> None:
+    """SciPy computes what we have no row for, between kernels."""
     special = pytest.importorskip("scipy.special")
     ufunc = getattr(special, name)
     x = np.linspace(0.05, 0.95, 37)
     args = (x, x) if ufunc.nin == 2 else (x,)
     np.testing.assert_allclose(np.asarray(ufunc(*lazy(args))), ufunc(*args), rtol=1e-14)
-    with fc.count_launches() as counter:
-        got = fc.fused(lambda *a: ufunc(*a) + 0)(*args)
-    np.testing.assert_allclose(got, ufunc(*args), rtol=1e-14)
-    if name in ("erf", "erfc", "expit"):
-        assert counter.total == 1
+    np.testing.assert_allclose(fc.fused(lambda *a: ufunc(*a) + 0)(*args), ufunc(*args), rtol=1e-14)
 
 
 def test_views_by_functions_outside_the_table_are_views() -> None:
