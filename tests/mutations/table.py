@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from .calls_table import CALLS
 from .cuda_table import CUDA
 from .cupy_table import CUPY
+from .functions_table import FUNCTIONS
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
@@ -432,6 +433,7 @@ MUTATIONS = (
     *CALLS,
     *MACHINE,
     *TYPES,
+    *FUNCTIONS,
     *CUDA,
     *(CUPY if find_spec("cupy") else ()),
 )

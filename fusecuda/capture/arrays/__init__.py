@@ -1,9 +1,20 @@
 """The lazy array, and the one table of handlers that record what is done to it."""
 
-from . import at_once, composed, indexing, joining, movement, products, reductions, selection
+from . import (
+    at_once,
+    borrowed,
+    composed,
+    indexing,
+    joining,
+    movement,
+    products,
+    reductions,
+    selection,
+)
 
 __all__ = [
     "at_once",
+    "borrowed",
     "composed",
     "indexing",
     "joining",

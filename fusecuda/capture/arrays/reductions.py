@@ -240,3 +240,68 @@ def _ignoring_nan(function: Any, fill: int) -> Handler:
 
 handles(np.nansum)(_ignoring_nan(np.sum, 0))
 handles(np.nanprod)(_ignoring_nan(np.prod, 1))
+
+
+# --- extremes and moments of what is not NaN; where nothing is left, NaN
+
+
+def _extreme_but_nan(reduce: Handler, least: float) -> Handler:
+    def handler(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
+        x, keep = array_of(a), keepdims is True
+        if not is_supported(x.dtype):
+            return NotImplemented
+        if x.dtype.kind != "f":
+            return reduce(x, axis=axis, keepdims=keep)
+        missing, kind = np.isnan(x), x.dtype.type
+        found = reduce(np.where(missing, kind(least), x), axis=axis, keepdims=keep)
+        nothing = np.all(missing, axis=axis, keepdims=keep)
+        return of_node(np.where(nothing, kind(np.nan), found).read_node())
+
+    return handler
+
+
+handles(np.nanmax)(_extreme_but_nan(np.max, -np.inf))
+handles(np.nanmin)(_extreme_but_nan(np.min, np.inf))
+
+
+@handles(np.nanmean)
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False
+) -> Any:
+    """Sum over count of what is not NaN."""
+    x, keep = array_of(a), keepdims is True
+    if dtype is not None or not is_supported(x.dtype):
+        return NotImplemented
+    if x.dtype.kind != "f":
+        return np.mean(x, axis=axis, keepdims=keep)
+    missing = np.isnan(x)
+    total = np.sum(np.where(missing, x.dtype.type(0), x), axis=axis, keepdims=keep)
+    return (total / np.sum(~missing, axis=axis, keepdims=keep)).astype(x.dtype)
+
+
+@handles(np.nanvar)
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0,
+    keepdims: Any = False,
+) -> Any:  # fmt: skip
+    """As `var`, of what is not NaN; NaN where the degrees of freedom are none."""
+    x, keep = array_of(a), keepdims is True
+    if dtype is not None or not is_supported(x.dtype):
+        return NotImplemented
+    if x.dtype.kind != "f":
+        return np.var(x, axis=axis, ddof=ddof, keepdims=keep)
+    missing, kind = np.isnan(x), x.dtype
+    zero, count = kind.type(0), np.sum(~missing, axis=axis, keepdims=True)
+    total = np.sum(np.where(missing, zero, x), axis=axis, keepdims=True)
+    distance = np.where(missing, zero, x - (total / count).astype(kind))
+    squares = np.sum(distance * distance, axis=axis, keepdims=keep)
+    freedom = np.sum(~missing, axis=axis, keepdims=keep) - ddof
+    found = (squares / freedom).astype(kind)
+    return of_node(np.where(freedom <= 0, kind.type(np.nan), found).read_node())
+
+
+@handles(np.nanstd)
+def nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """The square root of the variance."""
+    found = nanvar(a, *args, **kwargs)
+    return found if found is NotImplemented else np.sqrt(found)

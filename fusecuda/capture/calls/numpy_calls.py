@@ -10,7 +10,8 @@ import numpy as np
 
 from ...graph.dtypes import is_supported
 from ..arrays.array import Array
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, raising
+from ..arrays.scipy_functions import handler_of
 from ..record.numbers import TracedScalar
 from ..record.structure import LIST, TUPLE, kind_of
 from ..record.view import View
@@ -18,10 +19,15 @@ from .path import Segment
 
 
 def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
-    """``func``, which only computes, as functions of NumPy's without a handler are called."""
+    """``func``, which only computes, as functions of NumPy's are called: recorded if it can be."""
+    handler = handler_of(func)
 
     @functools.wraps(func)
     def called(*args: Any, **kwargs: Any) -> Any:
+        if handler is not None and not raising():
+            recorded = handler(*args, **kwargs)
+            if recorded is not NotImplemented:
+                return recorded
         return eager(func, *args, **kwargs)
 
     return called

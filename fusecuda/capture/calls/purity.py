@@ -81,6 +81,8 @@ def _is_of_pure_module(value: Any) -> bool:
     if getattr(value, "__name__", "") in _NOT_WITHOUT_EFFECT or is_drawing(value):
         return False
     module = module_of(value)
+    if isinstance(value, types.FunctionType) and _within(module, _LIBRARIES):
+        return False  # Python code that takes arrays apart: called between kernels
     return _within(module, _PURE_MODULES) and not _within(module, _IMPURE)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.capture.arrays.dispatch import TABLE
+from tests.capture.arrays.test_borrowed import CASES as BORROWED
 from tests.capture_check import equal, lazy, outcome, same_outcome, sample
 
 pytestmark = pytest.mark.usefixtures("both_ways")
@@ -175,7 +176,7 @@ PARAMETERS = [
 
 def test_every_entry_of_the_table_has_cases() -> None:
     """A handler without a case here would be untested."""
-    known = {*CASES, *ALIASES, *WRITERS}
+    known = {*CASES, *ALIASES, *WRITERS, *BORROWED}
     assert {f.__name__ for f in TABLE} <= known
     assert set(CASES) <= {f.__name__ for f in TABLE}
 

@@ -1,0 +1,132 @@
+"""Borrowed: what NumPy writes in Python over other functions, run as its own text on lazy arrays.
+
+The text gets globals of its own in which `asarray` and its kin leave lazy arrays as they are and
+`empty` makes one; all else that it calls is dispatched to our handlers. So the operations, their
+order, types and errors are those of the NumPy that is installed.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...graph import build
+from ...graph.dtypes import is_supported
+from . import creation, ufuncs
+from .array import Array
+from .movement import reshape
+from .selection import astype, copy
+from .table import Handler, handles
+from .values import arrays_in
+
+Function = Callable[..., Any]
+
+
+def _asanyarray(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    if not isinstance(a, Array):
+        return np.asanyarray(a, dtype, *args, **kwargs)
+    return a if dtype is None or a.dtype == dtype else astype(a, dtype)
+
+
+def _array(a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **kwargs: Any) -> Any:
+    if not isinstance(a, Array):
+        return np.array(a, dtype, copy=copy, ndmin=ndmin, **kwargs)
+    made = _asanyarray(a, dtype)
+    if copy is True and made is a:
+        made = _copied(a)
+    missing = ndmin - made.ndim
+    return reshape(made, (1,) * missing + made.shape) if missing > 0 else made
+
+
+def _broadcast(*arrays: Any) -> Any:
+    return types.SimpleNamespace(shape=build.broadcast_shapes(*(np.shape(a) for a in arrays)))
+
+
+_copied = copy
+_OURS: dict[Any, Function] = {
+    np.asarray: _asanyarray,
+    np.asanyarray: _asanyarray,
+    np.array: _array,
+    np.broadcast: _broadcast,
+    np.empty: creation.empty,
+}
+
+
+class _Module:
+    """A module of NumPy's with our functions in the place of its own."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return _ours(getattr(self._module, name))
+
+
+def _ours(value: Any) -> Any:
+    """What stands for ``value`` in the text: a helper of NumPy's is borrowed too."""
+    if isinstance(value, types.ModuleType):
+        return _Module(value) if value.__name__.startswith("numpy") else value
+    if isinstance(value, types.FunctionType) and value.__name__.startswith("_"):
+        return _on_lazy_arrays(value)
+    try:
+        return _OURS.get(value, value)
+    except TypeError:  # what cannot be hashed is none of them
+        return value
+
+
+@functools.cache
+def _on_lazy_arrays(text: types.FunctionType) -> Function:
+    """NumPy's function ``text`` with our globals: of those, what its code names."""
+    names = text.__code__.co_names
+    space = {name: _ours(text.__globals__[name]) for name in names if name in text.__globals__}
+    space["__builtins__"] = text.__globals__["__builtins__"]
+    made = types.FunctionType(text.__code__, space, text.__name__, text.__defaults__)
+    made.__kwdefaults__ = text.__kwdefaults__
+    return made
+
+
+def _borrowed(function: Any) -> Handler:
+    run = _on_lazy_arrays(function._implementation)
+
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        given = arrays_in((args, tuple(kwargs.values())))
+        if not all(is_supported(a.dtype) for a in given):
+            return NotImplemented
+        return run(*args, **kwargs)
+
+    handler.__signature__ = inspect.signature(function._implementation)  # type: ignore[attr-defined]
+    return handler
+
+
+BORROWED = (
+    "gradient", "trapezoid", "polyval", "unwrap", "sinc", "fix", "isposinf", "isneginf", "cross",
+    "isclose", "outer", "tile", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
+)  # fmt: skip
+for _name in BORROWED:
+    _function = getattr(np, _name)
+    handles(_function)(_borrowed(_function))
+
+
+@handles(np.i0)
+def i0(x: Any) -> Any:
+    """The modified Bessel function of order 0, of which NumPy has no ufunc."""
+    a = _asanyarray(x)
+    if not is_supported(a.dtype):
+        return NotImplemented
+    dtype = a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
+    node = build.elementwise("i0", [ufuncs.node_of(a, dtype)], dtype)
+    return Array.of_node(node, is_scalar=False)
+
+
+@handles(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours, flat, between what is to stand at the ends."""
+    x = reshape(_asanyarray(ary), (-1,))
+    if not is_supported(x.dtype) or to_end is not None or to_begin is not None:
+        return NotImplemented
+    return x[1:] - x[:-1]
