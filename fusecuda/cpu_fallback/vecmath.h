@@ -48,7 +48,11 @@
  * The float functions compute in double with short polynomials.  logaddexp is within
  * 1 ULP of the larger term; where the sum cancels to nearly 0 so do its digits, as
  * NumPy's do.  pow_f64 rounds correctly but for one result in a thousand or fewer; all
- * powers of ten and all results that are doubles are right. */
+ * powers of ten and all results that are doubles are right.
+ *
+ * SciPy's special functions have headers of their own (vecmath_gamma.h, vecmath_normal.h,
+ * vecmath_special.h), which stand above the kernels that call them; docs/functions.md has
+ * their errors. */
 #ifndef FUSECUDA_VECMATH_H
 #define FUSECUDA_VECMATH_H
 
