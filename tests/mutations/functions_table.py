@@ -9,11 +9,11 @@ _GAMMA, _NORMAL = "cpu_fallback/vecmath_gamma.h", "cpu_fallback/vecmath_normal.h
 
 FUNCTIONS = (
     Mutation(
-        "stirling-without-rest",
+        "stirling-without-series",
         _GAMMA,
         "    double lo = p.lo + fc_fma(n, m.lo, series * scale);",
-        "    double lo = p.lo + series * scale;",
-        "the logarithm's second word is lost in Stirling's series",
+        "    double lo = fc_fma(n, m.lo, p.lo);",
+        "gammaln lacks Stirling's series",
         _ids("vecmath_special", "error_against_mpmath[gammaln-f64]"),
     ),
     Mutation(

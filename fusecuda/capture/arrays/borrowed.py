@@ -116,7 +116,7 @@ for _name in BORROWED:
 def i0(x: Any) -> Any:
     """The modified Bessel function of order 0, of which NumPy has no ufunc."""
     a = _asanyarray(x)
-    if not is_supported(a.dtype):
+    if not is_supported(a.dtype) or a.dtype.kind == "c":
         return NotImplemented
     dtype = a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
     node = build.elementwise("i0", [ufuncs.node_of(a, dtype)], dtype)

@@ -232,7 +232,7 @@ def _ignoring_nan(function: Any, fill: int) -> Handler:
         x = array_of(a)
         if not is_supported(x.dtype):
             return NotImplemented
-        kept = np.where(np.isnan(x), x.dtype.type(fill), x) if x.dtype.kind == "f" else x
+        kept = np.where(np.isnan(x), x.dtype.type(fill), x) if x.dtype.kind in "fc" else x
         return function(kept, axis=axis, dtype=dtype, **kw)
 
     return handler
@@ -245,17 +245,22 @@ handles(np.nanprod)(_ignoring_nan(np.prod, 1))
 # --- extremes and moments of what is not NaN; where nothing is left, NaN
 
 
+def _number(value: Any) -> Array:
+    """``value``, of rank 0 a scalar, as reductions give one and `where` does not."""
+    return of_node(value.read_node())
+
+
 def _extreme_but_nan(reduce: Handler, least: float) -> Handler:
     def handler(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
         x, keep = array_of(a), keepdims is True
-        if not is_supported(x.dtype):
+        if not is_supported(x.dtype) or x.dtype.kind == "c":
             return NotImplemented
         if x.dtype.kind != "f":
             return reduce(x, axis=axis, keepdims=keep)
         missing, kind = np.isnan(x), x.dtype.type
         found = reduce(np.where(missing, kind(least), x), axis=axis, keepdims=keep)
         nothing = np.all(missing, axis=axis, keepdims=keep)
-        return of_node(np.where(nothing, kind(np.nan), found).read_node())
+        return _number(np.where(nothing, kind(np.nan), found))
 
     return handler
 
@@ -270,7 +275,7 @@ def nanmean(
 ) -> Any:
     """Sum over count of what is not NaN."""
     x, keep = array_of(a), keepdims is True
-    if dtype is not None or not is_supported(x.dtype):
+    if dtype is not None or not is_supported(x.dtype) or x.dtype.kind == "c":
         return NotImplemented
     if x.dtype.kind != "f":
         return np.mean(x, axis=axis, keepdims=keep)
@@ -286,7 +291,7 @@ def nanvar(
 ) -> Any:  # fmt: skip
     """As `var`, of what is not NaN; NaN where the degrees of freedom are none."""
     x, keep = array_of(a), keepdims is True
-    if dtype is not None or not is_supported(x.dtype):
+    if dtype is not None or not is_supported(x.dtype) or x.dtype.kind == "c":
         return NotImplemented
     if x.dtype.kind != "f":
         return np.var(x, axis=axis, ddof=ddof, keepdims=keep)
@@ -297,7 +302,7 @@ def nanvar(
     squares = np.sum(distance * distance, axis=axis, keepdims=keep)
     freedom = np.sum(~missing, axis=axis, keepdims=keep) - ddof
     found = (squares / freedom).astype(kind)
-    return of_node(np.where(freedom <= 0, kind.type(np.nan), found).read_node())
+    return _number(np.where(freedom <= 0, kind.type(np.nan), found))
 
 
 @handles(np.nanstd)

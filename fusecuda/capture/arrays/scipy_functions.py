@@ -22,7 +22,10 @@ def handler_of(function: Any) -> Function | None:
 
 
 def _as_floats(a: Any) -> Any:
-    if not isinstance(a, Array) or a.ndim == 0 or a.size == 0 or not is_supported(a.dtype):
+    """``a`` as an array of floats, or None where SciPy is to compute."""
+    if not isinstance(a, Array) or a.ndim == 0 or a.size == 0 or a.dtype.kind == "c":
+        return None
+    if not is_supported(a.dtype):
         return None
     return a if a.dtype.kind == "f" else a.astype(np.float64)
 

@@ -27,6 +27,7 @@ G = N.astype(np.float32)
 E = np.where(np.arange(5) == 2, np.nan, A)  # a column has nothing but NaN
 C = sample(np.float64, (3, 4, 2), 9)
 Z = sample(np.complex128, (4, 5), 10)
+NZ = np.where(M, np.nan, Z)
 H = sample(np.float16, (4, 5), 11)
 S = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 2.5])
 ZERO_D, EMPTY = np.array(2.5), np.empty((0, 3))
@@ -44,7 +45,8 @@ def each(*arrays: Any) -> list[Case]:
 
 OVER = [case(N), case(N, 0), case(E, 0), case(N, -1), case(G, 1), case(A), case(I, 0),
         case(N, (0, 1)),
-        case(N, axis=1, keepdims=True), case(ZERO_D), case(N, 4), case(H), case(Z)]  # fmt: skip
+        case(N, axis=1, keepdims=True), case(ZERO_D), case(N, 4),
+        case(H), case(Z), case(NZ)]  # fmt: skip
 
 CASES: dict[str, list[Case]] = {
     "nanmax": [*OVER, case(EMPTY), case(S), case(N, initial=2.0)],
@@ -66,7 +68,7 @@ CASES: dict[str, list[Case]] = {
                 case([1, 2j], A), case(V, 2.0)],
     "unwrap": [case(A), case(V * 3), case(A, axis=0), case(A, 2.0), case(F), case(I, period=5),
                case(I, period=4), case(A, axis=4)],
-    "sinc": each(A, F, I, S, ZERO_D, Z, M),
+    "sinc": each(A, F, I, S, ZERO_D, M),
     "fix": [*each(A / 3, F, I, S, ZERO_D), case(U)],
     "isposinf": [*each(S, A, I, S.astype(np.float32)), case(Z)],
     "isneginf": [*each(S, A, I, ZERO_D), case(Z)],
@@ -92,7 +94,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "angle": [*each(A, I, S, F, Z), case(A, deg=True), case(ZERO_D)],
     "ediff1d": [*each(A, I, V, EMPTY, ZERO_D), case(V, 99), case(V, to_begin=[1.0, 2.0])],
-    "i0": each(V, F, I, ZERO_D, H, EMPTY),
+    "i0": each(V, F, I, ZERO_D, H, EMPTY, Z),
 }  # fmt: skip
 INEXACT = {"nanvar": 8, "nanstd": 8, "nanmean": 4, "trapezoid": 8, "sinc": 8, "cov": 64,
            "corrcoef": 64, "average": 16, "angle": 4, "unwrap": 64, "i0": 16}  # fmt: skip
