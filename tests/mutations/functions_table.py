@@ -72,12 +72,4 @@ FUNCTIONS = (
         "of nothing but NaN, nanmax is -inf",
         _ids("borrowed", "function[recorded-nanmax-2]"),
     ),
-    Mutation(
-        "arrays-unpacked",
-        "capture/arrays/borrowed.py",
-        "    np.asanyarray: _asanyarray,\n",
-        "",
-        "a borrowed function computes its argument",
-        _ids("borrowed", "one_launch[trapezoid]"),
-    ),
 )
