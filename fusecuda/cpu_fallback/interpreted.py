@@ -16,7 +16,10 @@ from .translate import Struct, Translation
 
 Array = np.ndarray[Any, Any]
 
-HEADERS = ("vecmath_exact.h", "vecmath_f64.h", "vecmath_trig_f64.h", "vecmath_f32.h")
+HEADERS = (
+    *("vecmath_exact.h", "vecmath_f64.h", "vecmath_trig_f64.h"),
+    *("vecmath_single.h", "vecmath_f32.h"),
+)
 NAMES = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
     *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 
@@ -9,6 +10,7 @@ from ..codegen.texts import complex_text, read
 
 ABI = 2
 DRIVER = "fc_run"  # the driver's entry
+_PACKED = re.compile(r"\bfc_((?:sin|cos|tan)_f64|(?:sin|cos)_f32)\(")  # by vecmath_packs.h
 
 
 @cache
@@ -42,7 +44,10 @@ def driver() -> str:
 
 def unit(above: str, texts: Iterable[str], below: str) -> str:
     """The one C text of a library: what stands above the kernels, they, and what stands below."""
-    return "\n".join((above, *texts, below, ""))
+    kernels = list(texts)
+    packed = sorted({name for text in kernels for name in _PACKED.findall(text)})
+    wanted = [f"#define FC_WANTS_{name}" for name in packed]
+    return "\n".join((*wanted, above, *kernels, below, ""))
 
 
 @cache
