@@ -12,6 +12,7 @@ from fusecuda.codegen.texts import complex_text, read
 from fusecuda.graph.dtypes import hlo_name
 from fusecuda.graph.interpret import Meaning
 
+from . import quick_fma
 from .translate import Struct, Translation
 
 Array = np.ndarray[Any, Any]
@@ -29,7 +30,7 @@ COMPLEX_NAMES = (
     *("multiply", "divide", "square", "reciprocal", "absolute", "exp", "log", "sqrt", "sin", "cos"),
     *("sinh", "cosh"),
 )
-_BLOCK = 16384  # elements at a time: what a step makes stays in the cache
+_BLOCK = 8192  # elements at a time: what a step makes stays in the cache
 
 
 @cache
@@ -38,6 +39,8 @@ def _translation() -> Translation:
     for name in HEADERS:
         made.add(read("cpu_fallback", name))
     made.add(complex_text())
+    made.replace("fc_fma", partial(quick_fma.fma, made["fc_fma"]))
+    made.replace("fc_fmaf", partial(quick_fma.fmaf, made["fc_fmaf"]))
     return made
 
 

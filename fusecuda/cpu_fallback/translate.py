@@ -150,6 +150,10 @@ class Translation:
         while self._at < len(self._tokens):
             self._definition()
 
+    def replace(self, name: str, function: Callable[..., Any]) -> None:
+        """Let all that was translated call ``function`` for ``name``."""
+        self._names[name] = function
+
     def _is_code(self, line: str) -> bool:
         """Whether a line is not for the preprocessor; plain constants are taken down."""
         if not line.startswith("#"):
