@@ -102,7 +102,9 @@ def test_quick_multiply_add_has_the_bits_of_the_text(kind: str) -> None:
     terms += [(a, b, np.zeros(n, dtype)), (np.zeros(n, dtype), b, -np.zeros(n, dtype))]
     terms += [(dtype(0.1), dtype(0.3), dtype(-0.03))]
     least, top = np.spacing(dtype(1)), dtype(2.0 ** (np.finfo(dtype).nmant + 1))
-    terms += [(whole[0] * 0 + 1 + least, 1 - least, top + 2 * rng.integers(0, 999, n).astype(dtype))]
+    terms += [
+        (whole[0] * 0 + 1 + least, 1 - least, top + 2 * rng.integers(0, 999, n).astype(dtype))
+    ]
     with np.errstate(all="ignore"):
         for number, term in enumerate(terms):
             want, got = exact(*term), quick(exact, *term)
