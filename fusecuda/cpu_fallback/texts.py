@@ -11,7 +11,7 @@ from ..codegen.texts import complex_text, read
 ABI = 2
 DRIVER = "fc_run"  # the driver's entry
 _PACKED = re.compile(r"\bfc_((?:sin|cos|tan)_f64|(?:sin|cos)_f32)\(")  # by vecmath_packs.h
-_COMPLEX = re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_(c64|c128)\(")  # call sin and cos
+_COMPLEX = re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\(")  # they call sin and cos
 
 
 @cache
@@ -47,8 +47,8 @@ def unit(above: str, texts: Iterable[str], below: str) -> str:
     """The one C text of a library: what stands above the kernels, they, and what stands below."""
     kernels = list(texts)
     packed = {name for text in kernels for name in _PACKED.findall(text)}
-    for kind in {kind for text in kernels for kind in _COMPLEX.findall(text)}:
-        packed |= {f"{name}_{'f64' if kind == 'c128' else 'f32'}" for name in ("sin", "cos")}
+    if any(_COMPLEX.search(text) for text in kernels):
+        packed |= {"sin_f64", "cos_f64"}
     wanted = [f"#define FC_WANTS_{name}" for name in sorted(packed)]
     return "\n".join((*wanted, above, *kernels, below, ""))
 

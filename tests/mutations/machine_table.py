@@ -23,7 +23,7 @@ MACHINE = (
         "(fc_abs(r) < 0x1p-26)",
         "(fc_abs(r) < 0x1p-70)",
         "an angle next to a multiple of pi/2 loses digits",
-        _ids("vecmath", "reduction_next_to_multiples_of_half_pi[sin]"),
+        _ids("vecmath", "reduction_next_to_multiples_of_half_pi[cos]"),
     ),
     Mutation(
         "ties-round-twice",
