@@ -27,8 +27,8 @@
  *   log2        0.69   0.99   log(1 + f) in two words times log2 e; exact for powers of 2
  *   log10       0.62   0.50   the same times log10 e; whole for powers of 10
  *   log1p       0.69   0.85   1 + x and its rounding error through the logarithm
- *   sin         0.67   0.85   pi/2 in two words, or Payne-Hanek; two polynomials, a choice
- *   cos         0.69   0.85   the same a quarter turn on
+ *   sin         0.67   0.90   pi/2 in two words, or Payne-Hanek; two polynomials, a choice
+ *   cos         0.69   0.90   the same a quarter turn on
  *   tan         0.82   0.51   sin / cos in two words
  *   arcsin      0.59   0.51   polynomial to 1/2; above, from sqrt((1 - x) / 2)
  *   arccos      0.56   0.51   the same
