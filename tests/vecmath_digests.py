@@ -142,7 +142,11 @@ class Setting:
     ) -> dict[Function, Array]:
         text, program = folder / "main.c", folder / "main"
         text.write_text(harness.source(functions) + _main(functions, count))
-        flags = [f for f in harness.FLAGS if f not in ("-shared", "-march=native", "-fPIC")]
+        flags = [
+            f
+            for f in harness.FLAGS
+            if f not in ("-shared", "-march=native", "-mprefer-vector-width=512", "-fPIC")
+        ]
         line = [*self.command, *flags, *self.flags, "-static", f"-I{harness.HEADER_DIR}"]
         harness.run([*line, str(text), "-o", str(program), "-lm"])
         data = [np.concatenate(draws(f, count)).tobytes() for f in functions]

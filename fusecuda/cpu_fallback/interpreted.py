@@ -13,12 +13,17 @@ from fusecuda.graph.dtypes import hlo_name
 from fusecuda.graph.interpret import Meaning
 from fusecuda.graph.ops import SCIPY_NAMES
 
+from . import quick_fma
 from .texts import SPECIAL
 from .translate import Struct, Translation
 
 Array = np.ndarray[Any, Any]
 
-HEADERS = ("vecmath_exact.h", "vecmath_f64.h", "vecmath_trig_f64.h", "vecmath_f32.h", *SPECIAL)
+HEADERS = (
+    *("vecmath_exact.h", "vecmath_f64.h", "vecmath_trig_f64.h"),
+    *("vecmath_single.h", "vecmath_f32.h"),
+    *SPECIAL,
+)
 NAMES = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
     *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh"),
@@ -28,7 +33,7 @@ COMPLEX_NAMES = (
     *("multiply", "divide", "square", "reciprocal", "absolute", "exp", "log", "sqrt", "sin", "cos"),
     *("sinh", "cosh"),
 )
-_BLOCK = 16384  # elements at a time: what a step makes stays in the cache
+_BLOCK = 8192  # elements at a time: what a step makes stays in the cache
 
 
 @cache
@@ -37,6 +42,8 @@ def _translation() -> Translation:
     for name in HEADERS:
         made.add(read("cpu_fallback", name))
     made.add(complex_text())
+    made.replace("fc_fma", partial(quick_fma.fma, made["fc_fma"]))
+    made.replace("fc_fmaf", partial(quick_fma.fmaf, made["fc_fmaf"]))
     return made
 
 

@@ -12,6 +12,8 @@ from ..codegen.texts import complex_text, read
 ABI = 2
 DRIVER = "fc_run"  # the driver's entry
 SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
+_PACKED = re.compile(r"\bfc_((?:sin|cos|tan)_f64|(?:sin|cos)_f32)\(")  # by vecmath_packs.h
+_COMPLEX = re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\(")  # they call sin and cos
 
 
 @cache
@@ -52,9 +54,13 @@ def driver() -> str:
 def unit(above: str, texts: Iterable[str], below: str) -> str:
     """The one C text of a library: what stands above the kernels, they, and what stands below."""
     kernels = tuple(texts)
+    packed = {name for text in kernels for name in _PACKED.findall(text)}
+    if any(_COMPLEX.search(text) for text in kernels):
+        packed |= {"sin_f64", "cos_f64"}
+    wanted = [f"#define FC_WANTS_{name}" for name in sorted(packed)]
     called = {name for text in kernels for name in _CALL.findall(text)}
     special = (read("cpu_fallback", h) for h in SPECIAL if called & special_functions(h))
-    return "\n".join((above, *special, *kernels, below, ""))
+    return "\n".join((*wanted, above, *special, *kernels, below, ""))
 
 
 _CALL = re.compile(r"\bfc_(\w+)_f(?:32|64)\(")

@@ -25,6 +25,7 @@ _SCALARS = {
     "double": "F64",
     "float": "F32",
     "uint64_t": "U64",
+    "uint32_t": "U32",
     "int64_t": "I64",
     "int": "INT",
     "bool": "TRUTH",
@@ -50,6 +51,16 @@ def _choose(condition: Any, a: Any, b: Any) -> Any:
 
 def _truth(value: Any) -> Any:
     return value if getattr(value, "dtype", None) == np.bool_ else np.not_equal(value, 0)
+
+
+def _seldom(test: Any, rare: Callable[[Any], Any], x: Any, usual: Any) -> Any:
+    """``usual``, and ``rare`` of those elements of ``x`` that pass the test."""
+    chosen = _truth(test)
+    if not np.any(chosen):
+        return usual
+    x, usual = np.asarray(x), np.array(usual)
+    usual[chosen] = rare(x[chosen])
+    return usual
 
 
 def _as(dtype: type) -> Callable[[Any], Array]:
@@ -86,10 +97,14 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "F64": _as(np.float64),
     "F32": _as(np.float32),
     "U64": _as(np.uint64),
+    "U32": _as(np.uint32),
     "I64": _as(np.int64),
     "INT": lambda value: value,
     "fc_bits": lambda x: np.asarray(x, np.float64).view(np.uint64),
     "fc_from_bits": lambda u: np.asarray(u, np.uint64).view(np.float64),
+    "fc_bits32": lambda x: np.asarray(x, np.float32).view(np.uint32),
+    "fc_from_bits32": lambda u: np.asarray(u, np.uint32).view(np.float32),
+    "FC_SELDOM": _seldom,
     "FC_MASK": lambda condition, bits: np.where(condition, np.uint64(bits), np.uint64(0)),
     "FC_ROUNDED": lambda value: value,
     "fc_absolute_f32": np.fabs,
@@ -134,6 +149,10 @@ class Translation:
         self._tokens, self._at = _TOKEN.findall("\n".join(lines)), 0
         while self._at < len(self._tokens):
             self._definition()
+
+    def replace(self, name: str, function: Callable[..., Any]) -> None:
+        """Let all that was translated call ``function`` for ``name``."""
+        self._names[name] = function
 
     def _is_code(self, line: str) -> bool:
         """Whether a line is not for the preprocessor; plain constants are taken down."""
@@ -328,8 +347,8 @@ class Translation:
                 self._next()
             arguments.append(self._expression())
         self._next(")")
-        if re.fullmatch(r"FC_P\d+", token):
-            return f"HORNER({', '.join(arguments)}, fma=fc_fma)"
+        if re.fullmatch(r"FC_[PQ]\d+", token):
+            return f"HORNER({', '.join(arguments)}, fma=fc_fma{'f' * (token[3] == 'Q')})"
         return f"{token}({', '.join(arguments)})"
 
 

@@ -2,7 +2,7 @@
  * file, not this one.
  *
  * Conventions: `hi`/`lo` pairs are unevaluated sums with |lo| << |hi|;
- * FC_P<n>(x, c0, ..) is c0 + c1*x + .. by Horner's rule. */
+ * FC_P<n>(x, c0, ..) is c0 + c1*x + .. by Horner's rule, FC_Q<n> the same for floats. */
 #ifndef FUSECUDA_VECMATH_EXACT_H
 #define FUSECUDA_VECMATH_EXACT_H
 
@@ -10,6 +10,8 @@ typedef struct { double hi, lo; } fc_dd;
 
 FC_FN uint64_t fc_bits(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
 FC_FN double fc_from_bits(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
+FC_FN uint32_t fc_bits32(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }
+FC_FN float fc_from_bits32(uint32_t u) { float x; memcpy(&x, &u, 4); return x; }
 FC_FN double fc_abs(double x) { return __builtin_fabs(x); }
 
 /* Adding FC_MAGIC to a small double rounds it to an integer and leaves that
@@ -17,6 +19,10 @@ FC_FN double fc_abs(double x) { return __builtin_fabs(x); }
 #define FC_MAGIC 0x1.8p52
 #define FC_SIGN_BIT 0x8000000000000000u
 #define FC_ONE_BITS 0x3ff0000000000000u
+
+/* `usual`, or where that will not do, what `rare` computes; the interpreter calls `rare` with
+ * those elements alone. */
+#define FC_SELDOM(test, rare, x, usual) ((test) != 0 ? rare(x) : (usual))
 
 FC_FN double fc_pow2(uint64_t n) { return fc_from_bits((n + 1023) << 52); }
 
@@ -55,6 +61,7 @@ FC_FN fc_dd fc_sum(double a, double b) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMA)
 
 FC_FN double fc_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+FC_FN float fc_fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 FC_FN fc_dd fc_mul(double a, double b) {
     fc_dd p;
@@ -91,6 +98,11 @@ FC_FN double fc_fma(double a, double b, double c) {
     return r == 0.0 ? p.hi + c : r;                    /* for the sign of zero */
 }
 
+/* The product of floats is a double; their sum is rounded to odd, then to a float. */
+FC_FN float fc_fmaf(float a, float b, float c) {
+    return (float)fc_odd_sum((double)a * (double)b, (double)c);
+}
+
 #endif
 
 #define FC_P1(x, a) (a)
@@ -117,5 +129,16 @@ FC_FN double fc_fma(double a, double b, double c) {
 #define FC_P22(x, a, ...) fc_fma(FC_P21(x, __VA_ARGS__), x, a)
 #define FC_P23(x, a, ...) fc_fma(FC_P22(x, __VA_ARGS__), x, a)
 #define FC_P24(x, a, ...) fc_fma(FC_P23(x, __VA_ARGS__), x, a)
+
+#define FC_Q1(x, a) (a)
+#define FC_Q2(x, a, ...) fc_fmaf(FC_Q1(x, __VA_ARGS__), x, a)
+#define FC_Q3(x, a, ...) fc_fmaf(FC_Q2(x, __VA_ARGS__), x, a)
+#define FC_Q4(x, a, ...) fc_fmaf(FC_Q3(x, __VA_ARGS__), x, a)
+#define FC_Q5(x, a, ...) fc_fmaf(FC_Q4(x, __VA_ARGS__), x, a)
+#define FC_Q6(x, a, ...) fc_fmaf(FC_Q5(x, __VA_ARGS__), x, a)
+#define FC_Q7(x, a, ...) fc_fmaf(FC_Q6(x, __VA_ARGS__), x, a)
+#define FC_Q8(x, a, ...) fc_fmaf(FC_Q7(x, __VA_ARGS__), x, a)
+#define FC_Q9(x, a, ...) fc_fmaf(FC_Q8(x, __VA_ARGS__), x, a)
+#define FC_Q10(x, a, ...) fc_fmaf(FC_Q9(x, __VA_ARGS__), x, a)
 
 #endif

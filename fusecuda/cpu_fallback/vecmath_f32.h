@@ -1,6 +1,6 @@
 /* Single-precision half of vecmath.h; include that file, not this one.
  *
- * Nearly all of it computes in double with short polynomials: the argument and the
+ * But for sin and cos all of it computes in double with short polynomials: the argument and the
  * result convert exactly or with one rounding, subnormals and overflow come out of the
  * final conversion, and no step needs compensation.  The error is then 0.5 ULP plus
  * the 2^-28 or so of the fits. */
@@ -24,37 +24,10 @@ FC_FN fc_expo32 fc_expo32_of(double x) {
     return e;
 }
 
-FC_FN float fc_capf(float x, float bound) { return x > bound ? bound : x; }
-FC_FN float fc_limitf(float x, float bound) {
-    return __builtin_copysignf(fc_capf(__builtin_fabsf(x), bound), x);
-}
-
 FC_FN double fc_exp32(float x) {                       /* |x| < 700 */
     fc_expo32 e = fc_expo32_of(x);
     double s = fc_pow2(fc_bits(e.t));
     return fc_fma(s, e.p, s);
-}
-
-FC_FN float fc_exp_f32(float x) {
-    return (float)fc_exp32(fc_limitf(x, 150.0f));
-}
-
-FC_FN float fc_exp2_f32(float x) {
-    double c = fc_limitf(x, 200.0f), t = c + FC_MAGIC;
-    double s = fc_pow2(fc_bits(t));
-    return (float)fc_fma(s, fc_em1_poly32((c - (t - FC_MAGIC)) * FC_LN2_HI), s);
-}
-
-FC_FN float fc_expm1_f32(float x) {
-    fc_expo32 e = fc_expo32_of(fc_limitf(x, 100.0f));
-    double s = fc_pow2(fc_bits(e.t));
-    return __builtin_copysignf((float)fc_fma(s, e.p, s - 1.0), x);
-}
-
-FC_FN float fc_tanh_f32(float x) {
-    fc_expo32 e = fc_expo32_of(2.0f * fc_capf(__builtin_fabsf(x), 15.0f));
-    double s = fc_pow2(fc_bits(e.t)), n = fc_fma(s, e.p, s - 1.0);
-    return __builtin_copysignf((float)(n / (n + 2.0)), x);
 }
 
 FC_FN float fc_sinh_f32(float x) {
@@ -66,10 +39,6 @@ FC_FN float fc_sinh_f32(float x) {
 FC_FN float fc_cosh_f32(float x) {
     double e = fc_exp32(fc_capf(__builtin_fabsf(x), 100.0f));
     return (float)(0.5 * (e + 1.0 / e));
-}
-
-FC_FN float fc_expit_f32(float x) {
-    return (float)(1.0 / (1.0 + fc_exp32(-fc_limitf(x, 150.0f))));
 }
 
 /* ---- error functions ----------------------------------------------------------- */
@@ -92,15 +61,6 @@ FC_FN float fc_erfc_f32(float x) {
     return (float)(x < 0.0f ? 2.0 - y : y);
 }
 
-FC_FN float fc_erf_f32(float x) {
-    double a = __builtin_fabsf(x), z = fc_cap(a * a, 1.0);
-    double p = FC_P8(z, 0x1.20dd75040020ap+0, -0x1.8127465f2b372p-2, 0x1.ce2f07726e833p-4,
-        -0x1.b829a3c455875p-6, 0x1.5628be0df5055p-8, -0x1.bcbc3ea84763cp-11,
-        0x1.d817e22b72177p-14, -0x1.43603ea39ef19p-17);
-    double y = 1.0 - fc_erfc_core32(__builtin_fabsf(x));
-    return __builtin_copysignf((float)(a < 1.0 ? a * p : y), x);
-}
-
 /* ---- logarithms -------------------------------------------------------------- */
 
 /* log(1 + f) for |f| < 0.42 */
@@ -117,16 +77,6 @@ FC_FN float fc_log_ends32(float x, double r) {
     return x > 0.0f ? y : bad;
 }
 
-FC_FN float fc_log_f32(float x) {   /* every float but 0 is a normal double */
-    fc_split s = fc_split_normal(x);
-    return fc_log_ends32(x, fc_fma(s.k, FC_LN2_HI, fc_log_poly32(s.f)));
-}
-
-FC_FN float fc_log2_f32(float x) {
-    fc_split s = fc_split_normal(x);
-    return fc_log_ends32(x, fc_fma(fc_log_poly32(s.f), 0x1.71547652b82fep+0, s.k));
-}
-
 FC_FN float fc_log10_f32(float x) {
     fc_split s = fc_split_normal(x);
     double y = fc_log_poly32(s.f) * 0x1.bcb7b1526e50ep-2;
@@ -137,13 +87,6 @@ FC_FN double fc_log1p32(double y) {   /* y > -1 and finite */
     fc_split s = fc_split_normal(1.0 + y);
     double f = s.k == 0.0 ? y : s.f;
     return fc_fma(s.k, FC_LN2_HI, fc_log_poly32(f));
-}
-
-FC_FN float fc_log1p_f32(float x) {
-    float y = x < __builtin_inff() ? (float)fc_log1p32(x) : x;
-    y = x < -1.0f ? __builtin_nanf("") : y;
-    y = x == -1.0f ? -__builtin_inff() : y;
-    return __builtin_copysignf(y, x);
 }
 
 FC_FN float fc_arcsinh_f32(float x) {
@@ -228,12 +171,49 @@ FC_FN float fc_sine32(double ax, double back, uint64_t flip) {
     return (float)fc_from_bits(fc_bits(p) ^ (a.count << 63) ^ flip);
 }
 
-FC_FN float fc_sin_f32(float x) {   /* the reduction makes NaN of infinity */
+FC_FN float fc_sin_far_f32(float x) {   /* the reduction makes NaN of infinity */
     double w = x;
     return fc_sine32(fc_abs(w), 0.0, fc_bits(w) & FC_SIGN_BIT);
 }
 
-FC_FN float fc_cos_f32(float x) { return fc_sine32(__builtin_fabsf(x), 1.0, FC_SIGN_BIT); }
+FC_FN float fc_cos_far_f32(float x) {
+    return fc_sine32(__builtin_fabsf(x), 1.0, FC_SIGN_BIT);
+}
+
+/* In float arithmetic, as the doubles' in vecmath_trig_f64.h. */
+typedef struct { float y; uint32_t far; } fc_attempt_f32;
+
+FC_FN fc_attempt_f32 fc_near_sine_f(float ax, uint32_t turn, uint32_t flip) {
+    float t = fc_fmaf(ax, 0x1.45f306p-1f, 0x1.8p23f), n = t - 0x1.8p23f;
+    float w = fc_fmaf(-n, 0x1.921fb6p+0f, ax), r = fc_fmaf(n, 0x1.777a5cp-25f, w);
+    float tail = fc_fmaf(n, 0x1.777a5cp-25f, w - r), z = r * r, h = 1.0f - 0.5f * z;
+    float s = fc_fmaf(r * z, FC_Q3(z, -0x1.555546p-3f, 0x1.11077ep-7f, -0x1.9956acp-13f), tail);
+    float c = FC_Q3(z, 0x1.55554ap-5f, -0x1.6c0c16p-10f, 0x1.99df0cp-16f);
+    c = fc_fmaf(z * z, c, fc_fmaf(-r, tail, (1.0f - h) - 0.5f * z));
+    uint32_t q = fc_bits32(t) + turn;
+    float y = (q & 1 ? h : r) + (q & 1 ? c : s);
+    fc_attempt_f32 out = { fc_from_bits32(fc_bits32(y) ^ ((q & 2) << 30) ^ flip),
+        -(uint32_t)((ax >= 0x1p12f) | ((__builtin_fabsf(r) < 0x1p-12f) & (ax > 0.5f))) };
+    return out;
+}
+
+FC_FN fc_attempt_f32 fc_sin_near_f32(float x) {
+    return fc_near_sine_f(__builtin_fabsf(x), 0, fc_bits32(x) & 0x80000000u);
+}
+
+FC_FN fc_attempt_f32 fc_cos_near_f32(float x) {
+    return fc_near_sine_f(__builtin_fabsf(x), 1, 0);
+}
+
+FC_FN float fc_sin_f32(float x) {
+    fc_attempt_f32 s = fc_sin_near_f32(x);
+    return FC_SELDOM(s.far, fc_sin_far_f32, x, s.y);
+}
+
+FC_FN float fc_cos_f32(float x) {
+    fc_attempt_f32 s = fc_cos_near_f32(x);
+    return FC_SELDOM(s.far, fc_cos_far_f32, x, s.y);
+}
 
 FC_FN float fc_tan_f32(float x) {
     double w = x;

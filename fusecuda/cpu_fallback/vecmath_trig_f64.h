@@ -7,7 +7,12 @@
 
 /* ---- trigonometric functions -------------------------------------------------- */
 
-/* Payne-Hanek for every argument.  With x = X * 2^e, X in [1, 2) (or x = X < 2 and
+/* Nearly every angle is reduced with pi/2 in two words, whose products with a whole number
+ * n < 2^24 fc_fma does not round: w is exact, and so is w - r where |r| > 2^-26.  What is
+ * larger, or next to a multiple of pi/2, goes the long way, Payne-Hanek.  Where the compiler
+ * has us write vector functions, only packs with such an angle do (vecmath_packs.h).
+ *
+ * The long way serves all arguments.  With x = X * 2^e, X in [1, 2) (or x = X < 2 and
  * e = 0), x * 2/pi is needed modulo 4 only, so of the bits of 2/pi those from weight
  * 2^53-e down are used: entry j of the table holds bits 16j..16j+63 of 2/pi behind 54
  * zeros.  Four pieces of 48 bits leave an absolute error of 2^-136, while no double is
@@ -84,9 +89,24 @@ FC_FN fc_dd fc_cos_poly(fc_dd r, double z) {
     return y;
 }
 
-/* sin(|x| + turn * pi/2), negated where `flip` has its top bit set */
-FC_FN double fc_sine(double ax, uint64_t turn, uint64_t flip) {
-    fc_angle a = fc_reduce(ax);
+FC_FN fc_angle fc_near_angle(double ax) {
+    double t = fc_fma(ax, 0x1.45f306dc9c883p-1, FC_MAGIC), n = t - FC_MAGIC;
+    double w = fc_fma(-n, FC_PIO2_HI, ax);
+    double r = fc_fma(-n, FC_PIO2_LO, w);
+    fc_dd both = { r, fc_fma(-n, FC_PIO2_LO, w - r) };
+    fc_angle a = { both, fc_bits(t) };
+    return a;
+}
+
+/* A value, and whether it is to be computed the long way instead. */
+typedef struct { double y; uint64_t far; } fc_attempt_f64;
+
+FC_FN uint64_t fc_far_f64(double ax, double r) {
+    return -(uint64_t)((ax >= 0x1p24) | ((fc_abs(r) < 0x1p-26) & (ax > 0.5)));
+}
+
+/* sin(a + turn * pi/2), negated where `flip` has its top bit set */
+FC_FN double fc_sine(fc_angle a, uint64_t turn, uint64_t flip) {
     uint64_t q = a.quadrant + turn;
     double z = a.r.hi * a.r.hi;
     fc_dd s = fc_sin_poly(a.r, z), c = fc_cos_poly(a.r, z);
@@ -94,30 +114,66 @@ FC_FN double fc_sine(double ax, uint64_t turn, uint64_t flip) {
     return fc_from_bits(fc_bits(hi + lo) ^ ((q & 2) << 62) ^ flip);
 }
 
-FC_FN double fc_sin_f64(double x) {
-    double ax = fc_abs(x), y = fc_sine(ax, 0, fc_bits(x) & FC_SIGN_BIT);
-    y = ax < 0x1p-26 ? x : y;
+FC_FN double fc_sin_far_f64(double x) {
+    double ax = fc_abs(x), y = fc_sine(fc_reduce(ax), 0, fc_bits(x) & FC_SIGN_BIT);
     return ax < __builtin_inf() ? y : x - x;
+}
+
+FC_FN fc_attempt_f64 fc_sin_near_f64(double x) {
+    double ax = fc_abs(x);
+    fc_angle a = fc_near_angle(ax);
+    fc_attempt_f64 s = { fc_sine(a, 0, fc_bits(x) & FC_SIGN_BIT), fc_far_f64(ax, a.r.hi) };
+    return s;
+}
+
+FC_FN double fc_sin_f64(double x) {
+    fc_attempt_f64 s = fc_sin_near_f64(x);
+    return FC_SELDOM(s.far, fc_sin_far_f64, x, s.y);
+}
+
+FC_FN double fc_cos_far_f64(double x) {
+    double ax = fc_abs(x), y = fc_sine(fc_reduce(ax), 1, 0);
+    return ax < __builtin_inf() ? y : x - x;
+}
+
+FC_FN fc_attempt_f64 fc_cos_near_f64(double x) {
+    double ax = fc_abs(x);
+    fc_angle a = fc_near_angle(ax);
+    fc_attempt_f64 s = { fc_sine(a, 1, 0), fc_far_f64(ax, a.r.hi) };
+    return s;
 }
 
 FC_FN double fc_cos_f64(double x) {
-    double ax = fc_abs(x), y = fc_sine(ax, 1, 0);
-    return ax < __builtin_inf() ? y : x - x;
+    fc_attempt_f64 s = fc_cos_near_f64(x);
+    return FC_SELDOM(s.far, fc_cos_far_f64, x, s.y);
 }
 
-FC_FN double fc_tan_f64(double x) {
-    double ax = fc_abs(x);
-    fc_angle a = fc_reduce(ax);
+FC_FN double fc_tan_of(fc_angle a, uint64_t flip) {
     double z = a.r.hi * a.r.hi;
     fc_dd s = fc_sin_poly(a.r, z), c = fc_cos_poly(a.r, z), n, d;
     s = fc_fast_sum(s.hi, s.lo), c = fc_fast_sum(c.hi, c.lo);
     uint64_t odd = a.quadrant & 1;
     n.hi = odd ? c.hi : s.hi, n.lo = odd ? c.lo : s.lo;
     d.hi = odd ? s.hi : c.hi, d.lo = odd ? s.lo : c.lo;
-    uint64_t flip = (odd << 63) ^ (fc_bits(x) & FC_SIGN_BIT);
-    double y = fc_from_bits(fc_bits(fc_div(n, d)) ^ flip);
-    y = ax < 0x1p-27 ? x : y;
+    return fc_from_bits(fc_bits(fc_div(n, d)) ^ (odd << 63) ^ flip);
+}
+
+FC_FN double fc_tan_far_f64(double x) {
+    double ax = fc_abs(x), y = fc_tan_of(fc_reduce(ax), fc_bits(x) & FC_SIGN_BIT);
     return ax < __builtin_inf() ? y : x - x;
+}
+
+FC_FN fc_attempt_f64 fc_tan_near_f64(double x) {
+    double ax = fc_abs(x);
+    fc_angle a = fc_near_angle(ax);
+    double y = fc_tan_of(a, fc_bits(x) & FC_SIGN_BIT);
+    fc_attempt_f64 s = { ax < 0x1p-27 ? x : y, fc_far_f64(ax, a.r.hi) };
+    return s;
+}
+
+FC_FN double fc_tan_f64(double x) {
+    fc_attempt_f64 s = fc_tan_near_f64(x);
+    return FC_SELDOM(s.far, fc_tan_far_f64, x, s.y);
 }
 
 /* ---- inverse trigonometric functions ------------------------------------------- */

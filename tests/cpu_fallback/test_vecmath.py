@@ -26,6 +26,7 @@ OTHER = {
     ("erfc", "f64"): 2.0,
     ("logaddexp", "f64"): 2.5,
     ("logaddexp", "f32"): 1.0,
+    **{(name, "f32"): bound for name, bound in harness.SINGLE.items()},
 }
 
 
@@ -180,13 +181,40 @@ def test_error_against_mpmath(lib: harness.Functions, name: str, kind: str) -> N
 def test_reduction_next_to_multiples_of_half_pi(lib: harness.Functions, name: str) -> None:
     mpmath = pytest.importorskip("mpmath")
     mpmath.mp.prec = 1200
-    near = [float(n * 2**k * mpmath.pi / 2) for n in (1, 3, 11, 355) for k in range(0, 1000, 37)]
+    near = [
+        float(n * 2**k * mpmath.pi / 2) for n in (1, 3, 11, 29, 355) for k in range(0, 1000, 37)
+    ]
     # closest of all doubles, by the continued fraction of 2/pi
     near.append(float.fromhex("0x1.6ac5b262ca1ffp+849"))
     x = np.array(near)
     assert harness.ulp_errors(name, (x,), lib(name, x)).max() <= 0.9
     single = x[np.abs(x) < 1e38].astype(np.float32)
-    assert harness.ulp_errors(name, (single,), lib(name, single)).max() <= 0.51
+    assert harness.ulp_errors(name, (single,), lib(name, single)).max() <= harness.SINGLE.get(
+        name, 0.51
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_far_angle_leaves_its_pack_alone(
+    lib: harness.Functions, tmp_path: Path, dtype: type
+) -> None:
+    """Packs with angles for the long way, each alone, and without vector functions: one result."""
+    rng = np.random.default_rng(3)
+    kind = "f64" if dtype is np.float64 else "f32"
+    x = rng.uniform(-2000, 2000, 999).astype(dtype)
+    far = [1e30, -3e6, 2.0**24, 2.0**12, PI, -14.5 * PI, 355.0, 1e-30, -0.0, INF, NAN]
+    at = rng.choice(x.size, 120)
+    x[at] = rng.choice(np.array(far, dtype), at.size)
+    names = [(name, kind) for name in harness.PACKED]
+    plain = harness.Functions(harness.compile_library(tmp_path, (), ("cc",), names, False)[0])
+    for name in harness.PACKED:
+        got = lib(name, x)
+        alone = np.concatenate([lib(name, x[i : i + 1]) for i in range(x.size)])
+        np.testing.assert_array_equal(got, alone)
+        np.testing.assert_array_equal(got, plain(name, x))
+        finite = x[np.isfinite(x)]
+        bound = 0.9 if kind == "f64" else harness.SINGLE.get(name, 0.51)
+        assert harness.ulp_errors(name, (finite,), lib(name, finite)).max() <= bound
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

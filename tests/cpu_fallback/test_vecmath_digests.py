@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fusecuda.cpu_fallback import quick_fma
+from fusecuda.cpu_fallback.translate import Translation
 from tests import vecmath_digests as digests
 from tests import vecmath_harness as harness
 from tests.conftest import Golden
@@ -77,6 +79,36 @@ def test_a_digest_sees_one_bit() -> None:
     assert digests.digest(x) == digests.digest(np.array([1.0, -np.nan, 0.0]))
     assert digests.digest(x) != digests.digest(np.array([1.0, np.nan, -0.0]))
     assert digests.digest(x) != digests.digest(np.array([np.nextafter(1, 2), np.nan, 0.0]))
+
+
+@pytest.mark.parametrize("kind", harness.TYPES)
+def test_quick_multiply_add_has_the_bits_of_the_text(kind: str) -> None:
+    """Random terms, terms that cancel, ties, sums next to ties, and numbers without an array."""
+    dtype = np.dtype(harness.TYPES[kind][0]).type
+    text = Translation()
+    text.add((harness.HEADER_DIR / "vecmath_exact.h").read_text())
+    name = "fc_fma" if kind == "f64" else "fc_fmaf"
+    exact, quick = text[name], getattr(quick_fma, name.removeprefix("fc_"))
+    rng, n, half = np.random.default_rng(5), 4096, np.finfo(dtype).nmant // 2
+    a = (rng.normal(size=n) * 2.0 ** rng.integers(-30, 30, n)).astype(dtype)
+    b = rng.normal(size=n).astype(dtype)
+    whole = rng.integers(1 << half, 2 << half, (2, n)).astype(dtype)
+    odd = 2 * whole + dtype(1)
+    tie = odd[0] * dtype(2.0 ** (np.finfo(dtype).nmant - half))
+    terms = [(a, b, b[::-1] * dtype(2.0) ** rng.integers(-60, 30, n).astype(dtype)), (a, b, -a * b)]
+    terms += [(a, b, -a * b * (1 + np.spacing(dtype(1)) * rng.integers(-3, 4, n).astype(dtype)))]
+    terms += [(a, dtype(0.1), b), (whole[0], whole[1], dtype(0.5)), (odd[0], odd[1], dtype(0.5))]
+    terms += [(tie, dtype(1), odd[1] * dtype(0.5)), (tie, odd[1], b * dtype(1e-9))]
+    terms += [(a, b, np.zeros(n, dtype)), (np.zeros(n, dtype), b, -np.zeros(n, dtype))]
+    terms += [(dtype(0.1), dtype(0.3), dtype(-0.03))]
+    least, top = np.spacing(dtype(1)), dtype(2.0 ** (np.finfo(dtype).nmant + 1))
+    terms += [
+        (whole[0] * 0 + 1 + least, 1 - least, top + 2 * rng.integers(0, 999, n).astype(dtype))
+    ]
+    with np.errstate(all="ignore"):
+        for number, term in enumerate(terms):
+            want, got = exact(*term), quick(exact, *term)
+            assert np.asarray(got).tobytes() == np.asarray(want).tobytes(), number
 
 
 FMA = """

@@ -10,6 +10,30 @@ _INVOKE, _SCRATCH = "cpu_fallback/invoke.py", "cpu_fallback/scratch.py"
 
 MACHINE = (
     Mutation(
+        "no-pack-goes-far",
+        "cpu_fallback/vecmath_packs.h",
+        "if (__builtin_expect(far != 0, 0))",
+        "if (__builtin_expect(far == 1, 0))",
+        "an angle next to a multiple of pi/2 is reduced the short way where loops are vectorised",
+        _ids("vecmath", "a_far_angle_leaves_its_pack_alone[float64]"),
+    ),
+    Mutation(
+        "far-angles-are-near",
+        "cpu_fallback/vecmath_trig_f64.h",
+        "(fc_abs(r) < 0x1p-26)",
+        "(fc_abs(r) < 0x1p-70)",
+        "an angle next to a multiple of pi/2 loses digits",
+        _ids("vecmath", "reduction_next_to_multiples_of_half_pi[cos]"),
+    ),
+    Mutation(
+        "ties-round-twice",
+        "cpu_fallback/quick_fma.py",
+        "(rest != result) | (result == 0)",
+        "result == 0",
+        "without a compiler a sum next to a tie is rounded twice",
+        _ids("vecmath_digests", "quick_multiply_add_has_the_bits_of_the_text[f64]"),
+    ),
+    Mutation(
         "owner-unchecked",
         _CACHE,
         "stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()",

@@ -1,0 +1,79 @@
+"""The functions in float arithmetic at every float there is, against those in double arithmetic."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+
+import pytest
+
+from tests import vecmath_harness as harness
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+# The double function errs by less than 2^-28 of a float's last place. What is wrong beyond
+# measure - NaN, infinity or the sign of zero - counts as 1e30.
+SHARED = """
+#include "vecmath.h"
+enum { LANES = 4096 };
+static double error_of(float got, double exact) {
+    float want = (float)exact;
+    double size = fc_abs(exact) < 0x1p-126 ? 0x1p-126 : fc_abs(exact);
+    double place = fc_from_bits((fc_bits(size) & 0x7ff0000000000000u) - (23ull << 52));
+    double gap = fc_abs(got - exact) / place;
+    int alike = got == want ? fc_bits32(got) >> 31 == fc_bits32(want) >> 31
+                            : (got != got) & (want != want);
+    int finite = (fc_abs(got) < __builtin_inf()) & (fc_abs(want) < __builtin_inf());
+    int signs = got != 0 || want != 0 || alike;
+    return finite && signs ? gap : alike ? 0 : 1e30;
+}
+"""
+SEARCH = """
+double worst_NAME(uint64_t step, float *at) {
+    static float x[LANES], y[LANES];
+    static double exact[LANES];
+    double worst = 0;
+    for (uint64_t first = 0; first < 1ull << 32; first += step * LANES) {
+        for (int i = 0; i < LANES; i++) x[i] = fc_from_bits32((uint32_t)(first + step * i));
+        for (int i = 0; i < LANES; i++) y[i] = fc_NAME_f32(x[i]);
+        for (int i = 0; i < LANES; i++) exact[i] = fc_NAME_f64(x[i]);
+        for (int i = 0; i < LANES; i++) {
+            double error = error_of(y[i], exact[i]);
+            *at = error > worst ? x[i] : *at;
+            worst = error > worst ? error : worst;
+        }
+    }
+    return worst;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """A search for the worst error of each function."""
+    folder = tmp_path_factory.mktemp("floats")
+    text, built = folder / "floats.c", folder / "floats.so"
+    text.write_text(SHARED + "".join(SEARCH.replace("NAME", n) for n in harness.SINGLE))
+    flags = [*harness.accepted(["cc"], harness.FLAGS), f"-I{harness.HEADER_DIR}"]
+    harness.run(["cc", *flags, str(text), "-o", str(built), "-lm"])
+    return ctypes.CDLL(str(built))
+
+
+def worst(library: ctypes.CDLL, name: str, step: int) -> tuple[float, float]:
+    """The largest error at every ``step``-th float, and where it is."""
+    search, at = library[f"worst_{name}"], ctypes.c_float()
+    search.restype = ctypes.c_double
+    return search(ctypes.c_uint64(step), ctypes.byref(at)), at.value
+
+
+@pytest.mark.parametrize("name", harness.SINGLE)
+def test_error_at_some_floats(library: ctypes.CDLL, name: str) -> None:
+    error, at = worst(library, name, 4093)
+    assert error <= harness.SINGLE[name], at.hex()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", harness.SINGLE)
+def test_error_at_every_float(library: ctypes.CDLL, name: str) -> None:
+    error, at = worst(library, name, 1)
+    assert error <= harness.SINGLE[name], at.hex()
