@@ -6,7 +6,7 @@ it works.
 """
 
 from . import numpy as numpy  # the namespace of lazy arrays
-from .api import count_launches, info, lower, spec
+from .api import info, lower, spec
 from .capture.arrays.array import Array
 from .capture.calls.function import FusedFunction
 from .capture.calls.fused import fused
@@ -14,7 +14,9 @@ from .codegen.compilations import compile_count
 from .engine import Executable, Kernel
 from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError
 from .graph.text import parse_hlo
-from .options import Options
+from .options import Options, log_words
+from .tools.counting import count_launches
+from .watch import print_logs
 
 __version__ = "0.1.0"
 
@@ -37,3 +39,6 @@ __all__ = [
     "parse_hlo",
     "spec",
 ]
+
+if words := log_words():
+    print_logs(words)

@@ -21,6 +21,7 @@ from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options
 from ...streams.launches import is_counting
+from ...watch import span
 from ..arrays.array import Array
 from ..arrays.dispatch import raising
 from ..record.block import Region
@@ -188,7 +189,8 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if tracer.unfusable:
             return self._unfused(key, tracer.unfusable, args)
         try:
-            result = tracer.run()
+            with span("record", self.__name__):
+                result = tracer.run()
         except Unfollowed as unfollowed:
             why = str(unfollowed)
         else:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ...engine import Executable, Interpreted, build
 from ...graph.node import Graph, Node, Parameter, topological
 from ...options import Options, fusion_enabled
+from ...watch import timed
 from . import dumping
 from .budget import Budget
 from .leaf import Leaf
@@ -72,13 +73,20 @@ def executable_for(
         pairs = enumerate(zip(sought.bits, known[0].bits, strict=True))
         free = known[0].free.union(i for i, (new, old) in pairs if new != old)
     sought.make_arguments(free)
-    executable = build(sought.graph(), sought.layouts, options)
+    with timed("plan", name, lambda: _planned(executable)):
+        executable = build(sought.graph(), sought.layouts, options)
     dumping.dump(executable)
     if len(_plans) >= _PLANS_LIMIT:
         forget()
     variant = _Variant(sought.bits, free, executable)
     _plans[sought.key] = (variant, *_plans.get(sought.key, ()))[:_VARIANTS]
     return sought.leaves, executable
+
+
+def _planned(executable: Executable) -> str:
+    """What a new plan is, for the log."""
+    operations, launches = len(executable.graph.nodes()), executable.launches
+    return f"{operations:,} nodes planned as {launches:,} launches ({', '.join(executable.names)})"
 
 
 class _Sought:
