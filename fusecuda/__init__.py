@@ -16,6 +16,7 @@ from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFus
 from .graph.text import parse_hlo
 from .options import Options, log_words
 from .tools.counting import count_launches
+from .tools.profile import cost, profile
 from .watch import print_logs
 
 __version__ = "0.1.0"
@@ -32,11 +33,13 @@ __all__ = [
     "NotFusedError",
     "Options",
     "compile_count",
+    "cost",
     "count_launches",
     "fused",
     "info",
     "lower",
     "parse_hlo",
+    "profile",
     "spec",
 ]
 

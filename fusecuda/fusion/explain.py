@@ -31,7 +31,7 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     if isinstance(step, Node):
         name = getattr(step.attr, "name", step.op)
         read = sum(o.nbytes for o in step.operands)
-        return KernelSummary(name, "library", "", read, step.nbytes, 0)
+        return KernelSummary(name, "library", "", read, step.nbytes, _library_flops(name, step))
     lowered = step.lowered
     read = _bytes(lowered, store=False)
     written = _bytes(lowered, store=True)
@@ -42,6 +42,13 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     flops = elements * body + rows * heads + _count(lowered.ir.final)
     kind = "resident" if lowered.ir.resident else lowered.ir.kind
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
+
+
+def _library_flops(name: str, node: Node) -> int:
+    """Multiplications and additions of a matrix product; of other functions nobody knows."""
+    if name not in ("matmul", "dot") or not node.operands or not node.operands[0].shape:
+        return 0
+    return 2 * node.size * node.operands[0].shape[-1]
 
 
 def recorded_lines(assembly: Assembly) -> list[dict[str, int]]:

@@ -32,7 +32,8 @@ def test_functions_record_on_lazy_and_on_plain_arrays() -> None:
         assert count.total == 1, count.by_name
         expected = np.sum(np.sqrt(x) * 2 + np.exp(x), axis=0)
         np.testing.assert_allclose(computed, expected, rtol=1e-15)
-    found = lazily(lambda: fnp.concatenate([x, np.ones((1, 3))]))
+    ones = np.ones((1, 3))
+    found = lazily(lambda: fnp.concatenate([x, ones]))
     np.testing.assert_array_equal(np.asarray(found), np.concatenate([x, np.ones((1, 3))]))
 
 

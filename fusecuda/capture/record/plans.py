@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...engine import Executable, Interpreted, build
+from ...fusion.planner import may_fail
 from ...graph.node import Graph, Node, Parameter, topological
 from ...options import Options, fusion_enabled
 from ...watch import timed
@@ -115,7 +116,8 @@ class _Sought:
                 key.append(node.dtype.num)
             else:
                 operands = tuple(position[o] for o in node.operands)
-                key.append((node.op, node.attr, node.shape, node.dtype.num, operands, node.line))
+                line = node.line if node.line is None or may_fail(node) else None
+                key.append((node.op, node.attr, node.shape, node.dtype.num, operands, line))
         key += [tuple(position[o] for o in outputs), self.targets]
         self.key = tuple(key)
         self.bits = tuple(n.attr for n in self.numbers)
