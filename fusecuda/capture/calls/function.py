@@ -21,7 +21,7 @@ from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options
 from ...streams.launches import is_counting
-from ...watch import span
+from ...watch import log, span
 from ..arrays.array import Array
 from ..arrays.dispatch import raising
 from ..record.block import Region
@@ -40,6 +40,7 @@ from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads, reads_of
 from .trace import Trace, Unfollowed
+from .why import History
 
 _ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
 _SIGNATURES_LIMIT = 1024
@@ -98,6 +99,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         self._inner: dict[Any, FusedFunction[..., Any]] = {}
         self._reads: Reads | None = None
         self._why = "not called yet"
+        self._history = History()
         self._reports: Sequence[Executable] = ()
         self.growing: set[str] = set()
         self.budget = Budget()
@@ -184,6 +186,8 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if raising():
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
+        alike = self._entries[key].replays if key in self._entries else ()
+        self._history.missed(self.function, args, self.__name__, alike)
         begin = perf_counter()
         tracer = Tracer(self, args, self.read())
         if tracer.unfusable:
@@ -203,6 +207,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         self.traces += 1
         self._why = tracer.why
         self._reports = tracer.reports()
+        log("capture", "%s: %s", self.__name__, tracer.why)
         entry = self._entry(key)
         if tracer.replay is not None:
             self._keep(entry, tracer.replay)
@@ -222,6 +227,8 @@ class FusedFunction(Wrapper, Generic[P, R]):
         result = tracer.run()
         self.traces += 1
         self._why = tracer.why
+        self._history.note = f"it saw a value not seen before: {values[-1]!r:.60}"
+        log("capture", "%s is recorded again: %s", self.__name__, self._history.note)
         if tracer.path.broken:  # it will be so again
             self._forget(tree)
         return result
@@ -270,6 +277,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             return self._entries.setdefault(key, Entry())
 
     def _keep(self, entry: Entry, replay: Replay) -> None:
+        self._history.newest = replay
         with self._lock:
             entry.replays = (replay, *entry.replays)[:_ENTRIES_LIMIT]
 
@@ -289,6 +297,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if self.options.strict:
             self._refuse(why)
         self._reports = ()
+        log("capture", "%s runs unfused: %s", self.__name__, why)
         if why.startswith("planning"):  # it may have time later, and goes on from there
             self._entry(key).postponed()
             self._why = f"ran unfused: {why}"
@@ -340,7 +349,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             inner = self._inner[count, names] = FusedFunction(call, self.options, self._chosen)
             inner.__name__ = self.__name__
         result = inner(*args, *kwargs.values())
-        self._why, self._reports = inner._why, inner._reports
+        self._why, self._reports, self._history = inner._why, inner._reports, inner._history
         return result
 
     def explain(self, full: bool = False) -> str:
@@ -351,6 +360,23 @@ class FusedFunction(Wrapper, Generic[P, R]):
         plan = summary(self._reports, full) if self._reports else ""
         where = "" if self._why.startswith("replayed") or ".py:" in self._why else self._where()
         return f"{self.__name__}: {self._why}{f' ({where})' if where else ''}\n{plan}"
+
+    def why(self, *args: Any) -> str:
+        """Text: why the last call that was not replayed was not, and what came of it.
+
+        Names the first condition of the newest trace that failed, its old and its new value, and
+        the user's line. With ``args``: whether a call with them would be replayed by that trace.
+        """
+        if args:
+            given = self.head + args
+            if self._history.newest is None:
+                return f"{self.__name__} would be recorded: there is no trace that can be replayed"
+            missed = self._history.text(self.function, given)
+            return f"{self.__name__} would be " + (
+                f"recorded again: {missed}" if missed else "replayed"
+            )
+        missed = self._history.text(self.function) or "no trace was there"
+        return f"{self.__name__}: {missed}; {self._why}"
 
     # --- copies
 
