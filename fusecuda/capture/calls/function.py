@@ -367,16 +367,10 @@ class FusedFunction(Wrapper, Generic[P, R]):
         Names the first condition of the newest trace that failed, its old and its new value, and
         the user's line. With ``args``: whether a call with them would be replayed by that trace.
         """
-        if args:
-            given = self.head + args
-            if self._history.newest is None:
-                return f"{self.__name__} would be recorded: there is no trace that can be replayed"
-            missed = self._history.text(self.function, given)
-            return f"{self.__name__} would be " + (
-                f"recorded again: {missed}" if missed else "replayed"
-            )
-        missed = self._history.text(self.function) or "no trace was there"
-        return f"{self.__name__}: {missed}; {self._why}"
+        given = self.head + args if args else None
+        return f"{self.__name__}{self._history.told(self.function, given)}" + (
+            "" if args else f"; {self._why}"
+        )
 
     # --- copies
 

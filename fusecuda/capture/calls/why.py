@@ -46,6 +46,15 @@ class History:
             if logs("capture"):
                 log("capture", "%s is recorded again: %s", name, self.text(function))
 
+    def told(self, function: Any, args: tuple[Any, ...] | None) -> str:
+        """The rest of a sentence: why the last call was recorded, or what a call would be."""
+        if args is None:
+            return f": {self.text(function) or 'no trace was there'}"
+        if self.newest is None:
+            return " would be recorded: there is no trace that can be replayed"
+        missed = self.text(function, args)
+        return f" would be recorded again: {missed}" if missed else " would be replayed"
+
     def text(self, function: Any, args: tuple[Any, ...] | None = None) -> str:
         """Why the newest trace did not fit the call that it missed, or why not ``args``; or ""."""
         trace = self._trace if args is None else self.newest
