@@ -17,6 +17,7 @@ from .graph.text import parse_hlo
 from .options import Options, log_words
 from .tools.counting import count_launches
 from .tools.profile import cost, profile
+from .tools.tracebacks import install as _fold_tracebacks
 from .watch import print_logs
 
 __version__ = "0.1.0"
@@ -43,5 +44,5 @@ __all__ = [
     "spec",
 ]
 
-if words := log_words():
-    print_logs(words)
+print_logs(log_words())
+_fold_tracebacks()

@@ -136,6 +136,8 @@ def timed(kind: str, title: str, what: Callable[[], str]) -> Iterator[None]:
 
 def print_logs(words: str) -> None:
     """Print the logs that ``words`` names, parted by commas, to standard error."""
+    if not words:
+        return
     import logging  # noqa: PLC0415 - only for who asks for it
 
     chosen = {word.strip() for word in words.split(",")}

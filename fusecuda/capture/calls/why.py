@@ -252,7 +252,12 @@ class _Renamed(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """``k0['name']``, an entry of the globals, is ``name``."""
+        """``k0['name']``, an entry of the globals, is ``name``; ``x.__dict__['y']`` is ``x.y``."""
+        attributes = isinstance(node.value, ast.Attribute) and node.value.attr == "__dict__"
+        if attributes and isinstance(node.slice, ast.Constant):
+            assert isinstance(node.value, ast.Attribute)
+            owner = self.visit(node.value.value)
+            return ast.Attribute(owner, str(node.slice.value))
         if isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant):
             root, key = self.names.space.get(node.value.id), node.slice.value
             if isinstance(root, dict) and "__name__" in root and isinstance(key, str):
