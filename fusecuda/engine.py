@@ -19,6 +19,7 @@ from .emit_cuda.nvrtc import cubin
 from .errors import CompilerError
 from .fusion.assembly import Assembly, assemble
 from .fusion.binding import bind as bind_c
+from .fusion.brief import brief
 from .fusion.cost import CPU, Machine
 from .fusion.explain import KernelSummary, explain_plan, summarize
 from .fusion.planner import Plan, make_plan
@@ -156,9 +157,15 @@ class Executable:
             )
         return found
 
-    def explain(self) -> str:
-        """Text: which operations share a kernel, each refusal with its reason, bytes and peak."""
-        return explain_plan(self.assembly, self.memory.peak_bytes)
+    def explain(self, full: bool = False) -> str:
+        """Text: which operations share a launch, what keeps the others apart, bytes and peak.
+
+        On one screen, hottest first, what repeats once; if ``full`` each step and each reason.
+        """
+        peak = self.memory.peak_bytes
+        if full:
+            return explain_plan(self.assembly, peak)
+        return "\n".join(brief(self.assembly, peak)) + "\n"
 
     def emit(self, target: str = "c", arch: str | None = None) -> list[str]:
         """The sources of all kernels for ``target``, "c" or "cuda"; needs neither GPU nor driver.

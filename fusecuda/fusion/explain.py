@@ -137,7 +137,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     """The whole plan as text: totals, each step, why values have buffers, and the refusals."""
     summaries = [summarize(step, assembly) for step in assembly.steps]
     moved = sum(s.bytes_read + s.bytes_written for s in summaries)
-    operations = [n for n in assembly.plan.graph.nodes() if n.op not in _NO_WORK]
+    operations = [n for n in assembly.plan.graph.nodes() if n.op not in NO_WORK]
     alone = sum(bytes_alone([n]) for n in operations)
     kernels = sum(isinstance(s, Launch) for s in assembly.steps)
     lines = [
@@ -151,7 +151,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
         if isinstance(step, Launch):
             lines.append(f"     {_operations(step)}")
     buffers = [
-        f"    {_name(root)}: {why}"
+        f"    {label(root)}: {why}"
         for root, why in assembly.plan.roots.reasons.items()
         if root in assembly.plan.stored and why != "it is a result"
     ]
@@ -164,7 +164,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-_NO_WORK = frozenset(("parameter", "constant", "iota", "index", "reshape"))
+NO_WORK = frozenset(("parameter", "constant", "iota", "index", "reshape"))
 
 
 def _plural(count: int, word: str) -> str:
@@ -180,6 +180,7 @@ def _operations(step: Launch) -> str:
     return ", ".join(n if c == 1 else f"{c} {n}" for n, c in counted.items()) or "copy"
 
 
-def _name(node: Node) -> str:
-    kind = node.reduction.kind if node.op == "reduce" else node.op
+def label(node: Node) -> str:
+    """What a value is: its operation, dtype and shape."""
+    kind = node.reduction.kind if node.op == "reduce" else getattr(node.attr, "name", node.op)
     return f"{kind} {node.dtype}{list(node.shape)}"

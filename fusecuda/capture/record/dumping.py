@@ -20,4 +20,4 @@ def dump(executable: Executable) -> None:
     path.mkdir(parents=True, exist_ok=True)
     (path / f"{name}.hlo").write_text(text, encoding="utf-8")
     (path / f"{name}.c").write_text("\n".join(executable.emit("c")), encoding="utf-8")
-    (path / f"{name}.txt").write_text(executable.explain(), encoding="utf-8")
+    (path / f"{name}.txt").write_text(executable.explain(full=True), encoding="utf-8")
