@@ -101,7 +101,7 @@ def _reasons(assembly: Assembly) -> list[str]:
         told = sorted(causes[line].items(), key=lambda item: -sum(item[1]))
         for why, many in told[:_LINES]:
             times = f" ({len(many):,} times)" if len(many) > 1 else ""
-            lines.append(f"             {why}{times}"[: _WIDTH + 13])
+            lines.append(f"             {why}{times}")
         if len(told) > _LINES:
             lines.append(f"             and {counted(len(told) - _LINES, 'reason')} more")
     if len(ranked) > _REASONS:
@@ -127,7 +127,8 @@ def source(place: str) -> str:
     if not number.isdigit():
         return place
     text = linecache.getline(file, int(number)).strip()
-    return f"{os.path.basename(file)}:{number}  {text}".rstrip()[:_WIDTH]
+    told = f"{os.path.basename(file)}:{number}  {text}".rstrip()
+    return told if len(told) <= _WIDTH else f"{told[: _WIDTH - 1]}…"
 
 
 def size(count: float) -> str:

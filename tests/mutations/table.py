@@ -10,6 +10,7 @@ from .cupy_table import CUPY
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
+from .seeing_table import SEEING
 from .types_table import TYPES
 
 _VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
@@ -432,6 +433,7 @@ MUTATIONS = (
     *CALLS,
     *MACHINE,
     *TYPES,
+    *SEEING,
     *CUDA,
     *(CUPY if find_spec("cupy") else ()),
 )
