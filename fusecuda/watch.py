@@ -134,6 +134,13 @@ def timed(kind: str, title: str, what: Callable[[], str]) -> Iterator[None]:
         log(kind, "%s: %s in %.1f ms", title, what(), 1e3 * (perf_counter() - begin))
 
 
+class _RunLog(Watcher):
+    """Logs each run of an executable."""
+
+    def ran(self, executable: Any, lap: Lap | None) -> None:
+        log("run", "%s: %s", executable.graph.name, ", ".join(executable.names))
+
+
 def print_logs(words: str) -> None:
     """Print the logs that ``words`` names, parted by commas, to standard error."""
     if not words:
@@ -153,3 +160,5 @@ def print_logs(words: str) -> None:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
         logger.propagate = False
+    if "run" in kinds:
+        _RunLog().begin()

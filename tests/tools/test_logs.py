@@ -50,6 +50,8 @@ def test_what_was_compiled_and_recorded_again_is_printed(tmp_path: Path) -> None
     assert "program.py:" in again[0]
     assert not any("fusecuda.plan" in line for line in lines)
     assert "fusecuda.plan: doubled: " in run(tmp_path, "plans").stderr
+    runs = [line for line in run(tmp_path, "runs").stderr.splitlines() if "fusecuda.run" in line]
+    assert len(runs) == 2 and "loop_tanh" in runs[0]
 
 
 def test_nothing_is_printed_and_logging_is_not_loaded_without_it(tmp_path: Path) -> None:
