@@ -186,8 +186,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if raising():
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
-        alike = self._entries[key].replays if key in self._entries else ()
-        self._history.missed(self.function, args, self.__name__, alike)
+        self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         begin = perf_counter()
         tracer = Tracer(self, args, self.read())
         if tracer.unfusable:
@@ -245,12 +244,14 @@ class FusedFunction(Wrapper, Generic[P, R]):
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
         if isinstance(recorder_in_force.get(), Region):
             return self.function(*args)  # joins what is being recorded
+        self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         region = library.open_region(self.options, self._chosen)
         token = recorder_in_force.set(region)
         call = library.Call(region, self.function, args, self.read())
         replay = None
         try:
-            result = call.run()
+            with span("record", self.__name__):
+                result = call.run()
             replay = call.replay(result)
         finally:
             recorder_in_force.reset(token)
@@ -268,6 +269,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             self._keep(entry, replay)
             self._newest = replay
         self._reports = region.reports
+        log("capture", "%s: %s", self.__name__, self._why)
         return call.finished(result)
 
     def _entry(self, key: Any) -> Entry:
@@ -362,15 +364,13 @@ class FusedFunction(Wrapper, Generic[P, R]):
         return f"{self.__name__}: {self._why}{f' ({where})' if where else ''}\n{plan}"
 
     def why(self, *args: Any) -> str:
-        """Text: why the last call that was not replayed was not, and what came of it.
+        """Text: the condition that the last call that was not replayed failed, and its outcome.
 
-        Names the first condition of the newest trace that failed, its old and its new value, and
-        the user's line. With ``args``: whether a call with them would be replayed by that trace.
+        With ``args``: what would become of a call with them.
         """
-        given = self.head + args if args else None
-        return f"{self.__name__}{self._history.told(self.function, given)}" + (
-            "" if args else f"; {self._why}"
-        )
+        if args:
+            return self.__name__ + self._history.told(self.function, self.head + args)
+        return f"{self.__name__}{self._history.told(self.function)}; {self._why}"
 
     # --- copies
 

@@ -11,8 +11,8 @@ import dis
 import reprlib
 import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,12 @@ _GUARD = "text of the guard"  # where a replay's globals hold it; no name of Pyt
 _UNKNOWN = "its conditions do not hold"
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 60
+
+
+class Alike(Protocol):
+    """The traces of calls of the same shapes."""
+
+    replays: tuple[Callable[..., Any], ...]
 
 
 class History:
@@ -35,18 +41,16 @@ class History:
         self._trace: Callable[..., Any] | None = None
         self._given: list[Callable[[], Any]] = []
 
-    def missed(
-        self, function: Any, args: tuple[Any, ...], name: str, alike: Sequence[Callable[..., Any]]
-    ) -> None:
-        """No trace fits ``args``, which are not kept alive; ``alike`` are those of their shapes."""
+    def missed(self, function: Any, args: tuple[Any, ...], name: str, alike: Alike | None) -> None:
+        """No trace fits ``args``, which are not kept alive; ``alike`` has those of their shapes."""
         self.note = ""
-        self._trace = alike[0] if alike else self.newest
+        self._trace = alike.replays[0] if alike is not None and alike.replays else self.newest
         if self._trace is not None:
             self._given = [_kept(a) for a in args]
             if logs("capture"):
                 log("capture", "%s is recorded again: %s", name, self.text(function))
 
-    def told(self, function: Any, args: tuple[Any, ...] | None) -> str:
+    def told(self, function: Any, args: tuple[Any, ...] | None = None) -> str:
         """The rest of a sentence: why the last call was recorded, or what a call would be."""
         if args is None:
             return f": {self.text(function) or 'no trace was there'}"
