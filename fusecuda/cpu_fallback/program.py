@@ -34,7 +34,6 @@ __all__ = ["ElementError", "Layout", "Program", "set_thread_count", "thread_coun
 Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
 _FRAME_WORDS = 7
-_LAUNCH_BYTES = 8 * 12  # of one fc_launch
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
@@ -208,6 +207,7 @@ class Program:
         if records:
             words = [w for record in records for w in record]
             self._segments.append((self._array(words), len(records)))
+            self._launch_bytes = 8 * len(records[0])  # of one fc_launch
             records.clear()
 
     # --- calls
@@ -290,7 +290,7 @@ class Program:
 
         def run(launches: int, count: int, frame: int, threads: int) -> None:
             for number in range(count):
-                self._run(launches + number * _LAUNCH_BYTES, 1, frame, threads)
+                self._run(launches + number * self._launch_bytes, 1, frame, threads)
                 lap()
 
         lap()

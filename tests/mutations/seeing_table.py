@@ -32,7 +32,7 @@ SEEING = (
     Mutation(
         "laps-of-other-launches",
         "cpu_fallback/program.py",
-        "launches + number * _LAUNCH_BYTES, 1,",
+        "launches + number * self._launch_bytes, 1,",
         "launches, 1,",
         "while a profile is taken the first launch of a plan runs in place of the others",
         ids("profile", "results_are_the_same_while_a_profile_is_taken"),
