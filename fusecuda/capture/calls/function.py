@@ -364,12 +364,11 @@ class FusedFunction(Wrapper, Generic[P, R]):
         return f"{self.__name__}: {self._why}{f' ({where})' if where else ''}\n{plan}"
 
     def why(self, *args: Any) -> str:
-        """Text: the condition that the last call that was not replayed failed, and its outcome.
-
-        With ``args``: what would become of a call with them.
-        """
+        """Text: why the last call that was not replayed was not; or what ``args`` would lead to."""
         if args:
-            return self.__name__ + self._history.told(self.function, self.head + args)
+            given = self.head + args
+            key = tuple([a.shape if type(a) is _ndarray else type(a) for a in given])
+            return self.__name__ + self._history.would(self.function, given, self._entries.get(key))
         return f"{self.__name__}{self._history.told(self.function)}; {self._why}"
 
     # --- copies

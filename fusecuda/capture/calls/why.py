@@ -50,25 +50,30 @@ class History:
             if logs("capture"):
                 log("capture", "%s is recorded again: %s", name, self.text(function))
 
-    def told(self, function: Any, args: tuple[Any, ...] | None = None) -> str:
-        """The rest of a sentence: why the last call was recorded, or what a call would be."""
-        if args is None:
-            return f": {self.text(function) or 'no trace was there'}"
-        if self.newest is None:
+    def would(self, function: Any, args: tuple[Any, ...], alike: Alike | None) -> str:
+        """The rest of a sentence: what a call with ``args`` would be."""
+        traces = alike.replays if alike is not None and alike.replays else (self.newest,)
+        if traces[0] is None:
             return " would be recorded: there is no trace that can be replayed"
-        missed = self.text(function, args)
-        return f" would be recorded again: {missed}" if missed else " would be replayed"
+        reasons = [_reason(trace, function, args) for trace in traces if trace is not None]
+        return f" would be recorded again: {reasons[0]}" if all(reasons) else " would be replayed"
 
-    def text(self, function: Any, args: tuple[Any, ...] | None = None) -> str:
-        """Why the newest trace did not fit the call that it missed, or why not ``args``; or ""."""
-        trace = self._trace if args is None else self.newest
-        if args is None and self.note:
+    def told(self, function: Any) -> str:
+        """The rest of a sentence: why the last call was recorded."""
+        return f": {self.text(function) or 'no trace was there'}"
+
+    def text(self, function: Any) -> str:
+        """Why the newest trace did not fit the call that it missed, or ""."""
+        if self.note or self._trace is None:
             return self.note
-        if trace is None:
-            return ""
-        found = why_not(trace, function, tuple(g() for g in self._given) if args is None else args)
-        where = line_of(function, found) if found else ""
-        return f"{found} ({where})" if where else found
+        return _reason(self._trace, function, tuple(given() for given in self._given))
+
+
+def _reason(trace: Callable[..., Any], function: Any, args: tuple[Any, ...]) -> str:
+    """`why_not`, and the user's line."""
+    found = why_not(trace, function, args)
+    where = line_of(function, found) if found else ""
+    return f"{found} ({where})" if where else found
 
 
 def _kept(value: Any) -> Callable[[], Any]:

@@ -119,6 +119,9 @@ def test_what_would_become_of_a_call() -> None:
     fused(X)
     assert fused.why(X + 1) == "scaled would be replayed"
     assert fused.why(X[:3]).startswith("scaled would be recorded again: x.shape was (12,), is (3,)")
+    fused(X[:3])
+    for known in (X, X[:3]):  # not by the newest trace alone
+        assert fused.why(known) == "scaled would be replayed"
 
 
 def test_arguments_are_not_kept_alive_and_still_explained() -> None:
