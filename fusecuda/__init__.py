@@ -6,7 +6,7 @@ it works.
 """
 
 from . import numpy as numpy  # the namespace of lazy arrays
-from .api import count_launches, info, lower, spec
+from .api import info, lower, spec
 from .capture.arrays.array import Array
 from .capture.calls.function import FusedFunction
 from .capture.calls.fused import fused
@@ -14,7 +14,11 @@ from .codegen.compilations import compile_count
 from .engine import Executable, Kernel
 from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError
 from .graph.text import parse_hlo
-from .options import Options
+from .options import Options, log_words
+from .tools.counting import count_launches
+from .tools.profile import cost, profile
+from .tools.tracebacks import install as _fold_tracebacks
+from .watch import print_logs
 
 __version__ = "0.1.0"
 
@@ -30,10 +34,15 @@ __all__ = [
     "NotFusedError",
     "Options",
     "compile_count",
+    "cost",
     "count_launches",
     "fused",
     "info",
     "lower",
     "parse_hlo",
+    "profile",
     "spec",
 ]
+
+print_logs(log_words())
+_fold_tracebacks()

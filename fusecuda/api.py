@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,6 @@ from .emit_cuda.backend import devices
 from .engine import Executable
 from .graph.dtypes import DType
 from .options import Options
-from .streams.launches import LaunchCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +65,12 @@ def _options_of(options: Options) -> dict[str, Any]:
     return {name: getattr(options, name) for name in Options.__dataclass_fields__}
 
 
-def count_launches() -> LaunchCounter:
-    """A context manager that counts kernel launches: ``.total`` and ``.by_name``.
-
-    Counts every compiled kernel that the process calls inside the block, in all threads.
-    """
-    return LaunchCounter()
-
-
 def info() -> dict[str, Any]:
     """Versions, devices, compiler, threads and cache of this process."""
-    from . import __version__  # noqa: PLC0415 - the package is complete when this is called
-
     compiler = find_compiler()
     stats = default_cache().stats()
     return {
-        "fusecuda": __version__,
+        "fusecuda": sys.modules[__package__].__version__,  # which is complete by now
         "python": platform.python_version(),
         "numpy": np.__version__,
         "devices": ["cpu", *devices()],

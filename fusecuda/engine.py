@@ -19,6 +19,7 @@ from .emit_cuda.nvrtc import cubin
 from .errors import CompilerError
 from .fusion.assembly import Assembly, assemble
 from .fusion.binding import bind as bind_c
+from .fusion.brief import brief
 from .fusion.cost import CPU, Machine
 from .fusion.explain import KernelSummary, explain_plan, summarize
 from .fusion.planner import Plan, make_plan
@@ -30,11 +31,11 @@ from .graph.passes import simplify
 from .graph.text import print_hlo
 from .graph.verify import verify
 from .options import Options
-from .streams.launches import record
 from .streams.memory_plan import MemoryPlan, plan_memory
+from .watch import timed, told, watchers
 
 Array = np.ndarray[Any, Any]
-Native = Callable[[Sequence[Any]], list[Any]]  # results from arguments by parameter number
+Native = Callable[..., list[Any]]  # results from arguments by number, and a lap after each step
 Strides = Mapping[int, Sequence[int]]  # parameter number -> strides in elements, if not contiguous
 
 
@@ -119,7 +120,7 @@ class Executable:
 
     @property
     def launches(self) -> int:
-        """The number of kernels that one call launches."""
+        """The number of kernels and library calls that one call launches."""
         return len(self.names)
 
     @property
@@ -156,9 +157,15 @@ class Executable:
             )
         return found
 
-    def explain(self) -> str:
-        """Text: which operations share a kernel, each refusal with its reason, bytes and peak."""
-        return explain_plan(self.assembly, self.memory.peak_bytes)
+    def explain(self, full: bool = False) -> str:
+        """Text: which operations share a launch, what keeps the others apart, bytes and peak.
+
+        On one screen, hottest first, what repeats once; if ``full`` each step and each reason.
+        """
+        peak = self.memory.peak_bytes
+        if full:
+            return explain_plan(self.assembly, peak)
+        return "\n".join(brief(self.assembly, peak)) + "\n"
 
     def emit(self, target: str = "c", arch: str | None = None) -> list[str]:
         """The sources of all kernels for ``target``, "c" or "cuda"; needs neither GPU nor driver.
@@ -201,17 +208,18 @@ class Executable:
             if program is None:
                 return self._interpret(arguments)
         try:
-            results = program(arguments)
+            if watchers:
+                return told(self, lambda lap: program(arguments, lap))  # type: ignore[no-any-return]
+            return program(arguments)
         except ElementError as error:
             raise element_error(error.node) from None
-        record(self.names)
-        return results
 
     def _compile(self) -> Native | None:
         if self._failure is None:
             try:
                 make = BACK_ENDS[self.options.device].program
-                self._program = make(self.assembly, self.sources, self.memory, self.options)
+                with timed("compile", self.graph.name, lambda: ", ".join(self.names)):
+                    self._program = make(self.assembly, self.sources, self.memory, self.options)
             except CompilerError as error:
                 if self.options.device != "cpu":  # there is no interpreter on a device
                     raise
@@ -316,7 +324,7 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
     back_end.begin(assembly, sources)
     executable = Executable(graph, assembly, memory, sources, options)
     executable.names = [
-        s.lowered.ir.name for s in assembly.steps if isinstance(s, Launch) and s.launched
+        summarize(s, assembly).name for s in assembly.steps if isinstance(s, Node) or s.launched
     ]
     return executable
 

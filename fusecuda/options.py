@@ -43,3 +43,8 @@ def verify_enabled() -> bool:
 def dump_folder() -> str | None:
     """The folder named by ``FUSECUDA_DUMP``, where each new plan leaves its graph and sources."""
     return os.environ.get("FUSECUDA_DUMP") or None
+
+
+def log_words() -> str:
+    """What ``FUSECUDA_LOG`` asks to print: of retraces, plans, kernels, runs, tracebacks, all."""
+    return os.environ.get("FUSECUDA_LOG", "")

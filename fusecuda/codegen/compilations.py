@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 
 
@@ -31,3 +32,9 @@ def count_compilation() -> None:
     """Count one run of a compiler."""
     with _process.lock:
         _process.runs += 1
+
+
+def say_compiling(compiler: str) -> None:
+    """Say on a terminal that a compilation takes its time; elsewhere nothing."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"fusecuda: compiling kernels with {os.path.basename(compiler)} …", file=sys.stderr)

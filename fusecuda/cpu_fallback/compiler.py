@@ -16,9 +16,10 @@ import threading
 import time
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 
 from fusecuda.codegen.cache import default_cache, digest_of
-from fusecuda.codegen.compilations import count_compilation
+from fusecuda.codegen.compilations import count_compilation, say_compiling
 from fusecuda.cpu_fallback import texts
 from fusecuda.cpu_fallback.commands import candidates, command_of, stamps, target_features
 from fusecuda.cpu_fallback.invoke import (
@@ -32,6 +33,7 @@ from fusecuda.errors import CompilerError
 
 COMPILE_TIMEOUT_S = 120.0
 PROBE_TIMEOUT_S = 20.0  # after which a slow probe is spoken of; it is waited for as a kernel is
+PROGRESS_AFTER_S = 1.0  # a compilation that takes longer is spoken of on a terminal
 _REST = 10  # times as long as a hanging compiler has cost, it is not tried again
 
 
@@ -103,7 +105,9 @@ class Compiler:
             raise CompilerError(self.problem)
         count_compilation()
         try:
-            return build(command_of(self.argv, self.flags), source, Patience(COMPILE_TIMEOUT_S))
+            say = partial(say_compiling, self.argv[0])
+            patience = Patience(COMPILE_TIMEOUT_S, PROGRESS_AFTER_S, say)
+            return build(command_of(self.argv, self.flags), source, patience)
         except TimedOutError:
             _doubt(self)
             raise

@@ -23,6 +23,7 @@ from ..fusion.binding import Bound
 from ..graph.dtypes import DType
 from ..graph.interpret import evaluate
 from ..graph.node import Node
+from ..watch import Lap
 from .backend import compile_kernels, load_driver
 from .loader import KernelSource
 from .pool import pool
@@ -206,6 +207,7 @@ class Program:
         if records:
             words = [w for record in records for w in record]
             self._segments.append((self._array(words), len(records)))
+            self._launch_bytes = 8 * len(records[0])  # of one fc_launch
             records.clear()
 
     # --- calls
@@ -235,19 +237,20 @@ class Program:
             buffer, address, block, np.frombuffer(memoryview(buffer), np.int64, steps, status)
         )
 
-    def __call__(self, arguments: Sequence[Any]) -> list[Array | None]:
+    def __call__(self, arguments: Sequence[Any], lap: Lap | None = None) -> list[Array | None]:
         """The results, in the order of the outputs; None for one that overwrote its argument.
 
         ``arguments`` are indexed by parameter number. Raises ElementError for an element that
-        may not be computed; arguments are then as they were.
+        may not be computed; arguments are then as they were. ``lap`` is called before the first
+        launch and after each, library calls among them.
         """
         frame = self._frame()
         try:
-            return self._call(frame, arguments)
+            return self._call(frame, arguments, lap)
         finally:
             self._frames.append(frame)
 
-    def _call(self, frame: _Frame, arguments: Sequence[Any]) -> list[Array | None]:
+    def _call(self, frame: _Frame, arguments: Sequence[Any], lap: Lap | None) -> list[Array | None]:
         arrays = [arguments[n] for n in self._arguments]
         if self._placed is None:
             made = [pool.empty(shape, dtype) for _, shape, dtype in self._made]
@@ -267,19 +270,31 @@ class Program:
         for number, offset, pack in self._dynamic:
             pack(buffer, scalar + offset, arguments[number])
         commits = len(self._segments) - bool(self.assembly.plan.commits)
+        run = self._run if lap is None else self._measured(lap)
         for i, segment in enumerate(self._segments):
             if i == commits and self._sites:
                 self._check(frame)
             if isinstance(segment, Node):
-                self._library(segment, [*arrays, *made, block])
+                self._library(segment, [*arrays, *made, block], lap)
             else:
-                self._run(segment[0], segment[1], frame.address, self.threads)
+                run(segment[0], segment[1], frame.address, self.threads)
         if self._sites:
             self._check(frame)
         results: list[Array | None] = [None] * len(self.assembly.plan.graph.outputs)
         for (i, _, _), array in zip(self._made, made, strict=True):
             results[i] = array
         return results
+
+    def _measured(self, lap: Lap) -> Callable[[int, int, int, int], None]:
+        """The driver's entry, launch by launch with a ``lap`` after each."""
+
+        def run(launches: int, count: int, frame: int, threads: int) -> None:
+            for number in range(count):
+                self._run(launches + number * self._launch_bytes, 1, frame, threads)
+                lap()
+
+        lap()
+        return run
 
     def _check(self, frame: _Frame) -> None:
         """Raise ElementError if a kernel has set its status word."""
@@ -289,9 +304,11 @@ class Program:
                 frame.status[:] = 0
                 raise ElementError(step.lowered.sites[site - 1])
 
-    def _library(self, node: Node, bases: list[Array]) -> None:
+    def _library(self, node: Node, bases: list[Array], lap: Lap | None) -> None:
         operands = [self._view(o, bases) for o in node.operands]
         self._view(node, bases)[...] = evaluate(node, operands)
+        if lap is not None:
+            lap()
 
     def _view(self, node: Node, bases: list[Array]) -> Array:
         """``node``'s memory as an array; never handed out."""

@@ -114,13 +114,13 @@ class DevicePrograms:
         self._make = partial(program, assembly, sources, layout, contract=contract)
         self._programs: dict[int, CudaProgram] = {}
 
-    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+    def __call__(self, arguments: Sequence[Any], lap: Any = None) -> list[Any]:
         """The results on the current device; see `CudaProgram`."""
         device = self._current()
         made = self._programs.get(device.number)
         if made is None:
             made = self._programs[device.number] = self._make(device)
-        return made(arguments)
+        return made(arguments, lap)
 
 
 def devices() -> list[str]:

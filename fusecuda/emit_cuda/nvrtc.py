@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from ..codegen.cache import default_cache, digest_of
-from ..codegen.compilations import count_compilation
+from ..codegen.compilations import count_compilation, say_compiling
 from ..errors import CompilerError
 from .backend import prelude
 from .source import CudaSource
@@ -18,6 +19,7 @@ from .source import CudaSource
 HEADER = "fusecuda.cuh"
 _FORMAT = "cubin 1"
 _CONTEXT_LINES = 2
+PROGRESS_AFTER_S = 1.0  # a compilation that takes longer is spoken of on a terminal
 
 
 def options(arch: str, contract: bool = False) -> tuple[str, ...]:
@@ -115,6 +117,9 @@ def compile_text(text: str, flags: Sequence[str]) -> tuple[bytes, str]:
     """The cubin of ``text``, compiled now, and the compiler's log."""
     nvrtc = _binding()
     count_compilation()
+    speaking = threading.Timer(PROGRESS_AFTER_S, say_compiling, ("NVRTC",))
+    if sys.stderr is not None and sys.stderr.isatty():
+        speaking.start()
     program = nvrtc.createProgram(text, "kernel.cu", [prelude().encode()], [HEADER.encode()])
     try:
         try:
@@ -127,6 +132,7 @@ def compile_text(text: str, flags: Sequence[str]) -> tuple[bytes, str]:
             return bytes(nvrtc.getPTX(program)).rstrip(b"\0") + b"\0", log
         return bytes(nvrtc.getCUBIN(program)) + b"\0", log  # the binding drops the last byte
     finally:
+        speaking.cancel()
         nvrtc.destroyProgram(program)
 
 

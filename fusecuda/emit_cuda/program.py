@@ -19,6 +19,7 @@ from ..codegen.packing import NUMBER_BYTES, packer
 from ..fusion.assembly import Assembly
 from ..graph.dtypes import DType
 from ..graph.node import Node
+from ..watch import Lap
 from .launch import CudaBound
 from .source import CudaSource
 
@@ -189,21 +190,24 @@ class CudaProgram:
 
     # --- calls
 
-    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
-        """The results, in the order of the outputs; None for one that overwrote its argument."""
+    def __call__(self, arguments: Sequence[Any], lap: Lap | None = None) -> list[Any]:
+        """The results, in the order of the outputs; None for one that overwrote its argument.
+
+        ``lap`` is called before the first launch and after each has been started.
+        """
         frames = self._frame()
         try:
-            return self._call(frames, arguments)
+            return self._call(frames, arguments, lap)
         finally:
             self._frames.append(frames)
 
-    def _call(self, frames: list[Frame], arguments: Sequence[Any]) -> list[Any]:
+    def _call(self, frames: list[Frame], arguments: Sequence[Any], lap: Lap | None) -> list[Any]:
         device = self.device
         given = [arguments[n] for n in self._arguments]
         if self._make_unaligned is not None and any(device.address(a) & 15 for a in given):
             if self._unaligned is None:
                 self._unaligned = self._make_unaligned()
-            return self._unaligned(arguments)
+            return self._unaligned(arguments, lap)
         made = [device.empty(*self._outputs[i]) for i in self._made]
         bases = given + made
         bases.append(device.empty((max(self.layout.block_bytes, 1),), _BYTE))
@@ -213,15 +217,19 @@ class CudaProgram:
         bases.append(self._counters[stream])
         addresses = [device.address(b) for b in bases]
         frame = iter(frames)
+        if lap is not None:
+            lap()
         for step in self._steps:
             if isinstance(step, Node):
                 self._library(step, bases)
-                continue
-            now = next(frame)
-            step.pack(now.buffer, 0, *[addresses[b] + offset for b, offset in step.pointers])
-            for at, pack, number in step.dynamic:
-                pack(now.buffer, at, arguments[number])
-            device.launch(self.kernels[step.symbol], step, now, bases)
+            else:
+                now = next(frame)
+                step.pack(now.buffer, 0, *[addresses[b] + offset for b, offset in step.pointers])
+                for at, pack, number in step.dynamic:
+                    pack(now.buffer, at, arguments[number])
+                device.launch(self.kernels[step.symbol], step, now, bases)
+            if lap is not None:
+                lap()
         results: list[Any] = [None] * len(self._outputs)
         for i, array in zip(self._made, made, strict=True):
             results[i] = array

@@ -31,7 +31,7 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     if isinstance(step, Node):
         name = getattr(step.attr, "name", step.op)
         read = sum(o.nbytes for o in step.operands)
-        return KernelSummary(name, "library", "", read, step.nbytes, 0)
+        return KernelSummary(name, "library", "", read, step.nbytes, _library_flops(name, step))
     lowered = step.lowered
     read = _bytes(lowered, store=False)
     written = _bytes(lowered, store=True)
@@ -42,6 +42,13 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     flops = elements * body + rows * heads + _count(lowered.ir.final)
     kind = "resident" if lowered.ir.resident else lowered.ir.kind
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
+
+
+def _library_flops(name: str, node: Node) -> int:
+    """Multiplications and additions of a matrix product; of other functions nobody knows."""
+    if name not in ("matmul", "dot") or not node.operands or not node.operands[0].shape:
+        return 0
+    return 2 * node.size * node.operands[0].shape[-1]
 
 
 def recorded_lines(assembly: Assembly) -> list[dict[str, int]]:
@@ -130,7 +137,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     """The whole plan as text: totals, each step, why values have buffers, and the refusals."""
     summaries = [summarize(step, assembly) for step in assembly.steps]
     moved = sum(s.bytes_read + s.bytes_written for s in summaries)
-    operations = [n for n in assembly.plan.graph.nodes() if n.op not in _NO_WORK]
+    operations = [n for n in assembly.plan.graph.nodes() if n.op not in NO_WORK]
     alone = sum(bytes_alone([n]) for n in operations)
     kernels = sum(isinstance(s, Launch) for s in assembly.steps)
     lines = [
@@ -144,7 +151,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
         if isinstance(step, Launch):
             lines.append(f"     {_operations(step)}")
     buffers = [
-        f"    {_name(root)}: {why}"
+        f"    {label(root)}: {why}"
         for root, why in assembly.plan.roots.reasons.items()
         if root in assembly.plan.stored and why != "it is a result"
     ]
@@ -157,7 +164,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-_NO_WORK = frozenset(("parameter", "constant", "iota", "index", "reshape"))
+NO_WORK = frozenset(("parameter", "constant", "iota", "index", "reshape"))
 
 
 def _plural(count: int, word: str) -> str:
@@ -173,6 +180,7 @@ def _operations(step: Launch) -> str:
     return ", ".join(n if c == 1 else f"{c} {n}" for n, c in counted.items()) or "copy"
 
 
-def _name(node: Node) -> str:
-    kind = node.reduction.kind if node.op == "reduce" else node.op
+def label(node: Node) -> str:
+    """What a value is: its operation, dtype and shape."""
+    kind = node.reduction.kind if node.op == "reduce" else getattr(node.attr, "name", node.op)
     return f"{kind} {node.dtype}{list(node.shape)}"

@@ -33,6 +33,7 @@ class Refusal:
     consumer: str
     reason: str
     nbytes: int  # what fusing them would have saved
+    line: str | None = None  # that recorded the consumer
 
 
 @dataclass(slots=True)
@@ -192,7 +193,7 @@ class _Attempt:
         shared = [s for s in region.sources if s in cluster.roles]
         if shared:
             nbytes = sum(s.nbytes for s in shared)
-            self.refusals.append(Refusal(_label(shared[0]), _label(root), why, nbytes))
+            self.refusals.append(Refusal(_label(shared[0]), _label(root), why, nbytes, root.line))
 
     # --- decisions for the next attempt
 

@@ -1,45 +1,42 @@
-"""The count of launches: every kernel that this process runs is added here."""
+"""The count of launches: every kernel and library call that this process runs is added here."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from typing import Any, Self
+
+from ..watch import Lap, Watcher, watchers
 
 
-class LaunchCounter:
-    """Launches counted from `start` to `stop`: ``total`` and ``by_name``."""
+class LaunchCounter(Watcher):
+    """Launches counted while its block runs: ``total`` and ``by_name``."""
 
     def __init__(self) -> None:
         self.by_name: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
     @property
     def total(self) -> int:
-        """The number of kernels launched."""
+        """The number of kernels, library calls and calls of NumPy's or CuPy's own."""
         return sum(self.by_name.values())
 
-    def __enter__(self) -> LaunchCounter:
-        with _lock:
-            _active.append(self)
+    def ran(self, executable: Any, lap: Lap | None) -> None:
+        with self._lock:
+            self.by_name.update(executable.names)
+
+    def launched(self, name: str) -> None:
+        with self._lock:
+            self.by_name[name] += 1
+
+    def __enter__(self) -> Self:
+        self.begin()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        with _lock:
-            _active[:] = [c for c in _active if c is not self]
-
-
-_active: list[LaunchCounter] = []
-_lock = threading.Lock()
+        self.end()
 
 
 def is_counting() -> bool:
-    """True if somebody counts launches."""
-    return bool(_active)
-
-
-def record(names: Sequence[str]) -> None:
-    """Count one launch for each of ``names`` in every counter that is active."""
-    if _active:
-        with _lock:
-            for counter in _active:
-                counter.by_name.update(names)
+    """True if somebody counts launches or measures them."""
+    return bool(watchers)

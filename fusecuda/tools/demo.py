@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..api import count_launches, lower
+from ..api import lower
 from ..capture.calls.fused import fused
 from ..cpu_fallback.program import thread_count
 from . import tables
 from .compare import compare
+from .counting import count_launches
 from .demo_shading import shade
 from .timing import Timing, side_by_side
 from .usage import UsageError, one_line

@@ -42,6 +42,7 @@ def add_parser(commands: Any) -> None:
         "--arg", action="append", default=[], metavar="SPEC", help="f8[1000,1000], 2.0, …"
     )
     parser.add_argument("--source", action="store_true", help="print the kernels' sources too")
+    parser.add_argument("--full", action="store_true", help="each step and each reason")
     parser.set_defaults(run=run)
 
 
@@ -57,11 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
         values = [parse_argument(text) for text in arguments.arg]
         executable = lower_target(target, function, values)
         if executable is None:
-            print(called(target, function, values), end="")
+            print(called(target, function, values, arguments.full), end="")
             return 0
         print(executable.hlo)
     assert executable is not None
-    print(executable.explain(), end="")
+    print(executable.explain(arguments.full), end="")
     if arguments.source:
         for kernel in executable.kernels:
             print(f"\n{kernel.source.rstrip()}")
@@ -102,7 +103,7 @@ def lower_target(target: str, function: Callable[..., Any], values: list[Any]) -
         raise UsageError(f"{target} raised {one_line(error)}") from None
 
 
-def called(target: str, function: Callable[..., Any], values: list[Any]) -> str:
+def called(target: str, function: Callable[..., Any], values: list[Any], full: bool) -> str:
     """What `explain` says after a call of ``function`` with arrays of ones."""
     made = [np.ones(v.shape, v.dtype) if isinstance(v, ArraySpec) else v for v in values]
     tried = fused(function)
@@ -110,7 +111,7 @@ def called(target: str, function: Callable[..., Any], values: list[Any]) -> str:
         tried(*made)
     except Exception as error:  # the user's function may raise anything
         raise UsageError(f"{target} raised {one_line(error)}") from None
-    return str(tried.explain())
+    return str(tried.explain(full))
 
 
 def find_function(target: str) -> Callable[..., Any]:

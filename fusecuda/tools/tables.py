@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -10,19 +12,27 @@ _PIPE_WIDTH = 140
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; the first column is text, the others are figures, aligned to the right."""
+    print(table_text(title, columns, rows, sys.stdout.isatty()), end="")
+
+
+def table_text(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], terminal: bool = False
+) -> str:
+    """The table as text, for a ``terminal`` as wide as that and in its colours."""
     try:
         from rich.console import Console
         from rich.table import Table
     except ImportError:
-        print(plain_table(title, columns, rows))
-        return
+        return plain_table(title, columns, rows) + "\n"
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, markup=False)
-    console.print(table)
+    text = io.StringIO()
+    width = None if terminal else _PIPE_WIDTH
+    Console(file=text, width=width, markup=False, force_terminal=terminal).print(table)
+    return text.getvalue()
 
 
 def plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -38,6 +48,15 @@ def plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         text.append("  ".join([first, *rest]).rstrip())
     rule = "-" * max(map(len, text))
     return "\n".join([title, text[0], rule, *text[1:]])
+
+
+def places(lines: Sequence[str]) -> str:
+    """Lines given as FILE:NUMBER, each file named once."""
+    files: dict[str, list[str]] = {}
+    for line in lines:
+        file, _, number = line.rpartition(":")
+        files.setdefault(os.path.basename(file), []).append(number)
+    return "; ".join(f"{f}:{','.join(dict.fromkeys(n))}" for f, n in files.items())
 
 
 def seconds(value: float) -> str:

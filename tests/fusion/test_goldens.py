@@ -19,7 +19,7 @@ def test_emitted_c(program: Program, golden: Callable[[str, str], None]) -> None
     """The sources and the explanation of a program are what they were."""
     arguments = program.arguments(np.random.default_rng(0), 64, 96)
     executable = fc.lower(program.function, *arguments)
-    text = executable.explain() + "\n" + "\n".join(executable.emit("c"))
+    text = executable.explain(full=True) + "\n" + "\n".join(executable.emit("c"))
     golden(f"{program.name}.c", text)
 
 

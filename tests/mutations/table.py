@@ -11,6 +11,7 @@ from .functions_table import FUNCTIONS
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
+from .seeing_table import SEEING
 from .types_table import TYPES
 
 _VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
@@ -434,6 +435,7 @@ MUTATIONS = (
     *MACHINE,
     *TYPES,
     *FUNCTIONS,
+    *SEEING,
     *CUDA,
     *(CUPY if find_spec("cupy") else ()),
 )

@@ -221,9 +221,9 @@ def test_dumps_are_replayed_and_explained(
         return np.exp(x - np.max(x, axis=1, keepdims=True)) * k, x * 0.75 - k
 
     path = dumped(tmp_path / "dumps", monkeypatch, program, np.ones((13, 37)), 0.625)
-    assert {p.suffix for p in path.parent.iterdir()} == {".hlo", ".c", ".txt"}
+    assert {p.suffix for p in path.parent.iterdir()} == {".hlo", ".c", ".txt", ".html"}
     assert "void " in path.with_suffix(".c").read_text()
-    assert main(["explain", str(path)]) == 0
+    assert main(["explain", str(path), "--full"]) == 0
     assert capsys.readouterr().out == path.with_suffix(".txt").read_text()
     assert main(["replay", str(path), "--check", "--repeat", "2"]) == 0
     out = capsys.readouterr().out

@@ -33,6 +33,7 @@ from .trace import Trace, Unfollowed
 
 NDArray = np.ndarray[Any, Any]
 Replay = Callable[[tuple[Any, ...]], Any]
+_NAMED = 16  # recordings of a function that note the lines of its operations
 
 
 class Owner(Protocol):
@@ -42,6 +43,7 @@ class Owner(Protocol):
     function: Any
     options: Options
     budget: Budget
+    traces: int
     growing: set[str]  # lists that calls make longer and do not look at
 
     def resume(
@@ -86,6 +88,7 @@ class Tracer:
         self.path = path or Path()
         self.trace = Trace(owner.options, self.path, not reads.at_once, execute)
         self.trace.catches = reads.catches
+        self.trace.names_lines = owner.traces < _NAMED
         self.trace.effects = self.outliving.changed
         self.trace.budget = owner.budget if execute else None
         self.why = ""

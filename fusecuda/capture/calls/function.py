@@ -21,6 +21,7 @@ from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options
 from ...streams.launches import is_counting
+from ...watch import log, span
 from ..arrays.array import Array
 from ..arrays.dispatch import raising
 from ..record.block import Region
@@ -39,6 +40,7 @@ from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads, reads_of
 from .trace import Trace, Unfollowed
+from .why import History
 
 _ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
 _SIGNATURES_LIMIT = 1024
@@ -97,6 +99,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         self._inner: dict[Any, FusedFunction[..., Any]] = {}
         self._reads: Reads | None = None
         self._why = "not called yet"
+        self._history = History()
         self._reports: Sequence[Executable] = ()
         self.growing: set[str] = set()
         self.budget = Budget()
@@ -183,12 +186,14 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if raising():
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
+        self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         begin = perf_counter()
         tracer = Tracer(self, args, self.read())
         if tracer.unfusable:
             return self._unfused(key, tracer.unfusable, args)
         try:
-            result = tracer.run()
+            with span("record", self.__name__):
+                result = tracer.run()
         except Unfollowed as unfollowed:
             why = str(unfollowed)
         else:
@@ -201,6 +206,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         self.traces += 1
         self._why = tracer.why
         self._reports = tracer.reports()
+        log("capture", "%s: %s", self.__name__, tracer.why)
         entry = self._entry(key)
         if tracer.replay is not None:
             self._keep(entry, tracer.replay)
@@ -220,6 +226,8 @@ class FusedFunction(Wrapper, Generic[P, R]):
         result = tracer.run()
         self.traces += 1
         self._why = tracer.why
+        self._history.note = f"it saw a value not seen before: {values[-1]!r:.60}"
+        log("capture", "%s is recorded again: %s", self.__name__, self._history.note)
         if tracer.path.broken:  # it will be so again
             self._forget(tree)
         return result
@@ -236,12 +244,14 @@ class FusedFunction(Wrapper, Generic[P, R]):
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
         if isinstance(recorder_in_force.get(), Region):
             return self.function(*args)  # joins what is being recorded
+        self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         region = library.open_region(self.options, self._chosen)
         token = recorder_in_force.set(region)
         call = library.Call(region, self.function, args, self.read())
         replay = None
         try:
-            result = call.run()
+            with span("record", self.__name__):
+                result = call.run()
             replay = call.replay(result)
         finally:
             recorder_in_force.reset(token)
@@ -259,6 +269,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             self._keep(entry, replay)
             self._newest = replay
         self._reports = region.reports
+        log("capture", "%s: %s", self.__name__, self._why)
         return call.finished(result)
 
     def _entry(self, key: Any) -> Entry:
@@ -268,6 +279,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             return self._entries.setdefault(key, Entry())
 
     def _keep(self, entry: Entry, replay: Replay) -> None:
+        self._history.newest = replay
         with self._lock:
             entry.replays = (replay, *entry.replays)[:_ENTRIES_LIMIT]
 
@@ -287,6 +299,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if self.options.strict:
             self._refuse(why)
         self._reports = ()
+        log("capture", "%s runs unfused: %s", self.__name__, why)
         if why.startswith("planning"):  # it may have time later, and goes on from there
             self._entry(key).postponed()
             self._why = f"ran unfused: {why}"
@@ -338,7 +351,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             inner = self._inner[count, names] = FusedFunction(call, self.options, self._chosen)
             inner.__name__ = self.__name__
         result = inner(*args, *kwargs.values())
-        self._why, self._reports = inner._why, inner._reports
+        self._why, self._reports, self._history = inner._why, inner._reports, inner._history
         return result
 
     def explain(self, full: bool = False) -> str:
@@ -349,6 +362,14 @@ class FusedFunction(Wrapper, Generic[P, R]):
         plan = summary(self._reports, full) if self._reports else ""
         where = "" if self._why.startswith("replayed") or ".py:" in self._why else self._where()
         return f"{self.__name__}: {self._why}{f' ({where})' if where else ''}\n{plan}"
+
+    def why(self, *args: Any) -> str:
+        """Text: why the last call that was not replayed was not; or what ``args`` would lead to."""
+        if args:
+            given = self.head + args
+            key = tuple([a.shape if type(a) is _ndarray else type(a) for a in given])
+            return self.__name__ + self._history.would(self.function, given, self._entries.get(key))
+        return f"{self.__name__}{self._history.told(self.function)}; {self._why}"
 
     # --- copies
 

@@ -168,6 +168,7 @@ class Guard:
         """A function of the lines ``text``."""
         source = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in text)
         exec(compile(source, f"<fusecuda {name}>", "exec"), self.space)
+        self.space["text of the guard"] = source  # for `why`; the replay is made last
         return self.space[name]  # type: ignore[no-any-return]
 
 

@@ -14,6 +14,7 @@ from ...options import Options
 from ..arrays.array import Array
 from ..arrays.values import arrays_in, plain, wrap
 from ..record.budget import Budget, processor_time
+from ..record.lines import name_line
 from ..record.numbers import TracedScalar, argument_of
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
@@ -45,6 +46,7 @@ class Trace(Recorder):
 
     first_cut = 96  # operations, after which a body that repeats is sought
     transparent = True
+    names_lines = False  # nodes know the user's line: of the first recordings, which are planned
     wrote = False  # memory of the caller has been written to
     longest: int | None = None  # operations
     failure = ""  # why the call has to be made again, though its function may swallow it
@@ -73,6 +75,8 @@ class Trace(Recorder):
     # --- what is recorded
 
     def note(self, node: Node, storage: Storage) -> None:
+        if self.names_lines:
+            name_line(node, user_line())
         super().note(node, storage)
         self._operations += 1
         if self.longest is not None and self._operations > self.longest:

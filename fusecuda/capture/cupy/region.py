@@ -19,6 +19,7 @@ from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array
 from ..record.leaf import Leaf
+from ..record.lines import name_line
 from ..record.periods import smallest_period
 from ..record.recorder import (
     PENDING_LIMIT,
@@ -26,6 +27,7 @@ from ..record.recorder import (
     _recording,
     default_recorder,
     recorder_in_force,
+    user_line,
 )
 from ..record.storage import Storage
 from ..record.view import View
@@ -71,7 +73,8 @@ class CupyRegion(Natives):
             tape.learner.noted.append(storage)
         elif tape.mode is not OFF:
             tape.leave()
-        if self.tally is None:
+        if self.tally is None:  # known operations come without a node: this one is new
+            name_line(node, user_line())
             Recorder.note(self, node, storage)
             return
         self.call = self.operations if self.dispatching else None

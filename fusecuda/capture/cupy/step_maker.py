@@ -13,9 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...engine import Executable
+from ...fusion.planner import may_fail
 from ...graph import build
 from ...graph.dtypes import DType
-from ...graph.node import Node, topological
+from ...graph.node import LibraryCall, Node, topological
 from ..record.leaf import Leaf
 from ..record.numbers import argument_of
 from . import internals, steps, ufuncs
@@ -174,7 +175,7 @@ class Learner:
             if isinstance(node, Leaf):
                 if id(node.array) in leaves:
                     symbols[node] = leaves[id(node.array)]
-            elif node.line is None and all(o in symbols for o in node.operands):
+            elif not _tells_its_line(node) and all(o in symbols for o in node.operands):
                 symbols[node] = node.with_operands(tuple([symbols[o] for o in node.operands]))
 
     def planned(
@@ -243,3 +244,8 @@ def _buffer(slot: int, part: tuple[slice, ...] | None) -> Callable[[Any], Any]:
     if part is None:
         return lambda tape: tape.slots[slot].buffer
     return lambda tape: tape.slots[slot].buffer[part]
+
+
+def _tells_its_line(node: Node) -> bool:
+    """True if an error of ``node`` would name the line that recorded it: it cannot be another's."""
+    return node.line is not None and (may_fail(node) or isinstance(node.attr, LibraryCall))

@@ -13,6 +13,18 @@ from ...fusion.explain import bytes_alone, recorded_lines, summarize
 from ...graph.node import Node
 
 
+def name_line(root: Node, place: str) -> list[Node]:
+    """Let the line ``place`` have recorded ``root`` and what it needs that no line has; those."""
+    nodes, named = [root], []
+    while nodes:
+        node = nodes.pop()
+        if node.line is None and node.op not in ("parameter", "constant"):
+            node.line = place
+            named.append(node)
+            nodes.extend(node.operands)
+    return named
+
+
 @dataclass(slots=True)
 class Line:
     """One source line: launches and bytes one operation at a time, and as it was run.

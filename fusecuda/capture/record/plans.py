@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...engine import Executable, Interpreted, build
+from ...fusion.planner import may_fail
 from ...graph.node import Graph, Node, Parameter, topological
 from ...options import Options, fusion_enabled
+from ...watch import timed
 from . import dumping
 from .budget import Budget
 from .leaf import Leaf
@@ -72,13 +74,20 @@ def executable_for(
         pairs = enumerate(zip(sought.bits, known[0].bits, strict=True))
         free = known[0].free.union(i for i, (new, old) in pairs if new != old)
     sought.make_arguments(free)
-    executable = build(sought.graph(), sought.layouts, options)
+    with timed("plan", name, lambda: _planned(executable)):
+        executable = build(sought.graph(), sought.layouts, options)
     dumping.dump(executable)
     if len(_plans) >= _PLANS_LIMIT:
         forget()
     variant = _Variant(sought.bits, free, executable)
     _plans[sought.key] = (variant, *_plans.get(sought.key, ()))[:_VARIANTS]
     return sought.leaves, executable
+
+
+def _planned(executable: Executable) -> str:
+    """What a new plan is, for the log."""
+    operations, launches = len(executable.graph.nodes()), executable.launches
+    return f"{operations:,} nodes planned as {launches:,} launches ({', '.join(executable.names)})"
 
 
 class _Sought:
@@ -107,7 +116,8 @@ class _Sought:
                 key.append(node.dtype.num)
             else:
                 operands = tuple(position[o] for o in node.operands)
-                key.append((node.op, node.attr, node.shape, node.dtype.num, operands, node.line))
+                line = node.line if node.line is None or may_fail(node) else None
+                key.append((node.op, node.attr, node.shape, node.dtype.num, operands, line))
         key += [tuple(position[o] for o in outputs), self.targets]
         self.key = tuple(key)
         self.bits = tuple(n.attr for n in self.numbers)

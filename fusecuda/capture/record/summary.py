@@ -16,13 +16,13 @@ def summary(reports: Sequence[Executable], full: bool = False) -> str:
         runs.setdefault(id(executable), []).append(executable)
     hottest = sorted(runs.values(), key=lambda same: -len(same) * _bytes(same[0]))
     if len(runs) == 1 and len(reports) == 1:
-        text = reports[0].explain().splitlines()
+        text = reports[0].explain(full).splitlines()
     else:
         launches = sum(executable.launches for executable in reports)
         text = [f"{len(reports):,} runs of {len(runs):,} plans, {launches:,} launches"]
         for same in hottest:
             title = f"run {len(same):,} times" if len(same) > 1 else "run once"
-            text += ["", f"a plan {title}:", *same[0].explain().splitlines()]
+            text += ["", f"a plan {title}:", *same[0].explain(full).splitlines()]
     if not full and len(text) > SCREEN:
         more = len(text) - SCREEN + 1
         text = [*text[: SCREEN - 1], f"… and {more:,} lines more, by explain(full=True)"]

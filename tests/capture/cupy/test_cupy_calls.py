@@ -285,3 +285,18 @@ def test_many_random_functions(block: int) -> None:
     """Hundreds more."""
     for seed in range(90_000 + block * 60, 90_000 + block * 60 + 60):
         cupy_programs.run_call_seed(seed)
+
+
+def test_why_a_call_was_recorded_again() -> None:
+    """As of NumPy's arrays: the condition of the newest trace that failed, and the line."""
+
+    def scaled(x: Any, k: float = 2.0) -> Any:
+        return x * k + 1.0
+
+    function = fused(scaled)
+    function(host(np.ones(6)))
+    assert "no trace was there" in function.why()
+    function(host(np.ones(9)))
+    assert "x.shape was (6,), is (9,)" in function.why(), function.why()
+    assert "test_cupy_calls.py:" in function.why()
+    assert function.why(host(np.zeros(9))) == "scaled would be replayed"

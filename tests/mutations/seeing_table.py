@@ -1,0 +1,56 @@
+"""Planted bugs in what counts, measures and explains."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+SEEING = (
+    Mutation(
+        "hooks-left-behind",
+        "tools/hooks.py",
+        "[u for u in self.users if u != user]",
+        "[u for u in self.users if u is not user]",
+        "NumPy's calls are counted when the block has ended, by hooks that stay",
+        ids("counting", "other_threads_count_and_nothing_is_left_behind"),
+    ),
+    Mutation(
+        "library-calls-not-counted",
+        "engine.py",
+        "if isinstance(s, Node) or s.launched",
+        "if isinstance(s, Launch) and s.launched",
+        "a library call of a plan is no launch",
+        ids("counting", "a_region_counts_library_calls"),
+    ),
+    Mutation(
+        "planning-counted",
+        "watch.py",
+        'ours = listening if kind != "record" else ()',
+        "ours = ()",
+        "what is called of NumPy's to make a plan counts as the program's own",
+        ids("counting", "planning_does_not_count"),
+    ),
+    Mutation(
+        "laps-of-other-launches",
+        "cpu_fallback/program.py",
+        "launches + number * self._launch_bytes, 1,",
+        "launches, 1,",
+        "while a profile is taken the first launch of a plan runs in place of the others",
+        ids("profile", "results_are_the_same_while_a_profile_is_taken"),
+    ),
+    Mutation(
+        "lines-part-of-plans",
+        "capture/record/plans.py",
+        "line = node.line if node.line is None or may_fail(node) else None",
+        "line = node.line",
+        "one graph is planned for each line that records it",
+        ids("brief", "two_places_of_one_graph_share_a_plan"),
+    ),
+    Mutation(
+        "why-of-the-condition-before",
+        "capture/calls/why.py",
+        "if fails == replaying:",
+        "if fails != replaying:",
+        "the first condition that holds is given as the reason",
+        ids("why", "it_names_the_condition_its_values_and_the_line"),
+    ),
+)
