@@ -9,9 +9,8 @@ import os
 import types
 from typing import Any
 
-_WHOLE = (
-    f"__import__('{__name__.partition('.')[0]}.capture.calls.whole', fromlist=('whole',)).whole"
-)
+WHOLES = f"{__name__.partition('.')[0]}.capture.calls.whole"
+_WHOLE = f"__import__({WHOLES!r}, fromlist=('whole',)).whole"
 
 
 def with_wholes(source: bytes, file: str) -> types.CodeType:
@@ -37,6 +36,18 @@ def _decorator(node: ast.FunctionDef) -> ast.expr:
             part.lineno = part.end_lineno = node.lineno
             part.col_offset = part.end_col_offset = node.col_offset
     return made
+
+
+def without_wholes(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """``trace`` without what stands between a function of the script and its caller."""
+    kept: list[types.TracebackType] = []
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__") != WHOLES:
+            kept.append(trace)
+        trace = trace.tb_next
+    for one, following in zip(kept, [*kept[1:], None], strict=False):
+        one.tb_next = following
+    return kept[0] if kept else None
 
 
 class OwnModules(importlib.abc.MetaPathFinder):

@@ -23,7 +23,7 @@ from ..capture.record.block import Region
 from ..capture.record.lines import Tally
 from ..capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
 from ..options import Options
-from .own_code import OwnModules, with_wholes
+from .own_code import OwnModules, with_wholes, without_wholes
 from .usage import UsageError, one_line
 
 
@@ -75,8 +75,8 @@ def _execute(source: bytes, script: str, main: types.ModuleType, following: _Fol
         raise
     except BaseException as error:
         inner = error.__traceback__.tb_next if error.__traceback__ else None
-        error.__traceback__ = inner
-        sys.excepthook(type(error), error, inner)
+        error.__traceback__ = without_wholes(inner)
+        sys.excepthook(type(error), error, error.__traceback__)
         return 1
     return 0
 

@@ -206,6 +206,22 @@ class Array(Observed):
         self._storage.held = self._storage.escaped = True
         return result
 
+    def _handed_out(self) -> NDArray:
+        """As `hand_out`, without looking for a view of memory that is known."""
+        recorder = in_force()
+        known = values(self) if recorder.at_once_below else None
+        if known is None:
+            return self.hand_out()
+        recorder.observed = True
+        if self.is_scalar:  # it does not change
+            result: NDArray = np.array(known)
+        else:
+            storage = self._storage
+            storage.held = storage.escaped = True
+            result = known.view()
+        result.flags.writeable = False
+        return result
+
     # --- attributes
 
     @property
@@ -282,11 +298,6 @@ class Array(Observed):
         result = type(self)(self._storage, self._view, part=part)
         result.writeable = self.writeable
         return type(self).of_node(result.read_node()) if self.is_scalar else result
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(np.ndarray, name):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.hand_out(), name)
 
     # --- views
 
@@ -445,7 +456,7 @@ class Array(Observed):
         return ENTRIES.call_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        array = self.hand_out()
+        array = self._handed_out()
         if copy or (dtype is not None and np.dtype(dtype) != array.dtype):
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype")
@@ -484,3 +495,14 @@ def _view_by(name: str, array: Array, args: Any) -> View:
     function = np.reshape if name == "reshape" else np.transpose
     made: Array = TABLE[function](array, args[0] if len(args) == 1 else args or None)
     return made.view_of_storage
+
+
+def _of_memory(name: str) -> property:
+    """What NumPy's attribute ``name`` is of the memory of an array."""
+    return property(lambda array: getattr(array.hand_out(), name))
+
+
+# Not by `__getattr__`: NumPy asks each array for protocols that it has not, and that would raise.
+for _name in dir(np.ndarray):
+    if not _name.startswith("__") and not hasattr(Array, _name):
+        setattr(Array, _name, _of_memory(_name))

@@ -58,9 +58,11 @@ def is_simple(result: Any) -> bool:
 class Border:
     """One call's: which lazy array each NumPy array stands for."""
 
+    __slots__ = ("_known", "_memory", "odd")
+
     def __init__(self) -> None:
-        self._arrays: dict[int, Any] = {}  # by the identity of what they show, which they keep
-        self._kept: list[Any] = []
+        # By the identity of what they show, which they keep alive.
+        self._known: dict[int, tuple[Any, Array]] = {}
         self._memory: dict[int, Array] | None = None
         self.odd = ""  # what else was returned
 
@@ -77,11 +79,10 @@ class Border:
                 raise RecordedError
         elif type(shown) is _ndarray and not shown.flags.c_contiguous:
             raise RecordedError
-        known = self._arrays.setdefault(id(shown), array)
-        if known is not array:
+        known = self._known.get(id(shown))
+        if known is not None and known[1] is not array:
             shown = shown.view()
-            self._arrays[id(shown)] = array
-        self._kept.append(shown)
+        self._known[id(shown)] = shown, array
         return shown
 
     def taken(self, value: Any) -> Any:
@@ -89,21 +90,22 @@ class Border:
         kind = type(value)
         if kind in _PLAIN:
             return value
-        known = self._arrays.get(id(value))
+        known = self._known.get(id(value))
         if known is not None:
-            return known
+            return known[1]
         if kind is _ndarray:
             if value.dtype.kind not in _KINDS:
                 return value
             made = new(Array, value) if value.base is None else self._view(value)
-            return self._known(value, made)
+            return self._remembered(value, made)
         if issubclass(kind, np.generic):
-            return self._known(value, new(Array, value)) if value.dtype.kind in _KINDS else value
+            if value.dtype.kind not in _KINDS:
+                return value
+            return self._remembered(value, new(Array, value))
         return self._container(kind, value)
 
-    def _known(self, value: Any, made: Any) -> Any:
-        self._arrays[id(value)] = made
-        self._kept.append(value)
+    def _remembered(self, value: Any, made: Any) -> Any:
+        self._known[id(value)] = value, made
         return made
 
     def _container(self, kind: type, value: Any) -> Any:
@@ -132,7 +134,7 @@ class Border:
     def _owner(self, value: Any) -> Array | None:
         """The lazy array whose memory ``value`` shows; None if it need not have one."""
         if self._memory is None:
-            pairs = [(shown, self._arrays[id(shown)]) for shown in self._kept]
+            pairs = self._known.values()
             self._memory = {id(_root(s)): a for s, a in pairs if type(s) is _ndarray}
         root = _root(value)
         owner = self._memory.get(id(root))
@@ -140,7 +142,7 @@ class Border:
             every = self._memory.values()
             owner = next((a for a in every if np.may_share_memory(a.storage.buffer, value)), None)
         elif owner is None and root.flags.c_contiguous and root.dtype == value.dtype:
-            owner = self._memory[id(root)] = self._known(root, new(Array, root))
+            owner = self._memory[id(root)] = self._remembered(root, new(Array, root))
         return owner
 
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import functools
 import types
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from ..arrays.array import Array
 from ..arrays.memory import in_force
-from ..record.rest import Trial
 from .border import Border, RecordedError, is_simple, size_of
 from .places import Wrapper
 from .twins import Twin, twin_of
@@ -25,19 +24,44 @@ _ENTRIES_LIMIT = 64  # sizes of arguments, beyond which a function is called as 
 _TWINS_LIMIT = 8  # times that what the function reads may change
 _EVERY = 16  # calls, of which one is timed
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
-_SLOWER, _LONG = 8.0, 1e-3  # than at first, and seconds: it does something else now
+_ROUND = 4  # calls that are compared, every other one a whole
+_MARGIN = 1.2  # of the time of other calls, within which wholes are made
+_SLOWER, _LONG, _LATE = 8.0, 1e-3, 3  # than at first; seconds; calls
 
 
 class Entry:
-    """What is known of calls with arguments of one size."""
+    """What is known of calls with arguments of one size.
 
-    __slots__ = ("calls", "quickest", "small", "trial")
+    Both ways do the same work, so that wholes are made unless a few calls each way show that what
+    crosses their border costs more; that is looked at again, ever more rarely.
+    """
+
+    __slots__ = ("as_whole", "calls", "late", "next", "small", "spent")
 
     def __init__(self) -> None:
-        self.small: bool | None = None  # nothing large was recorded
-        self.trial = Trial()
+        self.small = False  # nothing large was recorded
+        self.as_whole = False  # as found out in the first round
+        self.spent: dict[bool, list[float]] = {True: [], False: []}  # seconds, of wholes or not
         self.calls = 0
-        self.quickest = float("inf")
+        self.next = 64  # calls, after which there is another round
+        self.late = 0  # wholes in turn that took far longer than the first ones
+
+    def took(self, seconds: float, whole: bool) -> None:
+        """A call of a round took so long."""
+        self.spent[whole].append(seconds)
+        if self.calls >= _ROUND:
+            self.as_whole = min(self.spent[True]) < _MARGIN * min(self.spent[False])
+
+    def another_round(self) -> None:
+        """The ways are compared again."""
+        self.calls, self.next = 0, 2 * self.next
+        self.spent = {True: [], False: []}
+
+    def is_late(self, seconds: float) -> bool:
+        """True if wholes take far longer than they did: they do something else now."""
+        far = seconds > _LONG and seconds > _SLOWER * min(self.spent[True])
+        self.late = self.late + 1 if far else 0
+        return self.late >= _LATE
 
 
 class Whole(Wrapper):
@@ -71,14 +95,18 @@ class Whole(Wrapper):
         entry = self._entries.get(size)
         if entry is None:
             return self._first(size, args, kwargs)
-        trial = entry.trial
-        if not entry.small or trial.plain is False:
+        if not entry.small:
             return self.function(*args, **kwargs)
-        if trial.plain:
-            entry.calls += 1
+        entry.calls += 1
+        if entry.calls <= _ROUND:
+            return self._compared(entry, twin, args, kwargs)
+        if entry.as_whole:
             if entry.calls % _EVERY:
                 return self._as_whole(twin, args, kwargs)
-        return self._timed(size, entry, twin, args, kwargs)
+            return self._watched(size, entry, twin, args, kwargs)
+        if entry.calls >= entry.next:
+            entry.another_round()
+        return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -113,7 +141,7 @@ class Whole(Wrapper):
         recorder = in_force()
         recorder.flush()
         outer, recorder.largest = recorder.largest, 0
-        begin = perf_counter()
+        begin = thread_time()
         try:
             result = self.function(*args, **kwargs)
         finally:
@@ -125,29 +153,29 @@ class Whole(Wrapper):
         )
         if entry.small:
             recorder.flush()
-            entry.trial.took(perf_counter() - begin, plain=False)
+            entry.took(thread_time() - begin, whole=False)
         return result
 
-    def _timed(self, size: Any, entry: Entry, twin: Twin, args: Any, kwargs: Any) -> Any:
+    def _compared(self, entry: Entry, twin: Twin, args: Any, kwargs: Any) -> Any:
         """The result, by the way that is to be timed next."""
-        trial = entry.trial
-        plain = trial.wants_plain
+        whole = entry.calls % 2 == 1
         recorder = in_force()
-        if not plain:
-            recorder.flush()
-        begin = perf_counter()
-        if plain:
+        recorder.flush()
+        begin = thread_time()
+        if whole:
             result = self._as_whole(twin, args, kwargs)
         else:
             result = self.function(*args, **kwargs)
             recorder.flush()
-        seconds = perf_counter() - begin
-        if trial.plain is None:
-            trial.took(seconds, plain)
-        elif seconds > _SLOWER * entry.quickest and seconds > _LONG:
-            self._entries.pop(size, None)  # which is found out again
-        if plain:
-            entry.quickest = min(entry.quickest, seconds)
+        entry.took(thread_time() - begin, whole)
+        return result
+
+    def _watched(self, size: Any, entry: Entry, twin: Twin, args: Any, kwargs: Any) -> Any:
+        """As a whole; what does something else now is found out again."""
+        begin = thread_time()
+        result = self._as_whole(twin, args, kwargs)
+        if entry.is_late(thread_time() - begin):
+            self._entries.pop(size, None)
         return result
 
     # --- a call as a whole
