@@ -23,9 +23,9 @@ def with_wholes(source: bytes, file: str) -> types.CodeType:
     names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
     passed_on = {n.id for n in names if isinstance(n.ctx, ast.Load) and id(n) not in called}
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and not node.decorator_list:
-            if node.name not in passed_on:
-                node.decorator_list = [_decorator(node)]
+        plain = isinstance(node, ast.FunctionDef) and not node.decorator_list
+        if plain and node.name not in passed_on:
+            node.decorator_list = [_decorator(node)]
     return compile(tree, file, "exec", dont_inherit=True)
 
 

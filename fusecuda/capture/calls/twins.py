@@ -20,32 +20,38 @@ from .places import MISSING, Place, Wrapper, is_constant
 from .reads import Reads, _Scan
 
 _NAMESPACES = ("cupy", "fusecuda.numpy")
-_WRITES = frozenset(
-    "STORE_ATTR DELETE_ATTR STORE_GLOBAL DELETE_GLOBAL IMPORT_NAME MATCH_CLASS "
-    "LOAD_BUILD_CLASS".split()
-)
 _ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
-_WITH = frozenset(("BEFORE_WITH", "LOAD_SPECIAL", "SETUP_WITH", "LOAD_SUPER_ATTR"))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What outlives a call, and what finds methods that are not followed.
+_LEFT_OUT = _names(
+    "STORE_ATTR DELETE_ATTR STORE_GLOBAL DELETE_GLOBAL IMPORT_NAME MATCH_CLASS LOAD_BUILD_CLASS "
+    "BEFORE_WITH LOAD_SPECIAL SETUP_WITH LOAD_SUPER_ATTR"
+)
 # They tell a NumPy array or number from a lazy one.
-_TELLING = frozenset(
+_TELLING = _names(
     "isinstance issubclass type id repr str ascii format getattr hasattr setattr delattr super "
-    "callable object bytes bytearray memoryview property classmethod staticmethod".split()
+    "callable object bytes bytearray memoryview property classmethod staticmethod"
 )
-_KEYWORDS = frozenset(("descending", "device", "stream"))  # which NumPy's functions do not have
-_DIFFERENT = frozenset(
-    "array2string array_repr array_str may_share_memory shares_memory real imag".split()
+_DIFFERENT = _names(
+    "array2string array_repr array_str may_share_memory shares_memory real imag ndarray"
 )
+_KEYWORDS = _names("descending device stream")  # which NumPy's functions do not have
 # What lists, dictionaries, texts and numbers have, and arrays have not or alike.
-_OF_OTHERS = frozenset(
+_OF_OTHERS = _names(
     "append extend insert pop remove clear index count reverse items keys values update "
     "setdefault join split strip startswith endswith upper lower add discard bit_length "
-    "is_integer".split()
+    "is_integer"
 )
-_OF_ARRAYS = frozenset(
+_OF_ARRAYS = _names(
     "T mT all any argmax argmin argsort astype clip copy cumprod cumsum diagonal dot dtype fill "
     "flatten item itemsize max mean min nbytes ndim nonzero prod ravel repeat reshape round "
     "searchsorted shape size sort squeeze std sum swapaxes take tolist trace transpose var "
-    "conj conjugate choose compress partition argpartition".split()
+    "conj conjugate choose compress partition argpartition"
 )
 
 
@@ -189,7 +195,7 @@ def _faults_of(function: types.FunctionType, parts: frozenset[str]) -> Iterator[
             yield f"{code.co_name} uses a keyword of its own"
         for instruction in instructions_of(code):
             name, argument = instruction.opname, instruction.argval
-            if name in _WRITES or name in _WITH:
+            if name in _LEFT_OUT:
                 yield f"{code.co_name} has {name}"
             if name in _ATTRIBUTES and argument not in known:
                 yield f"{code.co_name} uses .{argument}"

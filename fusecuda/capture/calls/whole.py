@@ -20,7 +20,7 @@ from .border import Border, RecordedError, is_simple, size_of
 from .places import Wrapper
 from .twins import Twin, twin_of
 
-_ENTRIES_LIMIT = 64  # sizes of arguments, beyond which a function is called as it is
+_ENTRIES_LIMIT = 256  # sizes of arguments, beyond which others are not looked at
 _TWINS_LIMIT = 8  # times that what the function reads may change
 _EVERY = 16  # calls, of which one is timed
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
@@ -81,31 +81,31 @@ class Whole(Wrapper):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function returns."""
-        recorder = in_force()
-        if self.refused or not recorder.at_once_below:
-            return self.function(*args, **kwargs)
-        size = size_of((*args, *kwargs.values()) if kwargs else args)
-        if size is None:
-            return self.function(*args, **kwargs)
-        twin = self._twin
-        if twin is None or not twin.holds():
-            twin = self._twin_anew()
-            if twin is None:
-                return self.function(*args, **kwargs)
+        if not self.refused and in_force().at_once_below:
+            size = size_of((*args, *kwargs.values()) if kwargs else args)
+            if size is not None:
+                twin = self._twin
+                if twin is None or not twin.holds():
+                    twin = self._twin_anew()
+                if twin is not None:
+                    return self._search(size, twin, args, kwargs)
+        return self.function(*args, **kwargs)
+
+    def _search(self, size: Any, twin: Twin, args: Any, kwargs: Any) -> Any:
+        """The result by what is known of calls of a size."""
         entry = self._entries.get(size)
         if entry is None:
             return self._first(size, args, kwargs)
-        if not entry.small:
-            return self.function(*args, **kwargs)
-        entry.calls += 1
-        if entry.calls <= _ROUND:
-            return self._compared(entry, twin, args, kwargs)
-        if entry.as_whole:
-            if entry.calls % _EVERY:
-                return self._as_whole(twin, args, kwargs)
-            return self._watched(size, entry, twin, args, kwargs)
-        if entry.calls >= entry.next:
-            entry.another_round()
+        if entry.small:
+            entry.calls += 1
+            if entry.calls <= _ROUND:
+                return self._compared(entry, twin, args, kwargs)
+            if entry.as_whole:
+                if entry.calls % _EVERY:
+                    return self._as_whole(twin, args, kwargs)
+                return self._watched(size, entry, twin, args, kwargs)
+            if entry.calls >= entry.next:
+                entry.another_round()
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -136,7 +136,6 @@ class Whole(Wrapper):
     def _first(self, size: Any, args: Any, kwargs: Any) -> Any:
         """The call as it is, which tells whether its work is small."""
         if len(self._entries) >= _ENTRIES_LIMIT:
-            self.refused = "its arguments have many sizes"
             return self.function(*args, **kwargs)
         recorder = in_force()
         recorder.flush()
@@ -162,13 +161,14 @@ class Whole(Wrapper):
         recorder = in_force()
         recorder.flush()
         begin = thread_time()
-        if whole:
-            result = self._as_whole(twin, args, kwargs)
-        else:
+        try:
+            if whole:
+                return self._as_whole(twin, args, kwargs)
             result = self.function(*args, **kwargs)
             recorder.flush()
-        entry.took(thread_time() - begin, whole)
-        return result
+            return result
+        finally:
+            entry.took(thread_time() - begin, whole)
 
     def _watched(self, size: Any, entry: Entry, twin: Twin, args: Any, kwargs: Any) -> Any:
         """As a whole; what does something else now is found out again."""
