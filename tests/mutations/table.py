@@ -11,6 +11,7 @@ from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
 from .types_table import TYPES
+from .wholes_table import WHOLES
 
 _VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
 _SURVIVORS = "survivors"
@@ -430,6 +431,7 @@ MUTATIONS = (
     *MEMORY,
     *CAPTURE,
     *CALLS,
+    *WHOLES,
     *MACHINE,
     *TYPES,
     *CUDA,
