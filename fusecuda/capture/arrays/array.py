@@ -17,7 +17,7 @@ from ..record.leaf import Leaf
 from ..record.recorder import atomic, current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order
-from .memory import in_force, new, values, view
+from .memory import elements, in_force, new, values, view
 from .observed import Observed
 from .parts import build_snapshot, joined, part_of, part_shown, shown_of, written
 from .table import ENTRIES, TABLE
@@ -333,14 +333,18 @@ class Array(Observed):
         return self._storage
 
     def __len__(self) -> int:
-        if not self.shape:
+        shape = self.shape
+        if not shape:
             raise TypeError("len() of unsized object")
-        return self.shape[0]
+        return shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
+        shape = self.shape
+        if not shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
+        if len(shape) == 1 and in_force().at_once_below and (known := values(self)) is not None:
+            return elements(self, known)
+        return (self[i] for i in range(shape[0]))
 
     def __getitem__(self, key: Any) -> Array:
         limit = in_force().at_once_below
