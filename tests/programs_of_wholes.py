@@ -30,6 +30,26 @@ SAME = {
         "    return found, {'sum': a.sum(), 'n': 3}, (a, (a[0], 1))\n", "f(x)",
     ),
     "fills_a_list": ("l = [1, 2]\ndef f(a, l):\n    l[0] = 5\n    return l\n", "f(x, l)"),
+    "list_of_arrays": (
+        "l = [x, y]\ndef f(l, n):\n    for v in l:\n        v += n\n    return l, l[0], l[1][1:]\n", "f(l, 2)",
+    ),
+    "list_of_arrays_changed": (
+        "l = [x, y, 2.0]\ndef f(l):\n    l[0] = l[0] * 0.5\n    l[2] = l[1].sum()\n"
+        "    l.append(l.pop())\n    return l\n", "f(l)",
+    ),
+    "tuples_and_dictionaries": (
+        "d = {'w': x, 'b': (y, 3), 'n': 1}\ndef f(d, pair):\n    d['w'] = d['w'] - pair[0]\n"
+        "    d['b'][0][0] = 5\n    return d['w'], pair, d['b']\n", "f(d, (y, z))",
+    ),
+    "one_container_twice": (
+        "l = [x, 1]\ndef f(a, b):\n    a[0] = b[0] + 1\n    return a is b, b[0]\n", "f(l, l)",
+    ),
+    "container_and_exception": (
+        "l = [x]\ndef f(l):\n    l[0] = l[0] + 1\n    return 1 / (5 - int(l[0][0]))\n", "f(l)",
+    ),
+    "keys_added": (
+        "d = {'w': x}\ndef f(d):\n    d['n'] = len(d)\n    d['w'] += 1\n    return d\n", "f(d)",
+    ),
     "keywords": ("def f(a, b=2, *, c=1.5):\n    return a * b + c\n", "f(x, c=3.0)"),
     "arrays_by_keyword": ("def f(a, b):\n    b -= a\n    return b\n", "f(a=x, b=y)"),
     "many_positional": ("def f(*parts):\n    return parts[0] + parts[-1]\n", "f(x, y, x)"),
@@ -90,7 +110,9 @@ DIFFERENT = {
     "closure": "def f(a):\n    return lambda: a\n",
     "generator": "def f(a):\n    yield a\n",
     "object": "class P:\n    pass\ndef f(a):\n    p = P()\n    return p\n",
-    "array_in_a_list": "def f(a):\n    return a\nx = [x]\n",
+    "generator_of_numbers": "r = cp.random.default_rng(1)\ndef f(a):\n    return a + r.normal()\n",
+    "holds_itself": "def f(a):\n    return len(a)\nx = [x]\nx.append(x)\n",
+    "function_given": "def f(a):\n    return a\nx = [lambda: 1]\n",
     "array_as_default": "def f(a, b=x):\n    b += 1\n    return a\n",
     "matched": "def f(a):\n    match a[0]:\n        case float():\n            return 1\n    return 2\n",
     "printed": "def f(a):\n    print(a)\n    return a\n",

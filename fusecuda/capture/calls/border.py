@@ -12,6 +12,8 @@ from ..record.view import View, view_in
 
 _ndarray = np.ndarray
 _ITEMS_LIMIT = 10_000  # of a list that is passed on
+_ARRAYS_LIMIT = 32  # of one that holds arrays
+_DEPTH_LIMIT = 4
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _KINDS = "biufc"
 
@@ -20,7 +22,7 @@ class RecordedError(Exception):
     """An array can only be used by what is recorded."""
 
 
-def size_of(args: Any) -> tuple[Any, ...] | None:
+def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
     """How large each argument is, within a factor of two; None if there is a kind not known."""
     found: list[Any] = []
     for value in args:
@@ -33,16 +35,22 @@ def size_of(args: Any) -> tuple[Any, ...] | None:
             found.append(-value.bit_length())
         elif kind in _PLAIN or issubclass(kind, np.generic | np.dtype | type):
             found.append(kind)
-        elif kind in (list, tuple, dict) and _holds_plain(value):
-            found.append((kind, len(value).bit_length()))
         else:
-            return None
+            size = _size_inside(kind, value, depth)
+            if size is None:
+                return None
+            found.append(size)
     return tuple(found)
 
 
-def _holds_plain(container: Any) -> bool:
-    parts = container.values() if type(container) is dict else container
-    return len(container) <= _ITEMS_LIMIT and all([type(part) in _PLAIN for part in parts])
+def _size_inside(kind: type, value: Any, depth: int) -> Any:
+    """As `size_of`, of a container."""
+    if kind not in (list, tuple, dict) or len(value) > _ITEMS_LIMIT or depth > _DEPTH_LIMIT:
+        return None
+    parts = value.values() if kind is dict else value
+    if all([type(part) in _PLAIN for part in parts]):
+        return kind, len(value).bit_length()
+    return size_of(parts, depth + 1) if len(value) <= _ARRAYS_LIMIT else None
 
 
 def is_simple(result: Any) -> bool:
@@ -58,11 +66,12 @@ def is_simple(result: Any) -> bool:
 class Border:
     """One call's: which lazy array each NumPy array stands for."""
 
-    __slots__ = ("_known", "_memory", "odd")
+    __slots__ = ("_containers", "_known", "_memory", "odd")
 
     def __init__(self) -> None:
         # By the identity of what they show, which they keep alive.
-        self._known: dict[int, tuple[Any, Array]] = {}
+        self._known: dict[int, tuple[Any, Any]] = {}
+        self._containers: list[tuple[Any, Any, list[Any]]] = []
         self._memory: dict[int, Array] | None = None
         self.odd = ""  # what else was returned
 
@@ -84,6 +93,44 @@ class Border:
             shown = shown.view()
         self._known[id(shown)] = shown, array
         return shown
+
+    def given(self, value: Any) -> Any:
+        """What stands for an argument; raises `RecordedError`."""
+        kind = type(value)
+        if kind is Array:
+            return self.shown(value)
+        return self._twin(kind, value) if kind in (list, tuple, dict) else value
+
+    def _twin(self, kind: type, value: Any) -> Any:
+        """A container of what stands for the parts; the container itself if these are plain."""
+        for twin, own, _ in self._containers:
+            if own is value:
+                return twin
+        before = list(value.values() if kind is dict else value)
+        parts = [part if type(part) in _PLAIN else self.given(part) for part in before]
+        twin = value
+        if any([part is not own for part, own in zip(parts, before, strict=True)]):
+            twin = dict(zip(value, parts, strict=True)) if kind is dict else kind(parts)
+            self._known[id(twin)] = twin, value
+        if kind is not tuple:
+            self._containers.append((twin, value, parts))
+        return twin
+
+    def write_back(self) -> None:
+        """Change containers as what stood for them has been changed."""
+        for twin, own, before in self._containers:
+            is_list = type(own) is list
+            parts = twin if is_list else list(twin.values())
+            same = len(parts) == len(before) and (is_list or list(twin) == list(own))
+            if same and all([a is b for a, b in zip(parts, before, strict=True)]):
+                continue
+            made = [self.taken(part) for part in parts]
+            if is_list:
+                own[:] = made
+            else:
+                keys = list(twin)
+                own.clear()
+                own.update(zip(keys, made, strict=True))
 
     def taken(self, value: Any) -> Any:
         """``value`` with lazy arrays in the place of NumPy's; lists and dicts stay themselves."""

@@ -152,8 +152,18 @@ class Scan(_Scan):
     def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
         if type(value) is Array and not place.steps and place.kind == "global":
             self.arrays[place.key] = (place, value)
+        elif _is_drawing(value):
+            self.reads.values[place.key] = (place, value)
         else:
             super()._native(place, value, bound, name)
+
+
+def _is_drawing(value: Any) -> bool:
+    """True for functions that draw from NumPy's own generator, at once both ways."""
+    if getattr(value, "__module__", "") != "fusecuda.numpy.random":
+        return False
+    own = getattr(getattr(np.random, value.__name__, None), "__self__", None)
+    return isinstance(own, np.random.RandomState)
 
 
 def twin_of(function: types.FunctionType) -> Twin | str:

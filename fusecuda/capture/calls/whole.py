@@ -14,7 +14,6 @@ import types
 from time import thread_time
 from typing import Any
 
-from ..arrays.array import Array
 from ..arrays.memory import in_force
 from .border import Border, RecordedError, is_simple, size_of
 from .places import Wrapper
@@ -184,18 +183,16 @@ class Whole(Wrapper):
         """What the twin returns on the memory of the arrays, with lazy arrays in its place."""
         border = Border()
         try:
-            given = [border.shown(v) if type(v) is Array else v for v in args]
-            named = {k: border.shown(v) if type(v) is Array else v for k, v in kwargs.items()}
+            given = [v if type(v) in _PLAIN else border.given(v) for v in args]
+            named = {name: border.given(v) for name, v in kwargs.items()}
             for space, name, array in twin.arrays:
                 space[name] = border.shown(array)
         except RecordedError:
             return self.function(*args, **kwargs)
-        filled = [v for v in (*args, *kwargs.values()) if type(v) in (list, dict)]
         try:
             result = twin.function(*given, **named)
         finally:
-            for container in filled:
-                border.taken(container)
+            border.write_back()
         if type(result) not in _PLAIN:
             result = border.taken(result)
             if border.odd:

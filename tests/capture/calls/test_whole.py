@@ -185,6 +185,20 @@ def test_names_that_change() -> None:
     side_by_side(text, "f(x)", "g = K", whole=None)
 
 
+def test_random_numbers() -> None:
+    """NumPy's generator draws them, in the order of the program."""
+    text = HEAD + "def f(a):\n    return a + cp.random.normal(size=6), cp.random.rand()\n"
+    ours, plain = space(text), space(text, plain=True)
+    for seed in range(CALLS):
+        found = []
+        for names in (ours, plain):
+            np.random.seed(seed)  # noqa: NPY002 - what scripts use
+            found.append(names["f"](names["x"]))
+        alike(found[0][0], found[1][0])
+        assert float(found[0][1]) == found[1][1]
+    assert any(e.as_whole for e in ours["f"]._entries.values()), ours["f"].refused
+
+
 def test_other_operations_in_between() -> None:
     """What was recorded before reads what was there before, and what comes after sees writes."""
     text = HEAD + "def f(a):\n    a[::2] += 1\n    return a[1:]\n"
