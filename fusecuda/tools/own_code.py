@@ -10,6 +10,7 @@ import types
 from typing import Any
 
 WHOLES = f"{__name__.partition('.')[0]}.capture.calls.whole"
+_BETWEEN = (WHOLES, __name__.rpartition(".")[0])
 _WHOLE = f"__import__({WHOLES!r}, fromlist=('whole',)).whole"
 
 
@@ -18,13 +19,14 @@ def with_wholes(source: bytes, file: str) -> types.CodeType:
 
     That are those at its top level without decorators, of which it does nothing but call them.
     """
-    tree = ast.parse(source, file)
+    tree: ast.Module = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
     passed_on = {n.id for n in names if isinstance(n.ctx, ast.Load) and id(n) not in called}
     for node in tree.body:
-        plain = isinstance(node, ast.FunctionDef) and not node.decorator_list
-        if plain and node.name not in passed_on:
+        if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+            continue
+        if node.name not in passed_on:
             node.decorator_list = [_decorator(node)]
     return compile(tree, file, "exec", dont_inherit=True)
 
@@ -42,7 +44,7 @@ def without_wholes(trace: types.TracebackType | None) -> types.TracebackType | N
     """``trace`` without what stands between a function of the script and its caller."""
     kept: list[types.TracebackType] = []
     while trace is not None:
-        if trace.tb_frame.f_globals.get("__name__") != WHOLES:
+        if not trace.tb_frame.f_globals.get("__name__", "").startswith(_BETWEEN):
             kept.append(trace)
         trace = trace.tb_next
     for one, following in zip(kept, [*kept[1:], None], strict=False):

@@ -75,8 +75,8 @@ def _execute(source: bytes, script: str, main: types.ModuleType, following: _Fol
         raise
     except BaseException as error:
         inner = error.__traceback__.tb_next if error.__traceback__ else None
-        error.__traceback__ = without_wholes(inner)
-        sys.excepthook(type(error), error, error.__traceback__)
+        inner = error.__traceback__ = without_wholes(inner)
+        sys.excepthook(type(error), error, inner)
         return 1
     return 0
 

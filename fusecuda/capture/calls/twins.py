@@ -20,6 +20,7 @@ from .places import MISSING, Place, Wrapper, is_constant
 from .reads import Reads, _Scan
 
 _NAMESPACES = ("cupy", "fusecuda.numpy")
+_OF_MODULES = ("__builtins__", "__name__")
 _ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 
 
@@ -91,8 +92,8 @@ class Twin:
         """The globals of the twins of functions with the globals ``real``."""
         space = self._spaces.get(id(real))
         if space is None:
-            named = {n: real[n] for n in ("__builtins__", "__name__") if n in real}
-            space = self._spaces[id(real)] = named
+            space = {name: value for name, value in real.items() if name in _OF_MODULES}
+            self._spaces[id(real)] = space
         return space
 
     def _copied(self, value: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..arrays.memory import in_force
 from .border import Border, RecordedError, is_simple, size_of
+from .bytecode import codes_of, strings
 from .places import Wrapper
 from .twins import Twin, twin_of
 
@@ -138,13 +139,13 @@ class Whole(Wrapper):
             return self.function(*args, **kwargs)
         recorder = in_force()
         recorder.flush()
-        outer, recorder.largest = recorder.largest, 0
+        outer, recorder.touched = recorder.touched, 0
         begin = thread_time()
         try:
             result = self.function(*args, **kwargs)
         finally:
-            largest = recorder.largest
-            recorder.largest = None if outer is None else max(outer, largest or 0)
+            largest = recorder.touched
+            recorder.touched = None if outer is None else max(outer, largest or 0)
         entry = self._entries.setdefault(size, Entry())
         entry.small = (
             largest is not None and largest <= recorder.at_once_below and is_simple(result)
@@ -200,6 +201,19 @@ class Whole(Wrapper):
         return result
 
 
+_CALLERS = frozenset(
+    ("_getframe", "currentframe", "stack", "f_back", "extract_stack", "walk_stack", "stacklevel")
+)
+
+
 def whole(function: Any) -> Any:
-    """``function``, called as a whole where that is the same and faster: a decorator."""
-    return Whole(function) if type(function) is types.FunctionType else function
+    """``function``, called as a whole where that is the same and faster: a decorator.
+
+    One that looks at its callers stays itself.
+    """
+    if type(function) is not types.FunctionType:
+        return function
+    for code in codes_of(function.__code__):
+        if not _CALLERS.isdisjoint((*code.co_names, *strings(code.co_consts))):
+            return function
+    return Whole(function)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fusecuda as fc
 from fusecuda.capture.arrays.array import Array
 from fusecuda.capture.calls import whole
 from fusecuda.capture.calls.whole import Whole
@@ -286,6 +287,24 @@ def test_threads() -> None:
     for t in threads:
         t.join()
     assert not faults
+
+
+def test_wholes_within_fused_functions() -> None:
+    """They are followed, as the functions that they stand for."""
+    names = space(HEAD + "def g(a):\n    return a * 2\ndef f(a):\n    return g(a) + 1\n")
+    for target in (fc.fused(names["f"]), fc.fused(lambda a: names["f"](a) - 1)):
+        for _ in range(3):
+            last = target(np.arange(3.0))
+        assert list(last) in ([1, 3, 5], [0, 2, 4])
+    given = fc.fused(names["f"])
+    assert list(given(np.ones(2))) == [3, 3] and given.explain().startswith("f: replayed")
+
+
+def test_what_looks_at_its_callers_stays_itself() -> None:
+    """Nothing stands between it and them."""
+    text = "import sys\ndef here():\n    return sys._getframe(1).f_lineno\nline = here()\n"
+    names = space(text)
+    assert names["line"] == 4 and type(names["here"]) is not Whole
 
 
 def test_which_functions_are_made_wholes() -> None:
