@@ -19,7 +19,7 @@ def with_wholes(source: bytes, file: str) -> types.CodeType:
 
     That are those at its top level without decorators, of which it does nothing but call them.
     """
-    tree: ast.Module = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    tree: Any = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
     passed_on = {n.id for n in names if isinstance(n.ctx, ast.Load) and id(n) not in called}
