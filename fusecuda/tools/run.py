@@ -17,12 +17,13 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..capture.record.block import Region
 from ..capture.record.lines import Tally
 from ..capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
 from ..options import Options
+from .own_code import OwnModules, with_wholes, without_wholes
 from .usage import UsageError, one_line
 
 
@@ -56,15 +57,15 @@ def run_script(
     sys.modules["__main__"] = main
     sys.argv = [script, *arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-    with _Following(device, report):
-        status = _execute(source, script, main)
+    with _Following(device, report) as following:
+        status = _execute(source, script, main, following)
     return status
 
 
-def _execute(source: bytes, script: str, main: types.ModuleType) -> int:
+def _execute(source: bytes, script: str, main: types.ModuleType, following: _Following) -> int:
     """Run the script's code; what it raises is shown as if we were not there."""
     try:
-        exec(compile(source, script, "exec"), main.__dict__)
+        exec(following.code(source, script), main.__dict__)
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
@@ -74,7 +75,7 @@ def _execute(source: bytes, script: str, main: types.ModuleType) -> int:
         raise
     except BaseException as error:
         inner = error.__traceback__.tb_next if error.__traceback__ else None
-        error.__traceback__ = inner
+        inner = error.__traceback__ = without_wholes(inner)
         sys.excepthook(type(error), error, inner)
         return 1
     return 0
@@ -88,8 +89,15 @@ class _Following:
         self.tally = Tally() if report else None
         self.region: Region | None = None
         self.finder: _Finder | None = None
+        self.modules: OwnModules | None = None
 
-    def __enter__(self) -> None:
+    def code(self, source: bytes, script: str) -> types.CodeType:
+        """The code of a script; its functions are called as wholes if that can be faster."""
+        if self.modules is not None:
+            return with_wholes(source, script)
+        return compile(source, script, "exec", dont_inherit=True)
+
+    def __enter__(self) -> Self:
         if self.device == "cpu" and not _has_host_space():
             from .cupy_stand_in import stand_in
 
@@ -97,12 +105,15 @@ class _Following:
             region = Region(Options(device="cpu"))
             if self.tally is None:  # a report tells what can be fused, of small arrays too
                 region.at_once_below = AT_ONCE_BELOW
+                self.modules = OwnModules(sys.path[0])
+                sys.meta_path.insert(0, self.modules)
             self._follow(region)
         elif "cupy" in sys.modules:
             self._follow_cupy()
         else:
             self.finder = _Finder(self._follow_cupy)
             sys.meta_path.insert(0, self.finder)
+        return self
 
     def _follow_cupy(self) -> None:
         from ..capture.cupy.patches import open_region
@@ -116,8 +127,9 @@ class _Following:
         recorder_in_force.set(region)
 
     def __exit__(self, *exc: object) -> None:
-        if self.finder is not None and self.finder in sys.meta_path:
-            sys.meta_path.remove(self.finder)
+        for finder in (self.finder, self.modules):
+            if finder is not None and finder in sys.meta_path:
+                sys.meta_path.remove(finder)
         if self.region is not None:
             self.region.flush()
             self.region.close()

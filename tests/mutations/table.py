@@ -13,6 +13,7 @@ from .mutation import Mutation
 from .mutation import ids as _ids
 from .seeing_table import SEEING
 from .types_table import TYPES
+from .wholes_table import WHOLES
 
 _VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
 _SURVIVORS = "survivors"
@@ -432,6 +433,7 @@ MUTATIONS = (
     *MEMORY,
     *CAPTURE,
     *CALLS,
+    *WHOLES,
     *MACHINE,
     *TYPES,
     *FUNCTIONS,

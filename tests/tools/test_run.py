@@ -149,6 +149,8 @@ def test_tracebacks_are_the_scripts_own(tmp_path: Path) -> None:
     ours = start(path)
     plain = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
     assert (ours.returncode, ours.stderr) == (plain.returncode, plain.stderr) and plain.stderr
+    broken = start(script(tmp_path, "def f(:\n    pass\n"))
+    assert "fusecuda" not in broken.stderr and "SyntaxError" in broken.stderr
     said = start(script(tmp_path, "raise SystemExit('no')\n"))
     assert (said.returncode, said.stderr) == (1, "no\n")
 
@@ -193,3 +195,13 @@ def test_a_missing_script() -> None:
     """One line, exit status 2."""
     done = start("nowhere.py")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+def test_fused_functions_of_numpy_in_a_script(tmp_path: Path) -> None:
+    """What stands for CuPy is not taken for CuPy."""
+    text = (
+        "import cupy as cp\nimport numpy as np\nfrom fusecuda import fused\n"
+        "f = fused(lambda x: x * 2)\nprint(f(np.ones(2)), f(cp.ones(2)))\n"
+    )
+    done = start(script(tmp_path, text))
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "[2. 2.] [2. 2.]\n")

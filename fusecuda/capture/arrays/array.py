@@ -17,7 +17,7 @@ from ..record.leaf import Leaf
 from ..record.recorder import atomic, current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order
-from .memory import in_force, new, values, view
+from .memory import elements, in_force, new, values, view
 from .observed import Observed
 from .parts import build_snapshot, joined, part_of, part_shown, shown_of, written
 from .table import ENTRIES, TABLE
@@ -206,6 +206,22 @@ class Array(Observed):
         self._storage.held = self._storage.escaped = True
         return result
 
+    def _handed_out(self) -> NDArray:
+        """As `hand_out`, without looking for a view of memory that is known."""
+        recorder = in_force()
+        known = values(self) if recorder.at_once_below else None
+        if known is None:
+            return self.hand_out()
+        recorder.observed = True
+        if self.is_scalar:  # it does not change
+            result: NDArray = np.array(known)
+        else:
+            storage = self._storage
+            storage.held = storage.escaped = True
+            result = known.view()
+        result.flags.writeable = False
+        return result
+
     # --- attributes
 
     @property
@@ -283,11 +299,6 @@ class Array(Observed):
         result.writeable = self.writeable
         return type(self).of_node(result.read_node()) if self.is_scalar else result
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(np.ndarray, name):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.hand_out(), name)
-
     # --- views
 
     def shows_all(self) -> bool:
@@ -322,14 +333,18 @@ class Array(Observed):
         return self._storage
 
     def __len__(self) -> int:
-        if not self.shape:
+        shape = self.shape
+        if not shape:
             raise TypeError("len() of unsized object")
-        return self.shape[0]
+        return shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
+        shape = self.shape
+        if not shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
+        if len(shape) == 1 and in_force().at_once_below and (known := values(self)) is not None:
+            return elements(self, known)
+        return (self[i] for i in range(shape[0]))
 
     def __getitem__(self, key: Any) -> Array:
         limit = in_force().at_once_below
@@ -445,7 +460,7 @@ class Array(Observed):
         return ENTRIES.call_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        array = self.hand_out()
+        array = self._handed_out()
         if copy or (dtype is not None and np.dtype(dtype) != array.dtype):
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype")
@@ -484,3 +499,14 @@ def _view_by(name: str, array: Array, args: Any) -> View:
     function = np.reshape if name == "reshape" else np.transpose
     made: Array = TABLE[function](array, args[0] if len(args) == 1 else args or None)
     return made.view_of_storage
+
+
+def _of_memory(name: str) -> property:
+    """What NumPy's attribute ``name`` is of the memory of an array."""
+    return property(lambda array: getattr(array.hand_out(), name))
+
+
+# Not by `__getattr__`: NumPy asks each array for protocols that it has not, and that would raise.
+for _name in dir(np.ndarray):
+    if not _name.startswith("__") and not hasattr(Array, _name):
+        setattr(Array, _name, _of_memory(_name))

@@ -7,6 +7,7 @@ result has no storage of its own before it is asked for one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,15 @@ def view(array: Any, shown: NDArray, origin: Any) -> Any:
     if own.buffer.nbytes > _WATCHED:
         own.watch(result)
     return result
+
+
+def elements(array: Any, shown: NDArray) -> Iterator[Any]:
+    """What ``array`` shows, one element after the other; ``shown`` is all of it at first."""
+    cls = type(array)
+    for i in range(len(shown)):
+        own = array._own
+        computed = own is None or (own.version is None and own.buffer is array._base)
+        yield new(cls, shown[i]) if computed and array._values is shown else array[i]
 
 
 def operand(value: Any, cls: Any) -> Any:

@@ -107,6 +107,8 @@ class FusedFunction(Wrapper, Generic[P, R]):
 
     def _plain_function(self, function: Any) -> Any:
         """The function to be recorded; of a method or an object that is called, with its self."""
+        if isinstance(function, Wrapper) and function.is_whole:
+            function = function.function
         while isinstance(function, FusedFunction):
             self.head, function = function.head, function.function
         if isinstance(function, types.MethodType):

@@ -88,6 +88,7 @@ def _apart(a: Any, b: Any) -> bool:
 def provider() -> Any:
     """The module for the arrays of a library that has been imported; None without one."""
     for library, module in PROVIDERS.items():
-        if library in sys.modules:
+        found = sys.modules.get(library)
+        if getattr(found, "__spec__", None) is not None:  # not what stands in for it under `run`
             return importlib.import_module(module)
     return None

@@ -28,9 +28,10 @@ MISSING = object()
 
 
 class Wrapper:
-    """What stands around a function that it calls: a `FusedFunction`."""
+    """What stands around a function that it calls: a `FusedFunction` or a `Whole`."""
 
     function: Any
+    is_whole = False  # a function of a script under ``run``, that nobody asked to be fused
 
 
 @dataclass(frozen=True, slots=True, eq=False)

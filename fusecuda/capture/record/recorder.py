@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import math
 import os
 import sys
 import threading
@@ -74,6 +75,7 @@ class Recorder:
         self.launches = 0
         self.reports: list[Executable] = []  # kept for `explain`
         self.budget: Budget | None = PROGRAM
+        self.touched: int | None = None  # most bytes of a recorded node, if that is asked for
         self._small = 0  # operations on small arrays that wait for something
         self._planned = 0.0  # seconds for the plan at hand
         self.observed = False  # something was computed while recording went on
@@ -92,6 +94,9 @@ class Recorder:
         if not storage.noted:
             self._live.append(weakref.ref(storage))
             storage.noted = True
+        if self.touched is not None:
+            sizes = [n.dtype.itemsize * math.prod(n.shape) for n in (node, *node.operands)]
+            self.touched = max(self.touched, *sizes)
         sequence = self._sequence
         attr = node.attr
         if type(attr) is IndexMap:

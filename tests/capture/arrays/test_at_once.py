@@ -212,3 +212,19 @@ def test_threads_write_parts_of_one_array() -> None:
     assert not failed
     for row in range(4):
         assert float(x[row, 3]) == 60 and float(x[row, 10]) == 40 + row
+
+
+def test_iteration_sees_what_is_written_meanwhile() -> None:
+    """At once or recorded, as NumPy's iterators do."""
+    a = fnp.arange(4.0)
+    seen = []
+    for value in a:
+        seen.append(float(value))
+        a[3] = 9
+    assert seen == [0, 1, 2, 9]
+    large = fnp.ones(1_000_000)
+    part = large[:2]
+    found = iter(part)
+    assert float(next(found)) == 1
+    large += 1
+    assert float(next(found)) == 2

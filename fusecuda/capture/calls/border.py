@@ -1,0 +1,203 @@
+"""Border: what crosses into a function that runs on NumPy's memory, and what comes back out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays.array import Array
+from ..arrays.memory import completed, new, view
+from ..record.view import View, view_in
+
+_ndarray = np.ndarray
+_ITEMS_LIMIT = 10_000  # of a list that is passed on
+_ARRAYS_LIMIT = 32  # of one that holds arrays
+_DEPTH_LIMIT = 4
+_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+_KINDS = "biufc"
+
+
+class RecordedError(Exception):
+    """An array can only be used by what is recorded."""
+
+
+def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
+    """How large each argument is, within a factor of two; None if there is a kind not known."""
+    found: list[Any] = []
+    for value in args:
+        kind = type(value)
+        if kind is Array:
+            known = value._values
+            size = value.nbytes if known is None else known.nbytes
+            found.append(size.bit_length())
+        elif kind is int:
+            found.append(-value.bit_length())
+        elif kind in _PLAIN or issubclass(kind, np.generic | np.dtype | type):
+            found.append(kind)
+        else:
+            size = _size_inside(kind, value, depth)
+            if size is None:
+                return None
+            found.append(size)
+    return tuple(found)
+
+
+def _size_inside(kind: type, value: Any, depth: int) -> Any:
+    """As `size_of`, of a container."""
+    if kind not in (list, tuple, dict) or len(value) > _ITEMS_LIMIT or depth > _DEPTH_LIMIT:
+        return None
+    parts = value.values() if kind is dict else value
+    if all([type(part) in _PLAIN for part in parts]):
+        return kind, len(value).bit_length()
+    return size_of(parts, depth + 1) if len(value) <= _ARRAYS_LIMIT else None
+
+
+def is_simple(result: Any) -> bool:
+    """True for lazy arrays and plain values, and what holds nothing else."""
+    kind = type(result)
+    if kind in (list, tuple):
+        return all(map(is_simple, result))
+    if kind is dict:
+        return all(map(is_simple, result.values()))
+    return kind is Array or kind in _PLAIN
+
+
+class Border:
+    """One call's: which lazy array each NumPy array stands for."""
+
+    __slots__ = ("_containers", "_known", "_memory", "odd")
+
+    def __init__(self) -> None:
+        # By the identity of what they show, which they keep alive.
+        self._known: dict[int, tuple[Any, Any]] = {}
+        self._containers: list[tuple[Any, Any, list[Any]]] = []
+        self._memory: dict[int, Array] | None = None
+        self.odd = ""  # what else was returned
+
+    def shown(self, array: Array) -> Any:
+        """The memory of ``array``, to be read and written; raises `RecordedError`."""
+        shown = completed(array)
+        own = array._own
+        if own is not None:
+            if not own.unread:
+                own.recorder.flush()
+            if shown is None or not own.unread or own.shared:
+                raise RecordedError
+            if own.buffer is not None and not own.buffer.flags.c_contiguous:
+                raise RecordedError
+        elif type(shown) is _ndarray and not shown.flags.c_contiguous:
+            raise RecordedError
+        known = self._known.get(id(shown))
+        if known is not None and known[1] is not array:
+            shown = shown.view()
+        self._known[id(shown)] = shown, array
+        return shown
+
+    def given(self, value: Any) -> Any:
+        """What stands for an argument; raises `RecordedError`."""
+        kind = type(value)
+        if kind is Array:
+            return self.shown(value)
+        return self._twin(kind, value) if kind in (list, tuple, dict) else value
+
+    def _twin(self, kind: type, value: Any) -> Any:
+        """A container of what stands for the parts; the container itself if these are plain."""
+        for twin, own, _ in self._containers:
+            if own is value:
+                return twin
+        before = list(value.values() if kind is dict else value)
+        parts = [part if type(part) in _PLAIN else self.given(part) for part in before]
+        twin = value
+        if any([part is not own for part, own in zip(parts, before, strict=True)]):
+            twin = dict(zip(value, parts, strict=True)) if kind is dict else kind(parts)
+            self._known[id(twin)] = twin, value
+        if kind is not tuple:
+            self._containers.append((twin, value, parts))
+        return twin
+
+    def write_back(self) -> None:
+        """Change containers as what stood for them has been changed."""
+        for twin, own, before in self._containers:
+            is_list = type(own) is list
+            parts = twin if is_list else list(twin.values())
+            same = len(parts) == len(before) and (is_list or list(twin) == list(own))
+            if same and all([a is b for a, b in zip(parts, before, strict=True)]):
+                continue
+            made = [self.taken(part) for part in parts]
+            if is_list:
+                own[:] = made
+            else:
+                keys = list(twin)
+                own.clear()
+                own.update(zip(keys, made, strict=True))
+
+    def taken(self, value: Any) -> Any:
+        """``value`` with lazy arrays in the place of NumPy's; lists and dicts stay themselves."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        known = self._known.get(id(value))
+        if known is not None:
+            return known[1]
+        if kind is _ndarray:
+            if value.dtype.kind not in _KINDS:
+                return value
+            made = new(Array, value) if value.base is None else self._view(value)
+            return self._remembered(value, made)
+        if issubclass(kind, np.generic):
+            if value.dtype.kind not in _KINDS:
+                return value
+            return self._remembered(value, new(Array, value))
+        return self._container(kind, value)
+
+    def _remembered(self, value: Any, made: Any) -> Any:
+        self._known[id(value)] = value, made
+        return made
+
+    def _container(self, kind: type, value: Any) -> Any:
+        if kind is tuple:
+            return tuple([self.taken(part) for part in value])
+        if kind is list:
+            value[:] = [self.taken(part) for part in value]
+        elif kind is dict:
+            for key, part in value.items():
+                value[key] = self.taken(part)
+        elif hasattr(value, "_make"):
+            return value._make([self.taken(part) for part in value])
+        else:
+            self.odd = kind.__name__
+        return value
+
+    def _view(self, value: Any) -> Any:
+        """A lazy array of what shows memory of another one, which may be an argument's."""
+        owner = self._owner(value) if value.size else None
+        if owner is None or owner.dtype != value.dtype:
+            return new(Array, np.array(value))
+        made = view(owner, value, (_view_of, value, owner.storage.buffer))
+        made.writeable = owner.writeable and value.flags.writeable
+        return made
+
+    def _owner(self, value: Any) -> Array | None:
+        """The lazy array whose memory ``value`` shows; None if it need not have one."""
+        if self._memory is None:
+            pairs = self._known.values()
+            self._memory = {id(_root(s)): a for s, a in pairs if type(s) is _ndarray}
+        root = _root(value)
+        owner = self._memory.get(id(root))
+        if owner is None and root.base is not None:
+            every = self._memory.values()
+            owner = next((a for a in every if np.may_share_memory(a.storage.buffer, value)), None)
+        elif owner is None and root.flags.c_contiguous and root.dtype == value.dtype:
+            owner = self._memory[id(root)] = self._remembered(root, new(Array, root))
+        return owner
+
+
+def _root(array: Any) -> Any:
+    while type(array.base) is _ndarray:
+        array = array.base
+    return array
+
+
+def _view_of(value: Any, buffer: Any) -> View:
+    return view_in(value, buffer.reshape(-1))

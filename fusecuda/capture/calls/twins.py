@@ -1,0 +1,286 @@
+"""Twins: a function and those that it calls, with NumPy under the name of the lazy namespace.
+
+A twin reads what the function reads: constants, functions of the user, lazy arrays by name. What
+could tell a NumPy array from a lazy one, what keeps something between calls, and all that is not
+known, has no twin.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..arrays.array import Array
+from ..record.origin import is_users
+from .bytecode import codes_of, instructions_of, strings
+from .places import MISSING, Place, Wrapper, is_constant
+from .reads import Reads, _Scan
+
+_NAMESPACES = ("cupy", "fusecuda.numpy")
+_OF_MODULES = ("__builtins__", "__name__")
+_ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What outlives a call, and what finds methods that are not followed.
+_LEFT_OUT = _names(
+    "STORE_ATTR DELETE_ATTR STORE_GLOBAL DELETE_GLOBAL IMPORT_NAME MATCH_CLASS LOAD_BUILD_CLASS "
+    "BEFORE_WITH LOAD_SPECIAL SETUP_WITH LOAD_SUPER_ATTR"
+)
+# They tell a NumPy array or number from a lazy one.
+_TELLING = _names(
+    "isinstance issubclass type id repr str ascii format getattr hasattr setattr delattr super "
+    "callable object bytes bytearray memoryview property classmethod staticmethod"
+)
+_DIFFERENT = _names(
+    "array2string array_repr array_str may_share_memory shares_memory real imag ndarray"
+)
+_KEYWORDS = _names("descending device stream")  # which NumPy's functions do not have
+# What lists, dictionaries, texts and numbers have, and arrays have not or alike.
+_OF_OTHERS = _names(
+    "append extend insert pop remove clear index count reverse items keys values update "
+    "setdefault join split strip startswith endswith upper lower add discard bit_length "
+    "is_integer"
+)
+_OF_ARRAYS = _names(
+    "T mT all any argmax argmin argsort astype clip copy cumprod cumsum diagonal dot dtype fill "
+    "flatten item itemsize max mean min nbytes ndim nonzero prod ravel repeat reshape round "
+    "searchsorted shape size sort squeeze std sum swapaxes take tolist trace transpose var "
+    "conj conjugate choose compress partition argpartition"
+)
+
+
+class Twin:
+    """A copy of a function with other globals, and what it stands on."""
+
+    def __init__(self, function: types.FunctionType, scan: Scan) -> None:
+        self._checks: list[list[Any]] = []  # globals, a name, what it means, and the twins' globals
+        self._codes = [(f, f.__code__, f.__defaults__) for f in scan.reads.functions.values()]
+        self._spaces: dict[int, dict[str, Any]] = {}
+        self._done: dict[int, types.FunctionType] = {}
+        self._modules: dict[int, types.ModuleType] = {}
+        self.arrays: list[tuple[dict[str, Any], str, Array]] = []
+        self._known = scan.reads.functions
+        self.function = self._copied(function)
+        for place, value in scan.reads.values.values():
+            self._enter(place, value)
+        for place, array in scan.arrays.values():
+            self._checks.append([place.root, place.name, array, None])
+            self.arrays.append((self._space(place.root), place.name, array))
+
+    def holds(self) -> bool:
+        """True while all that the function reads by name is what it was, or another constant."""
+        for check in self._checks:
+            space, name, seen, own = check
+            now = space.get(name)
+            if now is not seen:
+                if own is None or name not in space or not (is_constant(seen) and is_constant(now)):
+                    return False
+                check[2] = own[name] = now
+        for function, code, defaults in self._codes:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                return False
+        return True
+
+    def _space(self, real: dict[str, Any]) -> dict[str, Any]:
+        """The globals of the twins of functions with the globals ``real``."""
+        space = self._spaces.get(id(real))
+        if space is None:
+            space = {name: value for name, value in real.items() if name in _OF_MODULES}
+            self._spaces[id(real)] = space
+        return space
+
+    def _copied(self, value: Any) -> Any:
+        """The twin of a function; other values are themselves."""
+        function = value.function if isinstance(value, Wrapper) else value
+        if id(function) not in self._known:
+            return _numpys(value)
+        made = self._done.get(id(function))
+        if made is None:
+            space = self._space(function.__globals__)
+            name, defaults = function.__name__, function.__defaults__
+            made = types.FunctionType(function.__code__, space, name, defaults)
+            made.__kwdefaults__ = function.__kwdefaults__
+            made.__qualname__ = function.__qualname__
+            self._done[id(function)] = made
+        return made
+
+    def _enter(self, place: Place, value: Any) -> None:
+        """Let the twins find at ``place`` what stands for what the function finds there."""
+        if place.kind == "builtin":
+            self._checks.append([place.hidden_by, place.name, None, None])
+        if place.kind != "global":
+            return
+        first = place.root.get(place.name)
+        space = self._space(place.root)
+        self._checks.append([place.root, place.name, first, space if is_constant(first) else None])
+        if not place.steps or not isinstance(first, types.ModuleType) or _is_namespace(first):
+            space[place.name] = self._copied(first)
+            return
+        shown = space[place.name] = self._module(first)
+        for _, name in place.steps:
+            inner = getattr(first, name)
+            self._checks.append([vars(first), name, inner, None])
+            if shown is first:  # a library's own
+                return
+            outer, first = shown, inner
+            is_module = isinstance(inner, types.ModuleType) and not _is_namespace(inner)
+            shown = self._module(inner) if is_module else self._copied(inner)
+            setattr(outer, name, shown)
+            if not is_module:
+                return
+
+    def _module(self, module: types.ModuleType) -> types.ModuleType:
+        """What stands for a module, with the parts that are read."""
+        if not is_users(module.__name__):
+            return module
+        return self._modules.setdefault(id(module), types.ModuleType(module.__name__))
+
+
+class Scan(_Scan):
+    """What a function reads, lazy arrays by name among it."""
+
+    def __init__(self) -> None:
+        super().__init__(shown=False)
+        self.arrays: dict[Any, tuple[Place, Any]] = {}
+
+    def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
+        if type(value) is Array and not place.steps and place.kind == "global":
+            self.arrays[place.key] = (place, value)
+        elif _is_drawing(value):
+            self.reads.values[place.key] = (place, value)
+        else:
+            super()._native(place, value, bound, name)
+
+
+def _is_drawing(value: Any) -> bool:
+    """True for functions that draw from NumPy's own generator, at once both ways."""
+    if getattr(value, "__module__", "") != "fusecuda.numpy.random":
+        return False
+    own = getattr(getattr(np.random, value.__name__, None), "__self__", None)
+    return isinstance(own, np.random.RandomState)
+
+
+def twin_of(function: types.FunctionType) -> Twin | str:
+    """The twin of ``function``, or why it has none."""
+    scan = Scan()
+    scan.pending.append((function, False))
+    scan.run()
+    return next(_faults(scan), None) or Twin(function, scan)
+
+
+def _faults(scan: Scan) -> Iterator[str]:
+    """Why there is no twin."""
+    reads = scan.reads
+    yield from filter(None, (reads.opaque, reads.volatile))
+    some: dict[str, Any] = {
+        "keeps data by name": (reads.inputs, reads.constants, reads.device_arrays),
+        "writes what outlives the call": (reads.written,),
+        "uses classes": (reads.classes, reads.members),
+        "calls what nobody knows": (reads.stand_ins,),
+    }
+    yield from (f"it {why}" for why, found in some.items() if any(found))
+    for function in reads.functions.values():
+        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        if function.__closure__ or not all(map(is_constant, defaults)):
+            yield f"{function.__name__} is a closure, or has arrays as defaults"
+        yield from _faults_of(function, _parts(reads))
+    yield from _faults_of_values(reads)
+
+
+def _parts(reads: Reads) -> frozenset[str]:
+    """The names that are taken of modules."""
+    return frozenset(name for place, _ in reads.values.values() for _, name in place.steps)
+
+
+def _faults_of(function: types.FunctionType, parts: frozenset[str]) -> Iterator[str]:
+    known = _OF_ARRAYS | _OF_OTHERS | parts
+    for code in codes_of(function.__code__):
+        if not _KEYWORDS.isdisjoint(strings(code.co_consts)):
+            yield f"{code.co_name} uses a keyword of its own"
+        for instruction in instructions_of(code):
+            name, argument = instruction.opname, instruction.argval
+            if name in _LEFT_OUT:
+                yield f"{code.co_name} has {name}"
+            if name in _ATTRIBUTES and argument not in known:
+                yield f"{code.co_name} uses .{argument}"
+            if _shows_kind(name, argument, instruction.argrepr):
+                yield f"{code.co_name} looks at kinds"
+
+
+def _shows_kind(name: str, argument: Any, text: str) -> bool:
+    """True for ``f"{x!r}"``, on each Python."""
+    if name == "FORMAT_VALUE":
+        return "repr" in text or "ascii" in text or "str" in text
+    return name == "CONVERT_VALUE" or (name == "LOAD_GLOBAL" and argument in _TELLING)
+
+
+def _faults_of_values(reads: Reads) -> Iterator[str]:
+    for place, value in reads.values.values():
+        if place.kind not in ("global", "builtin", "object"):
+            yield f"it reads a {place.kind}"
+        if place.kind == "object" and place.steps[0][1].startswith("__"):
+            continue
+        if place.kind == "builtin":
+            if place.name in _TELLING:
+                yield f"it calls {place.name}"
+            continue
+        first = Place(place.kind, place.root, place.name).read()
+        if _is_namespace(first) and place.steps:
+            if place.steps[-1][1] in _DIFFERENT or not _numpy_has(place, value):
+                yield f"NumPy has no {place.title}"
+        elif not _is_alike(value):
+            yield f"{place.title} is not known to be the same"
+
+
+def _numpy_has(place: Place, value: Any) -> bool:
+    """True if NumPy has what a namespace of lazy arrays has at ``place``."""
+    found: Any = np
+    for _, name in place.steps:
+        found = getattr(found, name, None)
+    if isinstance(value, types.ModuleType):
+        return isinstance(found, types.ModuleType)
+    return value is not MISSING and (found is not None or value is None)
+
+
+def _is_alike(value: Any) -> bool:
+    """True for what means the same to NumPy arrays, or has a twin that does."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__.partition(".")[0] != "numpy"
+    if isinstance(value, Wrapper):
+        return value.is_whole
+    if is_constant(value) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return True
+    return not _is_numpys(value) and _numpys(value) is not MISSING
+
+
+def _is_numpys(value: Any) -> bool:
+    """True for functions of NumPy itself, which give NumPy arrays where they are given none."""
+    if isinstance(value, np.ufunc | np.ndarray):
+        return True
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "numpy" and callable(value)
+
+
+def _is_namespace(value: Any) -> bool:
+    return isinstance(value, types.ModuleType) and (
+        value.__name__ in _NAMESPACES or value.__name__.startswith("fusecuda.numpy.")
+    )
+
+
+def _numpys(value: Any) -> Any:
+    """What NumPy has for a namespace of lazy arrays, or for a function of one."""
+    name = value.__name__ if _is_namespace(value) else getattr(value, "__module__", None)
+    if not isinstance(name, str) or not (_is_namespace(value) or name.startswith("fusecuda.")):
+        return value
+    found: Any = np
+    path = name.split(".")[2:] if name.startswith("fusecuda.numpy.") else []
+    for part in path if path != ["standard"] else []:
+        found = getattr(found, part, MISSING)
+    return found if _is_namespace(value) else getattr(found, value.__name__, MISSING)

@@ -1,0 +1,219 @@
+"""Whole: a function of small work is called as a whole, on NumPy's memory and with NumPy's names.
+
+Operations on small arrays are NumPy's own work (`arrays/at_once.py`), but each passes through a
+lazy array. Where a call has recorded nothing large, the next ones are made of a twin of the
+function, whose name for the namespace of lazy arrays stands for NumPy: it is given what its arrays
+show, and what it returns becomes lazy arrays again, views of what they are views of. Both ways are
+timed, and the faster one stays. What is not known to be the same both ways is called as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from time import thread_time
+from typing import Any
+
+from ..arrays.memory import in_force
+from .border import Border, RecordedError, is_simple, size_of
+from .bytecode import codes_of, strings
+from .places import Wrapper
+from .twins import Twin, twin_of
+
+_ENTRIES_LIMIT = 256  # sizes of arguments, beyond which others are not looked at
+_TWINS_LIMIT = 8  # times that what the function reads may change
+_EVERY = 16  # calls, of which one is timed
+_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+_ROUND = 4  # calls that are compared, every other one a whole
+_MARGIN = 1.2  # of the time of other calls, within which wholes are made
+_SLOWER, _LONG, _LATE = 8.0, 1e-3, 3  # than at first; seconds; calls
+
+
+class Entry:
+    """What is known of calls with arguments of one size.
+
+    Both ways do the same work, so that wholes are made unless a few calls each way show that what
+    crosses their border costs more; that is looked at again, ever more rarely.
+    """
+
+    __slots__ = ("as_whole", "calls", "late", "next", "small", "spent")
+
+    def __init__(self) -> None:
+        self.small = False  # nothing large was recorded
+        self.as_whole = False  # as found out in the first round
+        self.spent: dict[bool, list[float]] = {True: [], False: []}  # seconds, of wholes or not
+        self.calls = 0
+        self.next = 64  # calls, after which there is another round
+        self.late = 0  # wholes in turn that took far longer than the first ones
+
+    def took(self, seconds: float, whole: bool) -> None:
+        """A call of a round took so long."""
+        self.spent[whole].append(seconds)
+        if self.calls >= _ROUND:
+            self.as_whole = min(self.spent[True]) < _MARGIN * min(self.spent[False])
+
+    def another_round(self) -> None:
+        """The ways are compared again."""
+        self.calls, self.next = 0, 2 * self.next
+        self.spent = {True: [], False: []}
+
+    def is_late(self, seconds: float) -> bool:
+        """True if wholes take far longer than they did: they do something else now."""
+        far = seconds > _LONG and seconds > _SLOWER * min(self.spent[True])
+        self.late = self.late + 1 if far else 0
+        return self.late >= _LATE
+
+
+class Whole(Wrapper):
+    """A function of a script, whose calls are made as wholes where that is the same and faster."""
+
+    is_whole = True
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: types.FunctionType) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._entries: dict[Any, Entry] = {}
+        self._twin: Twin | None = None
+        self._twins = 0
+        self.refused = ""  # why its calls are made as they are
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function returns."""
+        if not self.refused and in_force().at_once_below:
+            size = size_of((*args, *kwargs.values()) if kwargs else args)
+            if size is not None:
+                twin = self._twin
+                if twin is None or not twin.holds():
+                    twin = self._twin_anew()
+                if twin is not None:
+                    return self._search(size, twin, args, kwargs)
+        return self.function(*args, **kwargs)
+
+    def _search(self, size: Any, twin: Twin, args: Any, kwargs: Any) -> Any:
+        """The result by what is known of calls of a size."""
+        entry = self._entries.get(size)
+        if entry is None:
+            return self._first(size, args, kwargs)
+        if entry.small:
+            entry.calls += 1
+            if entry.calls <= _ROUND:
+                return self._compared(entry, twin, args, kwargs)
+            if entry.as_whole:
+                if entry.calls % _EVERY:
+                    return self._as_whole(twin, args, kwargs)
+                return self._watched(size, entry, twin, args, kwargs)
+            if entry.calls >= entry.next:
+                entry.another_round()
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        """By reference, as a function."""
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+    # --- which way
+
+    def _twin_anew(self) -> Twin | None:
+        """A twin that reads what the function reads now, if there is one that is the same."""
+        self._twins += 1
+        if self._twins > _TWINS_LIMIT:
+            self.refused = "what it reads changes again and again"
+            return None
+        made = twin_of(self.function)
+        if isinstance(made, str):
+            self.refused = made
+            return None
+        self._twin = made
+        return made
+
+    def _first(self, size: Any, args: Any, kwargs: Any) -> Any:
+        """The call as it is, which tells whether its work is small."""
+        if len(self._entries) >= _ENTRIES_LIMIT:
+            return self.function(*args, **kwargs)
+        recorder = in_force()
+        recorder.flush()
+        outer, recorder.touched = recorder.touched, 0
+        begin = thread_time()
+        try:
+            result = self.function(*args, **kwargs)
+        finally:
+            largest = recorder.touched
+            recorder.touched = None if outer is None else max(outer, largest or 0)
+        entry = self._entries.setdefault(size, Entry())
+        entry.small = (
+            largest is not None and largest <= recorder.at_once_below and is_simple(result)
+        )
+        if entry.small:
+            recorder.flush()
+            entry.took(thread_time() - begin, whole=False)
+        return result
+
+    def _compared(self, entry: Entry, twin: Twin, args: Any, kwargs: Any) -> Any:
+        """The result, by the way that is to be timed next."""
+        whole = entry.calls % 2 == 1
+        recorder = in_force()
+        recorder.flush()
+        begin = thread_time()
+        try:
+            if whole:
+                return self._as_whole(twin, args, kwargs)
+            result = self.function(*args, **kwargs)
+            recorder.flush()
+            return result
+        finally:
+            entry.took(thread_time() - begin, whole)
+
+    def _watched(self, size: Any, entry: Entry, twin: Twin, args: Any, kwargs: Any) -> Any:
+        """As a whole; what does something else now is found out again."""
+        begin = thread_time()
+        result = self._as_whole(twin, args, kwargs)
+        if entry.is_late(thread_time() - begin):
+            self._entries.pop(size, None)
+        return result
+
+    # --- a call as a whole
+
+    def _as_whole(self, twin: Twin, args: Any, kwargs: Any) -> Any:
+        """What the twin returns on the memory of the arrays, with lazy arrays in its place."""
+        border = Border()
+        try:
+            given = [v if type(v) in _PLAIN else border.given(v) for v in args]
+            named = {name: border.given(v) for name, v in kwargs.items()}
+            for space, name, array in twin.arrays:
+                space[name] = border.shown(array)
+        except RecordedError:
+            return self.function(*args, **kwargs)
+        try:
+            result = twin.function(*given, **named)
+        finally:
+            border.write_back()
+        if type(result) not in _PLAIN:
+            result = border.taken(result)
+            if border.odd:
+                self.refused = f"it returns a {border.odd}"
+        return result
+
+
+_CALLERS = frozenset(
+    ("_getframe", "currentframe", "stack", "f_back", "extract_stack", "walk_stack", "stacklevel")
+)
+
+
+def whole(function: Any) -> Any:
+    """``function``, called as a whole where that is the same and faster: a decorator.
+
+    One that looks at its callers stays itself.
+    """
+    if type(function) is not types.FunctionType:
+        return function
+    for code in codes_of(function.__code__):
+        if not _CALLERS.isdisjoint((*code.co_names, *strings(code.co_consts))):
+            return function
+    return Whole(function)

@@ -1,0 +1,76 @@
+"""A script's own code: its functions, and those of modules in its folder, are called as wholes."""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import os
+import types
+from typing import Any
+
+WHOLES = f"{__name__.partition('.')[0]}.capture.calls.whole"
+_BETWEEN = (WHOLES, __name__.rpartition(".")[0])
+_WHOLE = f"__import__({WHOLES!r}, fromlist=('whole',)).whole"
+
+
+def with_wholes(source: bytes, file: str) -> types.CodeType:
+    """The code of a module, whose plain functions are made `whole`.
+
+    That are those at its top level without decorators, of which it does nothing but call them.
+    """
+    tree: Any = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
+    passed_on = {n.id for n in names if isinstance(n.ctx, ast.Load) and id(n) not in called}
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+            continue
+        if node.name not in passed_on:
+            node.decorator_list = [_decorator(node)]
+    return compile(tree, file, "exec", dont_inherit=True)
+
+
+def _decorator(node: ast.FunctionDef) -> ast.expr:
+    made = ast.parse(_WHOLE, mode="eval").body
+    for part in ast.walk(made):
+        if isinstance(part, ast.expr):
+            part.lineno = part.end_lineno = node.lineno
+            part.col_offset = part.end_col_offset = node.col_offset
+    return made
+
+
+def without_wholes(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """``trace`` without what stands between a function of the script and its caller."""
+    kept: list[types.TracebackType] = []
+    while trace is not None:
+        if not trace.tb_frame.f_globals.get("__name__", "").startswith(_BETWEEN):
+            kept.append(trace)
+        trace = trace.tb_next
+    for one, following in zip(kept, [*kept[1:], None], strict=False):
+        one.tb_next = following
+    return kept[0] if kept else None
+
+
+class OwnModules(importlib.abc.MetaPathFinder):
+    """Finds modules that lie in the script's own folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = os.path.realpath(folder) + os.sep
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or type(spec.loader) is not importlib.machinery.SourceFileLoader:
+            return None
+        file = os.path.realpath(spec.origin or "")
+        if not file.startswith(self.folder) or "site-packages" in file:
+            return None
+        spec.loader = _OwnLoader(name, spec.origin or "")
+        return spec
+
+
+class _OwnLoader(importlib.machinery.SourceFileLoader):
+    """Loads from the source alone: what it makes of that is not kept in files."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        return with_wholes(self.get_data(self.path), self.path)

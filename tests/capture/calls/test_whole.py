@@ -1,0 +1,362 @@
+"""Functions that are called as wholes do what they do operation by operation, and as NumPy's."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.capture.arrays.array import Array
+from fusecuda.capture.calls import whole
+from fusecuda.capture.calls.whole import Whole
+from fusecuda.capture.record.block import Region
+from fusecuda.capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
+from fusecuda.options import Options
+from fusecuda.tools.cupy_stand_in import stand_in
+from fusecuda.tools.own_code import OwnModules, with_wholes
+from tests.programs_of_wholes import DIFFERENT, HEAD, SAME, Writer
+
+CALLS = 8
+_NUMBERS = (bool, int, float, complex, str, bytes, type(None))
+
+
+@pytest.fixture(autouse=True)
+def as_under_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
+    """``import cupy`` gives lazy arrays, and wholes are made wherever they can be."""
+    monkeypatch.setitem(sys.modules, "cupy", stand_in())
+    monkeypatch.setattr(whole, "_MARGIN", float("inf"))
+    region = Region(Options(device="cpu"))
+    region.at_once_below = AT_ONCE_BELOW
+    token = recorder_in_force.set(region)
+    yield region
+    region.flush()
+    recorder_in_force.reset(token)
+
+
+def space(text: str, plain: bool = False) -> dict[str, Any]:
+    """The globals of a program, of NumPy's arrays if it is to be plain."""
+    made: dict[str, Any] = {"__name__": "whole_program"}
+    if plain:
+        exec(compile(text.replace("import cupy as cp", "import numpy as cp"), "<p>", "exec"), made)
+    else:
+        exec(with_wholes(text.encode(), "<p>"), made)
+    return made
+
+
+def alike(got: Any, want: Any) -> None:
+    """Lazy arrays of the values that NumPy's have; all else of one type and equal."""
+    if isinstance(want, np.ndarray | np.generic):
+        assert type(got) is Array, type(got)
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        assert got.is_scalar == isinstance(want, np.generic)
+        np.testing.assert_array_equal(np.asarray(got), want)
+        return
+    assert type(got) is type(want)
+    if isinstance(want, dict):
+        assert list(got) == list(want)
+        got, want = list(got.values()), list(want.values())
+    if isinstance(want, list | tuple):
+        assert len(got) == len(want)
+        for a, b in zip(got, want, strict=True):
+            alike(a, b)
+    elif isinstance(want, _NUMBERS):
+        assert got == want or got != got
+
+
+def leaves(value: Any) -> list[Any]:
+    """The arrays in a result."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [leaf for part in value for leaf in leaves(part)]
+    if type(value) is Array:
+        return [] if value.is_scalar else [value]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
+def sharing(values: list[Any]) -> list[Any]:
+    """Which of some arrays are one object, and which share memory."""
+    shown = [np.asarray(v) for v in values]
+    return [
+        (a is b, np.shares_memory(x, y))
+        for a, x in zip(values, shown, strict=True)
+        for b, y in zip(values, shown, strict=True)
+    ]
+
+
+def outcome(call: str, names: dict[str, Any]) -> Any:
+    """What an expression gives, or the error that it raises."""
+    try:
+        return eval(call, names)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def side_by_side(text: str, call: str, step: str = "", whole: bool | None = True) -> Whole:
+    """Call a program's function again and again in both ways; ``f`` is that function.
+
+    ``whole`` says whether its calls have to be made as wholes.
+    """
+    both = [space(text), space(text, plain=True)]
+    names = [n for n in both[1] if not n.startswith("__") and n not in ("cp", "f")]
+    for _ in range(CALLS):
+        ours, plain = (outcome(call, names) for names in both)
+        alike(ours, plain)
+        for name in names:
+            if isinstance(both[1][name], np.ndarray | list | dict | float | int):
+                alike(both[0][name], both[1][name])
+        mine, theirs = (
+            leaves([result, *(names[n] for n in sorted(names) if n in both[1])])
+            for result, names in ((ours, both[0]), (plain, both[1]))
+        )
+        assert sharing(mine) == sharing(theirs)
+        for names_ in both:
+            exec(step, names_)
+    made: Whole = both[0]["f"]
+    if whole is not None:
+        assert (type(made) is Whole and not made.refused) is whole, made.refused
+        if whole:
+            assert any(entry.as_whole for entry in made._entries.values())
+    return made
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_wholes_are_the_same(name: str) -> None:
+    """Results, kinds, identity, shared memory, effects and errors are NumPy's."""
+    text, call = SAME[name]
+    side_by_side(HEAD + text, call, whole=None if name == "numpys_exceptions" else True)
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_what_is_not_known_to_be_the_same_is_called_as_it_is(name: str) -> None:
+    """No whole is made, so all is as without."""
+    names = space(HEAD + DIFFERENT[name])
+    for _ in range(CALLS):
+        outcome("f(x)", names)
+    f = names["f"]
+    entries = f._entries.values() if type(f) is Whole else ()
+    assert type(f) is not Whole or f.refused or not any(e.small for e in entries)
+
+
+def random_program(seed: int) -> None:
+    """Run the program of a seed both ways, with operations on its arrays in between."""
+    writer = Writer(seed)
+    steps = [
+        "",
+        "x -= 1",
+        "x = x * 0.25; y[:] = x",
+        "w = z[6:]",
+        "w = w * 0.5",
+        "z[2:8] = 1",
+        "r = f(x, y, 1)",
+    ]
+    head = f"{HEAD}w = cp.ones(6)\n"
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        step = f"try: {writer.pick(steps) or 'pass'}\nexcept Exception: pass"
+        side_by_side(head + writer.program(), writer.call(), step, whole=None)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_programs(first: int) -> None:
+    """``python -m tests.capture.calls.test_whole FIRST LAST`` runs more."""
+    for seed in range(first, first + 10):
+        random_program(seed)
+
+
+def test_names_that_change() -> None:
+    """Constants, functions and arrays read by name are what they are at each call."""
+    text = HEAD + (
+        "K = 1.0\nw = cp.ones(6)\ndef g(a):\n    return a + K\n"
+        "def h(a):\n    return a - K\ndef f(a):\n    return g(a) * w + len(a) + K\n"
+    )
+    side_by_side(text, "f(x)", "K = K + 1")
+    side_by_side(text, "f(x)", "w = w * 2", whole=None)
+    side_by_side(text, "f(x)", "g, h = h, g", whole=None)
+    side_by_side(text, "f(x)", "len = sum", whole=None)
+    side_by_side(text, "f(x)", "g = K", whole=None)
+
+
+def test_random_numbers() -> None:
+    """NumPy's generator draws them, in the order of the program."""
+    text = HEAD + "def f(a):\n    return a + cp.random.normal(size=6), cp.random.rand()\n"
+    ours, plain = space(text), space(text, plain=True)
+    for seed in range(CALLS):
+        found = []
+        for names in (ours, plain):
+            np.random.seed(seed)  # noqa: NPY002 - what scripts use
+            found.append(names["f"](names["x"]))
+        alike(found[0][0], found[1][0])
+        assert float(found[0][1]) == found[1][1]
+    assert any(e.as_whole for e in ours["f"]._entries.values()), ours["f"].refused
+
+
+def test_other_operations_in_between() -> None:
+    """What was recorded before reads what was there before, and what comes after sees writes."""
+    text = HEAD + "def f(a):\n    a[::2] += 1\n    return a[1:]\n"
+    side_by_side(text, "f(x)", "before = x * 2; r = f(x); r[0] = 9; x[3] -= 1; after = x[1:] + r")
+
+
+def test_large_arrays_are_recorded(as_under_run: Region) -> None:
+    """Where something large is recorded, calls stay as they are, and are fused."""
+    names = space(
+        "import cupy as cp\nbig = cp.ones(100_000)\nsmall = cp.ones(10)\n"
+        "def f(a):\n    return (a * 2 + 1).sum()\n"
+        "def rows(a):\n    for i in range(3):\n        a[i] += 1\n"
+        "m = cp.zeros((1000, 1000))\n"
+    )
+    f, rows = names["f"], names["rows"]
+    for _ in range(CALLS):
+        assert float(f(names["big"])) == 300_000
+        assert float(f(names["small"])) == 30
+        rows(names["m"])
+    sizes = {size: entry.as_whole for size, entry in f._entries.items()}
+    assert len(sizes) == 2 and sizes[max(sizes)] is False and sizes[min(sizes)] is True
+    assert [e.as_whole for e in rows._entries.values()] == [True]  # little of it is touched
+    launches = as_under_run.launches
+    float(f(names["big"]))
+    assert as_under_run.launches == launches + 1
+
+
+def test_calls_in_blocks_and_reports_are_as_they_are(as_under_run: Region) -> None:
+    """Where all is to be recorded, so are they."""
+    names = space(HEAD + "def f(a):\n    return a + 1\n")
+    as_under_run.at_once_below = 0
+    for _ in range(CALLS):
+        names["f"](names["x"])
+    assert not names["f"]._entries
+
+
+def test_what_does_not_pay_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured, and looked at again later."""
+    monkeypatch.setattr(whole, "_MARGIN", 0.0)
+    names = space(HEAD + "def f(a):\n    return a + 1\n")
+    for _ in range(CALLS):
+        names["f"](names["x"])
+    (entry,) = names["f"]._entries.values()
+    assert not entry.as_whole
+    monkeypatch.setattr(whole, "_MARGIN", float("inf"))
+    for _ in range(100):
+        names["f"](names["x"])
+    assert entry.as_whole
+
+
+def test_writing_past_a_pending_read(as_under_run: Region) -> None:
+    """What waits for the old values gets them before a whole writes."""
+    names = space(HEAD + "big = cp.ones(100_000)\ndef f(a):\n    a += 1\n")
+    f, big = names["f"], names["big"]
+    part = big[:10]
+    for count in range(CALLS):
+        waiting = big * 2
+        f(part)
+        assert np.asarray(waiting)[0] == 2 * (1 + count)
+        assert np.asarray(big)[0] == 2 + count
+
+
+def test_threads() -> None:
+    """Calls of one function in several threads have their own arrays."""
+    names = space(
+        HEAD + "def f(a, n):\n    for i in range(len(a)):\n        a[i] += n\n    return a\n"
+    )
+    faults: list[Any] = []
+
+    def work(n: int) -> None:
+        own = names["cp"].zeros(20)
+        for _ in range(100):
+            if names["f"](own, n) is not own:
+                faults.append(n)
+        if not (np.asarray(own) == 100 * n).all():
+            faults.append(np.asarray(own))
+
+    token = recorder_in_force.get()
+    threads = [
+        threading.Thread(target=lambda n=n: (recorder_in_force.set(token), work(n)))  # type: ignore[misc]
+        for n in range(4)
+    ]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not faults
+
+
+def test_wholes_within_fused_functions() -> None:
+    """They are followed, as the functions that they stand for."""
+    names = space(HEAD + "def g(a):\n    return a * 2\ndef f(a):\n    return g(a) + 1\n")
+    for target in (fc.fused(names["f"]), fc.fused(lambda a: names["f"](a) - 1)):
+        for _ in range(3):
+            last = target(np.arange(3.0))
+        assert list(last) in ([1, 3, 5], [0, 2, 4])
+    given = fc.fused(names["f"])
+    assert list(given(np.ones(2))) == [3, 3] and given.explain().startswith("f: replayed")
+
+
+def test_what_looks_at_its_callers_stays_itself() -> None:
+    """Nothing stands between it and them."""
+    text = "import sys\ndef here():\n    return sys._getframe(1).f_lineno\nline = here()\n"
+    names = space(text)
+    assert names["line"] == 4 and type(names["here"]) is not Whole
+
+
+def test_which_functions_are_made_wholes() -> None:
+    """Those at the top level that are called and nothing else."""
+    names = space(
+        "def f(a):\n    def g():\n        pass\n    return g\ndef passed():\n    pass\n"
+        "def decorated():\n    pass\nclass C:\n    def m(self):\n        pass\n"
+        "l = [passed]\nasync def later():\n    pass\nv = lambda: 1\n"
+    )
+    kinds = {n for n, value in names.items() if type(value) is Whole}
+    assert kinds == {"f", "decorated"}
+    f = names["f"]
+    assert (f.__name__, f.__doc__, f.__module__) == ("f", None, "whole_program")
+    assert f.function.__code__.co_firstlineno == 1
+
+
+def test_modules_of_the_scripts_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of modules beside the script are wholes, and called by name within others."""
+    (tmp_path / "beside_whole.py").write_text(
+        "import cupy as cp\nK = 2\ndef g(a):\n    return a * K\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "meta_path", [OwnModules(str(tmp_path)), *sys.meta_path])
+    try:
+        beside: types.ModuleType = importlib.import_module("beside_whole")
+        assert type(vars(beside)["g"]) is Whole
+        assert pickle.loads(pickle.dumps(vars(beside)["g"])) is vars(beside)["g"]
+        names = space(HEAD + "import beside_whole\ndef f(a):\n    return beside_whole.g(a) + 1\n")
+        for k in range(CALLS):
+            vars(beside)["K"] = k
+            np.testing.assert_array_equal(np.asarray(names["f"](names["x"])), np.arange(6) * k + 1)
+        assert any(e.as_whole for e in names["f"]._entries.values())
+        vars(beside)["g"] = lambda a: a - 1
+        assert float(names["f"](names["x"])[0]) == 0
+    finally:
+        sys.modules.pop("beside_whole", None)
+    assert not list(tmp_path.glob("__pycache__/*"))
+
+
+def main(first: int, last: int) -> None:
+    """Print the seeds of the random programs that fail."""
+    sys.modules["cupy"] = stand_in()
+    whole._MARGIN = float("inf")
+    region = Region(Options(device="cpu"))
+    region.at_once_below = AT_ONCE_BELOW
+    recorder_in_force.set(region)
+    for seed in range(first, last):
+        try:
+            random_program(seed)
+        except Exception as error:
+            print(seed, type(error).__name__, str(error)[:200].replace("\n", " "), flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
