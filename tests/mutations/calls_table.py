@@ -14,7 +14,33 @@ _BINDING = "capture/calls/binding.py"
 _MEMORY, _OPAQUE = "capture/calls/memory.py", "capture/arrays/opaque.py"
 _NUMBERS, _PLANS = "capture/record/numbers.py", "capture/record/plans.py"
 
+_NUMPY_CALLS = "capture/calls/numpy_calls.py"
+
 CALLS = (
+    Mutation(
+        "loose-write-not-seen-by-views",
+        _NUMPY_CALLS,
+        "        run = functools.partial(_call_flat, func, not loose)",
+        "        run = functools.partial(_call_flat, func, True)",
+        "a view of what a mask has picked is a copy",
+        ids("loose", "extents_that_differ_are_not_looked_at"),
+    ),
+    Mutation(
+        "begin-of-a-view-not-looked-at",
+        _NUMPY_CALLS,
+        'return "view", i, part.shape, part.dtype, part.strides, at',
+        'return "view", i, part.shape, part.dtype, part.strides, 0',
+        "a replay takes a view that NumPy gives to begin where the array does",
+        ids("loose", "views_that_depend_on_values_are_found_again"),
+    ),
+    Mutation(
+        "comparison-as-seen-once",
+        _TRACE,
+        "            self._observed(self.path.evaluated(number), number.value)",
+        "            pass",
+        "a loop until convergence runs as often as it did when recorded",
+        ids("loose", "a_number_that_is_compared_is_no_condition"),
+    ),
     Mutation(
         "closure-not-checked",
         _GUARD,
@@ -99,8 +125,8 @@ CALLS = (
     Mutation(
         "shapes-not-seen",
         "capture/calls/numpy_calls.py",
-        'return ("array", part.shape, part.dtype) if isinstance(part, np.ndarray) else',
-        'return ("array", (), part.dtype) if isinstance(part, np.ndarray) else',
+        'return "array", part.shape, part.dtype',
+        'return "array", (1,) * part.ndim, part.dtype',
         "a replay goes on with arrays of other shapes than were recorded",
         ids("calls", "functions_without_kernels_are_called_by_replays"),
     ),

@@ -44,6 +44,7 @@ class Array(Observed):
         "_shown",
         "_values",
         "is_scalar",
+        "loose",
         "writeable",
     )
     __array_priority__ = 1000
@@ -58,6 +59,7 @@ class Array(Observed):
         self._base: NDArray | None = None
         self._part = part  # "real" or "imag" of a complex storage, of which it shows that part
         self.writeable = True  # False for what NumPy gives as a read-only view
+        self.loose: Any = None  # where it is found if nothing depends on its extent
         self.is_scalar = is_scalar  # NumPy would give a scalar here, not a 0-d array
 
     @property  # type: ignore[misc]
@@ -74,6 +76,9 @@ class Array(Observed):
     @atomic
     def _own_made(self) -> Storage:
         """The storage of what was computed at once, made now."""
+        if self._own is None and self.loose is not None:
+            self._own, self._shown = self.loose.settled()
+            self.loose = None
         if self._own is None:
             made, self._shown = in_memory_order(np.asarray(self._values))
             self._base = made
@@ -127,6 +132,9 @@ class Array(Observed):
 
     def read_node(self) -> Node:
         """The node of the array's present value."""
+        if self.loose is not None:
+            node: Node = self.loose.copied().read_node()
+            return node
         storage = self._storage
         if storage.recorder is not in_force() and storage.pending:
             storage.recorder.flush()
@@ -210,18 +218,23 @@ class Array(Observed):
 
     @property
     def shape(self) -> Shape:
-        known = self._values
+        known = self._values if self.loose is None else self.loose
         return self._view.shape if known is None else known.shape
 
     @property
     def dtype(self) -> DType:
-        known = self._values  # once: another thread may let go of it
+        known = self._values if self.loose is None else self.loose  # once: it may be let go of
         dtype: DType = self._storage.dtype if known is None else known.dtype
         return part_of_complex(dtype) if known is None and self._part else dtype
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.shape) if self.loose is None else int(self.loose.ndim)
+
+    @property
+    def is_loose(self) -> bool:
+        """True if nothing depends on its extent so far."""
+        return self.loose is not None
 
     @property
     def size(self) -> int:
@@ -355,8 +368,9 @@ class Array(Observed):
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
         if order == "C" and copy is None and (seen := self._seen_as("reshape", *shape)) is not None:
             return seen
+        named = {} if copy is None else {"copy": copy}
         made: Array = TABLE[np.reshape](
-            self, shape[0] if len(shape) == 1 else shape, order, copy=copy
+            self, shape[0] if len(shape) == 1 else shape, order, **named
         )
         return made
 
@@ -389,6 +403,10 @@ class Array(Observed):
             cast = known.astype(dtype, order, casting)
             if cast.dtype.kind in "biufc":
                 return new(type(self), cast if not self.is_scalar else cast[()])
+        if self.loose is not None:
+            made = ENTRIES.loosely(np.ndarray.astype, (self, dtype, order, casting), kw)
+            if made is not NotImplemented:
+                return made
         return ENTRIES.astype(self, dtype, order, casting, **kw)
 
     def _small(self) -> Any:

@@ -312,6 +312,8 @@ class Tracer:
                 return None
             if id(value) in whole:
                 return whole[id(value)]
+            if value.is_loose:
+                return f"env[{value.loose.slot}]"
             known = made.get(id(value.storage))
             if known is None:
                 raise OddError("array from elsewhere")

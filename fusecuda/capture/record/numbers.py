@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,20 @@ NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b
 class TracedScalar:
     """Stands for a Python or NumPy number whose value may differ in the next call."""
 
-    __slots__ = ("_nodes", "observe", "recipe", "value")
+    __slots__ = ("_nodes", "branch", "observe", "recipe", "value")
     __array_priority__ = -1.0  # operators are the arrays'
 
-    def __init__(self, value: Any, recipe: Recipe, observe: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        value: Any,
+        recipe: Recipe,
+        observe: Callable[[], None],
+        branch: Callable[[TracedScalar], None] | None = None,
+    ) -> None:
         self.value = value
         self.recipe = recipe  # how to compute it again; a string is the name of an argument
         self.observe = observe
+        self.branch = branch  # called with what is made of it and looked at, if that is enough
         self._nodes: dict[DType, Node] = {}
 
     @property  # type: ignore[misc]
@@ -114,7 +121,7 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What ``function`` gives for numbers some of which are followed."""
-    values = [a.value if type(a) is TracedScalar else a for a in args]
+    values = [_value_of(a) for a in args]
 
     def observe() -> None:
         for a in args:
@@ -130,7 +137,13 @@ def _applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     if type(result) not in NUMBERS or not plain:
         observe()
         return result
-    return TracedScalar(result, (function, args), observe)
+    return TracedScalar(result, (function, args), observe, _branch_of(args))
+
+
+def _branch_of(args: Iterable[Any]) -> Callable[[TracedScalar], None] | None:
+    """What is called where something made of ``args`` is looked at."""
+    known = (a.branch for a in args if type(a) is TracedScalar)
+    return next((branch for branch in known if branch is not None), None)
 
 
 def cast(value: Any, dtype: DType) -> Any:
@@ -179,7 +192,7 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
         if type(result) not in NUMBERS:
             observe()
             return result
-        return TracedScalar(result, (function, args), observe)
+        return TracedScalar(result, (function, args), observe, _branch_of(args))
 
     def _seen(self: TracedScalar, other: Any) -> Any:
         return function(other, self.seen()) if swapped else function(self.seen(), other)
@@ -191,10 +204,25 @@ def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: TracedScalar, *args: Any) -> Any:
         if args and _records(args[0]):
             return NotImplemented
-        plain = [a.seen() if type(a) is TracedScalar else a for a in args]
-        return function(self.seen(), *plain)
+        branch = _branch_of((self, *args))
+        if branch is None or not all(type(a) is TracedScalar or type(a) in NUMBERS for a in args):
+            plain = [a.seen() if type(a) is TracedScalar else a for a in args]
+            return function(self.seen(), *plain)
+        try:
+            result = function(self.value, *(_value_of(a) for a in args))
+        except Exception:  # whether it raises is a condition of the trace
+            for a in (self, *args):
+                if type(a) is TracedScalar:
+                    a.observe()
+            raise
+        branch(TracedScalar(result, (function, (self, *args)), self.observe))
+        return result
 
     return method
+
+
+def _value_of(value: Any) -> Any:
+    return value.value if type(value) is TracedScalar else value
 
 
 def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,7 +232,7 @@ def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
         except Exception:
             self.observe()
             raise
-        return TracedScalar(result, (function, (self,)), self.observe)
+        return TracedScalar(result, (function, (self,)), self.observe, self.branch)
 
     return method
 
