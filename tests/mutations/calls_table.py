@@ -18,11 +18,19 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
-        "loose-write-not-seen-by-views",
+        "view-of-loose-array-not-seen",
         _NUMPY_CALLS,
-        "        run = functools.partial(_call_flat, func, not loose)",
-        "        run = functools.partial(_call_flat, func, True)",
-        "a view of what a mask has picked is a copy",
+        "tuple([np.may_share_memory(own, environment[o]) for o in others])",
+        "tuple([False for o in others])",
+        "an array that needs a storage is written to, and a view of it does not show it",
+        ids("loose", "views_of_what_differs_are_views_wherever_they_meet"),
+    ),
+    Mutation(
+        "extent-never-loose",
+        _PATH,
+        "            following = segment.after(environment, seen)\n        values",
+        "            pass\n        values",
+        "each extent that a mask picks is recorded anew",
         ids("loose", "extents_that_differ_are_not_looked_at"),
     ),
     Mutation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -109,10 +109,15 @@ class Array(Observed):
 
         Of rank 0 it stands for a NumPy scalar, unless ``is_scalar`` says otherwise.
         """
-        if type(node) is Leaf and not is_supported(node.dtype):
-            storage = Storage.of_array(current_recorder(), np.array(node.array))
+        recorder = in_force()
+        if type(node) is Leaf and not is_supported(node.dtype):  # no kernel copies it
+            if recorder.transparent:  # a replay copies what is there then
+                copy = build.library("positive", [node], node.shape, node.dtype)
+                storage = recorder.value(copy)
+            else:
+                storage = Storage.of_array(recorder, np.array(node.array))
         else:
-            storage = in_force().value(node)
+            storage = recorder.value(node)
         scalar = node.shape == () if is_scalar is None else is_scalar
         return cls(storage, View.whole(node.shape), scalar)
 
@@ -153,6 +158,13 @@ class Array(Observed):
         if not is_supported(node.dtype):
             return self._whole_by(shown_of, view)
         return view.read(node)
+
+    @property
+    def reads_by_computing(self) -> bool:
+        """True if `read_node` may compute what is pending."""
+        if self.loose is not None or self._part:
+            return True
+        return not is_supported(self.dtype) and not self.shows_all()
 
     def _whole_by(self, function: Callable[..., Any], *args: Any) -> Node:
         """What NumPy's ``function`` makes of all of the storage: of types without kernels."""
@@ -502,3 +514,14 @@ def _view_by(name: str, array: Array, args: Any) -> View:
     function = np.reshape if name == "reshape" else np.transpose
     made: Array = TABLE[function](array, args[0] if len(args) == 1 else args or None)
     return made.view_of_storage
+
+
+def compute_first(values: Iterable[Any]) -> None:
+    """Compute what is pending if reading one of ``values`` would.
+
+    Whoever holds a node meanwhile would compute it a second time, from memory that is overwritten.
+    """
+    for value in values:
+        if type(value) is Array and value.reads_by_computing:
+            in_force().flush()
+            return

@@ -223,6 +223,25 @@ def _applied_at(ufunc: np.ufunc, array: Any, *rest: Any, **kwargs: Any) -> Any:
     return copy
 
 
+def _with_arrays(ufunc: np.ufunc, inputs: Any) -> Any:
+    """The lazy result of ``ufunc`` for followed numbers and NumPy's own arrays, made inside."""
+    if not current_recorder().transparent or not all(map(_is_data, inputs)):
+        return NotImplemented
+    made = [
+        Array.of_node(ufuncs.node_of(v), is_scalar=False) if type(v) is np.ndarray else v
+        for v in inputs
+    ]
+    return call_ufunc(Array, ufunc, "__call__", made, {})
+
+
+def _is_data(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return type(value) is np.ndarray and value.dtype.kind in "biufc"
+    return type(value) is TracedScalar or isinstance(value, int | float | complex | np.generic)
+
+
+TracedScalar.with_arrays = staticmethod(_with_arrays)  # type: ignore[method-assign]
+
 _REDUCE = {
     np.add: np.sum,
     np.multiply: np.prod,

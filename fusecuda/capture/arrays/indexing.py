@@ -16,7 +16,7 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import atomic, current_recorder, user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
-from .array import Array
+from .array import Array, compute_first
 from .dispatch import eager, loosely, update_loosely
 from .table import as_numpy_fails, entry
 from .values import plain
@@ -58,6 +58,7 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     if update_loosely(operator.setitem, array, key, value):
         return
     keys = _as_tuple(key)
+    compute_first((array, *keys, value))
     found = basic_index(array.shape, keys)
     if found is not None:
         region = array.seen_through(array.view_of_storage.mapped(*found))

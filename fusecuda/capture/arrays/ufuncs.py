@@ -14,8 +14,8 @@ from ...graph.dtypes import BOOL, INT64, DType, is_supported
 from ...graph.node import Node, Operand
 from ...graph.ops import OPS, SCIPY_NAMES
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, user_line
-from .array import Array
+from ..record.recorder import atomic, current_recorder, user_line
+from .array import Array, compute_first
 
 _RENAMED = {"deg2rad": "radians", "rad2deg": "degrees", "float_power": "power"}
 _COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
@@ -59,6 +59,7 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
 
     Raises what NumPy raises for operands whose shapes or types do not fit.
     """
+    compute_first(inputs)
     if ufunc in SPECIAL and dtype is None:
         return SPECIAL[ufunc](array_type, inputs)
     if ufunc.nout != 1 or ufunc.signature is not None:
@@ -142,6 +143,11 @@ def _by_library(
     """A ufunc without kernel text, or on types without one, runs as NumPy's own."""
     if getattr(np, ufunc.__name__, None) is not ufunc or loop[-1].hasobject:
         return NotImplemented
+    if any(type(v) is TracedScalar for v in inputs):
+        result = _with_numbers(ufunc, inputs)
+        if result is not NotImplemented:
+            return result
+        inputs = [v.seen() if type(v) is TracedScalar else v for v in inputs]
     operands: list[Node] = []
     args: list[Any] = []
     shapes = []
@@ -157,6 +163,12 @@ def _by_library(
     shape = build.broadcast_shapes(*shapes)
     node = build.library(ufunc.__name__, operands, shape, loop[-1], tuple(args), line=user_line())
     return array_type.of_node(node)
+
+
+def _with_numbers(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    """The result for followed numbers, computed by each replay; NotImplemented if it cannot be."""
+    recorder = current_recorder()
+    return recorder.eager(ufunc, tuple(inputs), {}) if recorder.may_compute else NotImplemented
 
 
 def _divmod(array_type: type[Array], inputs: Sequence[Any]) -> Any:

@@ -145,6 +145,7 @@ class Binder:
 _FOLLOWED: dict[str, tuple[Any, Any]] = {
     "float": (float, as_float),
     "int": (int, as_int),
+    "complex": (complex, followed(complex)),
     "len": (len, as_len),
 }
 

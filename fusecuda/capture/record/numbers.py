@@ -21,7 +21,8 @@ from .leaf import Leaf
 
 # A name, what computes it from what a call has computed so far, or a function and its arguments.
 Recipe = str | Callable[[Any], Any] | tuple[Callable[..., Any], tuple[Any, ...]]
-NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b")})
+_COMPLEX = (complex, np.complex64, np.complex128)  # for which NumPy has functions, not kernels
+NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b"), *_COMPLEX})
 
 
 class TracedScalar:
@@ -49,9 +50,9 @@ class TracedScalar:
 
     @property
     def type(self) -> type | DType:
-        """What it counts as in type resolution: ``int``, ``float`` or a NumPy scalar's dtype."""
+        """What it counts as in type resolution: a weak type of Python's or a NumPy dtype."""
         kind = type(self.value)
-        return kind if kind in (int, float) else np.dtype(kind)
+        return kind if kind in (int, float, complex) else np.dtype(kind)
 
     def node(self, dtype: DType | None = None) -> Node:
         """The node of the value cast to ``dtype``; raises OverflowError as NumPy does."""
@@ -74,6 +75,18 @@ class TracedScalar:
         integers = all(type(getattr(a, "value", a)) is int for a in args)
         return not (function is operator.pow and integers) and all(a.is_steady() for a in followed)
 
+    @property
+    def real(self) -> Any:
+        return _applied(_REAL, (self,))
+
+    @property
+    def imag(self) -> Any:
+        return _applied(_IMAG, (self,))
+
+    def conjugate(self) -> Any:
+        """The complex conjugate."""
+        return _applied(_CONJUGATE, (self,))
+
     def seen(self) -> Any:
         """The value, from now on a condition of the trace."""
         self.observe()
@@ -84,9 +97,18 @@ class TracedScalar:
         if any(map(_records, inputs)):
             return NotImplemented
         if method == "__call__" and not kwargs and ufunc.nout == 1:
+            if any(type(v) is np.ndarray for v in inputs):
+                result = self.with_arrays(ufunc, inputs)
+                if result is not NotImplemented:
+                    return result
             return _applied(ufunc, inputs)
         plain = [v.seen() if type(v) is TracedScalar else v for v in inputs]
         return getattr(ufunc, method)(*plain, **kwargs)
+
+    @staticmethod
+    def with_arrays(ufunc: np.ufunc, inputs: Any) -> Any:
+        """What ``ufunc`` of numbers and NumPy's own arrays records; NotImplemented for nothing."""
+        return NotImplemented
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.seen(), dtype, copy=copy)
@@ -105,6 +127,10 @@ class TracedScalar:
 
     def __repr__(self) -> str:
         return repr(self.seen())
+
+
+_REAL, _IMAG = operator.attrgetter("real"), operator.attrgetter("imag")
+_CONJUGATE = operator.methodcaller("conjugate")
 
 
 def followed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -173,7 +199,8 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
     def method(self: TracedScalar, other: Any) -> Any:
         kind = type(other)
         if kind is not TracedScalar and kind not in NUMBERS:
-            return NotImplemented if _records(other) else _seen(self, other)
+            left = kind is np.ndarray or _records(other)
+            return NotImplemented if left else _seen(self, other)
         value = other.value if kind is TracedScalar else other
         args, values = (self, other), (self.value, value)
         if swapped:
