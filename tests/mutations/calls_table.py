@@ -35,11 +35,19 @@ CALLS = (
     ),
     Mutation(
         "begin-of-a-view-not-looked-at",
-        _NUMPY_CALLS,
+        "capture/calls/outcomes.py",
         'return "view", i, part.shape, part.dtype, part.strides, at',
         'return "view", i, part.shape, part.dtype, part.strides, 0',
         "a replay takes a view that NumPy gives to begin where the array does",
         ids("loose", "views_that_depend_on_values_are_found_again"),
+    ),
+    Mutation(
+        "warning-names-our-line",
+        "graph/library.py",
+        "    if not file or not number.isdecimal():",
+        "    if file:",
+        "a warning of NumPy's names a file of this package",
+        ids("warnings_inside", "name_the_line_of_the_program"),
     ),
     Mutation(
         "comparison-as-seen-once",
@@ -132,7 +140,7 @@ CALLS = (
     ),
     Mutation(
         "shapes-not-seen",
-        "capture/calls/numpy_calls.py",
+        "capture/calls/outcomes.py",
         'return "array", part.shape, part.dtype',
         'return "array", (1,) * part.ndim, part.dtype',
         "a replay goes on with arrays of other shapes than were recorded",

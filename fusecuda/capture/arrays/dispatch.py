@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
+from ...graph.library import at_line
 from ..record.numbers import TracedScalar
-from ..record.recorder import current_recorder
+from ..record.recorder import current_recorder, user_line
 from . import ufuncs
 from .array import Array
 from .table import OUT_POSITION, TABLE, entry
@@ -84,7 +85,7 @@ def _updating(func: Callable[..., Any]) -> Callable[..., None]:
 
     @functools.wraps(func)
     def called(*args: Any, **kwargs: Any) -> None:
-        func(*args, **kwargs)
+        at_line(user_line())(func, args, kwargs)
 
     return called
 
@@ -331,12 +332,14 @@ def eager(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             return result
     plain_args = [plain(a) for a in args]
     plain_kwargs = {k: plain(v) for k, v in kwargs.items()}
+    called = at_line(user_line())
     if out is None:
-        result = func(*plain_args, **plain_kwargs)
+        result = called(func, plain_args, plain_kwargs)
         return wrap(result, list(arrays_in((args, tuple(kwargs.values())))))
     targets = out if isinstance(out, tuple) else (out,)
     copies = tuple(None if t is None else np.array(plain(t)) for t in targets)
-    result = func(*plain_args, **plain_kwargs, out=copies if isinstance(out, tuple) else copies[0])
+    plain_kwargs["out"] = copies if isinstance(out, tuple) else copies[0]
+    result = called(func, plain_args, plain_kwargs)
     results = result if isinstance(result, tuple) else (result,)
     given = []
     for target, copy, value in zip(targets, copies, results, strict=True):

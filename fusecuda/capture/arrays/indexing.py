@@ -11,6 +11,7 @@ import numpy as np
 from ...graph import build
 from ...graph.dtypes import BOOL, INT64, is_supported
 from ...graph.index_map import axis_map
+from ...graph.library import at_line
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.recorder import atomic, current_recorder, user_line
@@ -77,7 +78,7 @@ def setitem(array: Array, key: Any, value: Any) -> None:
 def _assigned(array: Any, keys: Any, value: Any) -> Any:
     """A copy of ``array`` with ``value`` assigned."""
     copy = np.array(array)
-    copy[keys] = value
+    at_line(user_line())(operator.setitem, (copy, keys, value), {})
     return copy
 
 

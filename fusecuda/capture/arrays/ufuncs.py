@@ -111,7 +111,8 @@ def converted(node: Node, dtype: DType) -> Node:
         warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
     if node.dtype == dtype or (is_supported(node.dtype) and is_supported(dtype)):
         return build.convert(node, dtype)
-    return build.library("astype", [node], node.shape, dtype, (Operand(0), dtype.str))
+    line = user_line()
+    return build.library("astype", [node], node.shape, dtype, (Operand(0), dtype.str), line=line)
 
 
 def _counting(array: np.ndarray[Any, Any]) -> Node | None:

@@ -83,7 +83,7 @@ class Binder:
         return self._follow(value)
 
     def _follow(self, value: Any) -> Any:
-        if isinstance(value, Wrapper):
+        if isinstance(value, Wrapper) and not value.head:
             value = value.function
         return self._rebound(value) if id(value) in self.reads.functions else value
 

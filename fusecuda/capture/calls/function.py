@@ -161,8 +161,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         reference = weakref.ref(self)
 
         def otherwise(*given: Any) -> Any:
-            owner = reference()
-            assert owner is not None
+            owner: Any = reference()
             return FusedFunction.__call__(owner, *given)
 
         direct = None if self.head else direct_call(self.function, args, otherwise)

@@ -201,7 +201,7 @@ def direct_call(
     if several or code.co_posonlyargcount or len(args) != len(names):
         return None
     guard = Guard()
-    space = {f"fusecuda_type{i}": type(a) for i, a in enumerate(args)}
+    space: dict[str, Any] = {f"fusecuda_type{i}": type(a) for i, a in enumerate(args)}
     space |= {"fusecuda_plain": function, "fusecuda_otherwise": otherwise}
     if "type" in names or not space.keys().isdisjoint(names):
         return None

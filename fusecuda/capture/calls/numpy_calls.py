@@ -17,19 +17,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...graph.dtypes import is_supported
+from ...graph.library import at_line
 from ..arrays.array import Array
 from ..arrays.dispatch import eager
 from ..arrays.loose import Loose
 from ..arrays.values import arrays_in
-from ..record.numbers import NUMBERS, TracedScalar
+from ..record.numbers import TracedScalar
+from ..record.recorder import user_line
 from ..record.storage import Storage
-from ..record.structure import LIST, TUPLE, kind_of
 from ..record.view import View, in_memory_order, view_in
+from .outcomes import PLAIN, call_flat, described, loosened, put_together
 from .path import Environment, Path, Segment
 
 NDArray = np.ndarray[Any, Any]
-Described = tuple[Any, tuple[Any, ...]]  # how a result is put together, and each part of it
 
 
 def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,23 +52,7 @@ def is_plain(value: Any) -> bool:
     if kind is slice:
         return all(map(is_plain, (value.start, value.stop, value.step)))
     known = kind in (Array, TracedScalar) or value is np._NoValue
-    return known or issubclass(kind, (*_PLAIN, np.ndarray))
-
-
-_PLAIN = (
-    bool,
-    type(Ellipsis),
-    int,
-    float,
-    complex,
-    str,
-    type(None),
-    np.generic,
-    np.dtype,
-    type,
-    np.ufunc,
-    View,
-)
+    return known or issubclass(kind, (*PLAIN, np.ndarray))
 
 
 # Functions that pick by values: where one of them has differed in extent, another is likely to.
@@ -126,9 +110,9 @@ class NumpyCalls:
             return NotImplemented
         loose = len(arrays) < len(every)
         template = self._template((args, kwargs))
-        run = functools.partial(_call_flat, func, not loose)
+        run = functools.partial(call_flat, func, not loose, at_line(user_line()))
         look = functools.partial(
-            _described, slots, loose or func in self._varying, len(path.environment)
+            described, slots, loose or func in self._varying, len(path.environment)
         )
         if path.replaying and _calls(path.trail[len(path.segments)], func):
             structure, kinds = path.values[len(path.segments)]
@@ -145,10 +129,10 @@ class NumpyCalls:
         owners = [_owner(m) if k[0] != "view" else None for m, k in zip(made, kinds, strict=True)]
         complete = path.replaying or not self.trace.pending()
         path.ran(run, [template], results, [None, *owners], complete)
-        path.looked(look, (structure, kinds), _loosened)
+        path.looked(look, (structure, kinds), loosened)
         if structure == "raised":
             raise results[1]
-        return _put_together(structure, made)
+        return put_together(structure, made)
 
     def _made(self, kinds: Sequence[Any], parts: Sequence[Any], sources: Sequence[Array]) -> Any:
         """What the program gets for each part of a result."""
@@ -292,95 +276,6 @@ def _owner(made: Any) -> Any:
 def _calls(segment: Segment, func: Any) -> bool:
     """True if ``segment`` is a call of ``func``."""
     return bool(getattr(segment.run, "args", (None,))[0] == func)
-
-
-def _call_flat(func: Any, tight: bool, values: Sequence[Any]) -> list[Any]:
-    """How the result of a call is put together, and its parts; or the error raised.
-
-    If they are to be ``tight``, arrays that are no views are contiguous.
-    """
-    args, kwargs = values[0]
-    try:
-        result = func(*args, **kwargs)
-    except Exception as error:
-        return ["raised", error]
-    structure, parts = _flattened(result)
-    if tight:
-        given = None
-        for i, part in enumerate(parts):
-            if isinstance(part, np.ndarray) and not part.flags.carray:
-                given = list(_plain_arrays(values)) if given is None else given
-                if not any(np.may_share_memory(part, g) for g in given):
-                    parts[i] = np.require(part, requirements=["C", "W"])
-    return [structure, *parts]
-
-
-def _plain_arrays(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif type(value) in (list, tuple):
-        for part in value:
-            yield from _plain_arrays(part)
-    elif type(value) is dict:
-        yield from _plain_arrays(list(value.values()))
-
-
-def _flattened(result: Any) -> tuple[Any, list[Any]]:
-    """How a result is put together, and its parts, NumPy's numbers as arrays of rank 0."""
-    kind = kind_of(result)
-    if kind is LIST or kind is TUPLE:
-        found = [_flattened(part) for part in result]
-        return (type(result), *[s for s, _ in found]), [p for _, f in found for p in f]
-    if isinstance(result, np.generic) and is_supported(result.dtype):
-        return "number", [np.asarray(result)]
-    return "part", [result]
-
-
-def _put_together(structure: Any, parts: list[Any]) -> Any:
-    """A result put together of its parts, which are taken from the list."""
-    if type(structure) is tuple:
-        made = [_put_together(s, parts) for s in structure[1:]]
-        return made if structure[0] is list else tuple(made)
-    part = parts.pop(0)
-    if structure == "number":
-        part.is_scalar = True
-    return part
-
-
-def _described(
-    slots: Sequence[int], loose: bool, start: int, environment: Environment
-) -> Described:
-    """What a replay sees of the results of a call, which stand last in the environment."""
-    structure, *parts = environment[start:]
-    sources = [environment[slot] for slot in slots]
-    return structure, tuple([_described_part(part, sources, loose) for part in parts])
-
-
-def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple[Any, ...]:
-    if type(part) is np.ndarray and not part.dtype.hasobject:
-        for i, source in enumerate(sources):
-            if np.may_share_memory(part, source):
-                at = part.__array_interface__["data"][0] - source.__array_interface__["data"][0]
-                return "view", i, part.shape, part.dtype, part.strides, at
-        if loose and part.ndim:
-            return "loose", part.ndim, part.dtype
-        return "array", part.shape, part.dtype
-    if type(part) in NUMBERS:
-        return "number", type(part)
-    if isinstance(part, Exception):
-        return "raised", type(part)
-    simple = isinstance(part, (*_PLAIN, type(NotImplemented))) and type(part) is not slice
-    return ("value", part) if simple else ("other", type(part))
-
-
-def _loosened(value: Described) -> Described:
-    """What is seen of a result of which the extents do not matter."""
-    structure, kinds = value
-    if any(kind[0] == "view" for kind in kinds):
-        return value
-    return structure, tuple(
-        ("loose", len(k[1]), k[2]) if k[0] == "array" and k[1] else k for k in kinds
-    )
 
 
 def _length(values: Sequence[Any]) -> list[int]:

@@ -31,6 +31,7 @@ class Wrapper:
     """What stands around a function that it calls: a `FusedFunction`."""
 
     function: Any
+    head: tuple[Any, ...]  # what the function is given before its arguments, such as its ``self``
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -167,7 +167,7 @@ class _Scan:
                 self.pending.append((part, bound))
             elif isinstance(part, types.MethodType) and isinstance(part.__func__, _FUNCTION):
                 self.pending.append((part.__func__, True))
-            elif isinstance(part, Wrapper) and isinstance(part.function, _FUNCTION):
+            elif isinstance(part, Wrapper) and not part.head and is_followed(part.function):
                 self.pending.append((part.function, bound))
             elif isinstance(part, type):
                 self._class(part, made=True)
