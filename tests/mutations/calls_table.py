@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_CALL, _GUARD, _READS = "capture/calls/call.py", "capture/calls/guard.py", "capture/calls/reads.py"
+_CALL, _GUARD, _READS = "capture/calls/call.py", "capture/calls/guard.py", "capture/calls/scan.py"
 _PATH, _INPUTS, _TRACE = (
     "capture/calls/path.py",
     "capture/calls/inputs.py",

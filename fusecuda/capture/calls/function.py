@@ -38,7 +38,8 @@ from .memory import provider
 from .path import Environment, Path, Segment, Tree
 from .places import Wrapper
 from .purity import is_pure
-from .reads import Reads, reads_of
+from .reads import Reads
+from .scan import reads_of
 from .trace import Trace, Unfollowed
 
 _ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
