@@ -11,6 +11,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import BOOL, INT64, DType, is_supported
+from ...graph.library import at_line
 from ...graph.node import Node, Operand
 from ...graph.ops import OPS, SCIPY_NAMES
 from ..record.numbers import TracedScalar
@@ -108,7 +109,7 @@ def converted(node: Node, dtype: DType) -> Node:
     """``node`` cast to ``dtype``, by NumPy where kernels do not know one of the types."""
     if node.dtype.kind == "c" and dtype.kind not in "bc":
         text = "Casting complex values to real discards the imaginary part"
-        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
+        at_line(user_line())(warnings.warn, (text, np.exceptions.ComplexWarning), {})
     if node.dtype == dtype or (is_supported(node.dtype) and is_supported(dtype)):
         return build.convert(node, dtype)
     line = user_line()

@@ -21,7 +21,7 @@ from .leaf import Leaf
 
 # A name, what computes it from what a call has computed so far, or a function and its arguments.
 Recipe = str | Callable[[Any], Any] | tuple[Callable[..., Any], tuple[Any, ...]]
-_COMPLEX = (complex, np.complex64, np.complex128)  # for which NumPy has functions, not kernels
+_COMPLEX = (complex, np.complex64, np.complex128)
 NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b"), *_COMPLEX})
 
 
