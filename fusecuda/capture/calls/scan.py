@@ -39,9 +39,8 @@ _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
-_CREATORS = frozenset(
-    "zeros ones empty full array asarray asanyarray ascontiguousarray copy".split()
-)
+_FROM_OTHERS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "copy"})
+_CREATORS = _FROM_OTHERS | {"zeros", "ones", "empty", "full"}
 _SHOWING = frozenset({"__dict__", "vars", "dir", "__getstate__", "__reduce_ex__", "__reduce__"})
 _PARTS_LIMIT = 2000  # of what one name leads to
 
