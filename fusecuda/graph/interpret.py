@@ -173,7 +173,7 @@ def _iota(node: Node, operands: list[Array]) -> Array:
 
 def _library(node: Node, operands: list[Array]) -> Array:
     assert isinstance(node.attr, LibraryCall)
-    return np.asarray(library.call(node.attr, operands))
+    return np.asarray(library.call(node.attr, operands, line=node.line))
 
 
 _STRUCTURAL: dict[str, Callable[[Node, list[Array]], Any]] = {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,17 +18,36 @@ from .node import LibraryCall, Operand
 Result = tuple[Shape, DType]
 
 
-def call(spec: LibraryCall, values: Sequence[Any], module: ModuleType = np) -> Any:
+def call(
+    spec: LibraryCall, values: Sequence[Any], module: ModuleType = np, line: str | None = None
+) -> Any:
     """The result of ``spec`` on ``values``, computed by ``module``; raises what it raises.
 
-    ``module`` is NumPy, or one that has its functions on arrays of its own.
+    ``module`` is NumPy, or one that has its functions on arrays of its own. Warnings name ``line``.
     """
     args: list[Any] = [values[a.number] if isinstance(a, Operand) else a for a in spec.args]
     if spec.name == "astype":
-        return args[0].astype(np.dtype(args[1]))
+        return at_line(line)(args[0].astype, (np.dtype(args[1]),), {})
     if not known(spec.name):
         raise ValueError(f"{spec.name!r} is not a library function of the graph")
-    return module.asarray(getattr(module, spec.name)(*args, **dict(spec.kwargs)))
+    return module.asarray(at_line(line)(getattr(module, spec.name), args, dict(spec.kwargs)))
+
+
+@functools.lru_cache(maxsize=1024)
+def at_line(line: str | None) -> Callable[[Callable[..., Any], Any, Any], Any]:
+    """What calls a function with arguments as code at ``line``, "file:number", would.
+
+    Python takes the file and line of a warning from the code that has called the function.
+    """
+    file, _, number = (line or "").rpartition(":")
+    if not file or not number.isdecimal():
+        return _called
+    code = _called.__code__.replace(co_filename=file, co_firstlineno=int(number) - 1)
+    return types.FunctionType(code, {"__name__": Path(file).stem})
+
+
+def _called(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    return function(*args, **kwargs)
 
 
 def known(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_CALL, _GUARD, _READS = "capture/calls/call.py", "capture/calls/guard.py", "capture/calls/reads.py"
+_CALL, _GUARD, _READS = "capture/calls/call.py", "capture/calls/guard.py", "capture/calls/scan.py"
 _PATH, _INPUTS, _TRACE = (
     "capture/calls/path.py",
     "capture/calls/inputs.py",
@@ -14,7 +14,49 @@ _BINDING = "capture/calls/binding.py"
 _MEMORY, _OPAQUE = "capture/calls/memory.py", "capture/arrays/opaque.py"
 _NUMBERS, _PLANS = "capture/record/numbers.py", "capture/record/plans.py"
 
+_NUMPY_CALLS = "capture/calls/numpy_calls.py"
+
 CALLS = (
+    Mutation(
+        "view-of-loose-array-not-seen",
+        _NUMPY_CALLS,
+        "tuple([np.may_share_memory(own, environment[o]) for o in others])",
+        "tuple([False for o in others])",
+        "an array that needs a storage is written to, and a view of it does not show it",
+        ids("loose", "views_of_what_differs_are_views_wherever_they_meet"),
+    ),
+    Mutation(
+        "extent-never-loose",
+        _PATH,
+        "            following = segment.after(environment, seen)\n        values",
+        "            pass\n        values",
+        "each extent that a mask picks is recorded anew",
+        ids("loose", "extents_that_differ_are_not_looked_at"),
+    ),
+    Mutation(
+        "begin-of-a-view-not-looked-at",
+        "capture/calls/outcomes.py",
+        'return "view", i, part.shape, part.dtype, part.strides, at',
+        'return "view", i, part.shape, part.dtype, part.strides, 0',
+        "a replay takes a view that NumPy gives to begin where the array does",
+        ids("loose", "views_that_depend_on_values_are_found_again"),
+    ),
+    Mutation(
+        "warning-names-our-line",
+        "graph/library.py",
+        "    if not file or not number.isdecimal():",
+        "    if file:",
+        "a warning of NumPy's names a file of this package",
+        ids("warnings_inside", "name_the_line_of_the_program"),
+    ),
+    Mutation(
+        "comparison-as-seen-once",
+        _TRACE,
+        "            self._observed(self.path.evaluated(number), number.value)",
+        "            pass",
+        "a loop until convergence runs as often as it did when recorded",
+        ids("loose", "a_number_that_is_compared_is_no_condition"),
+    ),
     Mutation(
         "closure-not-checked",
         _GUARD,
@@ -98,9 +140,9 @@ CALLS = (
     ),
     Mutation(
         "shapes-not-seen",
-        "capture/calls/numpy_calls.py",
-        'return ("array", part.shape, part.dtype) if isinstance(part, np.ndarray) else',
-        'return ("array", (), part.dtype) if isinstance(part, np.ndarray) else',
+        "capture/calls/outcomes.py",
+        'return "array", part.shape, part.dtype',
+        'return "array", (1,) * part.ndim, part.dtype',
         "a replay goes on with arrays of other shapes than were recorded",
         ids("calls", "functions_without_kernels_are_called_by_replays"),
     ),

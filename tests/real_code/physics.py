@@ -230,6 +230,5 @@ PIECES = [
     Piece(
         "Ising", "sweep", make_sweep, REPLAYED,
         (put(2, lambda t: 1.5), lambda a: a[1].__imul__(0.5), put(0, lambda s: s.astype(np.int8))),
-        steady=False,  # how many spins are flipped differs from call to call
     ),
 ]  # fmt: skip

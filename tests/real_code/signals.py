@@ -167,7 +167,6 @@ PIECES = [
         "mixer", "Mixer.mix", lambda: [Mixer(441.3, 40_000), tones(40_000)], REPLAYED,
         (attribute(0, "frequency", 1250.0), attribute(0, "phase", 0.1), put(1, lambda x: -x),
          put(1, lambda x: x[:-1])),
-        steady=False,  # the complex number that it keeps is not followed but compared
     ),
     Piece(
         "echo", "echo", lambda: [tones(50_000), [400, 950], [0.5, 0.3]], REPLAYED,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -44,6 +44,7 @@ class Array(Observed):
         "_shown",
         "_values",
         "is_scalar",
+        "loose",
         "writeable",
     )
     __array_priority__ = 1000
@@ -58,6 +59,7 @@ class Array(Observed):
         self._base: NDArray | None = None
         self._part = part  # "real" or "imag" of a complex storage, of which it shows that part
         self.writeable = True  # False for what NumPy gives as a read-only view
+        self.loose: Any = None  # where it is found if nothing depends on its extent
         self.is_scalar = is_scalar  # NumPy would give a scalar here, not a 0-d array
 
     @property  # type: ignore[misc]
@@ -74,6 +76,9 @@ class Array(Observed):
     @atomic
     def _own_made(self) -> Storage:
         """The storage of what was computed at once, made now."""
+        if self._own is None and self.loose is not None:
+            self._own, self._shown = self.loose.settled()
+            self.loose = None
         if self._own is None:
             made, self._shown = in_memory_order(np.asarray(self._values))
             self._base = made
@@ -104,10 +109,15 @@ class Array(Observed):
 
         Of rank 0 it stands for a NumPy scalar, unless ``is_scalar`` says otherwise.
         """
-        if type(node) is Leaf and not is_supported(node.dtype):
-            storage = Storage.of_array(current_recorder(), np.array(node.array))
+        recorder = in_force()
+        if type(node) is Leaf and not is_supported(node.dtype):  # no kernel copies it
+            if recorder.transparent:  # a replay copies what is there then
+                copy = build.library("positive", [node], node.shape, node.dtype)
+                storage = recorder.value(copy)
+            else:
+                storage = Storage.of_array(recorder, np.array(node.array))
         else:
-            storage = in_force().value(node)
+            storage = recorder.value(node)
         scalar = node.shape == () if is_scalar is None else is_scalar
         return cls(storage, View.whole(node.shape), scalar)
 
@@ -127,6 +137,9 @@ class Array(Observed):
 
     def read_node(self) -> Node:
         """The node of the array's present value."""
+        if self.loose is not None:
+            node: Node = self.loose.copied().read_node()
+            return node
         storage = self._storage
         if storage.recorder is not in_force() and storage.pending:
             storage.recorder.flush()
@@ -145,6 +158,13 @@ class Array(Observed):
         if not is_supported(node.dtype):
             return self._whole_by(shown_of, view)
         return view.read(node)
+
+    @property
+    def reads_by_computing(self) -> bool:
+        """True if `read_node` may compute what is pending."""
+        if self.loose is not None or self._part:
+            return True
+        return not is_supported(self.dtype) and not self.shows_all()
 
     def _whole_by(self, function: Callable[..., Any], *args: Any) -> Node:
         """What NumPy's ``function`` makes of all of the storage: of types without kernels."""
@@ -226,18 +246,23 @@ class Array(Observed):
 
     @property
     def shape(self) -> Shape:
-        known = self._values
+        known = self._values if self.loose is None else self.loose
         return self._view.shape if known is None else known.shape
 
     @property
     def dtype(self) -> DType:
-        known = self._values  # once: another thread may let go of it
+        known = self._values if self.loose is None else self.loose  # once: it may be let go of
         dtype: DType = self._storage.dtype if known is None else known.dtype
         return part_of_complex(dtype) if known is None and self._part else dtype
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.shape) if self.loose is None else int(self.loose.ndim)
+
+    @property
+    def is_loose(self) -> bool:
+        """True if nothing depends on its extent so far."""
+        return self.loose is not None
 
     @property
     def size(self) -> int:
@@ -370,8 +395,9 @@ class Array(Observed):
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
         if order == "C" and copy is None and (seen := self._seen_as("reshape", *shape)) is not None:
             return seen
+        named = {} if copy is None else {"copy": copy}
         made: Array = TABLE[np.reshape](
-            self, shape[0] if len(shape) == 1 else shape, order, copy=copy
+            self, shape[0] if len(shape) == 1 else shape, order, **named
         )
         return made
 
@@ -404,6 +430,10 @@ class Array(Observed):
             cast = known.astype(dtype, order, casting)
             if cast.dtype.kind in "biufc":
                 return new(type(self), cast if not self.is_scalar else cast[()])
+        if self.loose is not None:
+            made = ENTRIES.loosely(np.ndarray.astype, (self, dtype, order, casting), kw)
+            if made is not NotImplemented:
+                return made
         return ENTRIES.astype(self, dtype, order, casting, **kw)
 
     def _small(self) -> Any:
@@ -499,6 +529,17 @@ def _view_by(name: str, array: Array, args: Any) -> View:
     function = np.reshape if name == "reshape" else np.transpose
     made: Array = TABLE[function](array, args[0] if len(args) == 1 else args or None)
     return made.view_of_storage
+
+
+def compute_first(values: Iterable[Any]) -> None:
+    """Compute what is pending if reading one of ``values`` would.
+
+    Whoever holds a node meanwhile would compute it a second time, from memory that is overwritten.
+    """
+    for value in values:
+        if type(value) is Array and value.reads_by_computing:
+            in_force().flush()
+            return
 
 
 def _of_memory(name: str) -> property:

@@ -6,6 +6,7 @@ its results become lazy arrays again, views of the operands where NumPy gives vi
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
+from ...graph.library import at_line
 from ..record.numbers import TracedScalar
-from ..record.recorder import current_recorder
+from ..record.recorder import current_recorder, user_line
 from . import ufuncs
 from .array import Array
 from .table import OUT_POSITION, TABLE, entry
@@ -26,6 +28,10 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     """The result of NumPy's ``func``: recorded if the table has it, else computed by NumPy."""
     if _has_subclass(args) or (kwargs and _has_subclass(kwargs.values())):
         return eager(func, *args, **kwargs)
+    if current_recorder().loose:
+        result = loosely(func, args, kwargs)
+        if result is not NotImplemented:
+            return result
     handler = TABLE.get(func)
     place = OUT_POSITION.get(func)
     if place is not None and len(args) > place:
@@ -47,6 +53,52 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(func, np.ufunc):
         return func(*args, **kwargs)
     return eager(func, *args, **kwargs)
+
+
+@entry
+def loosely(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """What NumPy makes of loose arrays, in each replay; NotImplemented if there are none.
+
+    Where that cannot be, they are arrays like others from then on.
+    """
+    found = [a for a in arrays_in((args, tuple(kwargs.values()))) if a.is_loose]
+    if not found:
+        return NotImplemented
+    out = kwargs.get("out")
+    targets = out if isinstance(out, tuple) else () if out is None else (out,)
+    if targets and all(isinstance(t, Array) and t.is_loose for t in targets):
+        result = current_recorder().eager(_updating(func), args, kwargs)
+        if result is not NotImplemented:
+            return out if len(targets) > 1 else targets[0]
+    elif not targets:
+        result = current_recorder().eager(func, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for array in found:
+        array.storage  # noqa: B018 - which needs the extent
+    return NotImplemented
+
+
+@functools.lru_cache(maxsize=256)
+def _updating(func: Callable[..., Any]) -> Callable[..., None]:
+    """``func``, which writes into an array; what it returns is known."""
+
+    @functools.wraps(func)
+    def called(*args: Any, **kwargs: Any) -> None:
+        at_line(user_line())(func, args, kwargs)
+
+    return called
+
+
+@entry
+def update_loosely(func: Callable[..., Any], target: Array, *args: Any) -> bool:
+    """Let NumPy write into a loose array, in each replay; False if it is not loose."""
+    if not target.is_loose:
+        return False
+    if current_recorder().eager(_updating(func), (target, *args), {}) is NotImplemented:
+        target.storage  # noqa: B018 - which needs the extent
+        return False
+    return True
 
 
 @entry
@@ -121,6 +173,8 @@ def operate(array_type: type[Array], ufunc: np.ufunc, inputs: Any) -> Any:
     """As `call_ufunc`, for operands that are lazy arrays and numbers of Python's."""
     if raising():
         return eager(ufunc, *inputs)
+    if current_recorder().loose:
+        return call_ufunc(array_type, ufunc, "__call__", inputs, {})
     try:
         result = ufuncs.apply(array_type, ufunc, inputs, None)
     except Exception as error:
@@ -140,6 +194,10 @@ def _called(
 ) -> Any:
     if _has_subclass(inputs):
         return eager(getattr(ufunc, method), *inputs, **kwargs)
+    if current_recorder().loose and method != "at":
+        result = loosely(getattr(ufunc, method), inputs, kwargs)
+        if result is not NotImplemented:
+            return result
     if method == "__call__" and not raising():
         result = _recorded(array_type, ufunc, inputs, kwargs)
         if result is not NotImplemented:
@@ -165,6 +223,25 @@ def _applied_at(ufunc: np.ufunc, array: Any, *rest: Any, **kwargs: Any) -> Any:
     ufunc.at(copy, *rest, **kwargs)
     return copy
 
+
+def _with_arrays(ufunc: np.ufunc, inputs: Any) -> Any:
+    """The lazy result of ``ufunc`` for followed numbers and NumPy's own arrays, made inside."""
+    if not current_recorder().transparent or not all(map(_is_data, inputs)):
+        return NotImplemented
+    made = [
+        Array.of_node(ufuncs.node_of(v), is_scalar=False) if type(v) is np.ndarray else v
+        for v in inputs
+    ]
+    return call_ufunc(Array, ufunc, "__call__", made, {})
+
+
+def _is_data(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return type(value) is np.ndarray and value.dtype.kind in "biufc"
+    return type(value) is TracedScalar or isinstance(value, int | float | complex | np.generic)
+
+
+TracedScalar.with_arrays = staticmethod(_with_arrays)  # type: ignore[method-assign]
 
 _REDUCE = {
     np.add: np.sum,
@@ -218,14 +295,23 @@ def check_cast(source: Any, target: Any, casting: str) -> None:
         )
 
 
+def as_dtype(value: Any) -> Any:
+    """The dtype of an array or number."""
+    return value.dtype if hasattr(value, "dtype") else np.asarray(plain(value)).dtype
+
+
 @entry
 def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
     """Write ``result`` into ``target`` under NumPy's casting rule; ``target`` is returned."""
     if isinstance(target, tuple):
         (target,) = target
-    source = result.dtype if hasattr(result, "dtype") else np.asarray(plain(result)).dtype
+    if current_recorder().loose and getattr(target, "loose", None) is not None:
+        if cast:
+            check_cast(as_dtype(result), target.dtype, cast)
+        target[...] = result
+        return target
     if cast:
-        check_cast(source, target.dtype, cast)
+        check_cast(as_dtype(result), target.dtype, cast)
     shape = getattr(result, "shape", ())
     if shape != target.shape and build.broadcast_shapes(shape, target.shape) != target.shape:
         raise ValueError(
@@ -246,12 +332,14 @@ def eager(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             return result
     plain_args = [plain(a) for a in args]
     plain_kwargs = {k: plain(v) for k, v in kwargs.items()}
+    called = at_line(user_line())
     if out is None:
-        result = func(*plain_args, **plain_kwargs)
+        result = called(func, plain_args, plain_kwargs)
         return wrap(result, list(arrays_in((args, tuple(kwargs.values())))))
     targets = out if isinstance(out, tuple) else (out,)
     copies = tuple(None if t is None else np.array(plain(t)) for t in targets)
-    result = func(*plain_args, **plain_kwargs, out=copies if isinstance(out, tuple) else copies[0])
+    plain_kwargs["out"] = copies if isinstance(out, tuple) else copies[0]
+    result = called(func, plain_args, plain_kwargs)
     results = result if isinstance(result, tuple) else (result,)
     given = []
     for target, copy, value in zip(targets, copies, results, strict=True):

@@ -11,13 +11,14 @@ import numpy as np
 from ...graph import build
 from ...graph.dtypes import BOOL, INT64, is_supported
 from ...graph.index_map import axis_map
+from ...graph.library import at_line
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, user_line
+from ..record.recorder import atomic, current_recorder, user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
-from .array import Array
-from .dispatch import eager
+from .array import Array, compute_first
+from .dispatch import eager, loosely, update_loosely
 from .table import as_numpy_fails, entry
 from .values import plain
 
@@ -27,6 +28,10 @@ from .values import plain
 @functools.partial(as_numpy_fails, operator.getitem)
 def getitem(array: Array, key: Any) -> Array:
     """A view for basic indices, a gather for integer arrays; else NumPy decides, on values."""
+    if current_recorder().loose:
+        picked = loosely(operator.getitem, (array, key), {})
+        if picked is not NotImplemented:
+            return picked  # type: ignore[no-any-return]
     keys = _as_tuple(key)
     view = array.view_of_storage
     found = basic_index(view.shape, keys)
@@ -51,7 +56,10 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     The value is taken as it is before the write, however it overlaps with the array. Raises
     NumPy's errors for a key or value that does not fit; the array is then unchanged.
     """
+    if update_loosely(operator.setitem, array, key, value):
+        return
     keys = _as_tuple(key)
+    compute_first((array, *keys, value))
     found = basic_index(array.shape, keys)
     if found is not None:
         region = array.seen_through(array.view_of_storage.mapped(*found))
@@ -70,7 +78,7 @@ def setitem(array: Array, key: Any, value: Any) -> None:
 def _assigned(array: Any, keys: Any, value: Any) -> Any:
     """A copy of ``array`` with ``value`` assigned."""
     copy = np.array(array)
-    copy[keys] = value
+    at_line(user_line())(operator.setitem, (copy, keys, value), {})
     return copy
 
 
@@ -90,7 +98,7 @@ def _settled(key: Any) -> Any:
         if all(p is None or type(p) is int for p in (key.start, key.stop, key.step)):
             return key
         return slice(*(None if p is None else _settled(p) for p in (key.start, key.stop, key.step)))
-    if isinstance(key, Array) and key.shape == () and key.dtype.kind in "iu":
+    if isinstance(key, Array) and key.ndim == 0 and key.dtype.kind in "iu":
         return int(key)
     return key
 

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
 from . import ufuncs
-from .array import Array
+from .array import Array, compute_first
 from .movement import expand_dims, ravel, reshape
 from .selection import copy
 from .table import Handler, handles
@@ -36,6 +36,7 @@ def concatenate(
     if not all(is_supported(d) for d in (common, *(p.dtype for p in parts))):
         return NotImplemented
     along = normalize_axis_index(axis, parts[0].ndim)
+    compute_first(parts)
     return of_node(build.concatenate([ufuncs.node_of(p, common) for p in parts], along))
 
 

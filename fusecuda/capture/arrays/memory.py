@@ -67,7 +67,7 @@ def _values_anew(array: Any, own: Storage) -> Any:
 def new(cls: Any, value: Any) -> Any:
     """A new array of what NumPy has just computed; a NumPy scalar stays one."""
     array = _new(cls)
-    array._own = array._shown = array._from = array._base = None
+    array._own = array._shown = array._from = array._base = array.loose = None
     array._values = value
     array._part = ""
     array.writeable = True
@@ -82,6 +82,7 @@ def view(array: Any, shown: NDArray, origin: Any) -> Any:
     result._own = own
     result._shown = None
     result._from = origin
+    result.loose = None
     result._base = own.buffer
     result._values = shown
     result._part = array._part

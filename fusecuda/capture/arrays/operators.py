@@ -90,17 +90,20 @@ def _binary(
         if limit and (done := _in_place_at_once(in_place_plainly, self, other, limit)) is not None:
             return done
         try:
-            return written(self, other)
+            return _in_place(ufunc, plainly, in_place_plainly, self, other)
         except Exception as error:
             numpys = ENTRIES.error_of(in_place_plainly, (self, other), {})
             if numpys is None:
                 raise
             raise numpys from error.__cause__
 
-    def written(self: Operators, other: Any) -> Any:
-        return _written(self, _operate(ufunc, plainly, self, other, (self, other)))
-
     return forward, backward, in_place
+
+
+def _in_place(ufunc: np.ufunc, plainly: Any, in_place: Any, array: Any, other: Any) -> Any:
+    if ENTRIES.update_loosely(in_place, array, other):
+        return array
+    return _written(array, _operate(ufunc, plainly, array, other, (array, other)))
 
 
 def _in_place_at_once(

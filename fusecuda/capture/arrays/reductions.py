@@ -21,7 +21,7 @@ from ...graph.node import Node
 from . import ufuncs
 from .array import Array
 from .table import Handler, handles
-from .values import array_of, axes_of, of_node
+from .values import array_of, as_int, axes_of, of_node
 
 
 def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array:
@@ -221,7 +221,7 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> An
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """How many elements are not zero; where NumPy gives a Python int, it is computed at once."""
     count = np.sum(array_of(a) != 0, axis=axis, keepdims=keepdims)
-    return int(count) if axis is None and not keepdims and _COUNTS_ARE_INTS else count
+    return as_int(count) if axis is None and not keepdims and _COUNTS_ARE_INTS else count
 
 
 _COUNTS_ARE_INTS = not isinstance(np.count_nonzero(np.ones(1)), np.generic)

@@ -15,7 +15,7 @@ from ...graph.dtypes import BOOL, is_supported
 from ...graph.numpy_rules import where_number
 from ..record.numbers import TracedScalar
 from . import ufuncs
-from .array import Array
+from .array import Array, compute_first
 from .dispatch import assign_result, check_cast, eager
 from .movement import ravel
 from .table import entry, handles
@@ -32,6 +32,7 @@ def where(condition: Any, *branches: Any) -> Any:
     dtype = _common(branches)
     if not is_supported(dtype):
         return NotImplemented
+    compute_first((condition, *branches))
     a, b = (ufuncs.node_of(_wrapped(v, dtype), dtype) for v in branches)
     mask = ufuncs.node_of(array_of(condition), BOOL)
     return of_node(build.where(mask, a, b), is_scalar=False)

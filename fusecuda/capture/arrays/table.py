@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..record.recorder import atomic
+from ..record.recorder import atomic, current_recorder
 
 Handler = Callable[..., Any]
 _H = TypeVar("_H", bound=Handler)
@@ -31,6 +31,8 @@ class Entries:
     setitem: Callable[..., Any]
     astype: Callable[..., Any]
     error_of: Callable[..., Any]
+    loosely: Callable[..., Any]
+    update_loosely: Callable[..., bool]
     item_at_once: Callable[..., Any]
     set_at_once: Callable[..., bool]
     ufunc_at_once: Callable[..., Any]
@@ -64,6 +66,20 @@ def as_numpy_fails(target: Callable[..., Any], handler: Callable[..., Any]) -> C
     return call
 
 
+def _for_loose(target: Callable[..., Any], handler: Handler) -> Handler:
+    """``handler``, where extents matter; else NumPy's own function."""
+
+    @functools.wraps(handler)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if current_recorder().loose:
+            result = ENTRIES.loosely(target, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        return handler(*args, **kwargs)
+
+    return call
+
+
 def handles(*targets: Any) -> Callable[[_H], _H]:
     """Enter a handler in the table for the NumPy functions ``targets``.
 
@@ -72,7 +88,9 @@ def handles(*targets: Any) -> Callable[[_H], _H]:
     """
 
     def enter(handler: _H) -> _H:
-        handler = atomic(as_numpy_fails(targets[0], handler))  # type: ignore[assignment]
+        handler = atomic(  # type: ignore[assignment]
+            _for_loose(targets[0], as_numpy_fails(targets[0], handler))
+        )
         names = list(inspect.signature(handler).parameters)
         for target in targets:
             TABLE[target] = handler

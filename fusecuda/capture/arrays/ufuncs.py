@@ -12,11 +12,12 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, is_supported
+from ...graph.library import at_line
 from ...graph.node import Node, Operand
 from ...graph.ops import OPS
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, user_line
-from .array import Array
+from ..record.recorder import atomic, current_recorder, user_line
+from .array import Array, compute_first
 
 _RENAMED = {"deg2rad": "radians", "rad2deg": "degrees", "float_power": "power"}
 _COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
@@ -65,6 +66,7 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
 
     Raises what NumPy raises for operands whose shapes or types do not fit.
     """
+    compute_first(inputs)
     if ufunc in SPECIAL and dtype is None:
         return SPECIAL[ufunc](array_type, inputs)
     if ufunc.nout != 1 or ufunc.signature is not None:
@@ -132,10 +134,11 @@ def converted(node: Node, dtype: DType) -> Node:
     """``node`` cast to ``dtype``, by NumPy where kernels do not know one of the types."""
     if node.dtype.kind == "c" and dtype.kind not in "bc":
         text = "Casting complex values to real discards the imaginary part"
-        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
+        at_line(user_line())(warnings.warn, (text, np.exceptions.ComplexWarning), {})
     if node.dtype == dtype or (is_supported(node.dtype) and is_supported(dtype)):
         return build.convert(node, dtype)
-    return build.library("astype", [node], node.shape, dtype, (Operand(0), dtype.str))
+    line = user_line()
+    return build.library("astype", [node], node.shape, dtype, (Operand(0), dtype.str), line=line)
 
 
 def _counting(array: np.ndarray[Any, Any]) -> Node | None:
@@ -167,6 +170,11 @@ def _by_library(
     """A ufunc without kernel text, or on types without one, runs as NumPy's own."""
     if getattr(np, ufunc.__name__, None) is not ufunc or loop[-1].hasobject:
         return NotImplemented
+    if any(type(v) is TracedScalar for v in inputs):
+        result = _with_numbers(ufunc, inputs)
+        if result is not NotImplemented:
+            return result
+        inputs = [v.seen() if type(v) is TracedScalar else v for v in inputs]
     operands: list[Node] = []
     args: list[Any] = []
     shapes = []
@@ -182,6 +190,12 @@ def _by_library(
     shape = build.broadcast_shapes(*shapes)
     node = build.library(ufunc.__name__, operands, shape, loop[-1], tuple(args), line=user_line())
     return array_type.of_node(node)
+
+
+def _with_numbers(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    """The result for followed numbers, computed by each replay; NotImplemented if it cannot be."""
+    recorder = current_recorder()
+    return recorder.eager(ufunc, tuple(inputs), {}) if recorder.may_compute else NotImplemented
 
 
 def _divmod(array_type: type[Array], inputs: Sequence[Any]) -> Any:

@@ -22,6 +22,18 @@ def as_float(value: Any) -> Any:
     return value if type(value) is TracedScalar and type(value.value) is float else float(value)
 
 
+def as_int(value: Any) -> Any:
+    """``int(value)``, which of a lazy number need not be looked at."""
+    if type(value) is Array and value.size == 1 and value.dtype.kind in "fiu":
+        return current_recorder().number(value, int)
+    return value if type(value) is TracedScalar and type(value.value) is int else int(value)
+
+
+def as_len(value: Any) -> Any:
+    """``len(value)``, which of an array of unknown extent need not be looked at."""
+    return value.loose.length() if type(value) is Array and value.is_loose else len(value)
+
+
 def plain(value: Any) -> Any:
     """``value`` with every lazy array and followed number in it computed."""
     if isinstance(value, Array):
@@ -55,9 +67,11 @@ def wrap(value: Any, sources: list[Array] | None = None) -> Any:
 
 
 def arrays_in(value: Any) -> Iterator[Array]:
-    """The lazy arrays in lists and tuples."""
+    """The lazy arrays in lists, tuples and slices."""
     if isinstance(value, Array):
         yield value
+    elif type(value) is slice:
+        yield from arrays_in((value.start, value.stop, value.step))
     elif type(value) in (list, tuple):
         for part in value:
             yield from arrays_in(part)

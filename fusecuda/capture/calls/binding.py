@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays.array import Array
 from ..arrays.creation import creators, modules_seen
 from ..arrays.opaque import stand_in
-from ..arrays.values import as_float
+from ..arrays.values import as_float, as_int, as_len
 from ..record.numbers import TracedScalar, followed
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .inputs import Inputs
@@ -83,7 +83,7 @@ class Binder:
         return self._follow(value)
 
     def _follow(self, value: Any) -> Any:
-        if isinstance(value, Wrapper):
+        if isinstance(value, Wrapper) and not value.head:
             value = value.function
         return self._rebound(value) if id(value) in self.reads.functions else value
 
@@ -136,11 +136,18 @@ class Binder:
         for name in names & outer.keys() - real.keys():
             if id(outer[name]) in self.replaced:
                 exchanged[name] = self.replaced[id(outer[name])]
-        if exchanged.get("float", real.get("float", float)) is float and only_called(
-            "float", codes
-        ):
-            exchanged["float"] = as_float
+        for name, (kind, other) in _FOLLOWED.items():
+            if exchanged.get(name, real.get(name, kind)) is kind and only_called(name, codes):
+                exchanged[name] = other
         return exchanged
+
+
+_FOLLOWED: dict[str, tuple[Any, Any]] = {
+    "float": (float, as_float),
+    "int": (int, as_int),
+    "complex": (complex, followed(complex)),
+    "len": (len, as_len),
+}
 
 
 class Globals(dict[str, Any]):

@@ -27,8 +27,9 @@ from .outliving import Outliving
 from .overlap import groups_of, mergeable, overlaps_of, union
 from .path import Environment, Path, Segment, Tree, key_of
 from .reach import held_by_opaque
-from .reads import Reads, reads_of
+from .reads import Reads
 from .results import Finisher, OddError, ResultWriter, hides_arrays, storages_in
+from .scan import reads_of
 from .trace import Trace, Unfollowed
 
 NDArray = np.ndarray[Any, Any]
@@ -315,6 +316,8 @@ class Tracer:
                 return None
             if id(value) in whole:
                 return whole[id(value)]
+            if value.is_loose:
+                return f"env[{value.loose.slot}]"
             known = made.get(id(value.storage))
             if known is None:
                 raise OddError("array from elsewhere")

@@ -11,6 +11,7 @@ import inspect
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
@@ -28,17 +29,18 @@ from ..record.block import Region
 from ..record.budget import Budget
 from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
-from ..record.rest import Trial
 from ..record.structure import walk
 from ..record.summary import summary
 from .call import Tracer
-from .guard import MISS, plain_call
+from .entry import Entry, Replay
+from .guard import MISS, direct_call, plain_call
 from .keywords import order_of
 from .memory import provider
 from .path import Environment, Path, Segment, Tree
 from .places import Wrapper
 from .purity import is_pure
-from .reads import Reads, reads_of
+from .reads import Reads
+from .scan import reads_of
 from .trace import Trace, Unfollowed
 from .why import History
 
@@ -49,29 +51,16 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
-Replay = Callable[[tuple[Any, ...]], Any]
 
 
-class Entry:
-    """What is known of the calls of one signature: replays, and which way is faster."""
+class _Callable:
+    """What holds the function that calls go to where nothing else is to be done."""
 
-    __slots__ = ("_postponed", "recorded", "replays", "rest", "trial", "unfused")
-
-    def __init__(self) -> None:
-        self.replays: tuple[Replay, ...] = ()
-        self.trial = Trial()
-        self.recorded = False  # once at least; the first time compiles
-        self.unfused = ""  # why calls are made as they are
-        self.rest = 0  # calls that are made so before the next is recorded
-        self._postponed = 0
-
-    def postponed(self) -> None:
-        """There was no time to record it: it is tried again, ever more rarely."""
-        self.rest = 1 << min(self._postponed, 12)
-        self._postponed += 1
+    __slots__ = ("direct",)
+    direct: Any
 
 
-class FusedFunction(Wrapper, Generic[P, R]):
+class FusedFunction(_Callable, Wrapper, Generic[P, R]):
     """A function whose array operations are recorded once and replayed as fused kernels.
 
     A trace is replayed only if shapes, dtypes, layouts, overlap of written arguments, and all that
@@ -169,8 +158,22 @@ class FusedFunction(Wrapper, Generic[P, R]):
         entry.trial.took(perf_counter() - begin, plain=True)
         if entry.trial.has_passed:
             self._newest = plain_call(self.function, args)
+            self._pass_through(args)
             self._why = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
         return result
+
+    def _pass_through(self, args: tuple[Any, ...]) -> None:
+        """Calls with such arguments reach the plain function with as little around it as can be."""
+        reference = weakref.ref(self)
+
+        def otherwise(*given: Any) -> Any:
+            owner: Any = reference()
+            return FusedFunction.__call__(owner, *given)
+
+        direct = None if self.head else direct_call(self.function, args, otherwise)
+        if direct is not None:
+            self.direct = direct
+            self.__class__ = PassedThrough
 
     def _replayed(self, entry: Entry, replay: Replay, seconds: float, result: Any) -> Any:
         if self.options.strict:
@@ -178,6 +181,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
         entry.trial.took(seconds, plain=False, replayed=True)
         if entry.trial.plain is False:  # decided: no look-up from now on
             self._newest = replay
+            self.__class__ = FusedFunction
         return result
 
     def _record(self, key: Any, args: tuple[Any, ...]) -> Any:
@@ -390,6 +394,15 @@ class FusedFunction(Wrapper, Generic[P, R]):
         if found is self:
             return name
         return FusedFunction, (self._given, self.options, self._chosen)
+
+
+class PassedThrough(FusedFunction[P, R]):
+    """A function of which the last shapes are passed through: its calls are those of `direct`."""
+
+    __call__ = vars(_Callable)["direct"]  # a descriptor, so that no frame is made
+
+
+PassedThrough.__name__ = PassedThrough.__qualname__ = FusedFunction.__name__
 
 
 def _never(args: tuple[Any, ...]) -> Any:

@@ -6,6 +6,8 @@ one fails. Text is made once for each trace, so that a call costs its comparison
 
 from __future__ import annotations
 
+import inspect
+import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -183,6 +185,45 @@ def plain_call(function: Callable[..., Any], args: tuple[Any, ...]) -> Callable[
             conditions.append(f"args[{i}].shape == {a.shape}")
     text = [f"if {' and '.join(conditions)}: return function(*args)", "return MISS"]
     return guard.made("plain", "args", text)
+
+
+def direct_call(
+    function: Any, args: tuple[Any, ...], otherwise: Callable[..., Any]
+) -> Callable[..., Any] | None:
+    """As `plain_call`, with the parameters of ``function``, and ``otherwise`` called for others.
+
+    None for a function that may be called in several ways.
+    """
+    code = getattr(function, "__code__", None)
+    if type(function) is not types.FunctionType or code is None:
+        return None
+    names = code.co_varnames[: code.co_argcount]
+    several = function.__defaults__ or code.co_kwonlyargcount or code.co_flags & _VARIABLE
+    if several or code.co_posonlyargcount or len(args) != len(names):
+        return None
+    guard = Guard()
+    space: dict[str, Any] = {f"fusecuda_type{i}": type(a) for i, a in enumerate(args)}
+    space |= {"fusecuda_plain": function, "fusecuda_otherwise": otherwise}
+    if "type" in names or not space.keys().isdisjoint(names):
+        return None
+    guard.space |= space
+    conditions = [f"type({name}) is fusecuda_type{i}" for i, name in enumerate(names)]
+    conditions += [
+        f"{name}.nbytes == {a.nbytes}"
+        for name, a in zip(names, args, strict=True)
+        if type(a) is np.ndarray
+    ]
+    listed = ", ".join(names)
+    text = [
+        f"if {' and '.join(conditions) or True}: return fusecuda_plain({listed})",
+        f"return fusecuda_otherwise({listed})",
+    ]
+    made = guard.made("plain", listed, text)
+    made.__name__, made.__qualname__ = function.__name__, function.__qualname__
+    return made
+
+
+_VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def unpacked(count: int) -> list[str]:

@@ -33,8 +33,8 @@ from ..record.structure import (
     kind_of,
     slots_of,
 )
-from .places import Place, is_constant
-from .purity import is_pure
+from .places import Place, Wrapper, is_constant
+from .purity import is_followed, is_pure
 
 NDArray = np.ndarray[Any, Any]
 _PARTS_LIMIT = 500  # more of them cost more to look at than fusion saves
@@ -114,6 +114,9 @@ class Inputs:
             self.conditions.append(("equal", name, frozenset(value)))
         elif kind_of(value) not in (None, SET):
             self._take_parts(value, name, follow)
+        elif isinstance(value, Wrapper) and is_followed(value):
+            self.functions.append(value)
+            self.conditions.append(("is", name, value))
         elif isinstance(value, types.FunctionType | type) or is_pure(value):
             if isinstance(value, types.FunctionType | type) and not is_pure(value):
                 self.functions.append(value)

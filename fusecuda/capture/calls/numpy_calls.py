@@ -1,21 +1,36 @@
-"""Calls, in a trace, of functions that NumPy computes itself: their arguments and results."""
+"""Calls, in a trace, of functions that NumPy computes itself: their arguments and results.
+
+Each is a segment of the path, done again by each replay. What a replay looks at afterwards are the
+shapes and dtypes of the results, or that the function has raised an error. Where another shape has
+been seen before, the result is *loose*: what follows does not depend on its extent, NumPy computes
+whatever is made of it, in each replay, on the arrays themselves. Only where the program asks for
+the extent is it looked at.
+"""
 
 from __future__ import annotations
 
 import functools
+import operator
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ...graph.dtypes import is_supported
+from ...graph.library import at_line
 from ..arrays.array import Array
 from ..arrays.dispatch import eager, raising
+from ..arrays.loose import Loose
 from ..arrays.scipy_functions import handler_of
+from ..arrays.values import arrays_in
 from ..record.numbers import TracedScalar
-from ..record.structure import LIST, TUPLE, kind_of
-from ..record.view import View
-from .path import Segment
+from ..record.recorder import user_line
+from ..record.storage import Storage
+from ..record.view import View, in_memory_order, view_in
+from .outcomes import PLAIN, call_flat, described, loosened, put_together
+from .path import Environment, Path, Segment
+
+NDArray = np.ndarray[Any, Any]
 
 
 def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,73 +56,244 @@ def is_plain(value: Any) -> bool:
     if kind is dict:
         return all(map(is_plain, value.values()))
     if kind is slice:
-        return all(type(p) in (int, type(None)) for p in (value.start, value.stop, value.step))
+        return all(map(is_plain, (value.start, value.stop, value.step)))
     known = kind in (Array, TracedScalar) or value is np._NoValue
-    return known or issubclass(kind, (*_PLAIN, np.ndarray))
+    return known or issubclass(kind, (*PLAIN, np.ndarray))
 
 
-_PLAIN = (
-    bool,
-    type(Ellipsis),
-    int,
-    float,
-    complex,
-    str,
-    type(None),
-    np.generic,
-    np.dtype,
-    type,
-    np.ufunc,
-    View,
+# Functions that pick by values: where one of them has differed in extent, another is likely to.
+_PICKING = (
+    operator.getitem,
+    *(np.nonzero, np.flatnonzero, np.argwhere, np.compress, np.extract, np.where),
+    *(np.unique, np.unique_values, np.unique_counts, np.intersect1d, np.union1d, np.setdiff1d),
+    *(np.bincount, np.repeat, np.delete),
 )
 
 
-def shares(value: Any, arrays: Sequence[Array]) -> bool:
-    return isinstance(value, np.ndarray) and any(
-        np.may_share_memory(value, a.storage.buffer) for a in arrays
-    )
+class Recording(Protocol):
+    """What calls need of the trace that they are recorded in."""
+
+    path: Path
+    loose: bool
+
+    def flush(self) -> None:
+        """Compute all that is pending."""
+
+    def pending(self) -> list[Storage]:
+        """What is not computed yet."""
+
+    def breaks(self, why: str) -> None:
+        """The path cannot be replayed."""
+
+    def number_at(self, slot: int, value: Any) -> TracedScalar:
+        """A number that each replay finds in ``slot``."""
 
 
-def calls_of(segment: Segment, func: Any) -> bool:
-    """True if ``segment`` is a call of ``func``; a call that gave views has none."""
-    return getattr(segment.run, "args", (None,))[0] is func
+class NumpyCalls:
+    """The calls of one trace."""
+
+    def __init__(self, trace: Recording) -> None:
+        self.trace = trace
+        self.path = trace.path
+        self._loose: list[weakref.ref[Loose]] = []
+        self._sharing = False  # arrays that are no more loose share memory with others
+        self._varying: list[Any] = []  # functions whose results have differed in extent
+
+    def result(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """What ``func`` gives, computed by each replay; NotImplemented if it cannot be."""
+        path = self.path
+        if path.broken or not is_plain((args, kwargs)):
+            return NotImplemented
+        every = list(arrays_in((args, tuple(kwargs.values()))))
+        arrays = [a for a in every if not a.is_loose]
+        if any(a.storage.pending for a in arrays):
+            self.trace.flush()
+        if any(a.storage.error is not None or a.storage.shared for a in arrays):
+            return NotImplemented
+        found = [path.slot_of(a.storage.buffer) for a in arrays]
+        slots = [slot for slot in found if slot is not None]
+        if path.broken or len(slots) < len(arrays):
+            return NotImplemented
+        loose = len(arrays) < len(every)
+        template = self._template((args, kwargs))
+        run = functools.partial(call_flat, func, not loose, at_line(user_line()))
+        look = functools.partial(
+            described, slots, loose or func in self._varying, len(path.environment)
+        )
+        if path.replaying and _calls(path.trail[len(path.segments)], func):
+            structure, kinds = path.values[len(path.segments)]
+            shapes = [k[1:] if k[0] == "array" else None for k in kinds]
+            results = path.known_results([None, *shapes])
+            if not loose and any(k[0] == "loose" for k in kinds):
+                self._varying += [func, *_PICKING]
+        else:
+            results = run([template(path.environment)])
+            structure, kinds = look([*path.environment, *results])
+        if any(kind[0] == "other" for kind in kinds):
+            self.trace.breaks(f"it calls numpy.{func.__name__}, whose result is not followed")
+        made = self._made(kinds, results[1:], arrays)
+        owners = [_owner(m) if k[0] != "view" else None for m, k in zip(made, kinds, strict=True)]
+        complete = path.replaying or not self.trace.pending()
+        path.ran(run, [template], results, [None, *owners], complete)
+        path.looked(look, (structure, kinds), loosened)
+        if structure == "raised":
+            raise results[1]
+        return put_together(structure, made)
+
+    def _made(self, kinds: Sequence[Any], parts: Sequence[Any], sources: Sequence[Array]) -> Any:
+        """What the program gets for each part of a result."""
+        made: list[Any] = []
+        first = len(self.path.environment) + 1
+        for i, (kind, part) in enumerate(zip(kinds, parts, strict=True)):
+            if kind[0] == "array":
+                made.append(Array.of_array(part, copy=False))
+            elif kind[0] == "loose":
+                made.append(self._loose_array(first + i, kind, part))
+            elif kind[0] == "view":
+                made.append(self._view(sources[kind[1]], part, *kind[2:]))
+            elif kind[0] == "number":
+                made.append(self.trace.number_at(first + i, part))
+            else:
+                made.append(part)
+        return made
+
+    def _view(self, source: Array, part: Any, shape: Any, dtype: Any, strides: Any, at: int) -> Any:
+        buffer = source.storage.buffer
+        assert buffer is not None
+        if buffer.dtype != dtype or not buffer.flags.c_contiguous:
+            self.trace.breaks("it takes a view of another kind")
+            return Array.of_array(part)
+        shown: NDArray = np.ndarray(shape, dtype, buffer, at, strides)
+        return source.seen_through(view_in(shown, buffer.reshape(-1)))
+
+    # --- loose arrays
+
+    def _loose_array(self, slot: int, kind: Any, array: Any) -> Array:
+        loose = Loose(self, slot, kind[1], kind[2], array)
+        self._loose = [r for r in self._loose if r() is not None]
+        self._loose.append(weakref.ref(loose))
+        self.trace.loose = True
+        return loose.shown()
+
+    def _seen(self, look: Callable[[Environment], Any]) -> Any:
+        """What is looked at after the last piece."""
+        path = self.path
+        if path.looked_at:
+            path.ran(nothing, [], (), ())
+        known, value = path.known_value()
+        if not known:
+            value = look(path.environment)
+        path.looked(look, value)
+        return value
+
+    def shape_of(self, loose: Loose) -> tuple[int, ...]:
+        """The shape, at which the program looks."""
+        slot = loose.slot
+        found: tuple[int, ...] = self._seen(lambda environment: environment[slot].shape)
+        return found
+
+    def length_of(self, loose: Loose) -> Any:
+        """The first extent, a number that each replay finds anew."""
+        slot, path = loose.slot, self.path
+        if path.replaying:
+            (value,) = path.known_results([None])
+        else:
+            value = len(loose.array)
+        path.ran(_length, [slot], [value], [None])
+        return self.trace.number_at(len(path.environment) - 1, value)
+
+    def copied(self, loose: Loose) -> Array:
+        """What ``loose`` holds now, as an array with a storage; the shape is looked at."""
+        storage = self._storage_of(loose, loose.shape, _copied)
+        return Array(storage, View.whole(storage.shape))
+
+    def settled(self, loose: Loose) -> tuple[Storage, View]:
+        """A storage of what ``loose`` holds from now on; the shape is looked at."""
+        every = [other for r in self._loose if (other := r()) is not None]
+        others = [other.slot for other in every if other is not loose]
+        slot = loose.slot
+
+        def look(environment: Environment) -> Any:
+            own = environment[slot]
+            return tuple([np.may_share_memory(own, environment[o]) for o in others])
+
+        self._sharing = self._sharing or any(self._seen(look))
+        if self._sharing:  # with another that is written to at once
+            self.trace.breaks("it uses an array, whose extent differs, and a view of it")
+            memory, view = in_memory_order(loose.array)
+            storage = Storage.of_array(self.trace, memory)
+            storage.held = storage.shared = True
+            return storage, view
+        storage = self._storage_of(loose, loose.shape, _contiguous)
+        return storage, View.whole(storage.shape)
+
+    def _storage_of(self, loose: Loose, shape: Any, run: Callable[..., list[Any]]) -> Storage:
+        path = self.path
+        if path.replaying:
+            (buffer,) = path.known_results([(shape, loose.dtype)])
+        else:
+            (buffer,) = run([loose.array])
+        storage = Storage.of_array(self.trace, buffer)
+        path.ran(run, [loose.slot], [buffer], [storage])
+        return storage
+
+    # --- arguments
+
+    def _template(self, value: Any) -> Callable[[Environment], Any]:
+        """What makes ``value`` again, with the arrays of a replay."""
+        kind = type(value)
+        if kind is Array:
+            return self._finder(value)
+        if kind is TracedScalar:
+            return self.path.evaluated(value)
+        if kind in (list, tuple):
+            parts = [self._template(part) for part in value]
+            return lambda e: kind([part(e) for part in parts])
+        if kind is dict:
+            named = {k: self._template(v) for k, v in value.items()}
+            return lambda e: {k: part(e) for k, part in named.items()}
+        if kind is slice:
+            ends = self._template((value.start, value.stop, value.step))
+            return lambda e: slice(*ends(e))
+        if kind is np.ndarray:
+            value = value.copy()  # what it holds now
+        return lambda e: value
+
+    def _finder(self, array: Array) -> Callable[[Environment], Any]:
+        if array.is_loose:
+            place = array.loose.slot
+            return lambda e: e[place]
+        slot, shown, scalar = (
+            self.path.slot_of(array.storage.buffer),
+            array.shown_of,
+            array.is_scalar,
+        )
+        assert slot is not None
+        return lambda e: shown(e[slot])[()] if scalar else shown(e[slot])
 
 
-def call(func: Callable[..., Any], given: Any) -> Any:
-    args, kwargs = given
-    return func(*args, **kwargs)
+def _owner(made: Any) -> Any:
+    """Who keeps a result of a call; None for what stays."""
+    if type(made) is not Array:
+        return None
+    return made.loose if made.is_loose else made.storage
 
 
-def call_flat(func: Callable[..., Any], values: Sequence[Any]) -> list[Any]:
-    return flattened(call(func, values[0]))[1]
+def _calls(segment: Segment, func: Any) -> bool:
+    """True if ``segment`` is a call of ``func``."""
+    return bool(getattr(segment.run, "args", (None,))[0] == func)
 
 
-def flattened(result: Any) -> tuple[Any, list[Any]]:
-    """How a result is put together, and its parts, arrays contiguous and numbers of rank 0."""
-    kind = kind_of(result)
-    if kind is LIST or kind is TUPLE:
-        found = [flattened(part) for part in result]
-        return (type(result).__name__, *[s for s, _ in found]), [p for _, f in found for p in f]
-    if isinstance(result, np.generic) and is_supported(result.dtype):
-        return "number", [np.asarray(result)]
-    if type(result) is np.ndarray and not result.dtype.hasobject:
-        return "array", [np.require(result, requirements=["C", "W"])]
-    return "other", [result]
+def _length(values: Sequence[Any]) -> list[int]:
+    return [len(values[0])]
 
 
-def unflattened(shape: Any, parts: list[Any]) -> Any:
-    """A result put together of its parts, which are taken from the list."""
-    if type(shape) is tuple:
-        made = [unflattened(s, parts) for s in shape[1:]]
-        return made if shape[0] == "list" else tuple(made)
-    part = parts.pop(0)
-    if shape == "number":
-        part.is_scalar = True
-    return part
+def _copied(values: Sequence[Any]) -> list[Any]:
+    return [np.array(values[0], order="C")]
 
 
-def described_part(part: Any) -> Any:
-    return ("array", part.shape, part.dtype) if isinstance(part, np.ndarray) else ("value", part)
+def _contiguous(values: Sequence[Any]) -> list[Any]:
+    return [np.require(values[0], requirements=["C", "W"])]
 
 
 def nothing(values: Sequence[Any]) -> Sequence[Any]:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine import is_before_effects
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar, cast
 from ..record.storage import Storage
@@ -33,7 +34,7 @@ BRANCHES = 64  # values that lead on from one look
 class Segment:
     """What is run up to a look, and what follows for each value seen there."""
 
-    __slots__ = ("drops", "finish", "look", "next", "run", "sources", "stores")
+    __slots__ = ("drops", "finish", "look", "loosen", "next", "run", "sources", "stores")
 
     def __init__(self, run: Callable[[Sequence[Any]], Sequence[Any]], sources: list[Source]):
         self.run = run
@@ -41,6 +42,7 @@ class Segment:
         self.stores: list[tuple[int, int]] = []  # results to be written to other memory
         self.drops: list[int] = []  # what no later segment needs
         self.look: Callable[[Environment], Any] | None = None  # what is seen after it
+        self.loosen: Callable[[Any], Any] | None = None  # what matters if it differs
         self.next: dict[Any, list[tuple[dict[int, Any], Segment]]] = {}
         self.finish: Callable[[Environment, tuple[Any, ...]], Any] | None = None
 
@@ -71,18 +73,31 @@ def follow(
     values: list[Any] = []
     segment: Segment | None = first
     while segment is not None:
+        given = None
+        try:
+            given = [environment[s] if type(s) is int else s(environment) for s in segment.sources]  # type: ignore[operator]
+            environment += segment.run(given)
+        except Exception as error:
+            if given is not None and not is_before_effects(error):
+                raise
+            break  # recorded again, it is raised where the program can catch it
         trail.append(segment)
-        environment += segment.run(
-            [environment[s] if type(s) is int else s(environment) for s in segment.sources]  # type: ignore[operator]
-        )
         for target, source in segment.stores:
             environment[target][...] = environment[source]
         if segment.finish is not None:
             return trail, values, segment.finish(environment, args)
-        values.append(None if segment.look is None else segment.look(environment))
+        try:
+            seen = None if segment.look is None else segment.look(environment)
+        except Exception:  # so it is where it is recorded
+            break
         for slot in segment.drops:
             environment[slot] = None
-        segment = segment.after(environment, values[-1])
+        following = segment.after(environment, seen)
+        if following is None and segment.loosen is not None and segment.next:
+            seen = segment.loosen(seen)
+            following = segment.after(environment, seen)
+        values.append(seen)
+        segment = following
     return trail, values, None
 
 
@@ -114,7 +129,7 @@ class Tree:
     def __call__(self, environment: Environment, args: tuple[Any, ...]) -> Any:
         """The result of a replay."""
         trail, values, result = follow(self.first, environment, args)
-        if trail[-1].finish is not None:
+        if trail and trail[-1].finish is not None:
             return result
         return self.resume(self, trail, values, environment, args)
 
@@ -224,10 +239,19 @@ class Path:
         number = len(self.segments) - 1
         return (True, self.values[number]) if number < len(self.values) else (False, None)
 
-    def looked(self, look: Callable[[Environment], Any], value: Any) -> None:
-        """After the last piece, ``value`` has been seen by ``look``."""
+    def looked(
+        self,
+        look: Callable[[Environment], Any],
+        value: Any,
+        loosen: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """After the last piece, ``value`` has been seen by ``look``.
+
+        Where another value is seen later, what ``loosen`` leaves of it leads on.
+        """
         if len(self.segments) > len(self.trail):
             self.segments[-1].look = look
+            self.segments[-1].loosen = loosen
         self.seen[-1] = value
         self.looked_at = True
 

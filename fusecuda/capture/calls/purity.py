@@ -108,7 +108,8 @@ def is_library(value: Any) -> bool:
 def is_followed(value: Any) -> bool:
     """True for functions whose code is read: the user's own."""
     if isinstance(value, Wrapper):
-        return True
+        inner = value.function
+        return not value.head and (is_followed(inner) or is_pure(inner))
     return (
         isinstance(value, types.FunctionType)
         and not is_pure(value)

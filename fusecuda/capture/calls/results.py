@@ -42,7 +42,7 @@ def storages_in(*values: Any) -> list[Storage]:
     found: dict[int, Storage] = {}
     for value in values:
         for part in walk(value):
-            if type(part) is Array:
+            if type(part) is Array and not part.is_loose:
                 found.setdefault(id(part.storage), part.storage)
     return list(found.values())
 

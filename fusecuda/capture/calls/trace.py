@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from ...engine import Executable, Interpreted
 from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array
-from ..arrays.values import arrays_in, plain, wrap
+from ..arrays.values import plain
 from ..record.budget import Budget, processor_time
 from ..record.lines import name_line
 from ..record.numbers import TracedScalar, argument_of
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
-from ..record.structure import walk
-from .numpy_calls import (
-    call,
-    call_flat,
-    calls_of,
-    described_part,
-    flattened,
-    is_plain,
-    nothing,
-    shares,
-    unflattened,
-)
+from .numpy_calls import NumpyCalls, nothing
 from .path import Environment, Path, looker
 
 _LOOK_AT_CLOCK = 512  # operations
@@ -54,6 +40,7 @@ class Trace(Recorder):
     def __init__(self, options: Options, path: Path, may_restart: bool, may_compute: bool) -> None:
         super().__init__(options)
         self.path = path
+        self.calls = NumpyCalls(self)
         self.may_restart = may_restart  # the function, run a second time, does the same
         self.may_compute = may_compute  # values may be looked at
         self.effects: Callable[[], str] = str  # what has been written outside, if anything
@@ -69,7 +56,8 @@ class Trace(Recorder):
             budget.spend(processor_time() - self._begun)
             self.give_up("planning and compiling takes too long: so does recording")
 
-    def _break(self, why: str) -> None:
+    def breaks(self, why: str) -> None:
+        """The path cannot be replayed."""
         self.path.broken = self.path.broken or f"{why} ({user_line()})"
 
     # --- what is recorded
@@ -145,11 +133,11 @@ class Trace(Recorder):
         self.give_up("planning and compiling takes too long")
         if last:
             return executable
-        self._break("planning and compiling takes too long")
+        self.breaks("planning and compiling takes too long")
         return Interpreted(executable.graph)
 
     def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
-        self._break("an operation failed")
+        self.breaks("an operation failed")
         super()._compute_apart(waiting, error)
 
     # --- what cannot be replayed
@@ -184,7 +172,7 @@ class Trace(Recorder):
         if not self.may_compute:
             raise Unfollowed("it looks at a value while it is recorded")
         if not self._looking:
-            self._break("it looks at the values of an array")
+            self.breaks("it looks at the values of an array")
         self.observed = True
 
     def seen(self, array: Array, kind: Callable[[Any], Any]) -> Any:
@@ -192,6 +180,8 @@ class Trace(Recorder):
         if not self.may_compute:
             raise Unfollowed("it looks at a value while it is recorded")
         path = self.path
+        if array.is_loose:
+            array = array.loose.copied()
         if array.storage.pending or path.looked_at:
             self._piece(array)
         known, value = path.known_value()
@@ -203,19 +193,19 @@ class Trace(Recorder):
                 self._looking = False
         slot = path.slot_of(array.storage.buffer)
         if slot is None:
-            self._break("it looks at an array from elsewhere")
+            self.breaks("it looks at an array from elsewhere")
         else:
             path.looked(looker(slot, array.shown_of, array.is_scalar, kind), value)
         return value
 
     def number(self, array: Array, kind: Callable[[Any], Any]) -> Any:
-        """As `seen`, of a floating-point number that each replay computes and goes on with."""
+        """As `seen`, of a number that each replay computes and goes on with."""
         if not self.may_compute:
             raise Unfollowed("it looks at a value while it is recorded")
         if array.storage.pending:
             self._piece(array)
         slot = self.path.slot_of(array.storage.buffer)
-        if slot is None or self.path.broken or array.dtype.kind != "f":
+        if slot is None or self.path.broken or array.dtype.kind not in "fiu":
             return self.seen(array, kind)
         look = looker(slot, array.shown_of, array.is_scalar, kind)
         if self.path.replaying:
@@ -223,12 +213,18 @@ class Trace(Recorder):
         else:
             value = look(self.path.environment)
         self.path.ran(list, [look], [value], [None])  # a number that stays, whatever is dropped
-        place = len(self.path.environment) - 1
+        return self.number_at(len(self.path.environment) - 1, value)
+
+    def number_at(self, slot: int, value: Any) -> TracedScalar:
+        """A number that each replay finds in ``slot``."""
 
         def found(environment: Environment) -> Any:
-            return environment[place]
+            return environment[slot]
 
-        return TracedScalar(value, found, lambda: self._observed(found, value))
+        def branch(number: TracedScalar) -> None:
+            self._observed(self.path.evaluated(number), number.value)
+
+        return TracedScalar(value, found, lambda: self._observed(found, value), branch)
 
     def _observed(self, look: Callable[[Environment], Any], value: Any) -> None:
         """A number that was computed is looked at: a replay goes on where it is the same."""
@@ -256,71 +252,4 @@ class Trace(Recorder):
         """
         if not self.may_compute:
             raise Unfollowed(f"numpy.{func.__name__} is computed while it is recorded")
-        if self.path.broken or not is_plain((args, kwargs)):
-            return NotImplemented
-        arrays = list(arrays_in((args, tuple(kwargs.values()))))
-        if any(a.storage.pending for a in arrays):
-            self.flush()
-        if any(a.storage.error is not None or a.storage.shared for a in arrays):
-            return NotImplemented
-        if any(self.path.slot_of(a.storage.buffer) is None for a in arrays):
-            return NotImplemented
-        template = self._template((args, kwargs))
-        numbers = [part for part in walk((args, kwargs)) if type(part) is TracedScalar]
-        return self._called(func, template, arrays, numbers)
-
-    def _called(
-        self,
-        func: Any,
-        template: Callable[[Any], Any],
-        arrays: Sequence[Array],
-        numbers: Sequence[TracedScalar],
-    ) -> Any:
-        path = self.path
-        run = functools.partial(call_flat, func)
-        if path.replaying and calls_of(path.trail[len(path.segments)], func):
-            described = path.values[len(path.segments)]
-            flat = path.known_results([d[1:] if d[0] == "array" else None for d in described[1]])
-            shape = described[0]
-        else:
-            result = call(func, template(path.environment))
-            if any(shares(part, arrays) for part in walk(result)):
-                for number in numbers:
-                    number.observe()
-                return wrap(result, list(arrays))  # views, which a replay has without a call
-            shape, flat = flattened(result)
-            described = shape, [described_part(part) for part in flat]
-        made = [Array.of_array(p, copy=False) if isinstance(p, np.ndarray) else None for p in flat]
-        start = len(path.environment)
-        path.ran(run, [template], flat, [None if m is None else m.storage for m in made])
-
-        def look(environment: Environment) -> Any:
-            results = environment[start : start + len(flat)]
-            return shape, [described_part(part) for part in results]
-
-        path.looked(look, described)
-        parts = [m if m is not None else p for m, p in zip(made, flat, strict=True)]
-        return unflattened(shape, parts)
-
-    def _template(self, value: Any) -> Callable[[Environment], Any]:
-        """What makes ``value`` again, with the arrays of a replay."""
-        kind = type(value)
-        if kind is Array:
-            slot, shown, scalar = (
-                self.path.slot_of(value.storage.buffer),
-                value.shown_of,
-                value.is_scalar,
-            )
-            assert slot is not None
-            return lambda e: shown(e[slot])[()] if scalar else shown(e[slot])
-        if kind is TracedScalar:
-            return self.path.evaluated(value)
-        if kind in (list, tuple):
-            parts = [self._template(part) for part in value]
-            return lambda e: kind([part(e) for part in parts])
-        if kind is dict:
-            named = {k: self._template(v) for k, v in value.items()}
-            return lambda e: {k: part(e) for k, part in named.items()}
-        if kind is np.ndarray:
-            value = value.copy()  # what it holds now
-        return lambda e: value
+        return self.calls.result(func, args, kwargs)

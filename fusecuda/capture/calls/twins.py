@@ -17,7 +17,8 @@ from ..arrays.array import Array
 from ..record.origin import is_users
 from .bytecode import codes_of, instructions_of, strings
 from .places import MISSING, Place, Wrapper, is_constant
-from .reads import Reads, _Scan
+from .reads import Reads
+from .scan import _Scan
 
 _NAMESPACES = ("cupy", "fusecuda.numpy")
 _OF_MODULES = ("__builtins__", "__name__")

@@ -18,8 +18,9 @@ from ...graph.index_map import contiguous_strides
 from ..calls.guard import Guard
 from ..calls.inputs import Inputs
 from ..calls.memory import Writer, layout
-from ..calls.reads import Reads, reads_of
+from ..calls.reads import Reads
 from ..calls.results import Finisher, OddError, ResultWriter
+from ..calls.scan import reads_of
 from ..record.block import Region
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,19 +21,27 @@ from .leaf import Leaf
 
 # A name, what computes it from what a call has computed so far, or a function and its arguments.
 Recipe = str | Callable[[Any], Any] | tuple[Callable[..., Any], tuple[Any, ...]]
-NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b")})
+_COMPLEX = (complex, np.complex64, np.complex128)
+NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b"), *_COMPLEX})
 
 
 class TracedScalar:
     """Stands for a Python or NumPy number whose value may differ in the next call."""
 
-    __slots__ = ("_nodes", "observe", "recipe", "value")
+    __slots__ = ("_nodes", "branch", "observe", "recipe", "value")
     __array_priority__ = -1.0  # operators are the arrays'
 
-    def __init__(self, value: Any, recipe: Recipe, observe: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        value: Any,
+        recipe: Recipe,
+        observe: Callable[[], None],
+        branch: Callable[[TracedScalar], None] | None = None,
+    ) -> None:
         self.value = value
         self.recipe = recipe  # how to compute it again; a string is the name of an argument
         self.observe = observe
+        self.branch = branch  # called with what is made of it and looked at, if that is enough
         self._nodes: dict[DType, Node] = {}
 
     @property  # type: ignore[misc]
@@ -42,9 +50,9 @@ class TracedScalar:
 
     @property
     def type(self) -> type | DType:
-        """What it counts as in type resolution: ``int``, ``float`` or a NumPy scalar's dtype."""
+        """What it counts as in type resolution: a weak type of Python's or a NumPy dtype."""
         kind = type(self.value)
-        return kind if kind in (int, float) else np.dtype(kind)
+        return kind if kind in (int, float, complex) else np.dtype(kind)
 
     def node(self, dtype: DType | None = None) -> Node:
         """The node of the value cast to ``dtype``; raises OverflowError as NumPy does."""
@@ -67,6 +75,18 @@ class TracedScalar:
         integers = all(type(getattr(a, "value", a)) is int for a in args)
         return not (function is operator.pow and integers) and all(a.is_steady() for a in followed)
 
+    @property
+    def real(self) -> Any:
+        return _applied(_REAL, (self,))
+
+    @property
+    def imag(self) -> Any:
+        return _applied(_IMAG, (self,))
+
+    def conjugate(self) -> Any:
+        """The complex conjugate."""
+        return _applied(_CONJUGATE, (self,))
+
     def seen(self) -> Any:
         """The value, from now on a condition of the trace."""
         self.observe()
@@ -77,9 +97,18 @@ class TracedScalar:
         if any(map(_records, inputs)):
             return NotImplemented
         if method == "__call__" and not kwargs and ufunc.nout == 1:
+            if any(type(v) is np.ndarray for v in inputs):
+                result = self.with_arrays(ufunc, inputs)
+                if result is not NotImplemented:
+                    return result
             return _applied(ufunc, inputs)
         plain = [v.seen() if type(v) is TracedScalar else v for v in inputs]
         return getattr(ufunc, method)(*plain, **kwargs)
+
+    @staticmethod
+    def with_arrays(ufunc: np.ufunc, inputs: Any) -> Any:
+        """What ``ufunc`` of numbers and NumPy's own arrays records; NotImplemented for nothing."""
+        return NotImplemented
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.seen(), dtype, copy=copy)
@@ -100,6 +129,10 @@ class TracedScalar:
         return repr(self.seen())
 
 
+_REAL, _IMAG = operator.attrgetter("real"), operator.attrgetter("imag")
+_CONJUGATE = operator.methodcaller("conjugate")
+
+
 def followed(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` of numbers, done again at each replay where it is given followed ones."""
 
@@ -114,7 +147,7 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What ``function`` gives for numbers some of which are followed."""
-    values = [a.value if type(a) is TracedScalar else a for a in args]
+    values = [_value_of(a) for a in args]
 
     def observe() -> None:
         for a in args:
@@ -130,7 +163,13 @@ def _applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     if type(result) not in NUMBERS or not plain:
         observe()
         return result
-    return TracedScalar(result, (function, args), observe)
+    return TracedScalar(result, (function, args), observe, _branch_of(args))
+
+
+def _branch_of(args: Iterable[Any]) -> Callable[[TracedScalar], None] | None:
+    """What is called where something made of ``args`` is looked at."""
+    known = (a.branch for a in args if type(a) is TracedScalar)
+    return next((branch for branch in known if branch is not None), None)
 
 
 def cast(value: Any, dtype: DType) -> Any:
@@ -160,7 +199,8 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
     def method(self: TracedScalar, other: Any) -> Any:
         kind = type(other)
         if kind is not TracedScalar and kind not in NUMBERS:
-            return NotImplemented if _records(other) else _seen(self, other)
+            left = kind is np.ndarray or _records(other)
+            return NotImplemented if left else _seen(self, other)
         value = other.value if kind is TracedScalar else other
         args, values = (self, other), (self.value, value)
         if swapped:
@@ -179,7 +219,7 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
         if type(result) not in NUMBERS:
             observe()
             return result
-        return TracedScalar(result, (function, args), observe)
+        return TracedScalar(result, (function, args), observe, _branch_of(args))
 
     def _seen(self: TracedScalar, other: Any) -> Any:
         return function(other, self.seen()) if swapped else function(self.seen(), other)
@@ -191,10 +231,25 @@ def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: TracedScalar, *args: Any) -> Any:
         if args and _records(args[0]):
             return NotImplemented
-        plain = [a.seen() if type(a) is TracedScalar else a for a in args]
-        return function(self.seen(), *plain)
+        branch = _branch_of((self, *args))
+        if branch is None or not all(type(a) is TracedScalar or type(a) in NUMBERS for a in args):
+            plain = [a.seen() if type(a) is TracedScalar else a for a in args]
+            return function(self.seen(), *plain)
+        try:
+            result = function(self.value, *(_value_of(a) for a in args))
+        except Exception:  # whether it raises is a condition of the trace
+            for a in (self, *args):
+                if type(a) is TracedScalar:
+                    a.observe()
+            raise
+        branch(TracedScalar(result, (function, (self, *args)), self.observe))
+        return result
 
     return method
+
+
+def _value_of(value: Any) -> Any:
+    return value.value if type(value) is TracedScalar else value
 
 
 def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,7 +259,7 @@ def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
         except Exception:
             self.observe()
             raise
-        return TracedScalar(result, (function, (self,)), self.observe)
+        return TracedScalar(result, (function, (self,)), self.observe, self.branch)
 
     return method
 

@@ -68,6 +68,8 @@ class Recorder:
 
     first_cut = PENDING_LIMIT
     transparent = False  # arrays pass for NumPy's own
+    may_compute = True  # before all is recorded
+    loose = False  # there are arrays on whose extent nothing depends
     at_once_below = 0  # bytes: what is computed and touches less is left to NumPy, at once
 
     def __init__(self, options: Options | None = None) -> None:

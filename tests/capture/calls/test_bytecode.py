@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fusecuda.capture.calls.bytecode import codes_of, instructions_of
-from fusecuda.capture.calls.reads import reads_of
+from fusecuda.capture.calls.scan import reads_of
 from tests.side_by_side import run
 
 PRELUDE = """

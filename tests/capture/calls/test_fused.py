@@ -358,3 +358,21 @@ def test_lowered_for_one_array_given_twice() -> None:
         executable(x, x.copy())
     with pytest.raises(TypeError, match=r"not \(float64\[4\]"):
         executable(np.ones(4), x)
+
+
+def test_what_is_passed_through_is_called_as_the_function_is() -> None:
+    """With its errors, by name and by position, and other arguments find their way."""
+
+    def f(x: Any, y: Any) -> Any:
+        return x + y
+
+    f.__qualname__ = "f"
+    ours: Any = fc.fused(f)
+    ours(X, X * 2)
+    ours._pass_through((X, X * 2))
+    equal(ours(X, X * 2), X * 3)
+    equal(ours(y=X * 2, x=X), X * 3)
+    equal(ours(X[:2], X[1:]), X[:2] + X[1:])
+    assert ours(1, 2) == 3 and type(ours).__name__ == "FusedFunction"
+    with pytest.raises(TypeError, match=r"f\(\) missing 1 required positional argument: 'y'"):
+        ours(X)

@@ -1,0 +1,29 @@
+"""Entries: what a fused function knows of its calls with arguments of certain shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..record.rest import Trial
+
+Replay = Callable[[tuple[Any, ...]], Any]
+
+
+class Entry:
+    """What is known of the calls of one signature: replays, and which way is faster."""
+
+    __slots__ = ("_postponed", "recorded", "replays", "rest", "trial", "unfused")
+
+    def __init__(self) -> None:
+        self.replays: tuple[Replay, ...] = ()
+        self.trial = Trial()
+        self.recorded = False  # once at least; the first time compiles
+        self.unfused = ""  # why calls are made as they are
+        self.rest = 0  # calls that are made so before the next is recorded
+        self._postponed = 0
+
+    def postponed(self) -> None:
+        """There was no time to record it: it is tried again, ever more rarely."""
+        self.rest = 1 << min(self._postponed, 12)
+        self._postponed += 1

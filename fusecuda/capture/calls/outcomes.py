@@ -1,0 +1,119 @@
+"""Outcomes of functions that NumPy computes in a replay: their parts, and what is seen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...graph.dtypes import is_supported
+from ..record.numbers import NUMBERS
+from ..record.structure import LIST, TUPLE, kind_of
+from ..record.view import View
+from .path import Environment
+
+NDArray = np.ndarray[Any, Any]
+Described = tuple[Any, tuple[Any, ...]]  # how a result is put together, and each part of it
+PLAIN = (
+    bool,
+    type(Ellipsis),
+    int,
+    float,
+    complex,
+    str,
+    type(None),
+    np.generic,
+    np.dtype,
+    type,
+    np.ufunc,
+    View,
+)
+
+
+def call_flat(
+    func: Any, tight: bool, called: Callable[..., Any], values: Sequence[Any]
+) -> list[Any]:
+    """How the result of a call is put together, and its parts; or the error raised.
+
+    If they are to be ``tight``, arrays that are no views are contiguous.
+    """
+    try:
+        result = called(func, *values[0])
+    except Exception as error:
+        return ["raised", error]
+    structure, parts = _flattened(result)
+    if tight:
+        given = None
+        for i, part in enumerate(parts):
+            if isinstance(part, np.ndarray) and not part.flags.carray:
+                given = list(_plain_arrays(values)) if given is None else given
+                if not any(np.may_share_memory(part, g) for g in given):
+                    parts[i] = np.require(part, requirements=["C", "W"])
+    return [structure, *parts]
+
+
+def _plain_arrays(value: Any) -> Iterator[NDArray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif type(value) in (list, tuple):
+        for part in value:
+            yield from _plain_arrays(part)
+    elif type(value) is dict:
+        yield from _plain_arrays(list(value.values()))
+
+
+def _flattened(result: Any) -> tuple[Any, list[Any]]:
+    """How a result is put together, and its parts, NumPy's numbers as arrays of rank 0."""
+    kind = kind_of(result)
+    if kind is LIST or kind is TUPLE:
+        found = [_flattened(part) for part in result]
+        return (type(result), *[s for s, _ in found]), [p for _, f in found for p in f]
+    if isinstance(result, np.generic) and is_supported(result.dtype):
+        return "number", [np.asarray(result)]
+    return "part", [result]
+
+
+def put_together(structure: Any, parts: list[Any]) -> Any:
+    """A result put together of its parts, which are taken from the list."""
+    if type(structure) is tuple:
+        made = [put_together(s, parts) for s in structure[1:]]
+        return made if structure[0] is list else tuple(made)
+    part = parts.pop(0)
+    if structure == "number":
+        part.is_scalar = True
+    return part
+
+
+def described(slots: Sequence[int], loose: bool, start: int, environment: Environment) -> Described:
+    """What a replay sees of the results of a call, which stand last in the environment."""
+    structure, *parts = environment[start:]
+    sources = [environment[slot] for slot in slots]
+    return structure, tuple([_described_part(part, sources, loose) for part in parts])
+
+
+def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple[Any, ...]:
+    if type(part) is np.ndarray and not part.dtype.hasobject:
+        for i, source in enumerate(sources):
+            if np.may_share_memory(part, source):
+                at = part.__array_interface__["data"][0] - source.__array_interface__["data"][0]
+                return "view", i, part.shape, part.dtype, part.strides, at
+        if loose and part.ndim:
+            return "loose", part.ndim, part.dtype
+        return "array", part.shape, part.dtype
+    if type(part) in NUMBERS:
+        return "number", type(part)
+    if isinstance(part, Exception):
+        return "raised", type(part)
+    simple = isinstance(part, (*PLAIN, type(NotImplemented))) and type(part) is not slice
+    return ("value", part) if simple else ("other", type(part))
+
+
+def loosened(value: Described) -> Described:
+    """What is seen of a result of which the extents do not matter."""
+    structure, kinds = value
+    if any(kind[0] == "view" for kind in kinds):
+        return value
+    return structure, tuple(
+        ("loose", len(k[1]), k[2]) if k[0] == "array" and k[1] else k for k in kinds
+    )

@@ -1,0 +1,409 @@
+"""Scan: finds what a function reads besides its arguments in its bytecode.
+
+A trace may be replayed only while everything that it read is as it was. Globals, closures and
+defaults are read by name, so the bytecode tells them; Python functions among them are followed, and
+so are the methods of classes by the attributes that the code names. What is not understood is
+*opaque*: a stand-in of it is called as it is, and the trace is *volatile*, recorded anew at every
+call. Nothing counts as pure that is not known to be.
+"""
+
+from __future__ import annotations
+
+import collections
+import dis
+import enum
+import functools
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..record.origin import is_standard, is_users, module_of
+from ..record.structure import kind_of, walk
+from .bytecode import OUTLIVING, codes_of, global_place, instructions_of, strings, writes_outside
+from .places import MISSING, Place, Wrapper, is_constant
+from .purity import (
+    builtins_of,
+    is_drawing,
+    is_followed,
+    is_library,
+    is_module_of_arrays,
+    is_pure,
+    sees_caller,
+)
+from .reads import Key, Reads
+
+_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+_CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
+_FROM_OTHERS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "copy"})
+_CREATORS = _FROM_OTHERS | {"zeros", "ones", "empty", "full"}
+_SHOWING = frozenset({"__dict__", "vars", "dir", "__getstate__", "__reduce_ex__", "__reduce__"})
+_PARTS_LIMIT = 2000  # of what one name leads to
+
+
+def reads_of(*roots: Any) -> Reads:
+    """What ``roots`` read, functions and objects whose methods may be called."""
+    scan = _scanned(roots, shown=False)
+    if scan.given and scan.shows_attributes():
+        scan = _scanned(roots, shown=True)
+    return scan.reads
+
+
+def _scanned(roots: Sequence[Any], shown: bool) -> _Scan:
+    scan = _Scan(shown)
+    for root in roots:
+        if isinstance(root, types.FunctionType):
+            scan.pending.append((root, False))
+        else:
+            scan.value(root)
+    scan.run()
+    return scan
+
+
+class _Scan:
+    """Follows code from name to name until nothing new is found."""
+
+    def __init__(self, shown: bool) -> None:
+        self.shown = shown  # what an instance holds is seen, so that it gets no methods of its own
+        self.reads = Reads()
+        self.pending: list[tuple[types.FunctionType, bool]] = []
+        self.scanned: dict[tuple[int, bool], object] = {}
+        self.names: set[str] = set()
+        self.classes: dict[int, type] = {}
+        self.made: set[int] = set()  # classes of which the code may make instances
+        self.given: set[int] = set()  # classes of instances that get twins
+        self.looked: set[tuple[int, str]] = set()
+        self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
+        self.at = ""  # the line that is read
+
+    def run(self) -> None:
+        while self.pending and not self.reads.opaque:
+            function, bound = self.pending.pop()
+            bound = bound or writes_outside(function)
+            if (id(function), bound) not in self.scanned:
+                self.scanned[id(function), bound] = function
+                self._function(function, bound)
+            known = -1
+            while not self.pending and known < len(self.classes):
+                known = len(self.classes)
+                self._members()
+        for key in self.in_bodies.keys() & self.reads.written.keys():
+            self._opaque(f"the body of a class reads {self.in_bodies[key].title}, that is written")
+        every = self.classes.values()
+        self.reads.classes = [(kind, frozenset(vars(kind)), kind.__mro__) for kind in every]
+
+    def shows_attributes(self) -> bool:
+        """True if the code may look at all that an instance holds, or copy it."""
+        read = [value for _, value in self.reads.values.values()]
+        modules = [getattr(v, "__module__", getattr(v, "__name__", "")) for v in read]
+        return bool(self.names & _SHOWING) or "copy" in modules
+
+    def value(self, value: Any, bound: bool = False) -> None:
+        """Follow what the code may call of an object that it is given."""
+        for part in walk(value, _PARTS_LIMIT):
+            if isinstance(part, types.FunctionType) and is_followed(part):
+                self.pending.append((part, bound))
+            elif isinstance(part, types.MethodType) and isinstance(part.__func__, _FUNCTION):
+                self.pending.append((part.__func__, True))
+            elif isinstance(part, Wrapper) and not part.head and is_followed(part.function):
+                self.pending.append((part.function, bound))
+            elif isinstance(part, type):
+                self._class(part, made=True)
+            elif kind_of(part) is not None or isinstance(part, enum.Enum):
+                self._class(type(part))
+                if hasattr(part, "__dict__"):
+                    self.given.update(id(base) for base in type(part).__mro__)
+
+    def _class(self, kind: type, made: bool = False) -> None:
+        meta: Any = type(kind)
+        for base in (*kind.__mro__, *meta.__mro__):
+            if made:
+                self.made.add(id(base))
+            if base.__flags__ & 1 << 9 and not is_pure(base):
+                self.classes.setdefault(id(base), base)
+
+    # --- functions
+
+    def _function(self, function: types.FunctionType, bound: bool) -> None:
+        reads = self.reads
+        if not bound:
+            reads.functions[id(function)] = function
+        own = Place("object", function)
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            seen = getattr(function, name)
+            reads.values[own.attribute(name).key] = (own.attribute(name), seen)
+        for i, default in enumerate(function.__defaults__ or ()):
+            self._default(own.attribute("__defaults__").item(i), default, bound)
+        for name, default in (function.__kwdefaults__ or {}).items():
+            self._default(own.attribute("__kwdefaults__").item(name), default, bound)
+        if function.__code__.co_flags & _YIELDS and len(self.scanned) == 1:
+            reads.opaque = f"{function.__name__} is a generator or coroutine"
+        for code in codes_of(function.__code__):
+            self._code(function, code, bound)
+
+    def _default(self, place: Place, value: Any, bound: bool) -> None:
+        if not is_constant(value):
+            self._classify(place, value, bound, "the default")
+
+    def _code(self, function: types.FunctionType, code: types.CodeType, bound: bool) -> None:
+        free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        instructions = instructions_of(code)
+        self.names.update(code.co_names)
+        self.names.update(strings(code.co_consts))
+        for i, instruction in enumerate(instructions):
+            name, kind = instruction.argval, instruction.opname
+            line = instruction.positions.lineno if instruction.positions else None
+            self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
+            if kind == "LOAD_NAME":
+                place = global_place(function, name)
+                self.in_bodies[place.key] = place
+            if kind in _GLOBALS:
+                asked = i > 0 and self._asks(function, instructions[i - 1])
+                self._enter(global_place(function, name), instructions[i + 1 :], bound, asked)
+            elif kind in _CELLS and name in free:
+                asked = i > 0 and self._asks(function, instructions[i - 1])
+                self._enter(Place("cell", free[name], name), instructions[i + 1 :], bound, asked)
+            elif kind in OUTLIVING:
+                self._written(global_place(function, name))
+                self._outlives(f"{code.co_name} writes {name!r}, which outlives the call")
+            elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in free:
+                self._written(Place("cell", free[name], name))
+                self._outlives(f"{code.co_name} writes the enclosing function's {name!r}")
+            elif kind in ("STORE_ATTR", "DELETE_ATTR") and i:
+                self._stored(function, code, instructions[i - 1], name, free)
+            elif kind == "CHECK_EXC_MATCH":
+                self.reads.catches = True
+            elif kind == "IMPORT_NAME":
+                self._imported(instruction, instructions[i + 1])
+            elif kind.startswith("FORMAT_"):
+                self.names.add("format")
+
+    def _written(self, place: Place) -> None:
+        self.reads.written[place.key] = place
+
+    def _outlives(self, why: str) -> None:
+        self._volatile(why, at_once=True)
+
+    def _stored(
+        self, function: types.FunctionType, code: types.CodeType, before: dis.Instruction,
+        name: str, free: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """An attribute is written of what the instruction ``before`` has loaded."""
+        place = None
+        loaded = before.argval[-1] if type(before.argval) is tuple else before.argval
+        if before.opname in _GLOBALS:
+            place = global_place(function, before.argval)
+        elif before.opname in _CELLS and before.argval in free:
+            place = Place("cell", free[before.argval], before.argval)
+        if place is None:
+            kinds = "a class or module" if loaded in ("__class__", "cls") else ""
+        else:
+            kinds = type(place.read()).__name__ if kind_of(place.read()) is None else ""
+            if isinstance(place.read(), types.ModuleType):
+                self._written(place.attribute(name))
+            elif isinstance(place.read(), types.FunctionType | Wrapper):
+                self._opaque(f"{code.co_name} writes {before.argval}.{name}")
+        if kinds:
+            self._outlives(f"{code.co_name} writes {loaded}.{name}, which outlives the call")
+
+    def _imported(self, instruction: dis.Instruction, following: dis.Instruction) -> None:
+        """A module is imported inside; what is taken of it is told by the names in the code."""
+        whole = following.opname != "IMPORT_FROM"  # the first package is what gets a name
+        name = instruction.argval.partition(".")[0] if whole else instruction.argval
+        top = sys.modules.get(instruction.argval.partition(".")[0])
+        module = sys.modules.get(name)
+        if not any(m is not None and is_pure(m) for m in (top, module)):
+            self._volatile(f"it imports {instruction.argval}")
+
+    @staticmethod
+    def _asks(function: types.FunctionType, before: dis.Instruction) -> bool:
+        """True if ``before`` loads `getattr` or `hasattr`, to be called with what comes next."""
+        if before.opname not in _GLOBALS or before.argval not in ("getattr", "hasattr"):
+            return False
+        return global_place(function, before.argval).read() in (getattr, hasattr)
+
+    def _opaque(self, why: str) -> None:
+        self.reads.opaque = self.reads.opaque or f"{why} ({self.at})"
+
+    def _volatile(self, why: str, at_once: bool = False) -> None:
+        self.reads.volatile = self.reads.volatile or f"{why} ({self.at})"
+        self.reads.at_once = self.reads.at_once or at_once
+
+    # --- what names lead to
+
+    def _enter(
+        self, place: Place, following: Sequence[dis.Instruction], bound: bool, asked: bool = False
+    ) -> None:
+        """Follow ``place`` through the attributes that the code takes of modules; classify that.
+
+        Where a module is ``asked`` for an attribute by `getattr` or `hasattr`, that is one more.
+        """
+        value = place.read()
+        if value is MISSING:
+            if place.kind == "cell":
+                self._opaque(f"the closure variable {place.name!r} has no value yet")
+            self.reads.values[place.key] = (place, MISSING)
+            return
+        for instruction in following:
+            if not isinstance(value, types.ModuleType):
+                break
+            if instruction.opname not in _ATTRIBUTES:
+                by_name = instruction.opname == "LOAD_CONST" and type(instruction.argval) is str
+                if not (asked and by_name):
+                    break
+                asked = False
+            if is_module_of_arrays(value):
+                self.reads.creates = self.reads.creates or instruction.argval in _CREATORS
+            self.reads.values[place.key] = (place, value)
+            place = place.attribute(instruction.argval)
+            value = place.read()
+            if value is MISSING:  # a condition like any: asked for by hasattr, or an error
+                self.reads.values[place.key] = (place, MISSING)
+                return
+        self._classify(place, value, bound, "")
+
+    def _classify(self, place: Place, value: Any, bound: bool, what: str) -> None:
+        reads, name = self.reads, f"{what} {place.title}".strip()
+        if is_constant(value) or (
+            not isinstance(value, types.ModuleType) and is_pure(value) and not is_drawing(value)
+        ):
+            reads.values[place.key] = (place, value)
+            if not bound and module_of(value) in ("math", "cmath"):
+                reads.of_numbers[place.key] = (place, value)
+            reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
+        elif (module_of(type(value)), type(value).__name__) == ("cupy", "ndarray"):
+            reads.device_arrays[place.key] = (place, value)
+        elif isinstance(value, Wrapper | types.FunctionType) and is_followed(value):
+            reads.values[place.key] = (place, value)
+            self.value(value, bound)
+        elif isinstance(value, types.ModuleType):
+            self._module(place, value)
+        elif isinstance(value, type) and is_users(module_of(value)) and value.__flags__ & 1 << 9:
+            reads.values[place.key] = (place, value)
+            self._class(value, made=True)
+        elif type(value) in (np.ndarray, set) or kind_of(value) is not None:
+            self._contents(place, value, bound, name)
+        else:
+            self._native(place, value, bound, name)
+
+    def _module(self, place: Place, module: types.ModuleType) -> None:
+        """A module as a value: of one that is pure but for parts, the names say if it is."""
+        self.reads.values[place.key] = (place, module)
+        if is_module_of_arrays(module):
+            self.reads.creates = True
+            if not self.names & {"random", "testing", "getattr", "__dict__", "vars"}:
+                return
+        elif is_pure(module):
+            return
+        self._volatile(f"it passes the module {module.__name__} on", at_once=True)
+
+    def _contents(self, place: Place, value: Any, bound: bool, name: str) -> None:
+        parts = list(walk(value, _PARTS_LIMIT))
+        self.value(value, bound)
+        if not bound:
+            self.reads.inputs[place.key] = (place, value)
+        elif any(isinstance(p, np.ndarray) for p in parts):
+            self._opaque(f"a method reads the array {name} by name")
+        else:
+            self.reads.constants[place.key] = (place, value)
+
+    def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
+        """What is called as it is; a method cannot be given a stand-in."""
+        self.reads.values[place.key] = (place, value)
+        library = is_library(value)
+        if bound:
+            if not library and not builtins_of(value):
+                self._opaque(f"a method calls {name}, a {type(value).__name__}")
+            self._volatile(f"it calls {name}", at_once=True)
+            return
+        if sees_caller(value):
+            self._opaque(f"it calls {name}, which sees its caller")
+        self.reads.stand_ins[place.key] = (place, value)
+        if library:
+            self.reads.library.add(id(value))
+        else:
+            self._volatile(f"it calls {name}")
+
+    # --- classes
+
+    def _members(self) -> None:
+        """Enter what the classes hold under the names that the code uses."""
+        for kind in list(self.classes.values()):
+            names = vars(kind).keys() & self.names | _special(kind)
+            if id(kind) not in self.made and not self.names & {"__class__", "type"}:
+                names -= _MAKING - self.names
+            names |= {n for n, by in _ON_DEMAND.items() if n in vars(kind) and by & self.names}
+            for name in names:
+                if (id(kind), name) in self.looked:
+                    continue
+                self.looked.add((id(kind), name))
+                value = vars(kind)[name]
+                self.reads.members.append((kind, name, value))
+                self._member(kind, name, value)
+
+    def _is_rebound(self, kind: type, name: str) -> bool:
+        """True for a method that is always found in an instance, where a twin has its own."""
+        special = name.startswith("__") and name.endswith("__")
+        bare = id(kind) in self.made or "super" in self.names or kind.__name__ in self.names
+        return id(kind) in self.given and not special and not bare and not self.shown
+
+    def _member(self, kind: type, name: str, value: Any) -> None:
+        if isinstance(value, staticmethod | classmethod):
+            value = value.__func__
+        if isinstance(value, Wrapper):
+            value = value.function
+        if isinstance(value, _FUNCTION) and is_standard(value.__code__.co_filename):
+            value = getattr(value, "__wrapped__", None)
+        if isinstance(value, functools.cached_property):
+            value = value.func
+        if isinstance(value, property):
+            for part in (value.fget, value.fset, value.fdel):
+                if isinstance(part, _FUNCTION):
+                    self.pending.append((part, True))
+        elif isinstance(value, types.FunctionType):
+            self.pending.append((value, not self._is_rebound(kind, name)))
+        elif not is_constant(value) and not isinstance(value, _HARMLESS) and not is_pure(value):
+            place = Place("member", kind, name)
+            if kind_of(value) is not None or isinstance(value, type | enum.Enum):
+                self._classify(place, value, True, "")
+            elif isinstance(value, np.ndarray):
+                self._opaque(f"{kind.__name__}.{name} is an array")
+            else:
+                self._volatile(f"it reads {kind.__name__}.{name}", at_once=True)
+
+
+_FUNCTION = types.FunctionType
+_HARMLESS = (
+    type(vars(collections.namedtuple("N", "x"))["x"]),  # a field of a named tuple
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.BuiltinFunctionType,
+    types.GenericAlias,
+)
+_MAKING = frozenset({"__init__", "__post_init__", "__new__"})
+
+
+# Special methods that are reached by functions and formats alone, and by which names.
+_ON_DEMAND = {
+    "__repr__": {"repr", "str", "print", "format", "%"},
+    "__str__": {"repr", "str", "print", "format", "%"},
+    "__format__": {"format", "%"},
+    "__reduce__": {"copy", "deepcopy", "pickle"},
+    "__copy__": {"copy"},
+    "__deepcopy__": {"deepcopy"},
+    "__hash__": {"hash", "set", "dict", "in"},
+}
+
+
+@functools.lru_cache(maxsize=1024)
+def _special(kind: Any) -> frozenset[str]:
+    """The methods of a class that operators and calls reach without a name."""
+    names = {n for n, v in vars(kind).items() if n.startswith("__") and isinstance(v, _FUNCTION)}
+    return frozenset(names - _ON_DEMAND.keys())

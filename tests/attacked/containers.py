@@ -1,0 +1,326 @@
+"""Programs around containers and arrays that are found, written and kept in them."""
+
+from __future__ import annotations
+
+PROGRAMS = {
+    "arrays of another byte order": (
+        """
+@fused
+def f(x):
+    x += 2
+    return x.sum(), x * 2
+x = np.arange(5000.0).astype(">f8")
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "copies of lists": (
+        """
+import copy
+@fused
+def f(l, x):
+    a = copy.copy(l); b = copy.deepcopy(l); c = list(l); d = l[:]
+    e = l + [1]; g = l * 2; h = [*l]; i = l.copy()
+    l.append(x); l.append(l[0])
+    return a, b, c, d, e, g, h, i, type(l), isinstance(l, list)
+l = [np.ones(6), 2]; x = np.arange(6.)
+""",
+        """
+*2 r = f(l, x)
+""",
+    ),
+    "functions that are returned": (
+        """
+@fused
+def f(x, n):
+    y = x + n
+    def g(z): return z + y * n
+    return g, lambda: (x, y, n)
+x = np.arange(6.)
+""",
+        """
+g, h = f(x, 2); r = g(x), h()
+g, h = f(x, 3); r = g(x), h()
+x += 1
+r = g(x), h()
+""",
+    ),
+    "an expression in a text": (
+        """
+@fused
+def f(x):
+    y = x*2
+    return eval('y + x')
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "code in a text": (
+        """
+K=1
+@fused
+def f(x):
+    exec('K = 7', globals())
+    return x*K
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "a decorator that counts": (
+        """
+import functools
+N=0
+def counted(g):
+    @functools.wraps(g)
+    def inner(*a):
+        global N
+        N += 1
+        return g(*a)
+    return inner
+@counted
+def h(v): return v + N
+@fused
+def f(x):
+    return h(x)*N + h(x)
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+    "containers and arrays that a writer of globals reads": (
+        """
+c = 0
+hist = {}
+@fused
+def f(x):
+    global c
+    c += 1
+    hist[c] = x * c
+    return x + c
+@fused
+def g(x):
+    def inner():
+        nonlocal x
+        x = x + 1
+    inner(); inner()
+    return x
+@fused
+def dl(d, x):
+    del d['a']
+    d['b'] = x
+    return d
+x = np.arange(6.)
+""",
+        """
+*3 r = f(x)
+*3 r = g(x)
+r = dl({'a': 1, 'z': x}, x)
+q = {'a': 1, 'b': 2, 'c': 3}
+r = dl(q, x)
+q['a'] = 2
+r = dl(q, x)
+""",
+    ),
+    "arrays that a writer of globals reads": (
+        """
+c = 0
+A = np.ones(6)
+@fused
+def f(x):
+    global c
+    A[:] = x + c
+    x += 1
+    y = A + x
+    c = c + x.sum()
+    A[0] = y[1]
+    return y, A
+x = np.arange(6.)
+""",
+        """
+*3 r = f(x)
+*3 r = f(A)
+""",
+    ),
+    "arrays written to globals": (
+        """
+c = None
+@fused
+def f(x):
+    global c
+    c = x * 2
+    x -= 1
+    return c + 1
+@fused
+def g(x):
+    global last
+    last = [x, x + 1, n]
+    return x
+n = 3
+x = np.arange(6.)
+""",
+        """
+*3 r = f(x)
+*3 r = g(x)
+""",
+    ),
+    "arrays written to globals before an error": (
+        """
+last = None
+@fused
+def f(x, n):
+    global last
+    last = x * 2, n
+    x += 1
+    if n: raise ValueError
+    return x + n
+x = np.arange(6.)
+""",
+        """
+*3 r = f(x, 3.0)
+*3 r = f(x, 0)
+""",
+    ),
+    "arrays written to closures": (
+        """
+def mk():
+    k = 0
+    l = []
+    @fused
+    def f(x):
+        nonlocal k
+        k = x + k
+        l.append(k)
+        return x
+    return f, lambda: (k, l)
+f, get = mk()
+x = np.arange(6.)
+""",
+        """
+*3 r = f(x); s = get()
+""",
+    ),
+    "containers that properties write": (
+        """
+log = []
+d = {}
+class P:
+    @property
+    def v(s):
+        log.append(s.a)
+        d['k'] = s.a * 2
+        return s.a + 1
+p = P(); p.a = np.ones(6)
+@fused
+def f(p, x): return p.v + x
+x = np.arange(6.)
+""",
+        """
+*4 r = f(p, x)
+""",
+    ),
+    "containers that operators write": (
+        """
+log = []
+class P:
+    def __add__(s, x):
+        log.append(x.sum())
+        return s.a + x
+p = P(); p.a = np.ones(6)
+@fused
+def f(p, x): return p + x
+x = np.arange(6.)
+""",
+        """
+*4 r = f(p, x)
+""",
+    ),
+    "a dict read by a property and by name": (
+        """
+CONFIG = {'dt': 2.0}
+class P:
+    @property
+    def v(s): return s.a * CONFIG['dt']
+p = P(); p.a = np.ones(6)
+@fused
+def f(p, x): return p.v + x * CONFIG['dt']
+x = np.arange(6.)
+""",
+        """
+*3 r = f(p, x)
+CONFIG['dt'] = 3.0
+*3 r = f(p, x)
+""",
+    ),
+    "a dict read by a property and written by name": (
+        """
+CONFIG = {'dt': 2.0}
+class P:
+    @property
+    def v(s): return s.a * CONFIG['dt']
+p = P(); p.a = np.ones(6)
+@fused
+def f(p, x):
+    CONFIG['dt'] += 1
+    return p.v + x * CONFIG['dt']
+@fused
+def g(p, x, c):
+    c['dt'] += 1
+    return p.v + x
+x = np.arange(6.)
+""",
+        """
+*3 r = f(p, x)
+CONFIG['dt'] = 3.0
+*3 r = f(p, x)
+*3 r = g(p, x, CONFIG)
+""",
+    ),
+    "arrays by name that are one object": (
+        """
+A = np.ones(6)
+class P: pass
+p = P(); p.a = A; p.l = [A]
+@fused
+def f(p, x):
+    return x + (1 if p.a is A else 2) + (10 if p.l[0] is p.a else 20) + (100 if p.a is x else 200)
+x = np.arange(6.)
+""",
+        """
+*2 r = f(p, x)
+p.a = x
+*2 r = f(p, x)
+A = x
+*2 r = f(p, x)
+""",
+    ),
+    "writers found in containers": (
+        """
+K=1
+def h(v):
+    global K
+    K += 1
+    return v
+D={}
+def reg(n): D[n]=h
+reg('a')
+class A:
+    def __getattr__(s,n): return h
+a=A()
+@fused
+def f(x):
+    x = D['a'](x)
+    x = a.zzz(x)
+    return x*K
+x=np.arange(6.)
+""",
+        """
+*4 r = f(x)
+""",
+    ),
+}

@@ -1,0 +1,57 @@
+"""Warnings that NumPy gives inside a fused function name the function's line."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda import fused
+
+X = np.arange(1.0, 10.0).reshape(3, 3)
+
+
+def cast(z: Any) -> Any:
+    return z.astype(np.float64) + 1
+
+
+def assigned(z: Any) -> Any:
+    x = z.real * 1.0
+    x[:] = z
+    return x
+
+
+def picked(z: Any) -> Any:
+    x = z.real * 1.0
+    x[[0, 2]] = z[1]
+    return x
+
+
+def empty(z: Any) -> Any:
+    return np.cov(z.real[:, :1])
+
+
+FUNCTIONS = [cast, assigned, picked, empty]
+
+
+def _given(function: Callable[..., Any], z: Any) -> list[tuple[Any, str, int]]:
+    """What is warned of, and where; of each category the first."""
+    with warnings.catch_warnings(record=True) as found, fc.count_launches():
+        warnings.simplefilter("always")
+        function(z)
+    return [(w.category, w.filename, w.lineno) for w in found][:1]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_warnings_name_the_line_of_the_program(function: Any) -> None:
+    """When it is recorded, and in a replay that has NumPy compute it."""
+    want = _given(function, X + 1j)
+    assert want
+    ours = fused(function)
+    for i in range(3):
+        if i == 0 or function in (picked, empty):
+            assert _given(ours, X + 1j) == want
