@@ -12,14 +12,15 @@ from ...graph import build
 from ...graph.dtypes import BOOL, INT64, is_supported
 from ...graph.index_map import axis_map
 from ...graph.node import Node
+from ..record.flight import atomic
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, user_line
+from ..record.recorder import user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array
 from .dispatch import eager
 from .table import as_numpy_fails, entry
-from .values import plain
+from .values import complete_together, plain
 
 
 @entry
@@ -63,6 +64,7 @@ def setitem(array: Array, key: Any, value: Any) -> None:
         chosen = _fitted(value, array)
         array.write_node(build.where(node, chosen, array.read_node()))
         return
+    complete_together(array, keys, value)  # for no other thread's write is to be lost
     changed = eager(_assigned, array, keys, value)
     array.write_node(ufuncs.node_of(changed, array.dtype))
 

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..record.recorder import atomic
+from ..record.flight import atomic
 
 Handler = Callable[..., Any]
 _H = TypeVar("_H", bound=Handler)

@@ -13,8 +13,9 @@ from ...graph import build
 from ...graph.dtypes import BOOL, INT64, DType, is_supported
 from ...graph.node import Node, Operand
 from ...graph.ops import OPS, SCIPY_NAMES
+from ..record.flight import atomic
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, user_line
+from ..record.recorder import user_line
 from .array import Array
 
 _RENAMED = {"deg2rad": "radians", "rad2deg": "degrees", "float_power": "power"}
