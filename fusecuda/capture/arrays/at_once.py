@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..record.flight import is_idle
 from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
 from ..record.view import View, basic_index
@@ -87,7 +88,7 @@ def set_at_once(array: Array, key: Any, value: Any, limit: int) -> bool:
 def _completed(array: Array, key: Any) -> Any:
     """What ``array`` shows; if one element is meant, what is pending is computed first."""
     shown = values(array)
-    if shown is None and _is_element(key, array.ndim) and array.storage.waits:
+    if shown is None and _is_element(key, array.ndim) and array.storage.waits and is_idle():
         array.storage.complete()
         shown = values(array)
     return shown

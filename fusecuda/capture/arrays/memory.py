@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..record.flight import is_idle
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
 
@@ -41,7 +42,7 @@ def completed(array: Any) -> Any:
 
 
 def _values_anew(array: Any, own: Storage) -> Any:
-    if own.version is not None and own.waits and in_force().should_compute(array.nbytes):
+    if own.version is not None and is_idle() and in_force().should_compute(array.nbytes):
         own.complete()
     if type(own) is not Storage or own.version is not None:
         return None

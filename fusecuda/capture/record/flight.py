@@ -231,9 +231,9 @@ def wait_for(recorder: Any) -> None:
             flight.wait()
 
 
-def under_way(recorder: Any) -> bool:
-    """True if some of what ``recorder`` has recorded is being computed."""
-    return any(flight.recorder is recorder for flight in _flights)
+def is_idle() -> bool:
+    """True if nothing is under way, for which something recorded might have to wait."""
+    return not _flights
 
 
 def wait_for_memory(buffer: Any) -> None:

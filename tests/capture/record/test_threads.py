@@ -7,10 +7,8 @@ import gc
 import os
 import random
 import signal
-import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,79 +16,15 @@ import pytest
 
 import fusecuda.numpy as fnp
 from fusecuda import fused
-from fusecuda.capture.record import flight, plans
+from fusecuda.capture.record import flight
 from fusecuda.engine import Executable
 from fusecuda.errors import FlushError
 from tests.capture_check import equal, lazy
+from tests.threads import PATIENCE, Gate, at_once, ended, gate_before, gates, in_time, started
+
+__all__ = ["gates"]
 
 X = np.arange(60_000.0)
-PATIENCE = 60  # seconds, after which a test fails that would else hang
-
-
-class Gate:
-    """Holds up whatever goes through it while it is closed."""
-
-    def __init__(self) -> None:
-        self.arrived = threading.Event()
-        self.opened = threading.Event()
-        self.held: threading.Thread | None = None
-
-    def hold(self) -> None:
-        if threading.current_thread() is self.held:
-            self.arrived.set()
-            assert self.opened.wait(PATIENCE)
-
-
-@pytest.fixture(params=["kernel", "compiler", "plan"])
-def gate(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """A gate in front of the kernels, of the compiler, or of the planner."""
-    made = Gate()
-    owner: Any = Executable if request.param != "plan" else plans
-    name = {"kernel": "run", "compiler": "_compile", "plan": "build"}[request.param]
-    original = getattr(owner, name)
-
-    def slow(*args: Any) -> Any:
-        made.hold()
-        return original(*args)
-
-    monkeypatch.setattr(owner, name, slow)
-    plans.forget()
-    yield made
-    made.opened.set()
-
-
-def started(
-    work: Callable[[], Any], gate: Gate | None = None
-) -> tuple[threading.Thread, list[Any]]:
-    """A thread that works until it is held up, and what it comes to."""
-    found: list[Any] = []
-
-    def body() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:
-            found.append(error)
-
-    thread = threading.Thread(target=body, daemon=True)
-    if gate is not None:
-        gate.held = thread
-    thread.start()
-    if gate is not None:
-        assert gate.arrived.wait(PATIENCE)
-    return thread, found
-
-
-def ended(thread: threading.Thread, found: list[Any]) -> Any:
-    thread.join(PATIENCE)
-    assert not thread.is_alive(), "the thread hangs"
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]
-
-
-def in_time(work: Callable[[], Any]) -> Any:
-    """What ``work`` returns in a thread of its own; fails if it hangs."""
-    return ended(*started(work))
 
 
 def test_recording_and_computing_go_on(gate: Gate) -> None:
@@ -218,13 +152,7 @@ def test_a_block_reads_what_another_thread_writes() -> None:
 
 def test_a_fault_reaches_what_was_recorded_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     """What hangs on an array that turns out to be at fault raises its error; all else is there."""
-    gate, original = Gate(), Executable.run
-
-    def slow(self: Any, arguments: Any) -> Any:
-        gate.hold()
-        return original(self, arguments)
-
-    monkeypatch.setattr(Executable, "run", slow)
+    gate = gate_before("run", monkeypatch)
     a = lazy(X) * 1
     bad = a[lazy(np.array([0, X.size]))]
     other = started(bad.tolist, gate)
@@ -354,13 +282,7 @@ def test_two_threads_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_waits_for_flushes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The child has no thread that would go on with them."""
-    gate, original = Gate(), Executable.run
-
-    def slow(self: Any, arguments: Any) -> Any:
-        gate.hold()
-        return original(self, arguments)
-
-    monkeypatch.setattr(Executable, "run", slow)
+    gate = gate_before("run", monkeypatch)
     y = lazy(X) * 2
     other = started(y.tolist, gate)
 
@@ -430,22 +352,6 @@ def own(seed: int, rounds: int, shared: Any, row: int) -> None:
             array[...] = array % 1024
     equal(arrays, twins)
     equal(shared[row], twin)
-
-
-def at_once(works: list[Callable[[], Any]]) -> None:
-    """Each in a thread of its own, which gives way as often as it can."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [started(work) for work in works]
-        for thread, found in threads:
-            thread.join(10 * PATIENCE)
-            assert not thread.is_alive(), "the thread hangs"
-            if isinstance(found[0], BaseException):
-                raise found[0]
-    finally:
-        sys.setswitchinterval(interval)
-    assert not flight._flights and not flight._waiting
 
 
 @pytest.mark.parametrize(
