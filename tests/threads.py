@@ -12,7 +12,7 @@ import pytest
 from fusecuda.capture.record import flight, plans
 from fusecuda.engine import Executable
 
-PATIENCE = 6  # seconds, after which a test fails that would else hang
+PATIENCE = 60  # seconds, after which a test fails that would else hang
 Started = tuple[threading.Thread, list[Any]]
 
 

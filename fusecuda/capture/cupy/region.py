@@ -28,21 +28,13 @@ from ..record.view import View
 from . import internals
 from .internals import Pending, ndarray
 from .layout import view_of
-from .step_maker import Learner
-from .steps import End, Key, Slot, Step
+from .steps import Key, Slot, Step
 from .storages import CupyStorage, Unrecorded, storage_of, table
 from .tape import OFF, Tape
+from .taped_flight import CupyFlight
 from .unrecorded import Natives
 
 _NUMBERS = frozenset({int, float, bool, complex})
-
-
-class CupyFlight(Flight):
-    """What a region had pending, the tape of it, and how it was computed before, if it was."""
-
-    tape: Tape | None = None
-    known: End | None = None
-    arguments: Sequence[Any] = ()
 
 
 class CupyRegion(Natives):
@@ -126,34 +118,11 @@ class CupyRegion(Natives):
     def _compute(self, flight: Flight) -> None:
         token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
         try:
-            flight.wait_for_earlier()
-            if not self._computed_as_before(flight):
+            self._on_device = True
+            if not (isinstance(flight, CupyFlight) and flight.as_before(self._run, self._keep)):
                 super()._compute(flight)
         finally:
             recorder_in_force.reset(token)
-
-    def _computed_as_before(self, flight: Any) -> bool:
-        """True if an executable from before has computed ``flight``, or may have written to it."""
-        end, tape = flight.known, flight.tape
-        if end is None:
-            return False
-        self._on_device = True
-        try:
-            results = self._run(end.executable, flight.arguments)
-        except Exception as error:
-            if not any(end.executable.graph.target(i) is not None for i in range(len(flight.jobs))):
-                with recording:  # nothing from before has been written to
-                    nodes, _ = tape.nodes(Learner(tape))
-                for job, number in zip(flight.jobs, end.outputs, strict=True):
-                    job.node = nodes[number]
-                return False
-            for job in flight.jobs:
-                job.error = error
-            return True
-        flight.ran.append(end.executable)
-        for job, result in zip(flight.jobs, results, strict=True):
-            self._keep(job, result)
-        return True
 
     def pending(self) -> list[Storage]:
         self.tape.materialize()

@@ -226,7 +226,7 @@ def base_of(node: Node) -> Leaf | None:
 
 def wait_for(recorder: Any) -> None:
     """Return when all that ``recorder`` has under way is over, but for this thread's own work."""
-    for flight in tuple(_flights):
+    for flight in tuple(_flights) if _flights else ():
         if flight.recorder is recorder:
             flight.wait()
 
