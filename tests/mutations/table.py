@@ -10,6 +10,7 @@ from .cupy_table import CUPY
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
+from .threads_table import THREADS
 from .types_table import TYPES
 
 _VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
@@ -430,6 +431,7 @@ MUTATIONS = (
     *MEMORY,
     *CAPTURE,
     *CALLS,
+    *THREADS,
     *MACHINE,
     *TYPES,
     *CUDA,

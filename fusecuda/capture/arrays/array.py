@@ -189,7 +189,7 @@ class Array(Observed):
         storage = self._storage
         current_recorder().flush()
         current_recorder().write_at_once(storage.held)
-        for other in storage.readers:
+        for other in tuple(storage.readers):
             other.flush()
         self._completed()
         assert storage.buffer is not None

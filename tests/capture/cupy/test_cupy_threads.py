@@ -232,7 +232,7 @@ def own(seed: int, rounds: int, shared: Any, base: np.ndarray[Any, Any]) -> None
 
 
 @pytest.mark.parametrize(
-    "rounds", [25, pytest.param(600, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
+    "rounds", [25, pytest.param(300, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
 )
 def test_threads_against_numpy(rounds: int) -> None:
     """Threads with blocks of their own that share what they read: each sees what NumPy would."""
