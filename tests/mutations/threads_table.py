@@ -43,8 +43,8 @@ THREADS = (
     Mutation(
         "all-waits-for-what-waits",
         _FLIGHT,
-        "    alone = [Flight(recorder, [Job(s, s.node)]) for s in storages] if _flights else []",
-        "    alone: list[Flight] = []",
+        "    met: Sequence[Flight] = [other for other in _flights if whole._meets(other)]",
+        "    met: Sequence[Flight] = []",
         "what could be computed waits with all else for another thread's flush",
         ids("recording_threads", "what_is_being_computed_is_read_written_and_dropped[run]"),
     ),

@@ -44,7 +44,7 @@ def atomic(function: Callable[P, T]) -> Callable[P, T]:
 
 def unlocked(function: Callable[[], T]) -> T:
     """What ``function`` returns, called without the lock of recording, which is then held again."""
-    state: Any = recording._release_save()  # type: ignore[attr-defined]
+    state: Any = recording._release_save()  # type: ignore[attr-defined] # as a Condition does
     try:
         return function()
     finally:
@@ -202,17 +202,17 @@ def divided(recorder: Any, storages: Sequence[Any], needed: Any = None) -> Fligh
 
     With all of them if there are none, or if the one that is ``needed`` is not among those.
     """
-    alone = [Flight(recorder, [Job(s, s.node)]) for s in storages] if _flights else []
-    bound = [flight for flight in alone if any(map(flight._meets, _flights))]
-    free = [flight for flight in alone if flight not in bound]
-    moved = bound
-    while moved:  # what meets these comes with them
-        moved = [flight for flight in free if any(map(flight._meets, moved))]
+    whole = Flight(recorder, [Job(s, s.node) for s in storages])
+    met: Sequence[Flight] = [other for other in _flights if whole._meets(other)]
+    free, bound = [Flight(recorder, [job]) for job in whole.jobs], list[Job]()
+    while met:  # what meets these has to wait, and so has what meets that
+        moved = [flight for flight in free if any(map(flight._meets, met))]
         free = [flight for flight in free if flight not in moved]
-        bound += moved
-    if not free or needed in [flight.jobs[0].storage for flight in bound]:
-        return Flight(recorder, [Job(s, s.node) for s in storages])
-    left = [flight.jobs[0].storage for flight in bound]
+        bound += [flight.jobs[0] for flight in moved]
+        met = [Flight(recorder, [flight.jobs[0] for flight in moved])] if moved else []
+    left = [job.storage for job in bound]
+    if not left or not free or needed in left:
+        return whole
     return Flight(recorder, [flight.jobs[0] for flight in free], left)
 
 
