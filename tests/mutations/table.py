@@ -12,6 +12,7 @@ from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
 from .seeing_table import SEEING
+from .threads_table import THREADS
 from .types_table import TYPES
 from .wholes_table import WHOLES
 
@@ -434,6 +435,7 @@ MUTATIONS = (
     *CAPTURE,
     *CALLS,
     *WHOLES,
+    *THREADS,
     *MACHINE,
     *TYPES,
     *FUNCTIONS,

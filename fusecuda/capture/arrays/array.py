@@ -8,13 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import FlushError
 from ...graph import build
 from ...graph.dtypes import DType, is_supported, part_of_complex
 from ...graph.index_map import Shape
 from ...graph.node import Node
+from ..record.flight import atomic, wait_for_memory
 from ..record.leaf import Leaf
-from ..record.recorder import atomic, current_recorder, default_recorder
+from ..record.recorder import current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order
 from .memory import elements, in_force, new, values, view
@@ -141,10 +141,13 @@ class Array(Observed):
             node: Node = self.loose.copied().read_node()
             return node
         storage = self._storage
-        if storage.recorder is not in_force() and storage.pending:
-            storage.recorder.flush()
+        if storage.recorder is not (recorder := in_force()):
+            storage.read_by(recorder)
         if storage.shared:
+            storage.complete()
             return self._view.read(build_snapshot(storage))
+        if storage.flight is not None and not is_supported(storage.dtype):
+            storage.complete()
         node = storage.read()
         view = self._shown or self._view
         if view is View.whole(node.shape) and not self._part:
@@ -179,13 +182,12 @@ class Array(Observed):
             raise ValueError("assignment destination is read-only")
         if self.size > 1 and not self._view.map.is_injective(self._view.shape):
             raise ValueError("assignment destination is read-only")
-        recorder = current_recorder()
-        if storage.recorder is not recorder:
-            if storage.pending:
-                storage.recorder.flush()
-            storage.recorder = recorder
+        storage.belongs_to(current_recorder())
         if not is_supported(storage.dtype):
             new = type(self).of_node(value, is_scalar=False)
+            new.storage.complete()
+            while storage.pending:  # from here on nothing is computed: no other thread may write
+                storage.complete()
             changed = self._whole_by(written, self._view, self._part, new)
             storage.write(build.library("positive", [changed], storage.shape, storage.dtype))
             return
@@ -196,35 +198,45 @@ class Array(Observed):
     @atomic
     def compute(self) -> NDArray:
         """The values as a read-only NumPy view of the storage, valid until the next write."""
-        storage = self._storage
         current_recorder().look()
-        if storage.pending:
-            storage.recorder.flush()
-        if storage.error is not None:
-            raise storage.error
-        if storage.buffer is None:
-            raise FlushError("the array's value was not computed")
-        result = self.shown_of(storage.buffer).view()
+        result = self.shown_of(self._storage.complete()).view()
         result.flags.writeable = False
         return result
 
     @atomic
     def at_once(self) -> NDArray:
         """The array's memory, to be written to before anything else is done."""
+        storage = self._storage
         current_recorder().flush()
-        current_recorder().write_at_once(self._storage.held)
-        self.compute()
-        assert self._storage.buffer is not None
-        result = self.shown_of(self._storage.buffer).view()
-        result.flags.writeable = self.writeable and self._storage.buffer.flags.writeable
+        current_recorder().write_at_once(storage.held)
+        for other in tuple(storage.readers):
+            other.flush()
+        self._completed()
+        assert storage.buffer is not None
+        wait_for_memory(storage.buffer)
+        result = self.shown_of(storage.buffer).view()
+        result.flags.writeable = self.writeable and storage.writeable
         return result
 
+    @atomic
     def hand_out(self) -> NDArray:
         """As `compute`, and the storage keeps its address: later writes show in what is given."""
         current_recorder().hands_out()
-        result = self.compute()
-        self._storage.held = self._storage.escaped = True
+        self._completed()
+        storage = self._storage
+        assert storage.buffer is not None
+        storage.held = storage.escaped = True
+        result = self.shown_of(storage.buffer).view()
+        result.flags.writeable = False
         return result
+
+    def _completed(self) -> None:
+        """Compute what is pending, and wait until nothing is under way to other memory."""
+        current_recorder().look()
+        storage = self._storage
+        storage.complete()
+        while storage.flight is not None:
+            storage.complete()
 
     def _handed_out(self) -> NDArray:
         """As `hand_out`, without looking for a view of memory that is known."""
@@ -232,7 +244,6 @@ class Array(Observed):
         known = values(self) if recorder.at_once_below else None
         if known is None:
             return self.hand_out()
-        recorder.observed = True
         if self.is_scalar:  # it does not change
             result: NDArray = np.array(known)
         else:
@@ -293,6 +304,7 @@ class Array(Observed):
         return made
 
     @property
+    @atomic
     def flat(self) -> Any:
         self.hand_out()
         self._storage.shared = True
@@ -318,6 +330,7 @@ class Array(Observed):
             raise TypeError("array does not have imaginary part to set")
         self.imag[...] = value
 
+    @atomic
     def _seen_in_part(self, part: str) -> Array:
         """A view of one part of complex numbers; of a scalar that part."""
         result = type(self)(self._storage, self._view, part=part)
@@ -500,6 +513,7 @@ class Array(Observed):
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return ENTRIES.namespace
 
+    @atomic
     def __dlpack__(self, **kwargs: Any) -> Any:
         self.hand_out()
         self._storage.shared = True

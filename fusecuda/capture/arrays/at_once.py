@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..record.flight import is_idle
+from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
-from ..record.recorder import _recording as writing
 from ..record.view import View, basic_index
 from .array import Array
 from .memory import NDArray, new, operand, values, view
@@ -87,9 +88,8 @@ def set_at_once(array: Array, key: Any, value: Any, limit: int) -> bool:
 def _completed(array: Array, key: Any) -> Any:
     """What ``array`` shows; if one element is meant, what is pending is computed first."""
     shown = values(array)
-    if shown is None and _is_element(key, array.ndim):
-        own = array.storage
-        own.recorder.flush()
+    if shown is None and _is_element(key, array.ndim) and array.storage.waits and is_idle():
+        array.storage.complete()
         shown = values(array)
     return shown
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from ...graph import build
 from ...graph.library import at_line
+from ..record.flight import recording
 from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder, user_line
 from . import ufuncs
 from .array import Array
 from .table import OUT_POSITION, TABLE, entry
-from .values import arrays_in, plain, wrap
+from .values import arrays_in, complete_together, plain, wrap
 
 
 @entry
@@ -211,7 +212,9 @@ def _called(
             return call_function(_REDUCE[ufunc], inputs[:1], rest)
     elif method == "at":
         if isinstance(inputs[0], Array):
-            inputs[0][...] = eager(_applied_at, ufunc, *inputs, **kwargs)
+            with recording:
+                complete_together(inputs)
+                inputs[0][...] = eager(_applied_at, ufunc, *inputs, **kwargs)
             return None
         return ufunc.at(inputs[0], *(plain(v) for v in inputs[1:]), **kwargs)
     return eager(getattr(ufunc, method), *inputs, **kwargs)

@@ -13,14 +13,15 @@ from ...graph.dtypes import BOOL, INT64, is_supported
 from ...graph.index_map import axis_map
 from ...graph.library import at_line
 from ...graph.node import Node
+from ..record.flight import atomic
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, current_recorder, user_line
+from ..record.recorder import current_recorder, user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array, compute_first
 from .dispatch import eager, loosely, update_loosely
 from .table import as_numpy_fails, entry
-from .values import plain
+from .values import complete_together, plain
 
 
 @entry
@@ -71,6 +72,7 @@ def setitem(array: Array, key: Any, value: Any) -> None:
         chosen = _fitted(value, array)
         array.write_node(build.where(node, chosen, array.read_node()))
         return
+    complete_together(array, keys, value)  # for no other thread's write is to be lost
     changed = eager(_assigned, array, keys, value)
     array.write_node(ufuncs.node_of(changed, array.dtype))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..record.flight import is_idle
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
 
@@ -36,16 +37,18 @@ def completed(array: Any) -> Any:
     """As `values`, what is pending being computed first."""
     shown = values(array)
     if shown is None:
-        array.storage.recorder.flush()
+        array.storage.complete()
         shown = values(array)
     return shown
 
 
 def _values_anew(array: Any, own: Storage) -> Any:
-    if own.version is not None and in_force().should_compute(array.nbytes):
-        own.recorder.flush()
-    buffer = own.buffer
-    if type(own) is not Storage or own.version is not None or type(buffer) is not ndarray:
+    if own.version is not None and is_idle() and in_force().should_compute(array.nbytes):
+        own.complete()
+    if type(own) is not Storage or own.version is not None:
+        return None
+    buffer = own.buffer  # after that look: other threads may settle the storage meanwhile
+    if type(buffer) is not ndarray:
         return None
     if own.error is not None:
         raise own.error

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.dtypes import is_supported
+from ..record.flight import recording
 from ..record.numbers import TracedScalar
 from ..record.origin import module_of
 from ..record.structure import METHOD, TUPLE, kind_of, mapped
@@ -113,10 +114,11 @@ def given(value: Any, keeps: bool = True) -> Any:
     def leaf(part: Any) -> Any:
         kind = type(part)
         if kind is Array:
-            memory = part.at_once()
-            if keeps:
-                storage = part.storage
-                storage.held = storage.escaped = storage.shared = True
+            with recording:
+                memory = part.at_once()
+                if keeps:
+                    storage = part.storage
+                    storage.held = storage.escaped = storage.shared = True
             return memory[()] if part.is_scalar else memory
         if kind is TracedScalar:
             return part.seen()

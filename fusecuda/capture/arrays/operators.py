@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...graph.numpy_rules import power_looks_at, power_ufunc
+from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
-from ..record.recorder import _recording as writing
 from .memory import completed, in_force, is_small, new, operand, values
 from .table import ENTRIES
 

@@ -19,7 +19,7 @@ from .array import Array, compute_first
 from .dispatch import assign_result, check_cast, eager
 from .movement import ravel
 from .table import entry, handles
-from .values import array_of, of_node, plain
+from .values import array_of, complete_together, of_node, plain
 
 
 @handles(np.where)
@@ -256,6 +256,7 @@ def _writes(function: Any) -> None:
     def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(a, Array):
             return function(a, *map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        complete_together(a, args, tuple(kwargs.values()))
         a[...] = eager(changed, a, *args, **kwargs)
         return None
 

@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..record.recorder import atomic, current_recorder
+from ..record.flight import atomic
+from ..record.recorder import current_recorder
 
 Handler = Callable[..., Any]
 _H = TypeVar("_H", bound=Handler)

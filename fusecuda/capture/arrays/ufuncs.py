@@ -15,8 +15,9 @@ from ...graph.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, is_supported
 from ...graph.library import at_line
 from ...graph.node import Node, Operand
 from ...graph.ops import OPS
+from ..record.flight import atomic
 from ..record.numbers import TracedScalar
-from ..record.recorder import atomic, current_recorder, user_line
+from ..record.recorder import current_recorder, user_line
 from .array import Array, compute_first
 
 _RENAMED = {"deg2rad": "radians", "rad2deg": "degrees", "float_power": "power"}

@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder
+from ..record.storage import Storage
 from ..record.view import view_in
 from .array import Array
 
@@ -75,6 +76,14 @@ def arrays_in(value: Any) -> Iterator[Array]:
     elif type(value) in (list, tuple):
         for part in value:
             yield from arrays_in(part)
+
+
+def complete_together(*values: Any) -> None:
+    """Compute what is pending of all the lazy arrays; no other thread may write before the next."""
+    storages = [s for a in arrays_in(values) if type(s := a.storage) is Storage]
+    while any([s.pending for s in storages]):
+        for storage in storages:
+            storage.complete()
 
 
 def array_of(value: Any) -> Array:

@@ -261,8 +261,10 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             replay = call.replay(result)
         finally:
             recorder_in_force.reset(token)
-            region.flush()
-            region.close()
+            try:
+                region.flush()
+            finally:
+                region.close()
             call.write_back()
         if region.faults:
             raise region.faults[0]

@@ -84,13 +84,16 @@ class FusedBlock:
         token, recorder, before, reports = self._nested.pop()
         if token is not None:
             recorder_in_force.reset(token)
-        recorder.flush()
+        try:
+            recorder.flush()
+        finally:
+            if token is not None:
+                recorder.close()
         self.launches = recorder.launches - before
         self._reports = recorder.reports[reports:]
         passed = not isinstance(recorder, Region)
         self._remarks = [_PASSED] if passed else [_UNRECORDED % n for n in recorder.unrecorded]
         if token is not None:
-            recorder.close()
             rest.left(recorder.site, recorder.gained)
             if recorder.faults and exc[0] is None:
                 raise recorder.faults[0]

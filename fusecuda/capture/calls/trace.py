@@ -11,6 +11,7 @@ from ...options import Options
 from ..arrays.array import Array
 from ..arrays.values import plain
 from ..record.budget import Budget, processor_time
+from ..record.flight import Flight, Job
 from ..record.lines import name_line
 from ..record.numbers import TracedScalar, argument_of
 from ..record.periods import repeats
@@ -86,33 +87,35 @@ class Trace(Recorder):
         else:
             super()._flush_at_period()
 
-    def _in_place(self, storage: Storage) -> bool:
+    def _in_place(self, storage: Storage, node: Node) -> bool:
         known = self.path.slot_of(storage.buffer) is not None
-        return (known or storage.held) and super()._in_place(storage)
+        return (known or storage.held) and super()._in_place(storage, node)
 
-    def flush(self, keep_observed: bool = False) -> None:
+    def _taken(self, needed: Storage | None) -> Flight | None:
+        waiting = self.pending()
+        return Flight(self, [Job(s, s.node) for s in waiting]) if waiting else None
+
+    def flush(self, needed: Storage | None = None) -> None:
         if not self.may_compute:
             raise Unfollowed("it looks at a value while it is recorded")
         if not self.path.replaying:
             self.wrote = self.wrote or any(s.held for s in self.pending())
-        super().flush(keep_observed)
+        super().flush(needed)
 
-    def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
-        leaves, executable = self._executable(waiting, targets)
+    def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
+        leaves, executable, seconds = self._executable(jobs, self.options)
         executable = self.affordable(executable)
         sources = [self.path.source(leaf) for leaf in leaves]
         if self.path.replaying:
-            shapes = [
-                None if kept else (s.shape, s.dtype)
-                for s, kept in zip(waiting, targets, strict=True)
-            ]
-            results = self.path.known_results(shapes)
+            shapes = [None if j.in_place else (j.storage.shape, j.storage.dtype) for j in jobs]
+            results: Sequence[Any] = self.path.known_results(shapes)
+            if isinstance(executable, Executable):
+                self._ran(executable)
         else:
-            results = list(self._computed(executable, [argument_of(leaf) for leaf in leaves]))
-            self.launches += executable.launches
-        if isinstance(executable, Executable):
-            self._ran(executable)
-        self.path.ran(executable.run, sources, results, waiting, complete=True)
+            arguments = [argument_of(leaf) for leaf in leaves]
+            results = list(self._computed(flight, executable, arguments, seconds))
+        storages = [job.storage for job in jobs]
+        self.path.ran(executable.run, sources, results, storages, complete=True)
         return results
 
     def _ran(self, executable: Executable) -> None:
@@ -136,9 +139,9 @@ class Trace(Recorder):
         self.breaks("planning and compiling takes too long")
         return Interpreted(executable.graph)
 
-    def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
+    def _compute_apart(self, flight: Flight, error: Exception) -> None:
         self.breaks("an operation failed")
-        super()._compute_apart(waiting, error)
+        super()._compute_apart(flight, error)
 
     # --- what cannot be replayed
 
@@ -173,7 +176,6 @@ class Trace(Recorder):
             raise Unfollowed("it looks at a value while it is recorded")
         if not self._looking:
             self.breaks("it looks at the values of an array")
-        self.observed = True
 
     def seen(self, array: Array, kind: Callable[[Any], Any]) -> Any:
         """What ``kind`` makes of the values of ``array``: a replay goes on where it is the same."""
@@ -235,7 +237,7 @@ class Trace(Recorder):
     def _piece(self, array: Array) -> None:
         """End a segment, so that ``array`` is computed."""
         if array.storage.pending and array.storage.recorder is not self:
-            array.storage.recorder.flush()
+            array.storage.complete()
         before = len(self.path.segments)
         self.flush()
         if array.storage.error is not None:

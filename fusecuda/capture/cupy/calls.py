@@ -22,9 +22,10 @@ from ..calls.reads import Reads
 from ..calls.results import Finisher, OddError, ResultWriter
 from ..calls.scan import reads_of
 from ..record.block import Region
+from ..record.flight import recording
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
-from ..record.recorder import _recording, in_place, recorder_in_force
+from ..record.recorder import recorder_in_force
 from . import internals
 from .internals import Pending, PendingMemory, ndarray
 from .region import CupyRegion
@@ -79,7 +80,7 @@ class Call:
     def _enter(self) -> None:
         """Enter the arrays given as storages."""
         complete(*self.arrays)
-        with _recording:
+        with recording:
             for group in _overlapping(self.arrays):
                 try:
                     storage = enter_together(self.region, [self.arrays[i] for i in group])
@@ -120,7 +121,7 @@ class Call:
 
     def replay(self, result: Any) -> Replay | None:
         """What replays the call, recorded but not yet computed; None if ``why`` says so."""
-        with _recording:  # another thread may flush what it waits for
+        with recording:  # another thread may flush what it waits for
             return self._replay(result)
 
     def _replay(self, result: Any) -> Replay | None:
@@ -147,7 +148,11 @@ class Call:
         if not text or kept - shown - self._fixed(waiting):
             self.why = "it keeps or returns something that cannot be put together again"
             return None
-        leaves, executable = region.executable_for_cupy(waiting, [in_place(s) for s in waiting])
+        planned = region.executable_for_cupy(waiting)
+        if planned is None:
+            self.why = "another thread needed what was being recorded"
+            return None
+        leaves, executable = planned
         written = {id(s) for s in waiting}
         if not self._guard(memory, guard, leaves, written):
             self.why = "an argument overlaps an array that it reads by name"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ...engine import Executable
 from ...graph.dtypes import DType
 from ...graph.node import Node
 from ...options import Options
@@ -42,7 +41,7 @@ class Recording(Protocol):
     @property
     def resting(self) -> bool: ...
 
-    def flush(self, keep_observed: bool = False) -> None:
+    def flush(self, needed: Any = None) -> None:
         """Compute all that is pending."""
 
     def note(self, node: Node, storage: Any) -> None:
@@ -71,11 +70,6 @@ class Recording(Protocol):
         flush: bool = True,
     ) -> Any:
         """What CuPy's own ``function`` does, on computed arrays."""
-
-    def rerun(
-        self, executable: Executable, arguments: Sequence[Any], storages: Sequence[Any]
-    ) -> bool:
-        """Give ``storages`` their values by an executable from before; False if it fails."""
 
     def resume(self, storages: Sequence[Any], sequence: list[int], cut: int) -> None:
         """Go on from a recording whose ``storages`` wait for nodes made just now."""

@@ -18,13 +18,14 @@ from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array
+from ..record.flight import Flight, Job, recording, unlocked, wait_for
 from ..record.leaf import Leaf
 from ..record.lines import name_line
+from ..record.numbers import argument_of
 from ..record.periods import smallest_period
 from ..record.recorder import (
     PENDING_LIMIT,
     Recorder,
-    _recording,
     default_recorder,
     recorder_in_force,
     user_line,
@@ -34,9 +35,10 @@ from ..record.view import View
 from . import internals
 from .internals import Pending, ndarray
 from .layout import view_of
-from .steps import Key, Step
+from .steps import Key, Slot, Step
 from .storages import CupyStorage, Unrecorded, storage_of, table
 from .tape import OFF, Tape
+from .taped_flight import CupyFlight
 from .unrecorded import Natives
 
 _NUMBERS = frozenset({int, float, bool, complex})
@@ -85,53 +87,50 @@ class CupyRegion(Natives):
             raise Unrecorded
         super().look()
 
-    def flush(self, keep_observed: bool = False) -> None:
-        with _recording:
+    def flush(self, needed: Storage | None = None) -> None:
+        with recording:
             self.flushes += 1
-            before, self.dispatching = self.dispatching, False
-            token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
-            tape = self.tape
             try:
-                if tape.flush():
-                    self.observed = self.observed or not keep_observed
-                else:
-                    if not self.pending():
-                        tape.planned((), (), None)
-                    super().flush(keep_observed)
+                super().flush(needed)
             finally:
-                tape.end()
-                recorder_in_force.reset(token)
-                self.dispatching = before
-                table.leave(self)
+                if not self._live:  # else another thread has recorded meanwhile
+                    table.leave(self)
 
-    def rerun(
-        self, executable: Executable, arguments: Sequence[Any], storages: Sequence[Storage]
-    ) -> bool:
-        """Give ``storages`` their values by an executable from before; False if it fails."""
-        self._on_device = True
+    def _taken(self, needed: Storage | None) -> CupyFlight | None:
+        known = self.tape.known_end()
+        if known is None:
+            waiting = self.pending()
+            return CupyFlight(self, [Job(s, s.node) for s in waiting]) if waiting else None
+        end, alive = known
+        if end.executable is None:
+            return None
+        jobs = [Job(alive[n], Slot(n, alive[n].shape, alive[n].dtype)) for n in end.outputs]
+        flight = CupyFlight(self, jobs)
+        flight.known, flight.arguments = end, self.tape.rerun(end)
+        return flight
+
+    def _begin_anew(self, flight: Flight | None = None) -> None:
+        super()._begin_anew(flight)
+        if isinstance(flight, CupyFlight):
+            table.generation += 1  # what is being recorded looks again what its operands are
+            flight.tape = self.tape.detached()
+        else:
+            self.tape.planned((), (), None)
+            self.tape.end()
+
+    def _landed(self, flight: Flight) -> None:
+        if isinstance(flight, CupyFlight) and flight.tape is not None:
+            flight.tape.end()
+            flight.tape = None
+
+    def _compute(self, flight: Flight) -> None:
+        token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
         try:
-            results = self._run(executable, arguments)
-        except Exception as error:
-            if not any(executable.graph.target(i) is not None for i in range(len(storages))):
-                return False  # nothing from before has been written to
-            for storage in storages:
-                self._failed(storage, error)
-            return True
-        except BaseException:
-            self._interrupted(storages)
-            raise
-        self.launches += executable.launches
-        self._ran(executable)
-        self._settle(zip(storages, results, strict=True))
-        return True
-
-    def _executable(
-        self, waiting: Sequence[Storage], targets: Sequence[bool], windows: bool = True
-    ) -> tuple[list[Leaf], Any]:
-        leaves, executable = super()._executable(waiting, targets, windows)
-        assert isinstance(executable, Executable)
-        self.tape.planned(waiting, leaves, executable)
-        return leaves, executable
+            self._on_device = True
+            if not (isinstance(flight, CupyFlight) and flight.as_before(self._run, self._keep)):
+                super()._compute(flight)
+        finally:
+            recorder_in_force.reset(token)
 
     def pending(self) -> list[Storage]:
         self.tape.materialize()
@@ -154,36 +153,43 @@ class CupyRegion(Natives):
         """What was noted from then on, and where a flush is sought next."""
         return self._sequence[first:], self._cut
 
-    def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
+    def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
         """As any recorder's; CuPy's storages and others are two graphs, on two devices."""
-        ours = [isinstance(s, CupyStorage) for s in waiting]
+        ours = [isinstance(job.storage, CupyStorage) for job in jobs]
         found: dict[int, Any] = {}
-        for which, options in ((True, self.cupy_options), (False, self.options)):
+        for which in (True, False):
             numbers = [i for i, our in enumerate(ours) if our is which]
             if numbers:
-                part = [waiting[i] for i in numbers], [targets[i] for i in numbers]
-                found.update(zip(numbers, self._results_of(*part, options), strict=True))
-        return [found[i] for i in range(len(waiting))]
+                part = [jobs[i] for i in numbers]
+                found.update(zip(numbers, self._results_of(flight, part, which), strict=True))
+        return [found[i] for i in range(len(jobs))]
 
-    def _results_of(
-        self, waiting: Sequence[Storage], targets: Sequence[bool], options: Options
-    ) -> Sequence[Any]:
-        self._on_device = isinstance(waiting[0], CupyStorage)
-        plain, self.options = self.options, options
-        try:
-            return super()._results(waiting, targets)
-        finally:
-            self.options = plain
+    def _results_of(self, flight: Any, jobs: Sequence[Job], on_device: bool) -> Sequence[Any]:
+        options = self.cupy_options if on_device else self.options
+        leaves, executable, seconds = self._executable(jobs, options)
+        with recording:
+            flight.tape.planned([job.storage for job in jobs], leaves, executable)
+        self._on_device = on_device
+        return self._computed(flight, executable, [argument_of(leaf) for leaf in leaves], seconds)
 
     def executable_for_cupy(
-        self, waiting: Sequence[Storage], targets: Sequence[bool]
-    ) -> tuple[list[Leaf], Any]:
-        """What computes ``waiting``, storages of CuPy's alone, from whole arrays."""
-        plain, self.options = self.options, self.cupy_options
-        try:
-            return self._executable(waiting, targets, windows=False)
-        finally:
-            self.options = plain
+        self, waiting: Sequence[Storage]
+    ) -> tuple[list[Leaf], Executable] | None:
+        """What computes ``waiting``, storages of CuPy's alone, from whole arrays.
+
+        It is planned without the lock; None if another thread has flushed the region meanwhile.
+        """
+        flushes, jobs = self.flushes, [Job(s, s.node) for s in waiting]
+        for job in jobs:
+            job.in_place = self._in_place(job.storage, job.node)
+        leaves, executable, _ = unlocked(
+            lambda: self._executable(jobs, self.cupy_options, windows=False)
+        )
+        if self.flushes != flushes:
+            return None
+        assert isinstance(executable, Executable)
+        self.tape.planned(waiting, leaves, executable)
+        return leaves, executable
 
     def _failed(self, storage: Storage, error: BaseException) -> None:
         super()._failed(storage, error)
@@ -224,9 +230,10 @@ class CupyRegion(Natives):
         ``function`` takes and gives lazy arrays. Raises what NumPy raises for operands that do not
         fit.
         """
-        with _recording:
+        with recording:
             if self.dispatching or self.rests():
                 return NotImplemented
+            wait_for(self)  # another thread may compute what has been recorded so far
             tape = self.tape
             key = tape.key(function, args, kwargs)
             step = tape.step(key)
@@ -238,9 +245,10 @@ class CupyRegion(Natives):
         self, function: Any, args: Sequence[Any], operation: Callable[[], Any]
     ) -> Any:
         """As `record`, of ``function`` by ``operation``, which takes floats as `Tape.constants`."""
-        with _recording:
+        with recording:
             if self.dispatching or self.rests():
                 return NotImplemented
+            wait_for(self)  # another thread may compute what has been recorded so far
             tape = self.tape
             key = tape.numbered_key(function, args)
             step = tape.step(key)
@@ -255,7 +263,7 @@ class CupyRegion(Natives):
         if result is not NotImplemented:
             self.operations += 1
         if step.flushes:
-            self.flush(keep_observed=True)
+            self.flush()
         return result
 
     def learn(self, key: Key | None, operation: Callable[[], Any]) -> Any:
@@ -276,7 +284,7 @@ class CupyRegion(Natives):
         tape.learn(run, key, result)
         if self.flush_after:
             self.flush_after = False
-            self.flush(keep_observed=True)
+            self.flush()
         return result
 
     def _lowered(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -286,6 +294,7 @@ class CupyRegion(Natives):
     def _lifted(self, args: Any, kwargs: Any) -> list[Any]:
         """``args`` lifted, with ``kwargs`` in ``_named``: all after the last flush that it took."""
         for _ in range(3):
+            wait_for(self)
             generation, self.operands = table.generation, 0
             given = [self.lift(a) for a in args]
             self._named = {k: self.lift(v) for k, v in kwargs.items()} if kwargs else {}
@@ -312,7 +321,7 @@ class CupyRegion(Natives):
         if storage.recorder is not self:
             storage.readers.update((self, storage.recorder))
             if storage.pending:
-                storage.recorder.flush()
+                storage.complete()
                 storage, offset = storage_of(self, array)
         if storage.device != self.device:
             self._meet(storage.device)
@@ -330,7 +339,7 @@ class CupyRegion(Natives):
         if self.operands:
             raise Unrecorded
         if self.pending():
-            self.flush(keep_observed=True)  # `_lifted` then begins again
+            self.flush()  # `_lifted` then begins again
         self.device = device
 
     def lower(self, value: Any) -> Any:

@@ -17,8 +17,9 @@ import numpy as np
 from ...graph.dtypes import DType
 from ...graph.index_map import Shape
 from ...graph.node import Node
-from ..record.leaf import Leaf
-from ..record.recorder import Recorder, _recording
+from ..record.flight import recording
+from ..record.leaf import Leaf, Promise
+from ..record.recorder import Recorder
 from ..record.storage import Storage
 from . import internals
 from .internals import PendingMemory
@@ -36,7 +37,7 @@ class CupyStorage(Storage):
     version has no node.
     """
 
-    __slots__ = ("_node", "device", "memory", "readers", "run", "slot", "span")
+    __slots__ = ("_node", "device", "memory", "run", "slot", "span")
 
     recorder: Any  # the region
 
@@ -45,7 +46,7 @@ class CupyStorage(Storage):
             node = Leaf(buffer, buffer.shape, buffer.dtype)
         super().__init__(recorder, node, buffer)
         self.memory: weakref.ref[PendingMemory] | None = None
-        self.readers: set[Any] = set()
+        self.readers = set()
         self.span = (0, 0)
         self.device = 0
         self.run: object = None
@@ -59,6 +60,7 @@ class CupyStorage(Storage):
         self.buffer = self.memory = self.error = None
         self.held = self.escaped = self.shared = self.noted = False
         self.readers, self.span = set(), (0, 0)
+        self.landed = 0
         self.version = self.leaf = self.viewers = self._node = None
         return self
 
@@ -79,28 +81,40 @@ class CupyStorage(Storage):
     @property
     def pending(self) -> bool:
         node = self._node
+        if type(node) is Promise and (node.flight is not None or node.error is not None):
+            return True
         return not (isinstance(node, Leaf) and node.array is self.buffer)
+
+    @property
+    def flight(self) -> Any:
+        node = self._node
+        return node.flight if type(node) is Promise else None
 
     @property
     def writeable(self) -> bool:
         return True
 
-    def write(self, node: Node) -> None:
-        """Make ``node`` the present version; other regions have then read the one before."""
-        for other in tuple(self.readers):
-            if other is not self.recorder:
-                other.flush()
-        self.readers = {self.recorder}
-        super().write(node)
+    def belongs_to(self, recorder: Any) -> None:
+        """Let ``recorder`` take what is going to be written, which others have read by then.
+
+        Raises Unrecorded where another thread has computed meanwhile what was recorded so far.
+        """
+        flushes = recorder.flushes
+        super().belongs_to(recorder)
+        if recorder.flushes != flushes:
+            raise Unrecorded
+        self.readers = {recorder}
 
     def postpone(self) -> None:
         """The tape has made a new version; no other region has read the one before."""
         self._node = None
 
-    def settle(self, array: Any) -> None:
+    def depart(self, promise: Promise) -> None:
+        self._node = promise
+
+    def settle(self, array: Any, promise: Promise) -> None:
         """Take ``array`` as the computed value; pending arrays of this storage lie there now."""
-        super().settle(array)
-        self._node = Leaf(array, array.shape, array.dtype)
+        super().settle(array, promise)
         memory = self.memory() if self.memory is not None else None
         if memory is not None:
             internals.bind(memory, internals.pointer_of(array))
@@ -186,9 +200,7 @@ def storage_of(region: Recording, array: Any) -> tuple[CupyStorage, int]:
         offset = pointer.ptr - memory.ptr
         if array.dtype == storage.dtype and offset % array.dtype.itemsize == 0:
             return storage, offset
-        storage.recorder.flush()
-        if storage.error is not None:
-            raise storage.error
+        storage.complete()
         pointer = internals.pointer_of(array)
     start = pointer.ptr
     known = table.at(start)
@@ -200,23 +212,31 @@ def storage_of(region: Recording, array: Any) -> tuple[CupyStorage, int]:
     ):
         return known, 0
     low, high = internals.span_of(array)
-    found = table.overlapping(low, high)
-    if len(found) == 1 and found[0].dtype == array.dtype:
-        low_known, high_known = found[0].span
-        within = low_known <= low and high <= high_known
-        if within and (start - low_known) % array.dtype.itemsize == 0:
-            return found[0], start - low_known
-    for entry in found:  # the same memory in another guise: what is pending there comes first
-        release(entry)
-    storage = _enter(region, array, [e.span for e in found])
+    spans: list[tuple[int, int]] = []
+    while found := table.overlapping(low, high):
+        if len(found) == 1 and found[0].dtype == array.dtype:
+            low_known, high_known = found[0].span
+            within = low_known <= low and high <= high_known
+            if within and (start - low_known) % array.dtype.itemsize == 0:
+                return found[0], start - low_known
+        spans += [entry.span for entry in found]
+        low, high = min(s[0] for s in spans), max(s[1] for s in spans)
+        for entry in found:  # the same memory in another guise: what is pending there comes first
+            release(entry)
+    storage = _enter(region, array, spans)
     return storage, start - storage.span[0]
 
 
 def release(entry: CupyStorage) -> None:
     """Compute all that reads or writes ``entry`` and forget it."""
-    for recorder in {entry.recorder, *entry.readers}:
-        recorder.flush()
-    table.drop(lambda e: e is not entry)
+    while True:
+        for recorder in {entry.recorder, *entry.readers}:
+            recorder.flush()
+        if table.at(entry.span[0]) is not entry:
+            return
+        if not (entry.readers or entry.waits or entry.flight):
+            table.drop(lambda e: e is not entry)
+            return
 
 
 def _enter(region: Recording, array: Any, spans: list[tuple[int, int]]) -> CupyStorage:
@@ -314,16 +334,12 @@ def complete(*values: Any) -> None:
 def complete_array(array: Any) -> None:
     """Compute what is pending of ``array``, and what was recorded of its present memory."""
     memory = internals.pointer_of(array).mem
-    with _recording:
+    with recording:
         if type(memory) is PendingMemory:
-            storage = memory.storage
-            if storage.error is None:
-                storage.recorder.flush()
-            if storage.error is not None:
-                raise storage.error
+            memory.storage.complete()
         elif len(table):
-            for entry in table.overlapping(*internals.span_of(array)):
-                error = entry.error
-                release(entry)
+            while entries := table.overlapping(*internals.span_of(array)):
+                error = entries[0].error
+                release(entries[0])
                 if error is not None:
                     raise error

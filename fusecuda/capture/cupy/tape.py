@@ -166,7 +166,7 @@ class Tape:
             region.device = storage.device
         if storage.recorder is not region or storage.device != region.device or storage.error:
             raise UntapedError
-        if storage.span == (0, 0) or region.has_escaped:
+        if storage.span == (0, 0) or storage.flight is not None or region.has_escaped:
             raise UntapedError
         storage.run, storage.slot = self.run, len(self.slots)
         self.slots.append(storage)
@@ -239,26 +239,25 @@ class Tape:
         found = ((number, self.storage(number)) for number in noted)
         return {n: s for n, s in found if s is not None and s.error is None}
 
-    def flush(self) -> bool:
-        """Do what the flush did when the recording last went like this; False if it never did."""
+    def known_end(self) -> tuple[End, dict[int, CupyStorage]] | None:
+        """What a flush does after such a recording, and the storages that are alive, if known."""
         if self.mode is not FOLLOWING or self.state is None:
-            return self.mode is FOLLOWING
+            return None
         alive = self.alive()  # other threads may drop some meanwhile
         end = self.state.ends.get(tuple(alive))
-        if end is None or not self._fits(end):
-            self.materialize()
-            return False
-        if end.executable is None:
-            return True
-        if not self.rerun(end, [alive[number] for number in end.outputs]):
-            self.materialize()
-            return False
-        return True
+        return (end, alive) if end is not None and self._fits(end) else None
 
-    def rerun(self, end: End, storages: Sequence[CupyStorage]) -> bool:
-        """Compute what ``end`` computes, of the arrays of now; False if that fails."""
-        assert end.executable is not None
-        return self.region.rerun(end.executable, [get(self) for get in end.arguments], storages)
+    def rerun(self, end: End) -> list[Any]:
+        """The arguments for the executable of ``end``, of the arrays of now."""
+        return [get(self) for get in end.arguments]
+
+    def detached(self) -> Tape:
+        """The tape as it is, for the flush that computes what is on it; this one begins anew."""
+        past = Tape(self.region)
+        past.__dict__, self.__dict__ = self.__dict__, past.__dict__
+        if past.learner is not None:
+            past.learner.tape = past
+        return past
 
     def _fits(self, end: End) -> bool:
         """True if the numbers are those that the executable was built for, or its arguments."""
@@ -281,17 +280,23 @@ class Tape:
         if self.mode is FOLLOWING and self.path:
             self._make_nodes()
 
-    def _make_nodes(self) -> None:
-        self.mode, self.learner = LEARNING, Learner(self)
+    def nodes(self, learner: Learner) -> tuple[dict[int, Node], dict[Node, Node]]:
+        """The versions of the storages that are alive, and the nodes in them by their symbols."""
         versions: dict[int, Node] = {}
         for step in self.path:
             versions.update(zip(step.noted, step.versions, strict=True))
-        alive = [(n, s) for n in versions if (s := self.storage(n)) is not None]
+        alive = [n for n in versions if self.storage(n) is not None]
         made: dict[Node, Node] = {}
-        for node in topological([versions[n] for n, _ in alive]):
-            made[node] = self._real(node, made, self.learner)
+        for node in topological([versions[n] for n in alive]):
+            made[node] = self._real(node, made, learner)
+        return {n: made[versions[n]] for n in alive}, made
+
+    def _make_nodes(self) -> None:
+        self.mode, self.learner = LEARNING, Learner(self)
+        versions, made = self.nodes(self.learner)
+        alive = [(n, s) for n in versions if (s := self.storage(n)) is not None]
         for number, storage in alive:
-            storage.node = made[versions[number]]
+            storage.node = versions[number]
         self.learner.symbols = {real: node for node, real in made.items()}
         sequence = [n for step in self.path for n in step.sequence]
         cut = self.path[-1].cut if self.path else 0

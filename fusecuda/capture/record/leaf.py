@@ -27,3 +27,30 @@ class Leaf(Node):
         super().__init__("parameter", (), shape, dtype, Parameter(next(_numbers), scalar))
         self.array = array
         self.source = source
+
+    @property
+    def known(self) -> Any:
+        """The array, None where it is still being computed."""
+        return self.array
+
+
+class Promise(Leaf):
+    """A leaf whose array is being computed, by ``flight``; it raises the error if that failed."""
+
+    __slots__ = ("error", "flight", "known")
+
+    def __init__(self, flight: Any, shape: Shape, dtype: DType) -> None:
+        self.known: Any = None
+        self.error: BaseException | None = None
+        self.flight = flight
+        super().__init__(None, shape, dtype)
+
+    @property
+    def array(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.known
+
+    @array.setter
+    def array(self, array: Any) -> None:
+        self.known = array

@@ -3,21 +3,18 @@
 A storage is memory, its present version a node of the graph. Arrays are views of storages: a write
 makes a new version, a later read through any view sees it. A flush computes the last version of
 every storage that is still alive, in one graph, so a version is never overwritten while something
-recorded still reads it.
+recorded still reads it. Recording goes on meanwhile: see `flight`.
 """
 
 from __future__ import annotations
 
 import contextvars
-import functools
 import math
-import os
 import sys
-import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +24,7 @@ from ...graph.index_map import IndexMap
 from ...graph.node import Node
 from ...options import Options
 from .budget import PROGRAM, Budget, processor_time
+from .flight import Flight, Job, base_of, divided, pass_gate, recording, unlocked, wait_for
 from .leaf import Leaf
 from .numbers import argument_of
 from .periods import smallest_period
@@ -35,32 +33,11 @@ from .storage import Storage
 from .windows import windowed
 
 NDArray = np.ndarray[Any, Any]
-P = ParamSpec("P")
-T = TypeVar("T")
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
 SMALL_IN_A_ROW = 16  # operations on small arrays, after which what they wait for is computed
 AT_ONCE_BELOW = 1 << 18  # bytes of operands, below which recording costs more than kernels save
 
-_recording = threading.RLock()  # held while something is recorded, and while it is computed
 _NOT_USER = (__name__.partition(".")[0], "cupy.")
-
-
-os.register_at_fork(
-    before=_recording.acquire,
-    after_in_parent=_recording.release,
-    after_in_child=_recording.release,
-)
-
-
-def atomic(function: Callable[P, T]) -> Callable[P, T]:
-    """``function`` as one step: no other thread records or computes while it runs."""
-
-    @functools.wraps(function)
-    def locked(*args: P.args, **kwargs: P.kwargs) -> T:
-        with _recording:
-            return function(*args, **kwargs)
-
-    return locked
 
 
 class Recorder:
@@ -70,6 +47,7 @@ class Recorder:
     transparent = False  # arrays pass for NumPy's own
     may_compute = True  # before all is recorded
     loose = False  # there are arrays on whose extent nothing depends
+    one_by_one = True  # what it computes does not overlap with what it has under way
     at_once_below = 0  # bytes: what is computed and touches less is left to NumPy, at once
 
     def __init__(self, options: Options | None = None) -> None:
@@ -79,8 +57,6 @@ class Recorder:
         self.budget: Budget | None = PROGRAM
         self.touched: int | None = None  # most bytes of a recorded node, if that is asked for
         self._small = 0  # operations on small arrays that wait for something
-        self._planned = 0.0  # seconds for the plan at hand
-        self.observed = False  # something was computed while recording went on
         self._live: list[weakref.ref[Storage]] = []  # in the order of recording
         self._sequence: list[int] = []
         self._cut = self.first_cut
@@ -88,7 +64,8 @@ class Recorder:
     def value(self, node: Node) -> Storage:
         """A storage of its own for the result ``node``."""
         storage = Storage(self, node)
-        self.note(node, storage)
+        with recording:
+            self.note(node, storage)
         return storage
 
     def note(self, node: Node, storage: Storage) -> None:
@@ -115,25 +92,26 @@ class Recorder:
             if rest:
                 self._cut = count + rest
                 return
-        self.flush(keep_observed=True)
+        self.flush()
 
     def pending(self) -> list[Storage]:
-        """The live storages whose present version is not computed, in the order of recording."""
+        """The live storages whose present version is to be computed, in the order of recording."""
         found = (reference() for reference in self._live)
-        return [s for s in found if s is not None and s.pending and s.error is None]
+        return [s for s in found if s is not None and s.waits]
 
-    def _take(self) -> list[Storage]:
-        """The pending storages; recording starts from nothing."""
-        waiting = self.pending()
+    def _begin_anew(self, flight: Flight | None = None) -> None:
+        """What was recorded is in ``flight``, if there was anything; recording starts again."""
         for reference in self._live:
             storage = reference()
             if storage is not None:
                 storage.noted = False
         self._live.clear()
+        for storage in flight.left if flight is not None else ():
+            storage.noted = True
+            self._live.append(weakref.ref(storage))
         self._sequence.clear()
         self._cut = self.first_cut
         self._small = 0
-        return waiting
 
     def should_compute(self, size: int) -> bool:
         """True if an array of ``size`` bytes, needed now, is better computed than waited for."""
@@ -144,11 +122,9 @@ class Recorder:
 
     def look(self) -> None:
         """Called before a value is looked at."""
-        self.observed = True
 
     def write_at_once(self, held: bool) -> None:
         """Called before memory is written to without being recorded."""
-        self.observed = True
 
     def seen(self, array: Any, kind: Callable[[Any], Any]) -> Any:
         """What ``kind`` makes of the values of ``array``, at which the program looks."""
@@ -166,92 +142,142 @@ class Recorder:
     def hands_out(self) -> None:
         """Called before the memory of an array is given to code that we do not follow."""
 
-    def flush(self, keep_observed: bool = False) -> None:
-        """Compute every pending storage; faults are kept in the storages that they concern."""
-        with _recording:
-            waiting = self._take()
-            if not waiting:
-                return
-            if not keep_observed:
-                self.observed = True
-            try:
-                results = self._results(waiting, [self._in_place(s) for s in waiting])
-            except Exception as error:
-                if any(map(self._in_place, waiting)) and not is_before_effects(error):
-                    for storage in waiting:  # some of them may have been updated already
-                        self._failed(storage, error)
-                else:
-                    self._compute_apart(waiting, error)
-            except BaseException:
-                self._interrupted(waiting)
-                raise
+    def flush(self, needed: Storage | None = None) -> None:
+        """Compute every pending storage; faults are kept in the storages that they concern.
+
+        Some may stay pending if just one is ``needed``: those that wait for what other threads
+        compute. So does in any case what waits for what this very thread is computing further up.
+        """
+        with recording:
+            pass_gate()
+            flight = self._taken(needed)
+            if flight is None:
+                self._begin_anew()
             else:
-                self._settle(zip(waiting, results, strict=True))
+                left = flight.left
+                self._fly(flight)
+                if left and needed is None and (waiting := self.pending()):
+                    self._fly(Flight(self, [Job(s, s.node) for s in waiting]))
+            if self.one_by_one:
+                wait_for(self)
 
-    def _compute_apart(self, waiting: Sequence[Storage], error: Exception) -> None:
+    def _taken(self, needed: Storage | None) -> Flight | None:
+        """What is to be computed now, if there is anything."""
+        waiting = self.pending()
+        return divided(self, waiting, needed) if waiting else None
+
+    def _fly(self, flight: Flight) -> None:
+        """Compute what is in ``flight`` without the lock, and settle it."""
+        try:
+            if flight.depart(self.one_by_one):
+                self._begin_anew(flight)
+                unlocked(lambda: self._compute(flight))
+        finally:
+            if flight.is_under_way:
+                self.settle(flight)
+
+    def _compute(self, flight: Flight) -> None:
+        """Each job of ``flight`` has a result or an error, unless it is interrupted."""
+        flight.wait_for_earlier()
+        jobs = flight.jobs
+        try:
+            for job in jobs:
+                job.in_place = self._in_place(job.storage, job.node)
+            results = self._results(flight, jobs)
+        except Exception as error:
+            if flight.begun and any(j.in_place for j in jobs) and not is_before_effects(error):
+                for job in jobs:  # some of them may have been updated already
+                    job.error = error
+            else:
+                self._compute_apart(flight, error)
+        else:
+            for job, result in zip(jobs, results, strict=True):
+                self._keep(job, result)
+
+    def _compute_apart(self, flight: Flight, error: Exception) -> None:
         """Find out which of several storages a fault concerns; the others are computed."""
-        if len(waiting) == 1:
-            self._failed(waiting[0], error)
+        if len(flight.jobs) == 1:
+            flight.jobs[0].error = error
             return
-        values: list[tuple[Storage, Any]] = []
-        for storage in waiting:  # all of them before any memory is overwritten
+        values: list[tuple[Job, Any]] = []
+        for job in flight.jobs:  # all of them before any memory is overwritten
+            job.in_place = False
             try:
-                values.append((storage, self._results([storage], [False])[0]))
+                values.append((job, self._results(flight, [job])[0]))
             except Exception as own:
-                self._failed(storage, own)
-        self._settle(values)
+                job.error = own
+        for job, result in values:
+            self._keep(job, result)
 
-    def _interrupted(self, waiting: Iterable[Storage]) -> None:
-        """Nobody knows what has been written: nothing is computed from it."""
-        for storage in waiting:
-            self._failed(storage, FlushError("the computation of this array was interrupted"))
+    def _keep(self, job: Job, result: Any) -> None:
+        """Take a result, None if it is in place, into the storage's memory where that must stay."""
+        buffer = job.storage.buffer
+        if result is not None and job.storage.held and buffer is not None:
+            try:
+                self._store(buffer, result)
+            except Exception as error:  # updates in place have happened: not to be done again
+                job.error = error
+                return
+            result = None
+        job.result = buffer if result is None else result
+
+    def settle(self, flight: Flight) -> None:
+        """Give each storage its value or its error, and let others go on; under the lock."""
+        for job in flight.jobs:
+            storage, promise = job.storage, job.promise
+            assert promise is not None
+            if job.error is None and job.result is None:  # nobody knows what has been written
+                job.error = FlushError("the computation of this array was interrupted")
+            if job.error is None:
+                storage.settle(job.result, promise)
+                continue
+            promise.error = job.error
+            if storage.flight is flight:
+                self._failed(storage, job.error)
+        for executable in flight.ran:
+            self.launches += executable.launches
+            if isinstance(executable, Executable):
+                self._ran(executable)
+        self._landed(flight)
+        flight.end()
+
+    def _landed(self, flight: Flight) -> None:
+        """Called when the storages of ``flight`` have been settled."""
 
     def _failed(self, storage: Storage, error: BaseException) -> None:
         """Let ``storage`` raise ``error`` when its value is needed."""
         storage.error = error
 
-    def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
-        leaves, executable = self._executable(waiting, targets)
-        results: Sequence[Any] = self._computed(executable, [argument_of(leaf) for leaf in leaves])
-        self.launches += executable.launches
-        if isinstance(executable, Executable):
-            self._ran(executable)
-        return results
+    def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
+        leaves, executable, seconds = self._executable(jobs, self.options)
+        return self._computed(flight, executable, [argument_of(leaf) for leaf in leaves], seconds)
 
     def _computed(
-        self, executable: Executable | Interpreted, arguments: Sequence[Any]
+        self,
+        flight: Flight,
+        executable: Executable | Interpreted,
+        arguments: Sequence[Any],
+        seconds: float,
     ) -> Sequence[Any]:
-        """The results; what has to be planned and compiled for them is taken off the budget."""
+        """The results; what has been planned, and is compiled for them, is taken off the budget."""
+        flight.begun = True
         if self.budget is None or not isinstance(executable, Executable) or executable.is_ready:
-            return self._run(executable, arguments)
-        before = processor_time()
-        try:
-            return self._run(executable, arguments)
-        finally:
-            self.budget.spend(self._planned + processor_time() - before)
+            results = self._run(executable, arguments)
+        else:
+            before = processor_time()
+            try:
+                results = self._run(executable, arguments)
+            finally:
+                self.budget.spend(seconds + processor_time() - before)
+        flight.ran.append(executable)
+        return results
 
     def _ran(self, executable: Executable) -> None:
         """Called after ``executable`` has run."""
 
-    def _settle(self, values: Iterable[tuple[Storage, Any]]) -> None:
-        """Give each storage its computed value, in its own memory where that must stay."""
-        for storage, result in values:
-            buffer = storage.buffer
-            if result is None or (storage.held and buffer is not None):
-                assert buffer is not None
-                try:
-                    if result is not None:
-                        self._store(buffer, result)
-                except Exception as error:  # updates in place have happened: not to be done again
-                    self._failed(storage, error)
-                    continue
-                storage.settle(buffer)
-            else:
-                storage.settle(result)
-
-    def _in_place(self, storage: Storage) -> bool:
-        """True if the new version belongs in the storage's present memory."""
-        return in_place(storage)
+    def _in_place(self, storage: Storage, node: Node) -> bool:
+        """True if the version ``node`` belongs in the storage's present memory."""
+        return in_place(storage, node)
 
     def _run(self, executable: Executable | Interpreted, arrays: Sequence[Any]) -> Sequence[Any]:
         """The results of ``executable``, in the memory that this recorder's arrays lie in."""
@@ -262,35 +288,31 @@ class Recorder:
         target[...] = source
 
     def _executable(
-        self, waiting: Sequence[Storage], targets: Sequence[bool], windows: bool = True
-    ) -> tuple[list[Leaf], Executable | Interpreted]:
-        outputs: Sequence[Node] = [s.node for s in waiting]
+        self, jobs: Sequence[Job], options: Options, windows: bool = True
+    ) -> tuple[list[Leaf], Executable | Interpreted, float]:
+        """The leaves that ``jobs`` depend on, what takes their arrays, and seconds for the plan."""
+        outputs: Sequence[Node] = [job.node for job in jobs]
         own: Sequence[Leaf | None] = [
-            Leaf(s.buffer, s.shape, s.dtype) if t and s.buffer is not None else None
-            for s, t in zip(waiting, targets, strict=True)
+            Leaf(j.storage.buffer, j.storage.shape, j.storage.dtype) if j.in_place else None
+            for j in jobs
         ]
         if windows:
             outputs, own = windowed(outputs, own)
         before = processor_time()
-        found = executable_for(outputs, own, self.options, budget=self._budget())
-        self._planned = processor_time() - before
-        return found
+        leaves, executable = executable_for(outputs, own, options, budget=self._budget())
+        return leaves, executable, processor_time() - before
 
     def _budget(self) -> Budget | None:
         """The time that may be spent on plans; None: as much as they take."""
         return None if self.options.strict or self.options.device != "cpu" else self.budget
 
 
-def in_place(storage: Storage) -> bool:
-    """True if the new version belongs in the storage's present memory."""
+def in_place(storage: Storage, node: Node) -> bool:
+    """True if the version ``node`` belongs in the storage's present memory."""
     if storage.buffer is None:
         return False
-    if storage.held:
-        return True
-    node = storage.node
-    while node.op in ("reshape", "update"):
-        node = node.operands[0]
-    return isinstance(node, Leaf) and node.array is storage.buffer and storage.node is not node
+    base = base_of(node)
+    return storage.held or (base is not None and base.array is storage.buffer)
 
 
 def user_line() -> str:
@@ -305,6 +327,7 @@ def user_line() -> str:
 
 default_recorder = Recorder()
 default_recorder.at_once_below = AT_ONCE_BELOW
+default_recorder.one_by_one = False  # of all threads, which may flush at once
 recorder_in_force: contextvars.ContextVar[Recorder] = contextvars.ContextVar(
     "fusecuda_recorder", default=default_recorder
 )

@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...errors import FlushError
 from ...graph.node import Node
-from .leaf import Leaf
+from .flight import recording
+from .leaf import Leaf, Promise
 
 NDArray = np.ndarray[Any, Any]
 
@@ -19,8 +21,8 @@ class Keeper(Protocol):
     def note(self, node: Node, storage: Storage) -> None:
         """Record that ``storage`` waits for ``node``."""
 
-    def flush(self, keep_observed: bool = False) -> None:
-        """Compute all that is pending."""
+    def flush(self, needed: Storage | None = None) -> None:
+        """Compute all that is pending, or at least what is ``needed``."""
 
 
 _MANY = 64  # views that a storage knows of, after which the dead are sought
@@ -44,8 +46,10 @@ class Storage:
         "error",
         "escaped",
         "held",
+        "landed",
         "leaf",
         "noted",
+        "readers",
         "recorder",
         "shape",
         "shared",
@@ -58,6 +62,8 @@ class Storage:
         self.version: Node | None = None  # what is pending
         self.leaf: weakref.ref[Leaf] | None = None
         self.viewers: list[weakref.ref[Any]] | None = None  # arrays that keep views of the memory
+        self.readers: Any = ()  # other recorders that have read the present version
+        self.landed = 0  # how many versions have been computed
         self.held = False
         self.escaped = False
         self.shared = False
@@ -116,6 +122,60 @@ class Storage:
         """False for memory that is read-only."""
         return self.buffer is None or bool(self.buffer.flags.writeable)
 
+    @property
+    def flight(self) -> Any:
+        """What is computing the present version, if that is under way."""
+        version = self.version
+        return version.flight if type(version) is Promise else None
+
+    @property
+    def waits(self) -> bool:
+        """True if the present version is pending, and nothing computes it yet."""
+        return self.pending and self.error is None and self.flight is None
+
+    def complete(self) -> Any:
+        """The memory of the present version, which is computed first; raises its error.
+
+        Other threads may have recorded another version when this returns.
+        """
+        with recording:
+            landed = self.landed
+            while self.error is None and self.pending and self.landed == landed:
+                if self.flight is None:
+                    self.recorder.flush(self)
+                    if self.waits and self.landed == landed:
+                        raise FlushError("the array needs what is computed further up")
+                elif not self.flight.wait():
+                    raise FlushError("the array is being computed further up")
+            if self.error is not None:
+                raise self.error
+            if self.buffer is None:
+                raise FlushError("the array's value was not computed")
+            return self.buffer
+
+    def read_by(self, recorder: Any) -> None:
+        """Note that another recorder reads the present version, which is computed first."""
+        while self.waits and self.recorder is not recorder:
+            self.complete()
+        if not recorder.transparent and recorder not in self.readers:
+            self.readers = weakref.WeakSet((*self.readers, recorder))
+
+    def belongs_to(self, recorder: Any) -> None:
+        """Let ``recorder`` write the next version; what others wait for and have read comes first.
+
+        Nothing is computed after that look: the present version is still the same.
+        """
+        while True:
+            readers = [r for r in self.readers if r is not recorder]
+            if not readers and (self.recorder is recorder or not self.waits):
+                break
+            self.readers = type(self.readers)(r for r in self.readers if r is recorder)
+            for other in readers:
+                other.flush()
+            if self.recorder is not recorder and self.waits:
+                self.complete()
+        self.recorder = recorder
+
     def read(self) -> Node:
         """The present version; raises the error of a flush that failed to compute it."""
         if self.error is not None:
@@ -127,18 +187,21 @@ class Storage:
         self.node = node
         self.recorder.note(node, self)
         if self.escaped or self.shared:
-            self.recorder.flush()
-            if self.error is not None:
-                raise self.error
+            self.complete()
 
-    def settle(self, array: NDArray) -> None:
-        """Take ``array`` as the computed present version."""
+    def depart(self, promise: Promise) -> None:
+        """The present version is being computed: until it is, ``promise`` stands for it."""
+        self.version = promise
+
+    def settle(self, array: NDArray, promise: Promise) -> None:
+        """Take ``array`` as the computed version that ``promise`` stands for."""
         if self.viewers is not None and array is not self.buffer:
             viewers, self.viewers = self.viewers, None
             for viewer in viewers:
                 if (found := viewer()) is not None:
                     found.let_go()
-        if array is not self.buffer:
-            self.leaf = None
-        self.buffer = array
-        self.version = None
+        promise.array = self.buffer = array
+        self.leaf = weakref.ref(promise)
+        self.landed += 1
+        if self.version is promise:
+            self.version = None

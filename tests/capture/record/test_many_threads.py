@@ -1,0 +1,106 @@
+"""Many threads that record, write, read, drop and flush at once, against NumPy."""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fusecuda import fused
+from tests.capture_check import equal, lazy
+from tests.threads import at_once
+
+X = np.arange(60_000.0)
+
+
+def own(seed: int, rounds: int, shared: Any, row: int) -> None:
+    """Random work on arrays of one's own, on one's row of a shared one, and NumPy's twin of it."""
+    draw = random.Random(seed)
+    size = draw.choice((6, 40_000))
+    arrays, twins = [lazy(X[:size] + seed)], [X[:size] + seed]
+    mine, twin = shared[row], np.zeros(shared.shape[1])
+    for _ in range(rounds):
+        i, j = draw.randrange(len(arrays)), draw.randrange(len(arrays))
+        k, n = float(draw.randrange(1, 9)), draw.randrange(size - 2)
+        what = draw.randrange(10)
+        if what == 0:
+            arrays.append(arrays[i] + arrays[j] * k)
+            twins.append(twins[i] + twins[j] * k)
+        elif what == 1:
+            arrays[i][n:] = arrays[j][: size - n] * 0.5
+            twins[i][n:] = twins[j][: size - n] * 0.5
+        elif what == 2:
+            arrays[i] -= arrays[j]
+            twins[i] -= twins[j]
+        elif what == 3:
+            arrays[i][n] += k
+            twins[i][n] += k
+        elif what == 4:
+            assert float(arrays[i][n]) == twins[i][n]
+        elif what == 5:
+            equal(arrays[i] * 2, twins[i] * 2)
+        elif what == 6 and len(arrays) > 1:
+            del arrays[i], twins[i]
+        elif what == 7:
+            with fused():
+                arrays[i] *= -1
+                arrays.append(mine[:6] + k)
+            twins[i] *= -1
+            twins.append(twin[:6] + k)
+            equal(arrays.pop(), twins.pop())
+        elif what == 8:
+            mine[n % 6 :] += k
+            twin[n % 6 :] += k
+        else:
+            shared[row, n % 6] = mine[1] + k
+            twin[n % 6] = twin[1] + k
+            assert float(shared[row, n % 6]) == twin[n % 6]
+        if len(arrays) > 5:
+            del arrays[0], twins[0]
+        for array in (*arrays, *twins):
+            array[...] = array % 1024
+    equal(arrays, twins)
+    equal(shared[row], twin)
+
+
+@pytest.mark.parametrize(
+    "rounds", [60, pytest.param(600, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
+)
+def test_threads_against_numpy(rounds: int) -> None:
+    """Threads that record, write, read, drop and flush at once: each sees what NumPy would."""
+    for size in (8, 40_000):
+        shared = lazy(np.zeros((4, size)))
+        at_once([functools.partial(own, row, rounds, shared, row) for row in range(4)])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.float16])
+@pytest.mark.parametrize("size", [16, 50_000])
+def test_no_write_is_lost(dtype: Any, size: int) -> None:
+    """Threads write parts of one array, by slices, indices, masks and `at`, or at once."""
+    shared = lazy(np.zeros((4, size), dtype))
+    rows = np.arange(4)
+
+    def work(row: int) -> None:
+        mask = lazy(np.repeat(rows == row, size).reshape(4, size))
+        for k in range(1, 31):
+            shared[row, 1:] += 1
+            if k % 5 == row:
+                shared[row, [0, 0]] = [k, k]
+                np.add.at(shared, (np.array([row, row]), np.array([1, 1])), 1)
+            elif k % 10 == 9:
+                shared[mask] = shared[row, 2]
+
+    at_once([functools.partial(work, row) for row in range(4)])
+    want = np.zeros((4, size), dtype)
+    for row in range(4):
+        for k in range(1, 31):
+            want[row, 1:] += 1
+            if k % 5 == row:
+                want[row, 0] = k
+                want[row, 1] += 2
+            elif k % 10 == 9:
+                want[row] = want[row, 2]
+    equal(shared, want)

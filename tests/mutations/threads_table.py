@@ -1,0 +1,83 @@
+"""Planted bugs in what threads do at once."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+_FLIGHT, _STORAGE = "capture/record/flight.py", "capture/record/storage.py"
+_AT_ONCE, _OPERATORS = "capture/arrays/at_once.py", "capture/arrays/operators.py"
+
+THREADS = (
+    Mutation(
+        "items-written-without-the-lock",
+        _AT_ONCE,
+        "    with writing:\n        shown = _completed(array, key)",
+        "    if True:\n        shown = _completed(array, key)",
+        "a thread records a read of memory that is about to be written to at once",
+        ids("recording_threads", "a_write_at_once_takes_the_lock[item]"),
+    ),
+    Mutation(
+        "outputs-written-without-the-lock",
+        _AT_ONCE,
+        "    with writing:\n        memory = values(target)",
+        "    if True:\n        memory = values(target)",
+        "a thread records a read of memory that a ufunc is about to write to",
+        ids("recording_threads", "a_write_at_once_takes_the_lock[out]"),
+    ),
+    Mutation(
+        "operators-write-without-the-lock",
+        _OPERATORS,
+        "    with writing:\n        a = values(array)",
+        "    if True:\n        a = values(array)",
+        "a thread records a read of memory that an operator is about to write to",
+        ids("recording_threads", "a_write_at_once_takes_the_lock[operator]"),
+    ),
+    Mutation(
+        "writes-do-not-wait-for-reads",
+        _FLIGHT,
+        "return not (writes.isdisjoint(before) and reads.isdisjoint(written))",
+        "return not reads.isdisjoint(written)",
+        "a flush overwrites memory that another one still reads",
+        ids("recording_threads", "a_write_waits_for_the_reads_of_a_flush[run]"),
+    ),
+    Mutation(
+        "all-waits-for-what-waits",
+        _FLIGHT,
+        "    met: Sequence[Flight] = [other for other in _flights if whole._meets(other)]",
+        "    met: Sequence[Flight] = []",
+        "what could be computed waits with all else for another thread's flush",
+        ids("recording_threads", "what_is_being_computed_is_read_written_and_dropped[run]"),
+    ),
+    Mutation(
+        "waits-for-itself",
+        _FLIGHT,
+        "if not self.is_over and self.needs(thread):",
+        "if not self.is_over and self.thread == thread:",
+        "two threads wait for each other",
+        ids("recording_threads", "two_threads_do_not_wait_for_each_other"),
+    ),
+    Mutation(
+        "readers-in-blocks-forgotten",
+        _STORAGE,
+        "if not recorder.transparent and recorder not in self.readers:",
+        "if False:",
+        "a thread overwrites what another one's block has read and not computed",
+        ids("recording_threads", "a_block_reads_what_another_thread_writes"),
+    ),
+    Mutation(
+        "forks-in-the-middle",
+        _FLIGHT,
+        "    while any(not flight.needs(thread) for flight in _flights):\n",
+        "    while False:\n",
+        "a child is left with arrays that no thread of its computes",
+        ids("recording_threads", "a_fork_waits_for_flushes"),
+    ),
+    Mutation(
+        "versions-computed-twice",
+        _FLIGHT,
+        "new[node] = known.get(node) or",
+        "new[node] =",
+        "a version that is computed in place is computed once more, from its own result",
+        ids("recording_threads", "a_version_is_computed_once"),
+    ),
+)

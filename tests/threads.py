@@ -1,0 +1,100 @@
+"""Threads that are held up, and threads that give way as often as they can."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from fusecuda.capture.record import flight, plans
+from fusecuda.engine import Executable
+
+PATIENCE = 60  # seconds, after which a test fails that would else hang
+Started = tuple[threading.Thread, list[Any]]
+
+
+class Gate:
+    """Holds up one thread that goes through it, until it is opened."""
+
+    def __init__(self) -> None:
+        self.arrived = threading.Event()
+        self.opened = threading.Event()
+        self.held: threading.Thread | None = None
+
+    def hold(self) -> None:
+        if threading.current_thread() is self.held:
+            self.arrived.set()
+            assert self.opened.wait(PATIENCE)
+
+
+def gate_before(name: str, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """A gate before kernels ("run"), the compiler ("_compile") or the planner ("build")."""
+    gate = Gate()
+    owner: Any = plans if name == "build" else Executable
+    original = getattr(owner, name)
+
+    def slow(*args: Any) -> Any:
+        gate.hold()
+        return original(*args)
+
+    monkeypatch.setattr(owner, name, slow)
+    plans.forget()
+    return gate
+
+
+@pytest.fixture(name="gate", params=["run", "_compile", "build"])
+def gates(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """A gate of each kind."""
+    made = gate_before(request.param, monkeypatch)
+    yield made
+    made.opened.set()
+
+
+def started(work: Callable[[], Any], gate: Gate | None = None) -> Started:
+    """A thread that works, until it is held up, and what it comes to."""
+    found: list[Any] = []
+
+    def body() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=body, daemon=True)
+    if gate is not None:
+        gate.held = thread
+    thread.start()
+    if gate is not None:
+        assert gate.arrived.wait(PATIENCE), found
+    return thread, found
+
+
+def ended(thread: threading.Thread, found: list[Any]) -> Any:
+    """What the work of a thread has come to; fails if it hangs."""
+    thread.join(10 * PATIENCE)
+    assert not thread.is_alive(), "the thread hangs"
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+def in_time(work: Callable[[], Any]) -> Any:
+    """What ``work`` returns in a thread of its own; fails if it hangs."""
+    thread, found = started(work)
+    thread.join(PATIENCE)
+    return ended(thread, found) if found else pytest.fail("the thread hangs")
+
+
+def at_once(works: Iterable[Callable[[], Any]]) -> None:
+    """Each in a thread of its own, which gives way as often as it can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in [started(work) for work in works]:
+            ended(*thread)
+    finally:
+        sys.setswitchinterval(interval)
+    assert not flight._flights and not flight._waiting
