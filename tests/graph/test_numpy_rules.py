@@ -65,8 +65,8 @@ def test_powers_of_and_by_lazy_numbers_have_numpys_dtype() -> None:
     """A number that is yet to be computed is looked at where NumPy's dtype depends on it."""
     for dtype, strong in itertools.product(DTYPES, STRONG):
         values, one = np.full(3, 1, dtype), dtype.type(1)
-        later, number = Array.of_array(np.asarray(strong)), Array.of_array(np.asarray(one))
-        later.is_scalar = number.is_scalar = True
+        later, number = Array.of_array(strong), Array.of_array(one)
+        assert later.is_scalar and number.is_scalar
         expected = kind_of(operator.pow, values, strong)
         assert kind_of(operator.pow, Array.of_array(values), later) == expected, (dtype, strong)
         expected = kind_of(operator.pow, one, strong)

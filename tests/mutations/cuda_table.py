@@ -252,9 +252,9 @@ TREE = (
     ),
     Mutation(
         "cuda-sum-of-nothing",
-        _ROWS,
-        'text = f"{total} + 0"',
-        "text = total",
+        "codegen/reductions.py",
+        'return rounded(reduce.dtype, f"{partial} + 0")',
+        "return rounded(reduce.dtype, partial)",
         "a sum of nothing is -0.0",
         ids("cuda_shapes", "counts[0-1]"),
     ),

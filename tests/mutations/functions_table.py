@@ -58,7 +58,7 @@ FUNCTIONS = (
     ),
     Mutation(
         "asked-in-vain",
-        "capture/calls/reads.py",
+        "capture/calls/scan.py",
         'by_name = instruction.opname == "LOAD_CONST" and type(instruction.argval) is str',
         "by_name = type(instruction.argval) is str",
         "a variable's name is taken for the attribute that getattr asks for",

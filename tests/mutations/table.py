@@ -102,7 +102,7 @@ EMITTER = (
     Mutation(
         "lost-guard",
         "codegen/statements.py",
-        'text = f"{name(guard)} ? {text} : 0"',
+        'text = f"{name(guard)} ? {text} : {zero(dtype)}"',
         "pass",
         "a part of a concatenate is read outside of its bounds",
         _ids(_SURVIVORS, "parts_of_a_whole_are_read_inside_their_bounds"),
@@ -391,9 +391,9 @@ MEMORY = (
     ),
     Mutation(
         "scalar-dtype",
-        _PROGRAM,
-        'code = "?" if node.dtype.kind == "b" else node.dtype.char',
-        'code = "?" if node.dtype.kind == "b" else "d"',
+        "codegen/packing.py",
+        'return "?" if dtype.kind == "b" else {"l": "q", "L": "Q"}.get(dtype.char, dtype.char)',
+        'return "?" if dtype.kind == "b" else "d"',
         "a scalar argument is packed as float64, whatever its dtype",
         _ids("fused", "scalar_arguments[numpy]", "scalar_arguments[numpy int]"),
     ),

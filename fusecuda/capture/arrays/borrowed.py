@@ -85,7 +85,9 @@ def _on_lazy_arrays(text: types.FunctionType) -> Function:
     names = text.__code__.co_names
     space = {name: _ours(text.__globals__[name]) for name in names if name in text.__globals__}
     space["__builtins__"] = text.__globals__["__builtins__"]
-    made = types.FunctionType(text.__code__, space, text.__name__, text.__defaults__)
+    made = types.FunctionType(
+        text.__code__, space, text.__name__, text.__defaults__, text.__closure__
+    )
     made.__kwdefaults__ = text.__kwdefaults__
     return made
 

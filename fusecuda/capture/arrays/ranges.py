@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, FLOAT64, INT64, DType, is_supported
+from ...graph.dtypes import BOOL, FLOAT64, INT64, DType, computed_in, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from .array import Array
@@ -57,7 +57,7 @@ def _arange(start: Any, stop: Any, step: Any, dtype: Any) -> Node | None:
         kind = FLOAT64 if any(type(n) is float for n in numbers) else INT64
     else:
         kind = np.dtype(dtype)
-    if not is_supported(kind) or kind == BOOL or step == 0:
+    if not is_supported(kind) or kind.kind in "bc" or step == 0:
         return None
     count = _count(start, stop, step)
     if count is None:
@@ -68,12 +68,13 @@ def _arange(start: Any, stop: Any, step: Any, dtype: Any) -> Node | None:
     if count == 1:
         return build.broadcast_to(build.constant(first, kind), (1,))
     second = np.array(start + step, kind)[()]
+    wider = computed_in(kind)  # in which NumPy computes the others
     with np.errstate(all="ignore"):
-        delta = second - first
-        exact = first + kind.type(0) * delta, first + delta
+        base, delta = first.astype(wider), second.astype(wider) - first.astype(wider)
+        exact = (base + wider.type(0) * delta).astype(kind), (base + delta).astype(kind)
     if any(a.tobytes() != b.tobytes() for a, b in zip(exact, (first, second), strict=True)):
         return None  # NumPy stores these two, and computes only the others
-    return _affine(count, kind, delta, first)
+    return build.convert(_affine(count, wider, delta, base), kind)
 
 
 def _is_number(value: Any) -> bool:

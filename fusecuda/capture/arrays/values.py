@@ -79,8 +79,12 @@ def arrays_in(value: Any) -> Iterator[Array]:
 
 
 def complete_together(*values: Any) -> None:
-    """Compute what is pending of all the lazy arrays; no other thread may write before the next."""
-    storages = [s for a in arrays_in(values) if type(s := a.storage) is Storage]
+    """Compute what is pending of all the lazy arrays; no other thread may write before the next.
+
+    Loose ones have been computed, and to ask for their storage would be a look at their extent.
+    """
+    arrays = [a for a in arrays_in(values) if not a.is_loose]
+    storages = [s for a in arrays if type(s := a.storage) is Storage]
     while any([s.pending for s in storages]):
         for storage in storages:
             storage.complete()
