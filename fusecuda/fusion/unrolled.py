@@ -17,7 +17,7 @@ from ..graph.passes import RULES, rewrite
 from ..graph.tree import LANES
 from .cost import Machine
 
-FEWEST = 8  # rows
+FEWEST = 4096  # rows: fewer are not worth a text of their own for each length
 _COMBINE = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
     "any": "bitwise_or", "all": "bitwise_and",
@@ -47,7 +47,10 @@ def _is_short(node: Node, most: int) -> bool:
     if node.op != "reduce" or node.reduction.kind not in _COMBINE or node.size < FEWEST:
         return False
     (operand,) = node.operands
-    return 0 < math.prod(operand.shape[a] for a in node.reduction.axes) <= most
+    rank, axes = len(operand.shape), node.reduction.axes
+    if axes != tuple(range(rank - len(axes), rank)):  # columns advance together in any case
+        return False
+    return 0 < math.prod(operand.shape[a] for a in axes) <= most
 
 
 def _stands_alone(

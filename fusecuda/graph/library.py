@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import types
 from collections.abc import Callable, Sequence
@@ -43,7 +44,8 @@ def at_line(line: str | None) -> Callable[[Callable[..., Any], Any, Any], Any]:
     if not file or not number.isdecimal():
         return _called
     code = _called.__code__.replace(co_filename=file, co_firstlineno=int(number) - 1)
-    return types.FunctionType(code, {"__name__": Path(file).stem})
+    space = {"__name__": Path(file).stem, "__builtins__": builtins}  # NumPy imports through them
+    return types.FunctionType(code, space)
 
 
 def _called(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -17,6 +17,8 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import is_supported
+from ...graph.library import at_line
+from ..record.recorder import user_line
 from . import creation, ufuncs
 from .array import Array
 from .movement import reshape
@@ -99,7 +101,7 @@ def _borrowed(function: Any) -> Handler:
         given = arrays_in((args, tuple(kwargs.values())))
         if not all(is_supported(a.dtype) for a in given):
             return NotImplemented
-        return run(*args, **kwargs)
+        return at_line(user_line())(run, args, kwargs)  # whose warnings are the user's
 
     handler.__signature__ = inspect.signature(function._implementation)  # type: ignore[attr-defined]
     return handler

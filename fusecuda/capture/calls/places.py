@@ -31,7 +31,7 @@ class Wrapper:
     """What stands around a function that it calls: a `FusedFunction` or a `Whole`."""
 
     function: Any
-    head: tuple[Any, ...]  # what the function is given before its arguments, such as its ``self``
+    head: tuple[Any, ...] = ()  # what the function is given first, such as its ``self``
     is_whole = False  # a function of a script under ``run``, that nobody asked to be fused
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.capture.arrays.borrowed import BORROWED
+from fusecuda.streams.launches import LaunchCounter
 from tests.capture_check import lazy, outcome, same_outcome, sample
 
 pytestmark = pytest.mark.usefixtures("both_ways")
@@ -171,7 +172,7 @@ ONE_LAUNCH: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", ONE_LAUNCH)
 def test_one_launch(name: str) -> None:
     call = ONE_LAUNCH[name]
-    with fc.count_launches() as counter:
+    with LaunchCounter() as counter:
         got = fc.fused(call)(LARGE)
     assert counter.total == 1
     np.testing.assert_allclose(got, call(LARGE), rtol=1e-12, atol=1e-15)
@@ -209,6 +210,6 @@ def test_scipys_sums_of_exponentials(name: str) -> None:
             assert np.asarray(got).dtype == np.asarray(want).dtype
             close = 1e-12 if np.asarray(want).dtype == np.float64 else 1e-5
             np.testing.assert_allclose(got, want, rtol=close, atol=close)
-    with fc.count_launches() as counter:
+    with LaunchCounter() as counter:
         fused(LARGE)
     assert counter.total == (0 if "weights" in name else 1)

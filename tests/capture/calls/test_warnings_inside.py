@@ -32,7 +32,7 @@ def picked(z: Any) -> Any:
 
 
 def empty(z: Any) -> Any:
-    return np.cov(z.real[:, :1])
+    return np.median(z.real[:, :0], axis=1)
 
 
 FUNCTIONS = [cast, assigned, picked, empty]
