@@ -110,6 +110,7 @@ FC_FN double fc_rel_entr_f64(double x, double y) {
 FC_FN double fc_kl_div_f64(double x, double y) {
     double q = (y - x) / x, l = fc_log_ratio(x, y), inf = __builtin_inf();
     double scale = x > 0x1p500 || y > 0x1p500 ? 0x1p-100 : 1.0;
+    scale = x < 0x1p-900 && y < 0x1p-900 ? 0x1p400 : scale;  /* a product of normal numbers */
     fc_dd d = fc_sum(y * scale, -x * scale);
     double r = (fc_fma(x * scale, l, d.hi) + d.lo) / scale;
     r = q > -0.29 && q < 0.41 ? x * fc_log_rest(q) : r;

@@ -70,7 +70,8 @@ def _arange(start: Any, stop: Any, step: Any, dtype: Any) -> Node | None:
     second = np.array(start + step, kind)[()]
     wider = computed_in(kind)  # in which NumPy computes the others
     with np.errstate(all="ignore"):
-        base, delta = first.astype(wider), second.astype(wider) - first.astype(wider)
+        base: Any = first.astype(wider)
+        delta: Any = second.astype(wider) - base
         exact = (base + wider.type(0) * delta).astype(kind), (base + delta).astype(kind)
     if any(a.tobytes() != b.tobytes() for a, b in zip(exact, (first, second), strict=True)):
         return None  # NumPy stores these two, and computes only the others
