@@ -77,11 +77,15 @@ void fc_hooks(void *told, void *kind, object type)
     array = type;
 }
 object *fc_known(void) { return known; }
+static int is_array(object given)  // of rank 1 at least: what has no axes is a number
+{
+    return is_kind(((object *)given)[1], array) && *(int *)((char *)given + 24) > 0;
+}
 static int has_array(object const *given, size_t count)
 {
     count = count << 1 >> 1;  // its highest bit says something else
     for (size_t i = 0; i < count; ++i)
-        if (is_kind(((object *)given[i])[1], array)) return 1;
+        if (is_array(given[i])) return 1;
     return 0;
 }
 """
@@ -97,6 +101,8 @@ def text_of(hooks: list[Hook]) -> str:
         said = f"tell({n}, a0)"
         if hook.vector:
             said = f"if (has_array((object const *)a1, (size_t)a2)) {said}"
+        elif hook.key.startswith("numpy.ndarray."):
+            said = f"if (is_array(a0)) {said}"
         parts.append(
             f"object fc_hook_{n}({given})\n{{\n"
             f"    object result = ((object (*)({kinds}))known[{n}])({', '.join(names)});\n"

@@ -56,6 +56,18 @@ def test_functions_methods_and_other_libraries_ufuncs_count() -> None:
     assert none.total == 0, none.by_name
 
 
+def test_numbers_do_not_count() -> None:
+    """What a replay computes of numbers passes over no memory."""
+    x = np.linspace(0, 1, 1000)
+    fused = fc.fused(lambda x, angle: x * np.sin(np.radians(90 - angle)))
+    for angle in (1.0, 2.0, 3.0):
+        fused(x, angle)
+    with fc.count_launches() as count:
+        fused(x, 4.0)
+        np.float64(2).astype(np.float32), np.add(np.array(1.0), 2.0)
+    assert count.total == 1, count.by_name
+
+
 def test_planning_does_not_count() -> None:
     """What we call of NumPy's while a function is recorded for the first time is not its own."""
     x = np.ones((8, 8))
