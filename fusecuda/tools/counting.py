@@ -70,8 +70,8 @@ def count_launches() -> ProcessCounter:
     a sort) of plans, one each; of what other code calls of NumPy's own the ufuncs, ``a + b`` among
     them, their reductions, and the functions that go over an array; CuPy's kernels, by CUPTI where
     `cupti-python` can be imported, else where Python calls them. So the same block around a program
-    unfused and fused gives figures that compare. Calls on numbers, arrays without axes among them, do
-    not count, nor does what fusecuda itself calls of NumPy's to plan. What CUPTI tells is added when
-    the block ends.
+    unfused and fused gives figures that compare. Calls on numbers do not count, 0-d arrays among
+    them, nor does what fusecuda itself calls of NumPy's to plan. What CUPTI tells is added when the
+    block ends.
     """
     return ProcessCounter()
