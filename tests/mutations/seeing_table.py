@@ -22,12 +22,12 @@ SEEING = (
         ids("counting", "a_region_counts_library_calls"),
     ),
     Mutation(
-        "planning-counted",
-        "watch.py",
-        'ours = listening if kind != "record" else ()',
-        "ours = ()",
-        "what is called of NumPy's to make a plan counts as the program's own",
-        ids("counting", "planning_does_not_count"),
+        "numbers-counted",
+        "tools/hooks.py",
+        "*(int *)((char *)given + 24) > 0",
+        "*(int *)((char *)given + 24) >= 0",
+        "calls on arrays without axes count as launches",
+        ids("counting", "numbers_do_not_count"),
     ),
     Mutation(
         "laps-of-other-launches",
