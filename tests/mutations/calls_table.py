@@ -18,14 +18,6 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
-        "view-of-loose-array-not-seen",
-        _NUMPY_CALLS,
-        "tuple([np.may_share_memory(own, environment[o]) for o in others])",
-        "tuple([False for o in others])",
-        "an array that needs a storage is written to, and a view of it does not show it",
-        ids("loose", "views_of_what_differs_are_views_wherever_they_meet"),
-    ),
-    Mutation(
         "extent-never-loose",
         _PATH,
         "            following = segment.after(environment, seen)\n        values",
@@ -47,7 +39,7 @@ CALLS = (
         "    if not file or not number.isdecimal():",
         "    if file:",
         "a warning of NumPy's names a file of this package",
-        ids("warnings_inside", "name_the_line_of_the_program"),
+        ids("warnings_inside", "warnings_name_the_line_of_the_program"),
     ),
     Mutation(
         "comparison-as-seen-once",
