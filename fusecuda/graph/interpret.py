@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import library
-from .dtypes import INT64
+from .dtypes import INT64, computed_in
 from .index_map import IndexMap
 from .node import Graph, LibraryCall, Node
 from .ops import row_of
@@ -101,6 +101,8 @@ def _elementwise(node: Node, operands: list[Array], meaning: Meaning) -> Any:
     if node.op in _ROUNDING and node.dtype.kind in "biu":  # NumPy 2.0 would go by way of floats
         return np.broadcast_to(operands[0], node.shape)
     own = meaning.elementwise.get((node.op, node.operands[0].dtype.kind))
+    if own is not None:  # in the type that kernels compute in
+        operands = [o.astype(computed_in(o.dtype), copy=False) for o in operands]
     result = (own or row_of(node.op).numpy)(*operands)
     shaped = np.broadcast_to(result, node.shape)
     return np.asarray(shaped, node.dtype)
