@@ -76,14 +76,7 @@ def computed(
         return _conversion(dtype, operand_dtypes[0], operands[0])
     wider = [computed_in(d) for d in operand_dtypes]
     text = expression(op, computed_in(dtype), wider, operands)
-    return text if op in _EXACT else rounded(dtype, text)
-
-
-# What they give is one of their operands, or one with another sign.
-_EXACT = frozenset({
-    "negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "copysign",
-    "conjugate", "where",
-})  # fmt: skip
+    return text if OPS[op].exact else rounded(dtype, text)
 
 
 def expression(

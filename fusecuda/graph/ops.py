@@ -33,6 +33,7 @@ class OpRow:
     domain: str = "any"
     may_fail: str = ""  # the message of the ValueError that some operands raise
     home: str = "numpy"  # the module whose function of this name it is
+    exact: bool = False  # gives an operand, or one with another sign: nothing is to be rounded
 
     def c_text(self, dtype: DType) -> str | None:
         """The C expression for operands of ``dtype``, or None where there is no such loop."""
@@ -143,15 +144,22 @@ ROWS: tuple[OpRow, ...] = (
     OpRow("remainder", np.remainder, 2, _helper("remainder"), cost=36, domain="divide"),
     OpRow("fmod", np.fmod, 2, _helper("fmod"), cost=36, domain="divide"),
     OpRow("power", np.power, 2, _helper("power"), 40, "power", may_fail=_NEGATIVE_POWER),
-    OpRow("negative", np.negative, 1, {**_wrap1("-({U}){0}"), "f": "-{0}", **_complex("negative")}),
-    OpRow("positive", np.positive, 1, {k: "{0}" for k in "iufc"}),
+    OpRow(
+        "negative",
+        np.negative,
+        1,
+        {**_wrap1("-({U}){0}"), "f": "-{0}", **_complex("negative")},
+        exact=True,
+    ),
+    OpRow("positive", np.positive, 1, {k: "{0}" for k in "iufc"}, exact=True),
     OpRow(
         "absolute",
         np.absolute,
         1,
         {"b": "{0}", "u": "{0}", **dict.fromkeys("ifc", "fc_absolute_{t}({0})")},
+        exact=True,
     ),
-    OpRow("fabs", np.fabs, 1, _call("absolute")),
+    OpRow("fabs", np.fabs, 1, _call("absolute"), exact=True),
     OpRow(
         "sign",
         np.sign,
@@ -211,30 +219,40 @@ ROWS: tuple[OpRow, ...] = (
         np.maximum,
         2,
         {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), "f": "fc_maximum_{t}({0}, {1})"},
+        exact=True,
     ),
     OpRow(
         "minimum",
         np.minimum,
         2,
         {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_minimum_{t}({0}, {1})"},
+        exact=True,
     ),
     OpRow(
         "fmax",
         np.fmax,
         2,
         {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), "f": "fc_fmax_{t}({0}, {1})"},
+        exact=True,
     ),
     OpRow(
         "fmin",
         np.fmin,
         2,
         {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_fmin_{t}({0}, {1})"},
+        exact=True,
     ),
     OpRow("real", np.real, 1, _complex("real")),
     OpRow("imag", np.imag, 1, _complex("imag")),
     OpRow("join", _join, 2, {"f": "fc_join_{t}({0}, {1})", "f16": ""}),
-    OpRow("conjugate", np.conjugate, 1, {**dict.fromkeys("iuf", "{0}"), **_complex("conjugate")}),
-    OpRow("copysign", np.copysign, 2, _call2("copysign")),
+    OpRow(
+        "conjugate",
+        np.conjugate,
+        1,
+        {**dict.fromkeys("iuf", "{0}"), **_complex("conjugate")},
+        exact=True,
+    ),
+    OpRow("copysign", np.copysign, 2, _call2("copysign"), exact=True),
     OpRow("nextafter", np.nextafter, 2, {**_call2("nextafter"), "f16": ""}, cost=24),
     OpRow("heaviside", np.heaviside, 2, _call2("heaviside")),
     # comparison and logic
@@ -295,7 +313,7 @@ ROWS: tuple[OpRow, ...] = (
     _special("inv_boxcox", 50, "unit", 2),
     _special("inv_boxcox1p", 50, "unit", 2),
     # selection and conversion, whose operands differ in type; see graph/build.py
-    OpRow("where", _where, 3, _all("{0} ? {1} : {2}")),
+    OpRow("where", _where, 3, _all("{0} ? {1} : {2}"), exact=True),
     OpRow("convert", _convert, 1, _all("({T}){0}")),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ import fusecuda as fc
 from fusecuda.cpu_fallback.interpreted import KERNELS
 from fusecuda.fusion.cost import CPU, Machine
 from fusecuda.fusion.unrolled import unrolled
-from fusecuda.graph import build
-from fusecuda.graph.interpret import CUPY, interpret
+from fusecuda.graph import build, index_map
+from fusecuda.graph.dtypes import is_reducible
+from fusecuda.graph.interpret import CUPY, NUMPY, interpret
 from fusecuda.graph.node import Graph
+from fusecuda.graph.passes import simplify
+from tests.random_graphs import random_graph
 from tests.strategies import mixed_values, same_bits
 
 KINDS = ["sum", "prod", "max", "min"]
@@ -72,3 +76,35 @@ def test_what_stays_a_reduction(case: str) -> None:
         outputs.append(doubled)
     graph = Graph((x,), tuple(outputs))
     assert unrolled(graph, CPU) is graph
+
+
+def shortly_reduced(graph: Graph) -> Graph:
+    """``graph`` with sums of at most eight elements along the last axis for its results."""
+    outputs = []
+    for node in graph.outputs:
+        if not node.shape or not node.shape[-1] or not is_reducible("sum", node.dtype):
+            continue
+        shape = (*node.shape[:-1], min(8, node.shape[-1]))
+        first = build.index(node, index_map.identity(len(shape)), shape)
+        outputs.append(build.reduce("sum", first, (len(shape) - 1,)))
+    return Graph(graph.parameters, tuple(outputs))
+
+
+@pytest.mark.parametrize("group", [1, 4])
+@pytest.mark.parametrize("first", range(0, 120, 40))
+def test_random_graphs_keep_their_bits(
+    first: int, group: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of whatever is computed, however few the rows are."""
+    monkeypatch.setattr("fusecuda.fusion.unrolled.FEWEST", 1)
+    meaning = replace(NUMPY, group=group)
+    changed = 0
+    for seed in range(first, first + 40):
+        case = random_graph(seed)
+        graph = simplify(shortly_reduced(case.graph))
+        short = unrolled(graph, Machine(1, 1, group, 8))
+        changed += short is not graph
+        want = interpret(graph, case.arguments, meaning)
+        for a, b in zip(interpret(short, case.arguments, meaning), want, strict=True):
+            assert same_bits(a, b), seed
+    assert changed >= 10

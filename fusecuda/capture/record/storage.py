@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,6 @@ from .flight import recording
 from .leaf import Leaf, Promise
 
 NDArray = np.ndarray[Any, Any]
-
-
-class Keeper(Protocol):
-    """What a storage needs of the recorder that it belongs to."""
-
-    def note(self, node: Node, storage: Storage) -> None:
-        """Record that ``storage`` waits for ``node``."""
-
-    def flush(self, needed: Storage | None = None) -> None:
-        """Compute all that is pending, or at least what is ``needed``."""
 
 
 _MANY = 64  # views that a storage knows of, after which the dead are sought
