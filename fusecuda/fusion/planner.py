@@ -377,7 +377,7 @@ class _Attempt:
         shared = users(self.graph.nodes())
         for writer in stuck:
             value = writer.operands[1] if writer.op == "update" else writer
-            inlined = value not in self.roots and value.op not in ("constant", "parameter")
+            inlined = value.op != "constant" and not self.roots.is_leaf(value)
             if inlined and len(shared[value]) > 1:
                 why = "it is written to an array and used after that"
                 self.decisions.forced.setdefault(self.original[value], why)

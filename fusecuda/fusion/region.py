@@ -87,6 +87,7 @@ class Roots:
     """The nodes that get a buffer, each with the reason, and what can be read as memory."""
 
     def __init__(self, reasons: dict[Node, str]) -> None:
+        assert not any(n.op == "reshape" for n in reasons), "a reshape has its operand's buffer"
         self.reasons = reasons
 
     def __contains__(self, node: Node) -> bool:

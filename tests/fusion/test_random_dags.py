@@ -14,8 +14,8 @@ import pytest
 
 from fusecuda.cpu_fallback.interpreted import KERNELS
 from fusecuda.engine import build
-from fusecuda.graph.build import elementwise, index, library, parameter, reshape, update
-from fusecuda.graph.dtypes import FLOAT64
+from fusecuda.graph.build import elementwise, index, iota, library, parameter, reshape, update
+from fusecuda.graph.dtypes import FLOAT64, INT64
 from fusecuda.graph.index_map import axis_map
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph, Node
@@ -129,6 +129,8 @@ def columns(old: Node, value: Node) -> Node:
 
 
 COLUMNS = axis_map([(0, 1, 0), (1, 2, 1)], 2)
+LINE = reshape(iota((6, 4), 1), (24,))
+TURNED = update(LINE, LINE, axis_map([(23, -1, 0)], 1))
 REGROUPED = reshape(library("sort", [SUM], (6, 4), FLOAT64), (4, 6))
 OVERWRITING: dict[str, tuple[tuple[Node, ...], tuple[int | None, ...]]] = {
     "both arguments swapped": ((Y, X), (0, 1)),
@@ -139,6 +141,7 @@ OVERWRITING: dict[str, tuple[tuple[Node, ...], tuple[int | None, ...]]] = {
     "a product and what it is made of": ((SUM, elementwise("sqrt", [X], FLOAT64)), (0, None)),
     "a regrouped value updated": ((columns(REGROUPED, REGROUPED),), ()),
     "regrouped and updated twice": ((columns(columns(REGROUPED, REGROUPED), REGROUPED),), ()),
+    "turned, and used before": ((TURNED, elementwise("subtract", [LINE, TURNED], INT64)), ()),
     "an argument regrouped and updated": ((columns(reshape(X, (4, 6)), reshape(Y, (4, 6))),), ()),
 }
 
