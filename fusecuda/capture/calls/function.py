@@ -30,11 +30,12 @@ from ..record.recorder import recorder_in_force
 from ..record.rest import Trial
 from ..record.structure import walk
 from ..record.summary import summary
-from .call import Tracer
+from .call import Call
 from .guard import MISS, plain_call
+from .host import HostCall
 from .keywords import order_of
 from .memory import provider
-from .path import Environment, Path, Segment, Tree
+from .path import Path, Tree
 from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads, reads_of
@@ -53,13 +54,14 @@ Replay = Callable[[tuple[Any, ...]], Any]
 class Entry:
     """What is known of the calls of one signature: replays, and which way is faster."""
 
-    __slots__ = ("_postponed", "recorded", "replays", "rest", "trial", "unfused")
+    __slots__ = ("_postponed", "anew", "recorded", "replays", "rest", "trial", "unfused")
 
     def __init__(self) -> None:
         self.replays: tuple[Replay, ...] = ()
         self.trial = Trial()
         self.recorded = False  # once at least; the first time compiles
         self.unfused = ""  # why calls are made as they are
+        self.anew = ""  # why calls are recorded without following them
         self.rest = 0  # calls that are made so before the next is recorded
         self._postponed = 0
 
@@ -83,7 +85,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
     def __init__(
         self, function: Callable[P, R], options: Options, device_chosen: bool = True
     ) -> None:
-        self._chosen = device_chosen
+        self.device_chosen = device_chosen
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function)
         self._given = function
@@ -184,7 +186,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
         begin = perf_counter()
-        tracer = Tracer(self, args, self.read())
+        tracer = HostCall(self, args, self.read())
         if tracer.unfusable:
             return self._unfused(key, tracer.unfusable, args)
         try:
@@ -196,7 +198,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             return result
         return self._unfused(key, why, args)
 
-    def _recorded(self, key: Any, tracer: Tracer, seconds: float) -> None:
+    def _recorded(self, key: Any, tracer: Call, seconds: float) -> None:
         """A call has been recorded: from now on it is replayed, or its time counts."""
         self.traces += 1
         self._why = tracer.why
@@ -210,56 +212,42 @@ class FusedFunction(Wrapper, Generic[P, R]):
             entry.trial.took(seconds, plain=False)
         entry.recorded = True
 
-    def resume(
-        self, tree: Tree, trail: list[Segment], values: list[Any], environment: Environment,
-        args: tuple[Any, ...],
-    ) -> Any:  # fmt: skip
+    def resume(self, kind: type[Call], tree: Tree, path: Path, args: tuple[Any, ...]) -> Any:
         """The result of a replay that has come to a value not seen before: the path goes on."""
-        tracer = Tracer(self, args, self.read(), path=Path(trail, values, environment))
+        tracer = kind(self, args, self.read(), path=path)
         assert not tracer.unfusable, tracer.unfusable
         result = tracer.run()
         self.traces += 1
         self._why = tracer.why
         if tracer.path.broken:  # it will be so again
-            self._forget(tree)
+            self._forget(tree, tracer.path.broken)
         return result
 
-    def _forget(self, tree: Tree) -> None:
+    def _forget(self, tree: Tree, why: str) -> None:
         with self._lock:
             self._newest = _never
             for entry in self._entries.values():
-                entry.replays = tuple(
-                    r for r in entry.replays if r.__globals__.get("start") is not tree
-                )
+                others = tuple(r for r in entry.replays if r.__globals__.get("start") is not tree)
+                if others != entry.replays:
+                    entry.replays, entry.anew = others, why
 
     def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
         if isinstance(recorder_in_force.get(), Region):
             return self.function(*args)  # joins what is being recorded
-        region = library.open_region(self.options, self._chosen)
-        token = recorder_in_force.set(region)
-        call = library.Call(region, self.function, args, self.read())
-        replay = None
-        try:
-            result = call.run()
-            replay = call.replay(result)
-        finally:
-            recorder_in_force.reset(token)
-            region.flush()
-            region.close()
-            call.write_back()
-        if region.faults:
-            raise region.faults[0]
+        entry = self._entry(key)
+        entry.trial.plain = False  # what CuPy's kernels take is not seen from here
+        call = library.CupyCall(self, args, self.read(), why=entry.anew)
+        result = call.run()
         self.traces += 1
-        self._why = f"recorded anew at each call: {call.why}"
-        if replay is not None:
-            self._why = "replayed while its conditions hold"
-            entry = self._entry(key)
-            entry.trial.plain = False
-            self._keep(entry, replay)
-            self._newest = replay
-        self._reports = region.reports
-        return call.finished(result)
+        self._why, self._reports = call.why, call.reports()
+        if call.replay is not None:
+            self._keep(entry, call.replay)
+            self._newest = call.replay
+        elif entry.recorded:
+            entry.anew = call.reason
+        entry.recorded = True
+        return result
 
     def _entry(self, key: Any) -> Entry:
         with self._lock:
@@ -335,8 +323,9 @@ class FusedFunction(Wrapper, Generic[P, R]):
             def call(*values: Any) -> Any:
                 return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
-            inner = self._inner[count, names] = FusedFunction(call, self.options, self._chosen)
+            inner = FusedFunction(call, self.options, self.device_chosen)
             inner.__name__ = self.__name__
+            self._inner[count, names] = inner
         result = inner(*args, *kwargs.values())
         self._why, self._reports = inner._why, inner._reports
         return result
@@ -366,7 +355,7 @@ class FusedFunction(Wrapper, Generic[P, R]):
             found = getattr(found, part, None)
         if found is self:
             return name
-        return FusedFunction, (self._given, self.options, self._chosen)
+        return FusedFunction, (self._given, self.options, self.device_chosen)
 
 
 def _never(args: tuple[Any, ...]) -> Any:

@@ -102,7 +102,3 @@ def unflattened(shape: Any, parts: list[Any]) -> Any:
 
 def described_part(part: Any) -> Any:
     return ("array", part.shape, part.dtype) if isinstance(part, np.ndarray) else ("value", part)
-
-
-def nothing(values: Sequence[Any]) -> Sequence[Any]:
-    return ()

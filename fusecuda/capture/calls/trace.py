@@ -26,11 +26,10 @@ from .numpy_calls import (
     described_part,
     flattened,
     is_plain,
-    nothing,
     shares,
     unflattened,
 )
-from .path import Environment, Path, looker
+from .path import Environment, Path, looker, nothing
 
 _LOOK_AT_CLOCK = 512  # operations
 _FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
@@ -49,9 +48,15 @@ class Trace(Recorder):
     longest: int | None = None  # operations
     failure = ""  # why the call has to be made again, though its function may swallow it
 
-    def __init__(self, options: Options, path: Path, may_restart: bool, may_compute: bool) -> None:
+    def __init__(
+        self,
+        options: Options,
+        path: Path | None = None,
+        may_restart: bool = False,
+        may_compute: bool = True,
+    ) -> None:
         super().__init__(options)
-        self.path = path
+        self.path = path or Path()
         self.may_restart = may_restart  # the function, run a second time, does the same
         self.may_compute = may_compute  # values may be looked at
         self.effects: Callable[[], str] = str  # what has been written outside, if anything
@@ -106,6 +111,8 @@ class Trace(Recorder):
         super().flush(keep_observed)
 
     def _results(self, waiting: Sequence[Storage], targets: Sequence[bool]) -> Sequence[Any]:
+        if self.is_unfollowed:
+            return super()._results(waiting, targets)
         leaves, executable = self._executable(waiting, targets)
         executable = self.affordable(executable)
         sources = [self.path.source(leaf) for leaf in leaves]
@@ -120,8 +127,17 @@ class Trace(Recorder):
             self.launches += executable.launches
         if isinstance(executable, Executable):
             self._ran(executable)
-        self.path.ran(executable.run, sources, results, waiting, complete=True)
+        self.path.ran(self._runner(executable), sources, results, waiting, complete=True)
         return results
+
+    @property
+    def is_unfollowed(self) -> bool:
+        """True if it is known that nothing will be replayed."""
+        return False
+
+    def _runner(self, executable: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
+        """What runs it in a replay."""
+        return executable.run  # type: ignore[no-any-return]
 
     def _ran(self, executable: Executable) -> None:
         self.reports.append(executable)

@@ -45,7 +45,6 @@ class CupyRegion(Natives):
 
     def __init__(self, options: Options, chosen: bool = True) -> None:
         super().__init__(options, chosen)
-        self.flushes = 0
         self.dispatching = False
         self.device = -1
         self.operands = 0  # arrays that the operation at hand has taken so far
@@ -84,7 +83,6 @@ class CupyRegion(Natives):
 
     def flush(self, keep_observed: bool = False) -> None:
         with _recording:
-            self.flushes += 1
             before, self.dispatching = self.dispatching, False
             token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
             tape = self.tape
@@ -143,6 +141,15 @@ class CupyRegion(Natives):
         self._cut = cut or self._cut
 
     @property
+    def is_taped(self) -> bool:
+        """True if what repeats may be known from before; not where every operation is told."""
+        return self.tally is None
+
+    def own(self, array: Any) -> CupyStorage | None:
+        """The storage in which the memory of ``array`` is to be known, if there is one already."""
+        return None
+
+    @property
     def recorded(self) -> int:
         """The number of versions noted since the last flush."""
         return len(self._sequence)
@@ -169,16 +176,6 @@ class CupyRegion(Natives):
         plain, self.options = self.options, options
         try:
             return super()._results(waiting, targets)
-        finally:
-            self.options = plain
-
-    def executable_for_cupy(
-        self, waiting: Sequence[Storage], targets: Sequence[bool]
-    ) -> tuple[list[Leaf], Any]:
-        """What computes ``waiting``, storages of CuPy's alone, from whole arrays."""
-        plain, self.options = self.options, self.cupy_options
-        try:
-            return self._executable(waiting, targets, windows=False)
         finally:
             self.options = plain
 
@@ -297,8 +294,10 @@ class CupyRegion(Natives):
             return self.lazy(value)
         if kind in _NUMBERS or value is None:
             return value
-        if kind in (list, tuple):
-            return kind([self.lift(v) for v in value])
+        if kind is tuple:
+            return tuple([self.lift(v) for v in value])
+        if isinstance(value, list):
+            return [self.lift(v) for v in value]
         if isinstance(value, np.ndarray | ndarray):
             raise Unrecorded  # NumPy arrays and subclasses are CuPy's own affair
         return value
@@ -379,7 +378,7 @@ def when_idle(call: Callable[[], None] | None) -> None:
 def region_in_force() -> CupyRegion | None:
     """The region that records the CuPy operations of this context, if there is one."""
     recorder = recorder_in_force.get()
-    if type(recorder) is CupyRegion and recorder.captures:
+    if isinstance(recorder, CupyRegion) and recorder.captures:
         return recorder
     if _idle is not None:
         _idle()
