@@ -46,7 +46,8 @@ class Call:
     array_type: type
     path_type = Path
     trace: Trace
-    lazies: Sequence[Any]  # what the function is given for the arrays
+    arrays: Sequence[Any]
+    lazies: Sequence[Any]  # what the function is given for them
 
     def __init__(
         self,

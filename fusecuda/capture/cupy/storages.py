@@ -221,7 +221,7 @@ def release(entry: CupyStorage) -> None:
 
 def _enter(region: Recording, array: Any, spans: list[tuple[int, int]]) -> CupyStorage:
     """A new entry for the memory of ``array`` or of the array that it is a view of."""
-    own = region.own(array)
+    own: CupyStorage | None = region.own(array)
     if own is not None:
         table.enter(own)
         return own
