@@ -70,22 +70,22 @@ class Methods(Observed):
             return new(type(self), np.array(known, order=order))  # type: ignore[call-overload]
         return TABLE[np.copy](self)
 
-    def fill(self, value: Any) -> None:
+    def fill(self: Any, value: Any) -> None:
         self[...] = value
 
-    def dot(self, other: Any, out: Any = None) -> Any:
+    def dot(self: Any, other: Any, out: Any = None) -> Any:
         return np.dot(self, other, out=out)
 
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+    def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         self[...] = np.sort(self, axis=axis, kind=kind, order=order)
 
-    def partition(self, kth: Any, axis: int = -1, **kwargs: Any) -> None:
+    def partition(self: Any, kth: Any, axis: int = -1, **kwargs: Any) -> None:
         self[...] = np.partition(self, kth, axis, **kwargs)
 
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    def compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
         return np.compress(condition, self, axis, out)
 
-    def conj(self) -> Any:
+    def conj(self: Any) -> Any:
         if self.dtype.kind == "c":
             return np.conjugate(self)
         return ENTRIES.call_ufunc(type(self), np.conjugate, "__call__", (self,), {})

@@ -322,16 +322,16 @@ def _called(function: Any, native: Callable[..., Any], values: Sequence[Any]) ->
 def _taken_apart(result: Any, operands: Sequence[Any]) -> list[Any]:
     """What describes ``result``, and its parts: new arrays and numbers."""
     parts: list[Any] = []
+    return [_describe(result, operands, parts, alone=True), *parts]
 
-    def describe(value: Any) -> Any:
-        kind = type(value)
-        if (kind is list or isinstance(value, tuple)) and len(value) <= _FEW:
-            return kind, *[describe(v) for v in value]
-        described = _described(value, operands, alone=value is result)
-        parts.append(None if described[0] in ("given", "view", "other") else value)
-        return described
 
-    return [describe(result), *parts]
+def _describe(value: Any, operands: Sequence[Any], parts: list[Any], alone: bool = False) -> Any:
+    kind = type(value)
+    if (kind is list or isinstance(value, tuple)) and len(value) <= _FEW:
+        return kind, *[_describe(v, operands, parts) for v in value]
+    described = _described(value, operands, alone)
+    parts.append(None if described[0] in ("given", "view", "other") else value)
+    return described
 
 
 def _described(value: Any, operands: Sequence[Any], alone: bool) -> tuple[Any, ...]:

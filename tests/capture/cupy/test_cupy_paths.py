@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
-from typing import Any, NamedTuple
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,10 +16,11 @@ import pytest
 cp = pytest.importorskip("cupy")
 
 from fusecuda import fused  # noqa: E402
+from fusecuda.capture.record.recorder import default_recorder, recorder_in_force  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture.cupy.test_cupy_calls import calls, plain  # noqa: E402
 from tests.capture_check import equal  # noqa: E402
-from tests.cupy_host import host, seen  # noqa: E402
+from tests.cupy_host import host, over, seen  # noqa: E402
 
 cupy_host.install()
 X = np.arange(1.0, 25.0).reshape(4, 6)
@@ -274,3 +279,111 @@ def test_an_error_is_raised_by_each_call() -> None:
         f = fused(lambda x: step(cp, x), device="cpu")
         for x in turn:
             equal(plain(f(host(x))), step(np, x.copy()), 4)
+
+
+def test_where_arguments_lie_does_not_tell_them_apart() -> None:
+    """A path that goes on knows them, whichever has the lower address this time."""
+
+    def step(m: Any, x: Any, y: Any) -> Any:
+        x += y
+        if x.sum() > 0:
+            return x - y
+        return y * 2 - x
+
+    f = fused(lambda x, y: step(cp, x, y), device="cpu")
+    for turn, sign in enumerate((1, 1, -1, 1, -1, -1)):
+        memory = np.zeros((2, *X.shape))
+        low, high = memory if turn % 2 else memory[::-1]
+        low[...], high[...] = X * sign, X * (sign * 3)
+        x, y = low.copy(), high.copy()
+        equal(seen(f(over(low), over(high))), step(np, x, y), 4)
+        equal(low, x, 4)
+    assert f.traces == 2
+
+
+def test_what_is_pending_elsewhere_of_an_object_comes_first() -> None:
+    """A block has written to an array that an object holds; a replay sees that."""
+    f = fused(Flow.step, device="cpu")
+    flow, want = Flow(State(host(X), host(X)), []), Flow(State(X.copy(), X.copy()), [])
+    for _ in range(3):
+        f(flow, cp, 0.1)
+        want.step(np, 0.1)
+    u = flow.state.u
+    with fused(device="cpu") as region:
+        u *= 2
+        with outside():
+            f(flow, cp, 0.1)
+        assert region.launches <= 1
+    want.state.u[...] *= 2
+    want.step(np, 0.1)
+    equal(seen(flow.state.u), want.state.u, 4)
+    assert f.traces <= 3
+
+
+@contextlib.contextmanager
+def outside() -> Iterator[None]:
+    """As another context, which no block records."""
+    token = recorder_in_force.set(default_recorder)
+    try:
+        yield
+    finally:
+        recorder_in_force.reset(token)
+
+
+def test_what_is_not_needed_is_given_up() -> None:
+    """A long path holds what is alive, not all that it has computed; in a replay too."""
+
+    class Counted(cupy_host.HostSpace):
+        made: ClassVar[list[weakref.ref[Any]]] = []
+        most = 0
+
+        def run(self, executable: Any, arrays: Any, device: int) -> list[Any]:
+            results = super().run(executable, arrays, device)
+            self.made.extend(weakref.ref(r) for r in results if r is not None)
+            Counted.most = max(Counted.most, sum(r() is not None for r in self.made))
+            return results
+
+    def step(m: Any, x: Any) -> Any:
+        for _ in range(40):
+            x = x * 0.5 + 1
+            if x.max() > 1e9:
+                return None
+        return x
+
+    spaces = cupy_host.spaces.SPACES
+    before, spaces["cpu"] = spaces["cpu"], Counted()
+    try:
+        calls(step, *[(X * k,) for k in (1, 2, 3)])
+    finally:
+        spaces["cpu"] = before
+    assert len(Counted.made) > 100
+    assert Counted.most < 10
+
+
+def test_threads_have_paths_of_their_own() -> None:
+    """Each records and replays its own calls of one function."""
+
+    def step(m: Any, x: Any) -> Any:
+        y = x * 2 + 1
+        for k in range(3):
+            if float(y.sum()) > 1000 * k:
+                y += m.asarray([k] * 6)
+        return y, y[1:].sum(axis=0)
+
+    f = fused(lambda x: step(cp, x), device="cpu")
+    faults: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for k in range(25):
+                x = X * ((number * 7 + k) % 11)
+                equal([seen(a) for a in f(host(x))], list(step(np, x.copy())), 4)
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults, faults[0]
