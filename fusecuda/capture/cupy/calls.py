@@ -59,7 +59,8 @@ class CupyCall(Call):
         self.memories: list[_Memory] = []
         super().__init__(owner, args, reads, path=path)
         self.arrays = self.lazies = [a for _, a in self.inputs.arrays]
-        self.by_name = [a for _, a in self.reads.device_arrays.values()]
+        by_name = [a for _, a in self.reads.device_arrays.values()]
+        self.by_name = [a if a.base is None else a.base for a in by_name]
         self._break(why or self._why_not())
         if not self.path.broken:
             self._enter()

@@ -387,3 +387,27 @@ def test_threads_have_paths_of_their_own() -> None:
     for thread in threads:
         thread.join()
     assert not faults, faults[0]
+
+
+BASE = host(np.arange(12.0))
+PART, PARAMETERS = BASE[2:8], {"w": host(np.ones(6)), "k": 2.0}
+
+
+def test_parts_of_arrays_and_containers_read_by_name() -> None:
+    """Before and after a look; what they hold now."""
+
+    def step(x: Any) -> Any:
+        PART[...] += x
+        if PART.sum() > 0:
+            PARAMETERS["w"] *= PARAMETERS["k"]
+        return PART * PARAMETERS["w"]
+
+    f = fused(step, device="cpu")
+    base, w = np.arange(12.0), np.ones(6)
+    for k in (1, 2, 3):
+        base[2:8] += X[0] * k
+        w *= 2
+        equal(seen(f(host(X[0] * k))), base[2:8] * w)
+        equal(seen(BASE), base)
+        equal(seen(PARAMETERS["w"]), w)
+    assert f.traces == 1, f.explain()
