@@ -105,7 +105,7 @@ CUPY = (
         "            return slot",
         "        if layout[1] == whole.dtype:\n            return slot",
         "a replay takes the whole of an array where a part was read",
-        _ids("cupy_paths", "views_of_arguments_after_a_look"),
+        _ids("cupy_paths", "what_cupy_computes_is_called_by_the_replay"),
     ),
     Mutation(
         "pending-elsewhere",

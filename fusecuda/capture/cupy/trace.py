@@ -31,7 +31,7 @@ from .storages import CupyStorage, Unrecorded, table
 from .tape import OFF
 
 _FEW = 64  # bytes of an array, or parts of a result, that are compared by each replay
-_EXACT = frozenset({"__float__", "__complex__", "__format__"})  # Python takes nothing but a float
+_EXACT = frozenset({"__float__", "__complex__"})  # of which Python takes nothing but a float
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 
 
@@ -209,17 +209,6 @@ class CupyTrace(CupyRegion, Trace):
 
     # --- what CuPy computes
 
-    def native(
-        self,
-        function: Callable[..., Any],
-        args: Any,
-        kwargs: Any,
-        name: str = "",
-        flush: bool = True,
-    ) -> Any:
-        result = super().native(function, args, kwargs, name, flush)
-        return result.seen() if type(result) is TracedScalar and name in _EXACT else result
-
     def _by_cupy(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """What ``function`` gives, a segment of the path: each replay calls it.
 
@@ -254,7 +243,9 @@ class CupyTrace(CupyRegion, Trace):
             self._break(f"CuPy's {_name(function)} gives what may change")
             return result
         parts = iter(range(start + 1, start + len(results)))
-        return self._together(described, operands, parts)
+        made = self._together(described, operands, parts)
+        exact = type(made) is TracedScalar and _name(function) in _EXACT
+        return made.seen() if exact else made
 
     @property
     def _call_native(self) -> Callable[..., Any]:
