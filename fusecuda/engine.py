@@ -277,13 +277,18 @@ def warn_interpreted(error: CompilerError) -> None:
 
 def is_before_effects(error: Exception) -> bool:
     """True for an error that is raised before any argument is overwritten."""
-    return isinstance(error, CompilerError) or getattr(error, "of_element", False)
+    return isinstance(error, CompilerError) or getattr(error, "before_effects", False)
+
+
+def mark_before_effects(error: Exception) -> None:
+    """Let it be known that ``error`` was raised before any argument was overwritten."""
+    error.before_effects = True  # type: ignore[attr-defined]
 
 
 def element_error(node: Node) -> Exception:
     """`_element_error`, which is known to come before arguments are overwritten."""
     error = _element_error(node)
-    error.of_element = True  # type: ignore[attr-defined]
+    mark_before_effects(error)
     return error
 
 

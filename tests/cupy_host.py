@@ -67,6 +67,8 @@ def _back(value: Any, sources: list[Any]) -> Any:
                 if same.shape == value.shape and same.strides == value.strides:
                     return source
         return over(np.asarray(value))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[_back(v, sources) for v in value])
     if type(value) in (list, tuple):
         return type(value)(_back(v, sources) for v in value)
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_CALL, _GUARD, _READS = "capture/calls/call.py", "capture/calls/guard.py", "capture/calls/scan.py"
+_CALL, _GUARD, _READS = "capture/calls/host.py", "capture/calls/guard.py", "capture/calls/scan.py"
 _PATH, _INPUTS, _TRACE = (
     "capture/calls/path.py",
     "capture/calls/inputs.py",
@@ -68,7 +68,7 @@ CALLS = (
     ),
     Mutation(
         "observed-not-checked",
-        _CALL,
+        "capture/calls/call.py",
         "            guard.equal(name, value)",
         "            pass",
         "a trace is replayed for another value of a number that it looked at",

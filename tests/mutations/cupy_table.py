@@ -6,6 +6,7 @@ from .mutation import Mutation
 from .mutation import ids as _ids
 
 _TAPE, _LEARNING = "capture/cupy/tape.py", "capture/cupy/step_maker.py"
+_CALLS, _FOLLOWED = "capture/cupy/calls.py", "capture/cupy/trace.py"
 _STORAGES, _OPERATIONS = "capture/cupy/storages.py", "capture/cupy/operations.py"
 
 CUPY = (
@@ -72,5 +73,62 @@ CUPY = (
         "node = region.tape",
         "a number is assigned to a storage that a flush has dropped",
         _ids("cupy_tape_faults", "numbers_assigned_after_arrays_were_made"),
+    ),
+    Mutation(
+        "memories-by-address",
+        _CALLS,
+        "return sorted(groups, key=min)",
+        "return groups",
+        "a path that goes on takes one argument for another that lies elsewhere this time",
+        _ids("cupy_paths", "where_arguments_lie_does_not_tell_them_apart"),
+    ),
+    Mutation(
+        "end-at-a-look",
+        _CALLS,
+        "if self.path.looked_at:",
+        "if not self.path.segments:",
+        "a replay ends at the last look without comparing what it has seen",
+        _ids("cupy_paths", "loops_until_convergence"),
+    ),
+    Mutation(
+        "argument-known-as-its-base",
+        _FOLLOWED,
+        "            if first <= low and high <= last and storage.dtype == array.dtype:",
+        "            if high < low:",
+        "after a look an argument is taken for all of the array that it is a part of",
+        _ids("cupy_paths", "arguments_that_are_parts_of_larger_arrays"),
+    ),
+    Mutation(
+        "view-taken-for-all",
+        _FOLLOWED,
+        "        if offset == 0 and layout == (whole.shape, whole.dtype, whole.strides):\n"
+        "            return slot",
+        "        if layout[1] == whole.dtype:\n            return slot",
+        "a replay takes the whole of an array where a part was read",
+        _ids("cupy_paths", "what_cupy_computes_is_called_by_the_replay"),
+    ),
+    Mutation(
+        "pending-elsewhere",
+        _CALLS,
+        'guard.lines.append(f"if len(table): complete({given})")',
+        "assert given is not None",
+        "a replay reads an object's array before a block has written to it",
+        _ids("cupy_paths", "what_is_pending_elsewhere_of_an_object_comes_first"),
+    ),
+    Mutation(
+        "error-of-a-replay",
+        "capture/calls/path.py",
+        "except Exception:  # the function raises it",
+        "except KeyError:  # the function raises it",
+        "an error in a replay passes by the function that would catch it",
+        _ids("calls", "an_error_in_a_replay_is_the_functions_own"),
+    ),
+    Mutation(
+        "nothing-dropped",
+        _FOLLOWED,
+        "        return lambda: next((one for one in shown if one() is not None), None)",
+        "        return lambda: shown",
+        "a path holds all that it has computed",
+        _ids("cupy_paths", "what_is_not_needed_is_given_up"),
     ),
 )

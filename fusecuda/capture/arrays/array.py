@@ -18,14 +18,14 @@ from ..record.recorder import current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order
 from .memory import elements, in_force, new, values, view
-from .observed import Observed
+from .methods import Methods
 from .parts import build_snapshot, joined, part_of, part_shown, shown_of, written
 from .table import ENTRIES, TABLE
 
 NDArray = np.ndarray[Any, Any]
 
 
-class Array(Observed):
+class Array(Methods):
     """A view of a storage whose present version may still be pending.
 
     Behaves as `numpy.ndarray` does: NumPy's functions, ufuncs and operators take it and give lazy
@@ -295,15 +295,6 @@ class Array(Observed):
         return "cpu"
 
     @property
-    def T(self) -> Array:  # noqa: N802 - NumPy's name
-        return self.transpose()
-
-    @property
-    def mT(self) -> Array:  # noqa: N802
-        made: Array = TABLE[np.swapaxes](self, -1, -2)
-        return made
-
-    @property
     @atomic
     def flat(self) -> Any:
         self.hand_out()
@@ -405,85 +396,6 @@ class Array(Observed):
         made: Array = view(self, shown, (_view_by, name, self, args))
         return made
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-        if order == "C" and copy is None and (seen := self._seen_as("reshape", *shape)) is not None:
-            return seen
-        named = {} if copy is None else {"copy": copy}
-        made: Array = TABLE[np.reshape](
-            self, shape[0] if len(shape) == 1 else shape, order, **named
-        )
-        return made
-
-    def transpose(self, *axes: Any) -> Array:
-        if (seen := self._seen_as("transpose", *axes)) is not None:
-            return seen
-        if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
-            axes = axes[0] if axes[0] is not None else ()
-        made: Array = TABLE[np.transpose](self, axes or None)
-        return made
-
-    def ravel(self, order: str = "C") -> Array:
-        made: Array = TABLE[np.reshape](self, -1, order)
-        return made
-
-    def flatten(self, order: str = "C") -> Array:
-        made: Array = TABLE[np.copy](TABLE[np.reshape](self, -1, order))
-        return made
-
-    def swapaxes(self, a: int, b: int) -> Array:
-        made: Array = TABLE[np.swapaxes](self, a, b)
-        return made
-
-    def squeeze(self, axis: Any = None) -> Array:
-        made: Array = TABLE[np.squeeze](self, axis)
-        return made
-
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
-        if not kw and (known := self._small()) is not None:
-            cast = known.astype(dtype, order, casting)
-            if cast.dtype.kind in "biufc":
-                return new(type(self), cast if not self.is_scalar else cast[()])
-        if self.loose is not None:
-            made = ENTRIES.loosely(np.ndarray.astype, (self, dtype, order, casting), kw)
-            if made is not NotImplemented:
-                return made
-        return ENTRIES.astype(self, dtype, order, casting, **kw)
-
-    def _small(self) -> Any:
-        """The values where a copy of them is made at once, else None."""
-        limit = in_force().at_once_below
-        known = values(self) if limit else None
-        return known if known is not None and known.nbytes <= limit else None
-
-    def copy(self, order: str = "C") -> Array:
-        if (known := self._small()) is not None:
-            made: Array = new(type(self), np.array(known, order=order))  # type: ignore[call-overload]
-        else:
-            made = TABLE[np.copy](self)
-        return made
-
-    def fill(self, value: Any) -> None:
-        self[...] = value
-
-    def dot(self, other: Any, out: Any = None) -> Any:
-        return np.dot(self, other, out=out)
-
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-        self[...] = np.sort(self, axis=axis, kind=kind, order=order)
-
-    def partition(self, kth: Any, axis: int = -1, **kwargs: Any) -> None:
-        self[...] = np.partition(self, kth, axis, **kwargs)
-
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
-        return np.compress(condition, self, axis, out)
-
-    def conj(self) -> Any:
-        if self.dtype.kind == "c":
-            return np.conjugate(self)
-        return ENTRIES.call_ufunc(type(self), np.conjugate, "__call__", (self,), {})
-
-    conjugate = conj
-
     # --- protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -523,19 +435,8 @@ class Array(Observed):
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
-    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
-        if device != "cpu":
-            raise ValueError(f"unsupported device {device!r}")
-        return self
-
     def __reduce__(self) -> Any:
         return Array.of_array, (np.array(self.compute()),)
-
-    def __copy__(self) -> Array:
-        return self.copy()
-
-    def __deepcopy__(self, memo: Any) -> Array:
-        return self.copy()
 
 
 def _view_by(name: str, array: Array, args: Any) -> View:

@@ -39,7 +39,8 @@ def reshape(
 
 def _reshape_columns(x: Array, shape: Any) -> Array:
     wanted = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
-    return reshape(x.transpose(), wanted[::-1]).transpose()
+    made: Array = reshape(x.transpose(), wanted[::-1]).transpose()
+    return made
 
 
 def _resolved_shape(size: int, wanted: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:

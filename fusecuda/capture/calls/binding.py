@@ -35,12 +35,16 @@ class Binder:
         lazies: Mapping[str, Array],
         used: Callable[[], None],
         observe: Callable[[str, Any], None],
+        as_float: Callable[[Any], Any] = as_float,
+        is_lazy: bool = True,
     ) -> None:
         self.reads = reads
         self.inputs = inputs
         self.lazies = lazies
         self.used = used
         self.observe = observe
+        self.as_float = as_float  # what stands for ``float``
+        self.is_lazy = is_lazy  # arrays are ours, which opaque code and NumPy do not take
         self.replaced: dict[int, Any] = {}
         self._scalars = {name for name, _ in inputs.scalars}
         self._opaque = {id(value) for value in inputs.objects}
@@ -50,15 +54,15 @@ class Binder:
     def bound(self, function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
         """The function, and its arguments."""
         reads, replaced = self.reads, self.replaced
-        for _, value in reads.stand_ins.values():
+        creates = reads.creates and self.is_lazy
+        for _, value in reads.stand_ins.values() if self.is_lazy else ():
             library = id(value) in reads.library
             replaced[id(value)] = library_call(value) if library else stand_in(value, self.used)
-        if self._scalars:
-            for _, value in reads.of_numbers.values():
-                replaced[id(value)] = followed(value)
+        for _, value in reads.of_numbers.values():
+            replaced[id(value)] = followed(value)
         given, read = self.inputs.build(self._leaf)
         replaced.update(read)
-        if reads.creates:
+        if creates:
             replaced.update(creators())
         members = [
             (place.modules(), place.steps, replaced[id(value)])
@@ -66,7 +70,7 @@ class Binder:
             for place, value in some.values()
             if place.steps and id(value) in replaced
         ]
-        replaced.update(modules_seen(members, [np] if reads.creates else []))
+        replaced.update(modules_seen(members, [np] if creates else []))
         if replaced:
             known = reads.functions
             self.inputs.methods(lambda f: self._follow(f) if id(f) in known else None)
@@ -138,7 +142,7 @@ class Binder:
                 exchanged[name] = self.replaced[id(outer[name])]
         for name, (kind, other) in _FOLLOWED.items():
             if exchanged.get(name, real.get(name, kind)) is kind and only_called(name, codes):
-                exchanged[name] = other
+                exchanged[name] = self.as_float if kind is float else other
         return exchanged
 
 

@@ -13,13 +13,14 @@ Replay = Callable[[tuple[Any, ...]], Any]
 class Entry:
     """What is known of the calls of one signature: replays, and which way is faster."""
 
-    __slots__ = ("_postponed", "recorded", "replays", "rest", "trial", "unfused")
+    __slots__ = ("_postponed", "anew", "recorded", "replays", "rest", "trial", "unfused")
 
     def __init__(self) -> None:
         self.replays: tuple[Replay, ...] = ()
         self.trial = Trial()
         self.recorded = False  # once at least; the first time compiles
         self.unfused = ""  # why calls are made as they are
+        self.anew = ""  # why calls are recorded without following them
         self.rest = 0  # calls that are made so before the next is recorded
         self._postponed = 0
 

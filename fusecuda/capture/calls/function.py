@@ -31,12 +31,13 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.structure import walk
 from ..record.summary import summary
-from .call import Tracer
+from .call import Call
 from .entry import Entry, Replay
 from .guard import MISS, direct_call, plain_call
+from .host import HostCall
 from .keywords import order_of
 from .memory import provider
-from .path import Environment, Path, Segment, Tree
+from .path import Path, Tree
 from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads
@@ -74,7 +75,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
     def __init__(
         self, function: Callable[P, R], options: Options, device_chosen: bool = True
     ) -> None:
-        self._chosen = device_chosen
+        self.device_chosen = device_chosen
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function)
         self._given = function
@@ -194,7 +195,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             return self._unfused(None, why, args)
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         begin = perf_counter()
-        tracer = Tracer(self, args, self.read())
+        tracer = HostCall(self, args, self.read())
         if tracer.unfusable:
             return self._unfused(key, tracer.unfusable, args)
         try:
@@ -207,7 +208,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             return result
         return self._unfused(key, why, args)
 
-    def _recorded(self, key: Any, tracer: Tracer, seconds: float) -> None:
+    def _recorded(self, key: Any, tracer: Call, seconds: float) -> None:
         """A call has been recorded: from now on it is replayed, or its time counts."""
         self.traces += 1
         self._why = tracer.why
@@ -222,63 +223,48 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             entry.trial.took(seconds, plain=False)
         entry.recorded = True
 
-    def resume(
-        self, tree: Tree, trail: list[Segment], values: list[Any], environment: Environment,
-        args: tuple[Any, ...],
-    ) -> Any:  # fmt: skip
+    def resume(self, kind: type[Call], tree: Tree, path: Path, args: tuple[Any, ...]) -> Any:
         """The result of a replay that has come to a value not seen before: the path goes on."""
-        tracer = Tracer(self, args, self.read(), path=Path(trail, values, environment))
+        tracer = kind(self, args, self.read(), path=path)
         assert not tracer.unfusable, tracer.unfusable
         result = tracer.run()
         self.traces += 1
         self._why = tracer.why
-        self._history.note = f"it saw a value not seen before: {values[-1]!r:.60}"
+        seen = repr(path.values[-1]) if path.values else "an error"
+        self._history.note = f"it saw a value not seen before: {seen:.60}"
         log("capture", "%s is recorded again: %s", self.__name__, self._history.note)
         if tracer.path.broken:  # it will be so again
-            self._forget(tree)
+            self._forget(tree, tracer.path.broken)
         return result
 
-    def _forget(self, tree: Tree) -> None:
+    def _forget(self, tree: Tree, why: str) -> None:
         with self._lock:
             self._newest = _never
             for entry in self._entries.values():
-                entry.replays = tuple(
-                    r for r in entry.replays if r.__globals__.get("start") is not tree
-                )
+                others = tuple(r for r in entry.replays if r.__globals__.get("start") is not tree)
+                if others != entry.replays:
+                    entry.replays, entry.anew = others, why
 
     def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
         if isinstance(recorder_in_force.get(), Region):
             return self.function(*args)  # joins what is being recorded
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
-        region = library.open_region(self.options, self._chosen)
-        token = recorder_in_force.set(region)
-        call = library.Call(region, self.function, args, self.read())
-        replay = None
-        try:
-            with span("record", self.__name__):
-                result = call.run()
-            replay = call.replay(result)
-        finally:
-            recorder_in_force.reset(token)
-            try:
-                region.flush()
-            finally:
-                region.close()
-            call.write_back()
-        if region.faults:
-            raise region.faults[0]
+        entry = self._entry(key)
+        entry.trial.plain = False  # what CuPy's kernels take is not seen from here
+        call = library.CupyCall(self, args, self.read(), why=entry.anew)
+        with span("record", self.__name__):
+            result = call.run()
         self.traces += 1
-        self._why = f"recorded anew at each call: {call.why}"
-        if replay is not None:
-            self._why = "replayed while its conditions hold"
-            entry = self._entry(key)
-            entry.trial.plain = False
-            self._keep(entry, replay)
-            self._newest = replay
-        self._reports = region.reports
+        self._why, self._reports = call.why, call.reports()
         log("capture", "%s: %s", self.__name__, self._why)
-        return call.finished(result)
+        if call.replay is not None:
+            self._keep(entry, call.replay)
+            self._newest = call.replay
+        elif entry.recorded:
+            entry.anew = call.reason
+        entry.recorded = True
+        return result
 
     def _entry(self, key: Any) -> Entry:
         with self._lock:
@@ -356,8 +342,9 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             def call(*values: Any) -> Any:
                 return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
-            inner = self._inner[count, names] = FusedFunction(call, self.options, self._chosen)
+            inner = FusedFunction(call, self.options, self.device_chosen)
             inner.__name__ = self.__name__
+            self._inner[count, names] = inner
         result = inner(*args, *kwargs.values())
         self._why, self._reports, self._history = inner._why, inner._reports, inner._history
         return result
@@ -395,7 +382,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             found = getattr(found, part, None)
         if found is self:
             return name
-        return FusedFunction, (self._given, self.options, self._chosen)
+        return FusedFunction, (self._given, self.options, self.device_chosen)
 
 
 class PassedThrough(FusedFunction[P, R]):

@@ -10,9 +10,9 @@ from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options
 from ..arrays.dispatch import raising
-from .call import Tracer
 from .function import FusedFunction
 from .guard import MISS
+from .host import HostCall
 from .trace import Unfollowed
 
 
@@ -22,7 +22,7 @@ def lower_function(
     """The executable of one trace of ``function`` with ``args``, callable, not yet run."""
     owner: FusedFunction[..., Any] = FusedFunction(function, options)
     given = (*owner.head, *args)
-    tracer = Tracer(owner, given, owner.read(), execute=False)
+    tracer = HostCall(owner, given, owner.read(), execute=False)
     tracer.trace.longest = longest
     if tracer.unfusable or raising():
         raise NotFusedError(f"{owner.__name__} cannot be fused: {tracer.unfusable or 'errstate'}")

@@ -28,7 +28,7 @@ from ..record.recorder import user_line
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order, view_in
 from .outcomes import PLAIN, call_flat, described, loosened, put_together
-from .path import Environment, Path, Segment
+from .path import Environment, Path, Segment, nothing
 
 NDArray = np.ndarray[Any, Any]
 
@@ -73,8 +73,11 @@ _PICKING = (
 class Recording(Protocol):
     """What calls need of the trace that they are recorded in."""
 
-    path: Path
     loose: bool
+
+    @property
+    def path(self) -> Path:
+        """What the call has run so far."""
 
     def flush(self) -> None:
         """Compute all that is pending."""
@@ -115,12 +118,12 @@ class NumpyCalls:
         if path.broken or len(slots) < len(arrays):
             return NotImplemented
         loose = len(arrays) < len(every)
-        template = self._template((args, kwargs))
+        template = self.template((args, kwargs))
         run = functools.partial(call_flat, func, not loose, at_line(user_line()))
         look = functools.partial(
             described, slots, loose or func in self._varying, len(path.environment)
         )
-        if path.replaying and _calls(path.trail[len(path.segments)], func):
+        if path.replaying and calls_of(path.trail[len(path.segments)], func):
             structure, kinds = path.values[len(path.segments)]
             shapes = [k[1:] if k[0] == "array" else None for k in kinds]
             results = path.known_results([None, *shapes])
@@ -239,7 +242,7 @@ class NumpyCalls:
 
     # --- arguments
 
-    def _template(self, value: Any) -> Callable[[Environment], Any]:
+    def template(self, value: Any) -> Callable[[Environment], Any]:
         """What makes ``value`` again, with the arrays of a replay."""
         kind = type(value)
         if kind is Array:
@@ -247,13 +250,13 @@ class NumpyCalls:
         if kind is TracedScalar:
             return self.path.evaluated(value)
         if kind in (list, tuple):
-            parts = [self._template(part) for part in value]
+            parts = [self.template(part) for part in value]
             return lambda e: kind([part(e) for part in parts])
         if kind is dict:
-            named = {k: self._template(v) for k, v in value.items()}
+            named = {k: self.template(v) for k, v in value.items()}
             return lambda e: {k: part(e) for k, part in named.items()}
         if kind is slice:
-            ends = self._template((value.start, value.stop, value.step))
+            ends = self.template((value.start, value.stop, value.step))
             return lambda e: slice(*ends(e))
         if kind is np.ndarray:
             value = value.copy()  # what it holds now
@@ -279,7 +282,7 @@ def _owner(made: Any) -> Any:
     return made.loose if made.is_loose else made.storage
 
 
-def _calls(segment: Segment, func: Any) -> bool:
+def calls_of(segment: Segment, func: Any) -> bool:
     """True if ``segment`` is a call of ``func``."""
     return bool(getattr(segment.run, "args", (None,))[0] == func)
 
@@ -294,7 +297,3 @@ def _copied(values: Sequence[Any]) -> list[Any]:
 
 def _contiguous(values: Sequence[Any]) -> list[Any]:
     return [np.require(values[0], requirements=["C", "W"])]
-
-
-def nothing(values: Sequence[Any]) -> Sequence[Any]:
-    return ()

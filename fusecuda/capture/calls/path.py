@@ -67,7 +67,7 @@ def follow(
     """The segments that a replay has run, what it has seen after each, and the result.
 
     The last of the segments has `finish` if there is a result; else the value seen after it leads
-    nowhere yet.
+    nowhere yet, or the next one has raised an error.
     """
     trail: list[Segment] = []
     values: list[Any] = []
@@ -101,6 +101,11 @@ def follow(
     return trail, values, None
 
 
+def nothing(values: Sequence[Any]) -> Sequence[Any]:
+    """What a segment runs that is only there for a look."""
+    return ()
+
+
 def key_of(value: Any) -> Any:
     """What tells values of a look apart: types, and all bits of floats."""
     kind = type(value)
@@ -122,8 +127,9 @@ def _alike(a: Any, b: Any) -> bool:
 class Tree:
     """All paths that begin alike: their first segment, and who records a new one."""
 
-    def __init__(self, first: Segment, resume: Callable[..., Any]) -> None:
+    def __init__(self, first: Segment, path_type: type[Path], resume: Callable[..., Any]) -> None:
         self.first = first
+        self.path_type = path_type
         self.resume = resume
 
     def __call__(self, environment: Environment, args: tuple[Any, ...]) -> Any:
@@ -131,7 +137,7 @@ class Tree:
         trail, values, result = follow(self.first, environment, args)
         if trail and trail[-1].finish is not None:
             return result
-        return self.resume(self, trail, values, environment, args)
+        return self.resume(self, self.path_type(trail, values, environment), args)
 
 
 class Path:
@@ -152,7 +158,7 @@ class Path:
         self.environment: Environment = []
         self.broken = ""
         self._slots: dict[int, int] = {}  # arrays by identity, their places in the environment
-        self._owners: dict[int, weakref.ref[Storage]] = {}  # results that may be dropped
+        self._owners: dict[int, Callable[[], Any]] = {}  # of results: None when they may go
         self._names: dict[str, int] = {}
 
     def enter(self, value: Any, name: str = "") -> int:
@@ -162,8 +168,22 @@ class Path:
         if name:
             self._names[name] = slot
         else:
-            self._slots[id(value)] = slot
+            self._place(value, slot)
         return slot
+
+    def _place(self, array: Any, slot: int) -> None:
+        self._slots[id(array)] = slot
+
+    def _take_away(self, slot: int) -> None:
+        self._slots.pop(id(self.environment[slot]), None)
+
+    def _blank(self, shape: Any, dtype: Any) -> Any:
+        """An array that nobody looks at."""
+        return np.empty(shape, dtype)
+
+    def _owner(self, storage: Storage) -> Callable[[], Any]:
+        """What gives None when nobody can ask for the value of ``storage`` any more."""
+        return weakref.ref(storage)
 
     def slot_of(self, array: Any) -> int | None:
         """Where ``array`` stands in the environment."""
@@ -182,7 +202,7 @@ class Path:
         start = len(self.environment)
         results = self.given[start : start + len(shapes)]
         return [
-            np.empty(*known) if r is None and known else r
+            self._blank(*known) if r is None and known else r
             for r, known in zip(results, shapes, strict=True)
         ]
 
@@ -206,17 +226,17 @@ class Path:
             self.environment.append(result)
             if result is None:
                 continue
-            self._slots[id(result)] = start + i
+            self._place(result, start + i)
             if storage is None:
                 continue
             if storage.held and storage.buffer is not None:
-                target = self._slots.get(id(storage.buffer))
+                target = self.slot_of(storage.buffer)
                 if target is None:
                     self.broken = self.broken or "it writes to memory from elsewhere"
                 elif fresh:
                     segment.stores.append((target, start + i))
             else:
-                self._owners[start + i] = weakref.ref(storage)
+                self._owners[start + i] = self._owner(storage)
         if fresh and complete:
             segment.drops = self._dead()
         self.segments.append(segment)
@@ -230,7 +250,7 @@ class Path:
         dead = [slot for slot, owner in self._owners.items() if owner() is None]
         for slot in dead:
             del self._owners[slot]
-            self._slots.pop(id(self.environment[slot]), None)
+            self._take_away(slot)
             self.environment[slot] = None
         return dead
 

@@ -17,8 +17,8 @@ from ..record.numbers import TracedScalar, argument_of
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
-from .numpy_calls import NumpyCalls, nothing
-from .path import Environment, Path, looker
+from .numpy_calls import NumpyCalls
+from .path import Environment, Path, looker, nothing
 
 _LOOK_AT_CLOCK = 512  # operations
 _FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
@@ -38,9 +38,15 @@ class Trace(Recorder):
     longest: int | None = None  # operations
     failure = ""  # why the call has to be made again, though its function may swallow it
 
-    def __init__(self, options: Options, path: Path, may_restart: bool, may_compute: bool) -> None:
+    def __init__(
+        self,
+        options: Options,
+        path: Path | None = None,
+        may_restart: bool = False,
+        may_compute: bool = True,
+    ) -> None:
         super().__init__(options)
-        self.path = path
+        self.path = path or Path()
         self.calls = NumpyCalls(self)
         self.may_restart = may_restart  # the function, run a second time, does the same
         self.may_compute = may_compute  # values may be looked at
@@ -103,7 +109,11 @@ class Trace(Recorder):
         super().flush(needed)
 
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
-        leaves, executable, seconds = self._executable(jobs, self.options)
+        return self._segment(flight, jobs, self.options)
+
+    def _segment(self, flight: Flight, jobs: Sequence[Job], options: Options) -> Sequence[Any]:
+        """The results of ``jobs``, which are a segment of the path."""
+        leaves, executable, seconds = self._executable(jobs, options)
         executable = self.affordable(executable)
         sources = [self.path.source(leaf) for leaf in leaves]
         if self.path.replaying:
@@ -115,8 +125,12 @@ class Trace(Recorder):
             arguments = [argument_of(leaf) for leaf in leaves]
             results = list(self._computed(flight, executable, arguments, seconds))
         storages = [job.storage for job in jobs]
-        self.path.ran(executable.run, sources, results, storages, complete=True)
+        self.path.ran(self._runner(executable), sources, results, storages, complete=True)
         return results
+
+    def _runner(self, executable: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
+        """What runs it in a replay."""
+        return executable.run  # type: ignore[no-any-return]
 
     def _ran(self, executable: Executable) -> None:
         self.reports.append(executable)

@@ -1,37 +1,36 @@
-"""Calls: a `fused` function on CuPy arrays, recorded once and replayed under a guard.
+"""Calls: what is CuPy's in a call of a `fused` function.
 
-The arrays given are storages of their own, arrays that overlap are one; numbers are followed. A
-call is replayed if nothing was looked at or run by CuPy itself while it was recorded, and the
-arrays that it made are those that it returned.
+The function works on its own arrays. Those that overlap are one memory, known by addresses; results
+are found where they lie when all has been computed.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...graph.index_map import contiguous_strides
+from ..arrays.values import as_float
+from ..calls.binding import Binder
+from ..calls.call import Call, Owner
 from ..calls.guard import Guard
-from ..calls.inputs import Inputs
+from ..calls.inputs import Effect
 from ..calls.memory import Writer, layout
+from ..calls.path import nothing
 from ..calls.reads import Reads
-from ..calls.results import Finisher, OddError, ResultWriter
-from ..calls.scan import reads_of
+from ..calls.results import OddError
 from ..record.block import Region
 from ..record.flight import recording
-from ..record.leaf import Leaf
-from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
+from ..record.storage import Storage
+from ..record.structure import walk
 from . import internals
 from .internals import Pending, PendingMemory, ndarray
-from .region import CupyRegion
+from .patches import opened
 from .storages import CupyStorage, Unrecorded, complete, enter_together, table
-
-Replay = Callable[[tuple[Any, ...]], Any]
+from .trace import CupyPath, CupyTrace, array_at
 
 
 @dataclass(slots=True)
@@ -40,37 +39,44 @@ class _Memory:
 
     storage: CupyStorage
     members: list[int]  # arrays among the arguments, the lowest address first
-    name: str = ""  # of the memory, in the replay
 
 
-class Call:
-    """One call that ``region`` records; ``why`` it is not replayed, or an empty string."""
+class CupyCall(Call):
+    """One call on CuPy's arrays; ``why``, if given, it is recorded without following it."""
+
+    array_type = ndarray
+    path_type = CupyPath
+    trace: CupyTrace
+    path: CupyPath
 
     def __init__(
-        self, region: CupyRegion, function: Any, args: tuple[Any, ...], reads: Reads
+        self,
+        owner: Owner,
+        args: tuple[Any, ...],
+        reads: Reads,
+        path: CupyPath | None = None,
+        why: str = "",
     ) -> None:
-        self.region = region
-        self.function = function
-        self.inputs = Inputs(args, ndarray)
-        self.reads = reads
-        if self.inputs.functions and not reads.opaque:
-            self.reads = reads = reads_of(function, *self.inputs.functions)
-        for place, value in (*reads.inputs.values(), *reads.constants.values()):
-            self.inputs.read(place, value, follow=False)
-        self.arrays = [a for _, a in self.inputs.arrays]
-        self.observed: dict[str, Any] = {}
         self.memories: list[_Memory] = []
-        self.why = self._why_not()
-        if not self.why:
+        super().__init__(owner, args, reads, path=path)
+        self.arrays = self.lazies = [a for _, a in self.inputs.arrays]
+        by_name = [a for _, a in self.reads.device_arrays.values()]
+        self.by_name = [a if a.base is None else a.base for a in by_name]
+        self._break(why or self._why_not())
+        if not self.path.broken:
             self._enter()
 
+    def _new_trace(self) -> CupyTrace:
+        return CupyTrace(self.owner.options, self.owner.device_chosen, self.path)
+
+    def _unfusable(self) -> str:
+        return ""
+
     def _why_not(self) -> str:
-        """Why the call cannot be replayed, as far as its arguments tell."""
+        """Why the call cannot be followed, as far as what it is given tells."""
         reads, inputs = self.reads, self.inputs
         if any(type(v) is np.ndarray for _, v in reads.inputs.values()):
             return "it reads a NumPy array"
-        if any(not name.startswith("a") for name, _ in inputs.arrays):
-            return "it reads an array that a container holds"
         if any(a.size == 0 for a in self.arrays):
             return "an argument is empty"
         if inputs.objects:
@@ -78,159 +84,129 @@ class Call:
         return inputs.unfusable or reads.opaque or reads.volatile
 
     def _enter(self) -> None:
-        """Enter the arrays given as storages."""
-        complete(*self.arrays)
+        """Enter the arrays given as storages, and in the environment."""
+        complete(*self.arrays, *self.by_name)
         with recording:
             for group in _overlapping(self.arrays):
                 try:
-                    storage = enter_together(self.region, [self.arrays[i] for i in group])
+                    storage = enter_together(self.trace, [self.arrays[i] for i in group])
                 except Unrecorded:
-                    self.why = "the elements of arguments that overlap do not lie on one grid"
+                    self._break("the elements of arguments that overlap do not lie on one grid")
                     return
                 self.memories.append(_Memory(storage, group))
+                self.trace.memories.append(storage)
+                self.path.enter(storage.buffer)
+        for name, value in self.inputs.scalars:
+            self.path.enter(value, name)
+        for array in self.by_name:
+            self.path.enter(array)
 
     def run(self) -> Any:
-        """What the function returns, its arrays pending."""
-        if self.why:
-            return self.function(*self.inputs.args)
-        scalars = {name for name, _ in self.inputs.scalars}
-
-        def leaf(value: Any, name: str) -> Any:
-            if name in scalars:
-                return TracedScalar(value, name, functools.partial(self._observe, name, value))
-            return value
-
-        given, _ = self.inputs.build(leaf)
-        result = self.function(*given)
-        if any(True for _ in self.inputs.effects()):
-            self.why = "it changes a container that it is given"
+        opened(self.trace)
+        try:
+            result = super().run()
+        finally:
+            try:
+                self.trace.flush()
+            finally:
+                self.trace.close()
+        if self.trace.faults:
+            raise self.trace.faults[0]
         return result
 
-    def _observe(self, name: str, value: Any) -> None:
-        self.observed[name] = value
-
-    def write_back(self) -> None:
-        """Let the containers that were given hold what the function has put there."""
-        self.inputs.write_back(Finisher(self.inputs.given, {}))
-
-    def finished(self, result: Any) -> Any:
-        """The result as the user gets it."""
-        return Finisher(self.inputs.given, {})(result) if self.memories else result
-
-    # --- the replay
-
-    def replay(self, result: Any) -> Replay | None:
-        """What replays the call, recorded but not yet computed; None if ``why`` says so."""
-        with recording:  # another thread may flush what it waits for
-            return self._replay(result)
-
-    def _replay(self, result: Any) -> Replay | None:
-        region = self.region
-        if not self.why and region.natives:
-            self.why = "CuPy ran some of it"
-        if not self.why and region.flushes:
-            self.why = "it looked at a value while it was recorded"
-        if self.why or region.space is None:
-            return None
-        waiting = region.pending()
-        memory = CupyMemory(region.device)
-        guard = memory.guard()
-        numbers = {id(s): n for n, s in enumerate(waiting)}
-        kept = set(numbers) - {id(m.storage) for m in self.memories}
-        shown: set[int] = set()
-        writer = ResultWriter(
-            guard, self.inputs.given, lambda v: self._text(v, memory, guard, numbers, shown)
+    def _bound(self) -> tuple[Callable[..., Any], list[Any]]:
+        if self.path.broken:
+            return self.owner.function, list(self.inputs.args)
+        binder = Binder(
+            self.reads, self.inputs, {}, self.trace.used, self._observe, _as_float, is_lazy=False
         )
-        try:
-            text = writer.text(result)
-        except OddError:
-            text = ""
-        if not text or kept - shown - self._fixed(waiting):
-            self.why = "it keeps or returns something that cannot be put together again"
-            return None
-        planned = region.executable_for_cupy(waiting)
-        if planned is None:
-            self.why = "another thread needed what was being recorded"
-            return None
-        leaves, executable = planned
-        written = {id(s) for s in waiting}
-        if not self._guard(memory, guard, leaves, written):
-            self.why = "an argument overlaps an array that it reads by name"
-            return None
-        values = [self._source(leaf, guard) for leaf in leaves]
-        run = functools.partial(region.space.run, executable, device=region.device)
-        guard.space["run"] = run
-        inside = [f"values = ({''.join(v + ', ' for v in values)})"]
-        ending = ["results = run(values)", f"return {text}"]
-        return guard.function(len(self.inputs.args), inside, ending)
+        return binder.bound(self.owner.function)
 
-    def _text(
-        self, value: Any, memory: CupyMemory, guard: Guard, numbers: dict[int, int],
-        shown: set[int],
-    ) -> str | None:  # fmt: skip
-        """Text for a CuPy array in the result; None for what is no such array."""
-        if type(value) is Pending:
-            lies_in = internals.pointer_of(value).mem
-            number = numbers.get(id(lies_in.storage)) if type(lies_in) is PendingMemory else None
-            if number is None:
-                raise OddError("array from elsewhere")
-            shown.add(id(lies_in.storage))
-            return memory.view(guard, f"results[{number}]", value, lies_in)
-        if isinstance(value, ndarray):
+    # --- the end
+
+    def _storages_in(self, *values: Any) -> list[Storage]:
+        pending = [part for value in values for part in walk(value) if type(part) is Pending]
+        memories = [internals.pointer_of(part).mem for part in pending]
+        return [m.storage for m in memories if type(m) is PendingMemory]
+
+    def _written(self) -> list[Storage]:
+        return [s for s in self.trace.pending() if s.held]
+
+    def _replayable(self, result: Any, effects: list[Effect], returned: list[Storage]) -> Any:
+        self.trace.flush()
+        if self.path.looked_at:
+            self.path.ran(nothing, [], (), ())
+        memory = CupyMemory()
+        guard = self._guarded(memory, effects)
+        if self.trace.faults or self.path.broken:
+            raise OddError("array that could not be computed")
+        finish = self._finishing(guard, self._text(guard), result, effects)
+        names = memory.names + [n for n, _ in self.inputs.scalars]
+        self._grow(guard, finish, names + [guard.constant(a) for a in self.by_name])
+        self.why = "replayed while its conditions hold"
+        self._complete()
+        return self._finisher()(result)
+
+    def _text(self, guard: Guard) -> Callable[[Any], str | None]:
+        """What gives the text for a CuPy array in the result, None for what is no such array."""
+        of_the_caller = len(self.memories) + len(self.inputs.scalars) + len(self.by_name)
+
+        def text(value: Any) -> str | None:
+            if not isinstance(value, ndarray):
+                return None
             for name, array in self.inputs.arrays:
                 if array is value:
                     return name
-            raise OddError("view")  # of an argument, or an array from elsewhere
-        return None
+            place = self.path.place_of(value)
+            if place is None or place[0] < of_the_caller:
+                raise OddError("view")  # of an argument, or an array from elsewhere
+            slot, offset = place
+            whole, shown = self.path.environment[slot], (value.shape, value.dtype, value.strides)
+            if offset == 0 and shown == (whole.shape, whole.dtype, whole.strides):
+                return f"env[{slot}]"
+            rest = f"{offset}, {value.shape}, {guard.constant(value.dtype)}, {value.strides}"
+            return f"array_at(pointer_of(env[{slot}]), {rest})"
 
-    def _fixed(self, waiting: Sequence[Any]) -> set[int]:
-        """Storages that are neither made by the call nor among its arguments: read by name."""
-        return {id(s) for s in waiting if s.held}
+        return text
 
-    def _guard(
-        self, memory: CupyMemory, guard: Guard, leaves: Sequence[Leaf], written: set[int]
-    ) -> bool:
-        """Write the conditions of the replay; False if they cannot be."""
+    def _guarded(self, memory: CupyMemory, effects: list[Effect]) -> Guard:
+        """The conditions of the path."""
+        guard = memory.guard()
         guard.reads(self.reads)
         guard.inputs(self.inputs)
+        given = ", ".join(name for name, _ in self.inputs.arrays)
+        guard.lines.append(f"if len(table): complete({given})")
+        if effects:
+            guard.distinct(self.inputs.changing())
         for place, array in self.reads.device_arrays.values():
             text, known = place.text(guard.constant), guard.constant(array)
             same = f"{known}.shape == {array.shape} and {known}.strides == {array.strides}"
             guard.demand(f"{text} is {known} and {same}")
-        for name, value in self.observed.items():
-            guard.equal(name, value)
         memory.identities(guard, self.inputs.arrays)
-        for m in self.memories:
-            m.name = memory.name(guard, m.storage, [self.inputs.arrays[i] for i in m.members])
-        ours = {id(m.storage.buffer) for m in self.memories}
-        others = [leaf.array for leaf in leaves if isinstance(leaf.array, ndarray)]
-        memory.fixed += [array for _, array in self.reads.device_arrays.values()]
-        fixed = [internals.span_of(a) for a in others if id(a) not in ours]
+        memory.fixed += self.by_name
+        fixed = [internals.span_of(a) for a in self.by_name]
         for i, m in enumerate(self.memories):
-            if any(_meet(m.storage.span, span) for span in fixed):
-                return False
+            memory.enter(guard, m.storage, [self.inputs.arrays[i] for i in m.members])
+            if any(low < m.storage.span[1] and m.storage.span[0] < high for low, high in fixed):
+                self._break("an argument overlaps an array that it reads by name")
             memory.apart_from(guard, i, fixed)
             for j in range(i):
-                if id(m.storage) in written or id(self.memories[j].storage) in written:
-                    memory.apart(guard, (), i, j)
-        return True
+                memory.apart(guard, (), i, j)
+        return guard
 
-    def _source(self, leaf: Leaf, guard: Guard) -> str:
-        """Text for what ``leaf`` stands for in a replay."""
-        if type(leaf.array) is TracedScalar:
-            return guard.cast_scalar(leaf.array, leaf.dtype)
-        for m in self.memories:
-            if leaf.array is m.storage.buffer:
-                return m.name
-        return guard.constant(leaf.array)
+
+def _as_float(value: Any) -> Any:
+    """``float(value)``, which of an array's number need not be looked at."""
+    is_number = isinstance(value, ndarray) and value.size == 1 and value.dtype.kind == "f"
+    return value.item() if is_number else as_float(value)
 
 
 class CupyMemory:
     """What a guard demands of CuPy's arrays."""
 
-    def __init__(self, device: int) -> None:
-        self.device = device
-        self.spans: list[tuple[str, int, int]] = []  # of memories: address, and bytes around it
+    def __init__(self) -> None:
+        self.names: list[str] = []  # of memories
+        self.spans: list[tuple[str, int, int]] = []  # their addresses, and bytes around those
         self.fixed: list[Any] = []  # arrays read by name
         self._pointers: dict[str, str] = {}
 
@@ -240,7 +216,7 @@ class CupyMemory:
         guard.space |= {
             "cupy_array": ndarray,
             "pointer_of": internals.pointer_of,
-            "array_at": _array_at,
+            "array_at": array_at,
             "complete": complete,
             "fixed": self.fixed,
             "table": table,
@@ -256,7 +232,7 @@ class CupyMemory:
         guard.demand(f"type({name}) is cupy_array and {layout(guard, name, a)} and {owner}")
         pointer = self._pointers[name] = f"p{len(self._pointers)}"
         guard.lines.append(f"{pointer} = pointer_of({name})")
-        guard.demand(f"{pointer}.device_id == {self.device}")
+        guard.demand(f"{pointer}.device_id == {internals.pointer_of(a).device_id}")
 
     def identities(self, guard: Guard, arrays: Sequence[tuple[str, Any]]) -> None:
         """Demand that the same of the arguments are one array."""
@@ -266,8 +242,8 @@ class CupyMemory:
             every = ", ".join(f"id({name})" for name in first.values())
             guard.demand(f"len({{{every}}}) == {len(first)}")
 
-    def name(self, guard: Guard, storage: CupyStorage, members: Sequence[tuple[str, Any]]) -> str:
-        """A name for the memory of arguments, which lie in it as they did."""
+    def enter(self, guard: Guard, storage: CupyStorage, members: Sequence[tuple[str, Any]]) -> None:
+        """Name the memory of arguments, which lie in it as they did."""
         (name, first), *others = members
         pointer, address = self._pointers[name], f"q{len(self.spans)}"
         guard.lines.append(f"{address} = {pointer}.ptr")
@@ -277,12 +253,11 @@ class CupyMemory:
             guard.demand(f"{self._pointers[other]}.ptr - {address} == {offset}")
         low, high = storage.span
         self.spans.append((address, low - start, high - start))
-        if storage.buffer is first:
-            return name
-        made = f"m{len(self.spans)}"
-        shape, dtype = storage.shape, guard.constant(storage.dtype)
-        guard.lines.append(f"{made} = array_at({pointer}, {low - start}, {shape}, {dtype})")
-        return made
+        if storage.buffer is not first:
+            name = f"m{len(self.spans)}"
+            shape, dtype = storage.shape, guard.constant(storage.dtype)
+            guard.lines.append(f"{name} = array_at({pointer}, {low - start}, {shape}, {dtype})")
+        self.names.append(name)
 
     def apart(self, guard: Writer, names: Sequence[str], i: int, j: int) -> None:
         """Demand that two memories share nothing."""
@@ -294,22 +269,6 @@ class CupyMemory:
         a, a_low, a_high = self.spans[i]
         for low, high in fixed:
             guard.demand(f"{a} + {a_high} <= {low} or {high} <= {a} + {a_low}")
-
-    def view(self, guard: Guard, made: str, array: Any, memory: PendingMemory) -> str:
-        """Text for what the pending ``array`` shows of the result ``made``."""
-        offset = internals.pointer_of(array).ptr - memory.ptr
-        plain = contiguous_strides(array.shape, array.dtype.itemsize)
-        storage = memory.storage
-        whole = array.shape == storage.shape and array.dtype == storage.dtype
-        if offset == 0 and whole and array.strides == plain:
-            return made
-        rest = f"{offset}, {array.shape}, {guard.constant(array.dtype)}, {array.strides}"
-        return f"array_at(pointer_of({made}), {rest})"
-
-
-def _array_at(pointer: Any, offset: int, shape: Any, dtype: Any, strides: Any = None) -> Any:
-    """An array over the memory ``offset`` bytes from ``pointer``."""
-    return internals.array_over(pointer + offset, shape, dtype, strides)
 
 
 def _overlapping(arrays: Sequence[Any]) -> list[list[int]]:
@@ -323,8 +282,4 @@ def _overlapping(arrays: Sequence[Any]) -> list[list[int]]:
         else:
             groups.append([i])
         end = max(end, spans[i][1]) if len(groups[-1]) > 1 else spans[i][1]
-    return groups
-
-
-def _meet(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    return a[0] < b[1] and b[0] < a[1]
+    return sorted(groups, key=min)  # in an order that does not depend on where they lie

@@ -47,7 +47,7 @@ class PendingMemory(BaseMemory):  # type: ignore[misc]
     """Made-up addresses that stand for the memory of ``storage`` until it is computed."""
 
     def __init__(self, storage: Any, nbytes: int, device: int) -> None:
-        self.ptr = _addresses(nbytes)
+        self.ptr = unused_address(nbytes)
         self.size = nbytes
         self.device_id = device
         self.storage = storage
@@ -55,7 +55,7 @@ class PendingMemory(BaseMemory):  # type: ignore[misc]
         self.real: Any = None  # the memory pointer that has taken its place
 
 
-def _addresses(nbytes: int) -> int:
+def unused_address(nbytes: int) -> int:
     """The first of ``nbytes`` addresses that were never given out before."""
     global _next_large  # noqa: PLW0603 - large ranges are counted, small ones have equal room
     if nbytes + _GAP <= 1 << 20:

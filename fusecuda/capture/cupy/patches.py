@@ -38,12 +38,17 @@ _known: set[int] = set()
 
 
 def open_region(options: Options, chosen: bool) -> CupyRegion:
-    """The recorder of a new block around CuPy code; closing it takes it off the count."""
+    """The recorder of a new block around CuPy code."""
     region = CupyRegion(options, chosen)
+    opened(region)
+    return region
+
+
+def opened(region: CupyRegion) -> None:
+    """Count the block of ``region``; closing it takes it off the count."""
     if region.captures:
         apply()
         region.on_close = remove
-    return region
 
 
 def apply() -> None:
@@ -141,6 +146,7 @@ class _Completed:
             return self
         region = region_in_force()
         if region is not None:
+            region.look()
             region.flush()
             complete_array(array)
             if self.escapes:
@@ -268,7 +274,7 @@ def _peeking(original: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         region = region_in_force()
         if region is not None:
-            region.natives += 1
+            region.look()
         return original(*args, **kwargs)
 
     return call

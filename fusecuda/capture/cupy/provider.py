@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..record.structure import walk
-from .calls import Call
+from .calls import CupyCall
 from .internals import ndarray
 from .patches import open_region
 
@@ -15,4 +15,4 @@ def holds_array(args: Any) -> bool:
     return any(isinstance(part, ndarray) for part in walk(args))
 
 
-__all__ = ["Call", "holds_array", "open_region"]
+__all__ = ["CupyCall", "holds_array", "open_region"]

@@ -30,16 +30,20 @@ class Recording(Protocol):
     device: int
     operands: int
     flush_after: bool
-    tally: Any
 
     @property
     def tape(self) -> Tape: ...
+    @property
+    def is_taped(self) -> bool: ...
     @property
     def has_escaped(self) -> bool: ...
     @property
     def recorded(self) -> int: ...
     @property
     def resting(self) -> bool: ...
+
+    def own(self, array: Any) -> Any:
+        """The storage in which the memory of ``array`` is to be known, if there is one already."""
 
     def flush(self, needed: Any = None) -> None:
         """Compute all that is pending."""

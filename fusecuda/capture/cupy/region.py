@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine import Executable
 from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array
-from ..record.flight import Flight, Job, recording, unlocked, wait_for
-from ..record.leaf import Leaf
+from ..record.flight import Flight, Job, recording, wait_for
 from ..record.lines import name_line
 from ..record.numbers import argument_of
 from ..record.periods import smallest_period
@@ -145,6 +143,15 @@ class CupyRegion(Natives):
         self._cut = cut or self._cut
 
     @property
+    def is_taped(self) -> bool:
+        """True if what repeats may be known from before; not where every operation is told."""
+        return self.tally is None
+
+    def own(self, array: Any) -> CupyStorage | None:
+        """The storage in which the memory of ``array`` is to be known, if there is one already."""
+        return None
+
+    @property
     def recorded(self) -> int:
         """The number of versions noted since the last flush."""
         return len(self._sequence)
@@ -171,25 +178,6 @@ class CupyRegion(Natives):
             flight.tape.planned([job.storage for job in jobs], leaves, executable)
         self._on_device = on_device
         return self._computed(flight, executable, [argument_of(leaf) for leaf in leaves], seconds)
-
-    def executable_for_cupy(
-        self, waiting: Sequence[Storage]
-    ) -> tuple[list[Leaf], Executable] | None:
-        """What computes ``waiting``, storages of CuPy's alone, from whole arrays.
-
-        It is planned without the lock; None if another thread has flushed the region meanwhile.
-        """
-        flushes, jobs = self.flushes, [Job(s, s.node) for s in waiting]
-        for job in jobs:
-            job.in_place = self._in_place(job.storage, job.node)
-        leaves, executable, _ = unlocked(
-            lambda: self._executable(jobs, self.cupy_options, windows=False)
-        )
-        if self.flushes != flushes:
-            return None
-        assert isinstance(executable, Executable)
-        self.tape.planned(waiting, leaves, executable)
-        return leaves, executable
 
     def _failed(self, storage: Storage, error: BaseException) -> None:
         super()._failed(storage, error)
@@ -309,8 +297,10 @@ class CupyRegion(Natives):
             return self.lazy(value)
         if kind in _NUMBERS or value is None:
             return value
-        if kind in (list, tuple):
-            return kind([self.lift(v) for v in value])
+        if kind is tuple:
+            return tuple([self.lift(v) for v in value])
+        if isinstance(value, list):
+            return [self.lift(v) for v in value]
         if isinstance(value, np.ndarray | ndarray):
             raise Unrecorded  # NumPy arrays and subclasses are CuPy's own affair
         return value
@@ -391,7 +381,7 @@ def when_idle(call: Callable[[], None] | None) -> None:
 def region_in_force() -> CupyRegion | None:
     """The region that records the CuPy operations of this context, if there is one."""
     recorder = recorder_in_force.get()
-    if type(recorder) is CupyRegion and recorder.captures:
+    if isinstance(recorder, CupyRegion) and recorder.captures:
         return recorder
     if _idle is not None:
         _idle()

@@ -241,6 +241,10 @@ def release(entry: CupyStorage) -> None:
 
 def _enter(region: Recording, array: Any, spans: list[tuple[int, int]]) -> CupyStorage:
     """A new entry for the memory of ``array`` or of the array that it is a view of."""
+    own: CupyStorage | None = region.own(array)
+    if own is not None:
+        table.enter(own)
+        return own
     root = array.base
     if root is None or not _holds(root, array) or spans:
         root = array

@@ -179,7 +179,7 @@ class Tape:
         if self.mode is not FOLLOWING or key is None:
             return None
         if self.state is None:
-            if self.region.tally is not None:  # every operation is to be told
+            if not self.region.is_taped:
                 self.leave()
                 return None
             self.state = steps.root((self.region.cupy_options, fusion_enabled()))

@@ -30,7 +30,6 @@ class Natives(Region):
         if self.space is not None and device != options.device:
             self.cupy_options = dataclasses.replace(options, device=device)
         self.captures = self.space is not None
-        self.natives = 0  # calls that CuPy has run itself, and looks at where arrays lie
         self.largest = 0  # bytes of the largest value computed
         self.operations = 0  # CuPy operations recorded, each a launch or more without us
         self.on_close: Callable[[], None] | None = None
@@ -67,7 +66,10 @@ class Natives(Region):
             self._unrecorded(name)
             self.flush()
             complete(args, kwargs)
-        self.natives += 1
+        return self._by_cupy(function, args, kwargs)
+
+    def _by_cupy(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What ``function`` gives for computed arrays."""
         assert self.space is not None
         args, kwargs = _known(args), _known(kwargs)
         token = recorder_in_force.set(default_recorder)

@@ -512,3 +512,33 @@ def test_slices_from_elsewhere_are_indices() -> None:
     for _ in range(3):
         for got, want in zip(fused(x), program(x), strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+def test_an_error_in_a_replay_is_the_functions_own() -> None:
+    """It is caught where the function catches it, and what was changed before it stays changed."""
+
+    @fc.fused
+    def root(x: Any) -> Any:
+        y = x * 2
+        try:
+            return np.linalg.cholesky(y)
+        except np.linalg.LinAlgError:
+            return y - 1
+
+    @fc.fused
+    def counted(counts: dict[str, int], x: Any) -> Any:
+        counts["begun"] += 1
+        y = np.linalg.cholesky(x * 2)
+        counts["done"] += 1
+        return y
+
+    good = np.eye(200) * 2
+    counts = {"begun": 0, "done": 0}
+    for sign in (1, 1, 1, -1, 1, -1, -1, 1):
+        assert root(good * sign)[0, 0] == (2 if sign > 0 else -5)
+        if sign > 0:
+            assert counted(counts, good)[0, 0] == 2
+        else:
+            with pytest.raises(np.linalg.LinAlgError):
+                counted(counts, -good)
+    assert counts == {"begun": 8, "done": 5}

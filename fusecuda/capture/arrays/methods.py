@@ -1,0 +1,109 @@
+"""Methods: those of an array that say what a function or an operator does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .memory import in_force, new, values
+from .observed import Observed
+from .table import ENTRIES, TABLE
+
+
+class Methods(Observed):
+    """The methods of an array that functions and operators are behind."""
+
+    __slots__ = ()
+
+    is_loose: Any
+    _seen_as: Callable[..., Any]
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - NumPy's name
+        return self.transpose()
+
+    @property
+    def mT(self) -> Any:  # noqa: N802
+        return TABLE[np.swapaxes](self, -1, -2)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        if order == "C" and copy is None and (seen := self._seen_as("reshape", *shape)) is not None:
+            return seen
+        named = {} if copy is None else {"copy": copy}
+        return TABLE[np.reshape](self, shape[0] if len(shape) == 1 else shape, order, **named)
+
+    def transpose(self, *axes: Any) -> Any:
+        if (seen := self._seen_as("transpose", *axes)) is not None:
+            return seen
+        if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
+            axes = axes[0] if axes[0] is not None else ()
+        return TABLE[np.transpose](self, axes or None)
+
+    def ravel(self, order: str = "C") -> Any:
+        return TABLE[np.reshape](self, -1, order)
+
+    def flatten(self, order: str = "C") -> Any:
+        return TABLE[np.copy](TABLE[np.reshape](self, -1, order))
+
+    def swapaxes(self, a: int, b: int) -> Any:
+        return TABLE[np.swapaxes](self, a, b)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return TABLE[np.squeeze](self, axis)
+
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
+        if not kw and (known := self._small()) is not None:
+            cast = known.astype(dtype, order, casting)
+            if cast.dtype.kind in "biufc":
+                return new(type(self), cast if not self.is_scalar else cast[()])
+        if self.is_loose:
+            made = ENTRIES.loosely(np.ndarray.astype, (self, dtype, order, casting), kw)
+            if made is not NotImplemented:
+                return made
+        return ENTRIES.astype(self, dtype, order, casting, **kw)
+
+    def _small(self) -> Any:
+        """The values where a copy of them is made at once, else None."""
+        limit = in_force().at_once_below
+        known = values(self) if limit else None
+        return known if known is not None and known.nbytes <= limit else None
+
+    def copy(self, order: str = "C") -> Any:
+        if (known := self._small()) is not None:
+            return new(type(self), np.array(known, order=order))  # type: ignore[call-overload]
+        return TABLE[np.copy](self)
+
+    def fill(self: Any, value: Any) -> None:
+        self[...] = value
+
+    def dot(self: Any, other: Any, out: Any = None) -> Any:
+        return np.dot(self, other, out=out)
+
+    def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        self[...] = np.sort(self, axis=axis, kind=kind, order=order)
+
+    def partition(self: Any, kth: Any, axis: int = -1, **kwargs: Any) -> None:
+        self[...] = np.partition(self, kth, axis, **kwargs)
+
+    def compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        return np.compress(condition, self, axis, out)
+
+    def conj(self: Any) -> Any:
+        if self.dtype.kind == "c":
+            return np.conjugate(self)
+        return ENTRIES.call_ufunc(type(self), np.conjugate, "__call__", (self,), {})
+
+    conjugate = conj
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Any:
+        if device != "cpu":
+            raise ValueError(f"unsupported device {device!r}")
+        return self
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()

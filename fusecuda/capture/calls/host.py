@@ -1,0 +1,239 @@
+"""HostCall: what is NumPy's, or a device's own, in a call of a `fused` function.
+
+The function is given lazy arrays in the place of its arrays. Those that share memory are views of
+one storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...engine import Executable
+from ..arrays.array import Array
+from ..record.leaf import Leaf
+from ..record.numbers import TracedScalar
+from ..record.plans import executable_for
+from ..record.storage import Storage
+from ..record.view import in_memory_order, view_in
+from .binding import Binder
+from .call import Call
+from .guard import MISS, Guard
+from .inputs import Effect
+from .memory import DeviceMemory, HostMemory
+from .overlap import groups_of, mergeable, overlaps_of, union
+from .reach import held_by_opaque
+from .results import OddError, ResultWriter, storages_in
+from .trace import Trace
+
+NDArray = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class Shared:
+    """The memory of one array argument, or of several that share it."""
+
+    storage: Storage
+    memory: NDArray
+    members: list[int]
+    name: str = ""  # of the memory, in the replay
+
+
+class HostCall(Call):
+    """One call on NumPy's arrays."""
+
+    array_type = np.ndarray
+
+    def _new_trace(self) -> Trace:
+        owner, execute = self.owner, self.execute
+        self.shared: list[Shared] = []
+        trace = Trace(owner.options, self.path, not self.reads.at_once, execute)
+        trace.budget = owner.budget if execute else None
+        return trace
+
+    def _unfusable(self) -> str:
+        reads, inputs = self.reads, self.inputs
+        if inputs.unfusable or reads.opaque:
+            return inputs.unfusable or reads.opaque
+        self.names = [name for name, _ in inputs.arrays]
+        self.arrays = [a for _, a in inputs.arrays]
+        if reads.device_arrays:
+            return "it reads an array of CuPy's"
+        self.overlaps = overlaps_of(self.arrays)
+        if any(not mergeable(self.arrays[i], self.arrays[j]) for i, j, _ in self.overlaps):
+            return "arguments overlap in a way that is not followed"
+        opaque = [*inputs.objects, *(value for _, value in reads.stand_ins.values())]
+        return held_by_opaque(opaque, inputs.containers(), self.arrays)
+
+    def _lazy_arrays(self) -> list[Array]:
+        """A lazy array for each array; those that share memory are views of one storage."""
+        found: dict[int, Array] = {}
+        for group in groups_of(len(self.arrays), self.overlaps):
+            members = [self.arrays[i] for i in group]
+            if all(m is members[0] for m in members):
+                memory, view = in_memory_order(members[0])
+                views = [view] * len(group)
+            else:
+                memory = union(*members)
+                views = [view_in(m, memory) for m in members]
+            storage = Storage.of_array(self.trace, memory)
+            storage.held = True
+            self.shared.append(Shared(storage, memory, group))
+            self.path.enter(memory)
+            made = {id(m): Array(storage, v) for m, v in zip(members, views, strict=True)}
+            for i, member in zip(group, members, strict=True):
+                found[i] = made[id(member)]
+        for name, value in self.inputs.scalars:
+            self.path.enter(value, name)
+        return [found[i] for i in range(len(self.arrays))]
+
+    def _bound(self) -> tuple[Callable[..., Any], list[Any]]:
+        """The function and its arguments, with lazy arrays for the arrays."""
+        self.lazies = self._lazy_arrays()
+        lazies = dict(zip(self.names, self.lazies, strict=True))
+        binder = Binder(self.reads, self.inputs, lazies, self.trace.used, self._observe)
+        return binder.bound(self.owner.function)
+
+    def _storages_in(self, *values: Any) -> list[Storage]:
+        return storages_in(*values)
+
+    def _written(self) -> list[Storage]:
+        return [s.storage for s in self.shared if s.storage.pending]
+
+    def _replayable(self, result: Any, effects: list[Effect], returned: list[Storage]) -> Any:
+        """Make the replay, and compute the result by it."""
+        written = [s for s in self.shared if s.storage.pending]
+        outputs = [
+            s for s in returned if s.pending and all(s is not w.storage for w in self.shared)
+        ]
+        nodes = [s.node for s in outputs] + [w.storage.node for w in written]
+        own: list[Leaf | None] = [None] * len(outputs)
+        own += [Leaf(w.memory, w.memory.shape, w.memory.dtype) for w in written]
+        options, name = self.owner.options, self.owner.__name__
+        leaves, executable = executable_for(nodes, own, options, name)
+        executable = self.trace.affordable(executable, last=True)
+        if not isinstance(executable, Executable):
+            raise OddError("plan that takes too long")
+        self.executable = executable
+        self.why = "replayed while its conditions hold"
+        if self.path.segments:
+            return self._end_of_path(result, effects, leaves, executable, outputs, written)
+        guard = self._guard(written)
+        memory = {id(s.storage): s.name for s in self.shared}
+        made = {id(s): f"results[{i}]" for i, s in enumerate(outputs)}
+        writer = ResultWriter(guard, self.inputs.given, self._array_text(guard, {**memory, **made}))
+        text = writer.text(result)
+        before, after = writer.effects(effects)
+        values = [self._source(leaf, guard) for leaf in leaves]
+        self._observed(guard)
+        guard.space["run"] = executable.run
+        inside = [f"values = ({''.join(v + ', ' for v in values)})"]
+        ending = ["results = run(values)", *before, f"result = {text}", *after, "return result"]
+        count = len(self.inputs.args)
+        self.replay = guard.function(
+            count, inside, ending if effects else [ending[0], f"return {text}"]
+        )
+        if not self.execute:
+            return None
+        done = self.replay(tuple(self.inputs.args))
+        if done is not MISS:
+            return done
+        self.replay, self.why = None, "recorded anew at each call: its conditions do not hold"
+        self._complete()
+        return self._finisher()(result)
+
+    def _end_of_path(
+        self, result: Any, effects: list[Effect], leaves: list[Leaf], executable: Executable,
+        outputs: list[Storage], written: list[Shared],
+    ) -> Any:  # fmt: skip
+        """Run the last segment, and make it known under what led to it."""
+        path = self.path
+        sources = [path.source(leaf) for leaf in leaves]
+        guard = self._guard(written)
+        start = len(path.environment)
+        made = {id(s): f"env[{start + i}]" for i, s in enumerate(outputs)}
+        for storage in storages_in(result, [e.value for e in effects]):
+            slot = path.slot_of(storage.buffer)
+            if slot is not None and not storage.pending:
+                made[id(storage)] = f"env[{slot}]"
+        for shared in self.shared:
+            made[id(shared.storage)] = f"env[{path.slot_of(shared.memory)}]"
+        finish = self._finishing(guard, self._array_text(guard, made), result, effects)
+        given = [path.environment[s] if type(s) is int else s(path.environment) for s in sources]  # type: ignore[operator]
+        results = list(executable.run(given))
+        path.ran(executable.run, sources, results, [*outputs, *(w.storage for w in written)])
+        names = [s.name for s in self.shared] + [n for n, _ in self.inputs.scalars]
+        self._grow(guard, finish, names)
+        return finish(path.environment, tuple(self.inputs.args))
+
+    def _array_text(self, guard: Guard, made: dict[int, str]) -> Callable[[Any], str | None]:
+        """What gives the text for an array in a result; ``made`` names computed storages."""
+        whole = {id(lazy): name for lazy, name in zip(self.lazies, self.names, strict=True)}
+
+        def text(value: Any) -> str | None:
+            if type(value) is not Array:
+                return None
+            if id(value) in whole:
+                return whole[id(value)]
+            if value.is_loose:
+                return f"env[{value.loose.slot}]"
+            known = made.get(id(value.storage))
+            if known is None:
+                raise OddError("array from elsewhere")
+            if not value.shows_all():
+                known = f"{guard.constant(value.shown_of)}({known})"
+            return f"{known}[()]" if value.is_scalar else known
+
+        return text
+
+    def _guard(self, written: list[Shared]) -> Guard:
+        """The conditions of the trace; each shared memory has its name from then on."""
+        on_device = self.owner.options.device != "cpu"
+        guard = Guard(DeviceMemory() if on_device else HostMemory())
+        guard.reads(self.reads)
+        guard.inputs(self.inputs)
+        if any(True for _ in self.inputs.effects()):
+            guard.distinct(self.inputs.changing())
+        names = self.names
+        named = list(zip(names, self.arrays, strict=True))
+        guard.identities(named)
+        first_of = {id(a): i for i, a in reversed(list(enumerate(self.arrays)))}
+        distinct = sorted(first_of.values())
+        if any(i in distinct and j in distinct for i, j, _ in self.overlaps):
+            guard.overlapping(names, self.overlaps)
+        else:
+            several = bool(self.path.segments)  # any of them may have been written to
+            into = set(distinct) if several else {w.members[0] for w in written}
+            pairs = {(min(i, j), max(i, j)) for i in into for j in distinct if i != j}
+            for i, j in sorted(pairs):
+                guard.memory.apart(guard, names, i, j)
+        for i, s in enumerate(self.shared):
+            first = self.arrays[s.members[0]]
+            if any(self.arrays[m] is not first for m in s.members):
+                text = f"union({', '.join(names[m] for m in s.members)})"
+            elif s.memory is first:
+                s.name = names[s.members[0]]
+                continue
+            else:
+                text = f"memory_of({names[s.members[0]]})"
+            s.name = f"m{i}"
+            guard.lines.append(f"{s.name} = {text}")
+        return guard
+
+    def _source(self, leaf: Leaf, guard: Guard) -> str:
+        """Text for what ``leaf`` stands for in a replay."""
+        if type(leaf.array) is TracedScalar:
+            return guard.cast_scalar(leaf.array, leaf.dtype)
+        for s in self.shared:
+            if leaf.array is s.memory:
+                return s.name
+        return guard.constant(leaf.array)
+
+    def _complete(self) -> None:
+        super()._complete()
+        for shared in self.shared:
+            if shared.storage.error is not None:
+                raise shared.storage.error
