@@ -11,6 +11,22 @@ _STORAGES, _OPERATIONS = "capture/cupy/storages.py", "capture/cupy/operations.py
 
 CUPY = (
     Mutation(
+        "overtaken-update-kept",
+        "capture/cupy/storages.py",
+        "        if (recorder.flushes, table.generation) != before:",
+        "        if recorder.flushes != before[0]:",
+        "an update goes to a storage that the flush of another thread has forgotten",
+        _ids("cupy_threads", "what_is_forgotten_while_an_update_is_recorded"),
+    ),
+    Mutation(
+        "forgotten-while-recording",
+        "capture/cupy/region.py",
+        "                if not self.is_recording:",
+        "                if not self._live:",
+        "a flush by another thread forgets the arrays that are on the tape again",
+        _ids("cupy_threads", "what_is_recorded_before_a_flush_has_ended"),
+    ),
+    Mutation(
         "numbers-not-compared",
         _TAPE,
         "if bits == end.bits:",

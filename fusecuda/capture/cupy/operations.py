@@ -17,7 +17,7 @@ from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
 from .recording import Recording
 from .step_maker import FLOATS
-from .storages import CupyStorage, table
+from .storages import CupyStorage, OvertakenError, table
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis), np.int64, np.int32, np.intp})
 
@@ -81,7 +81,9 @@ def _elementwise(region: Recording, ufunc: np.ufunc, args: Sequence[Any]) -> Any
         else:
             return NotImplemented
     target = region.lift(args[ufunc.nin]) if len(args) == ufunc.nin + 1 else None
-    if table.generation != generation or len(args) > ufunc.nin + 1:
+    if table.generation != generation:
+        raise OvertakenError
+    if len(args) > ufunc.nin + 1:
         return NotImplemented
     loop = ufuncs.loop_of(ufunc, region.cupy_options.device, *types)
     if loop is None or (target is not None and not isinstance(target.storage, CupyStorage)):
@@ -165,13 +167,12 @@ def setitem(region: Recording, array: Any, key: Any, value: Any) -> None:
 def _fill(region: Recording, target: Any, value: float) -> Any:
     """Record that all of ``target``, of a floating-point type and not 0-d, is ``value``.
 
-    NotImplemented if that takes a flush first. A 0-d one would be the number itself, which a cast
-    makes another one when it is recorded.
+    A 0-d one would be the number itself, which a cast makes another one when it is recorded.
     """
     generation, region.operands = table.generation, 0
     shown = region.lazy(target)
     if table.generation != generation:
-        return NotImplemented
+        raise OvertakenError
     node = region.tape.constants([value])(value, shown.dtype)
     shown.write_node(build.broadcast_to(node, shown.shape))
     return None

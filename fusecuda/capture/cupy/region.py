@@ -34,12 +34,13 @@ from . import internals
 from .internals import Pending, ndarray
 from .layout import view_of
 from .steps import Key, Slot, Step
-from .storages import CupyStorage, Unrecorded, storage_of, table
+from .storages import CupyStorage, OvertakenError, Unrecorded, storage_of, table
 from .tape import OFF, Tape
 from .taped_flight import CupyFlight
 from .unrecorded import Natives
 
 _NUMBERS = frozenset({int, float, bool, complex})
+_ATTEMPTS = 3  # at recording an operation that other threads overtake
 
 
 class CupyRegion(Natives):
@@ -91,8 +92,13 @@ class CupyRegion(Natives):
             try:
                 super().flush(needed)
             finally:
-                if not self._live:  # else another thread has recorded meanwhile
+                if not self.is_recording:  # else another thread has begun meanwhile
                     table.leave(self)
+
+    @property
+    def is_recording(self) -> bool:
+        """True if something has been recorded, or taken as an operand, since the last flush."""
+        return bool(self._live) or not self.tape.is_new
 
     def _taken(self, needed: Storage | None) -> CupyFlight | None:
         known = self.tape.known_end()
@@ -257,17 +263,23 @@ class CupyRegion(Natives):
     def learn(self, key: Key | None, operation: Callable[[], Any]) -> Any:
         """The result of an operation that is recorded, and that the tape knows from now on."""
         tape = self.tape
-        self.dispatching, self.operands = True, 0
-        run = tape.begin()
-        try:
-            result = operation()
-        except Unrecorded:
-            result = NotImplemented
-        except BaseException:
-            tape.leave()
-            raise
-        finally:
-            self.dispatching = False
+        for _ in range(_ATTEMPTS):
+            run = tape.begin()
+            try:
+                self.dispatching, self.operands = True, 0
+                result = operation()
+            except OvertakenError:
+                result, key = NotImplemented, None
+            except Unrecorded:
+                result = NotImplemented
+                break
+            except BaseException:
+                tape.leave()
+                raise
+            else:
+                break
+            finally:
+                self.dispatching = False
         self.operations += result is not NotImplemented
         tape.learn(run, key, result)
         if self.flush_after:

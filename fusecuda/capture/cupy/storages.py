@@ -30,6 +30,13 @@ class Unrecorded(BaseException):
     """Raised while an operation is recorded that cannot be: it has had no effect."""
 
 
+class OvertakenError(Unrecorded):
+    """Raised where others have computed meanwhile what the operation at hand is recorded on.
+
+    Recorded again, it finds what there is now.
+    """
+
+
 class CupyStorage(Storage):
     """A storage whose memory is CuPy's: pending (`memory`), or known by its addresses (`span`).
 
@@ -97,13 +104,21 @@ class CupyStorage(Storage):
     def belongs_to(self, recorder: Any) -> None:
         """Let ``recorder`` take what is going to be written, which others have read by then.
 
-        Raises Unrecorded where another thread has computed meanwhile what was recorded so far.
+        Raises OvertakenError where other threads may have recorded or computed meanwhile.
         """
-        flushes = recorder.flushes
+        before = recorder.flushes, table.generation
         super().belongs_to(recorder)
-        if recorder.flushes != flushes:
-            raise Unrecorded
+        if (recorder.flushes, table.generation) != before:
+            raise OvertakenError
         self.readers = {recorder}
+
+    def others(self, recorder: Any) -> list[Any]:
+        """As any storage's; its present recorder reads it without a note."""
+        own = self.recorder
+        found = super().others(recorder)
+        if own is not recorder and own not in found and own.is_recording:
+            found.append(own)
+        return found
 
     def postpone(self) -> None:
         """The tape has made a new version; no other region has read the one before."""

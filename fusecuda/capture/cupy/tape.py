@@ -44,9 +44,14 @@ class Tape:
         self.region = region
         self._reset()
 
+    @property
+    def is_new(self) -> bool:
+        """True if nothing has been met since the last flush."""
+        return self.mode is FOLLOWING and not self.slots and not self.path
+
     def end(self) -> None:
         """A flush has computed all that was recorded."""
-        if self.mode is FOLLOWING and not self.slots and not self.path:
+        if self.is_new:
             return
         if self.learner is not None:
             self.learner.close()

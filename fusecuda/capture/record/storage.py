@@ -150,17 +150,21 @@ class Storage:
         if not recorder.transparent and recorder not in self.readers:
             self.readers = weakref.WeakSet((*self.readers, recorder))
 
+    def others(self, recorder: Any) -> list[Any]:
+        """Recorders but ``recorder`` that may have read the present version."""
+        return [r for r in self.readers if r is not recorder]
+
     def belongs_to(self, recorder: Any) -> None:
         """Let ``recorder`` write the next version; what others wait for and have read comes first.
 
         Nothing is computed after that look: the present version is still the same.
         """
         while True:
-            readers = [r for r in self.readers if r is not recorder]
-            if not readers and (self.recorder is recorder or not self.waits):
+            others = self.others(recorder)
+            if not others and (self.recorder is recorder or not self.waits):
                 break
             self.readers = type(self.readers)(r for r in self.readers if r is recorder)
-            for other in readers:
+            for other in others:
                 other.flush()
             if self.recorder is not recorder and self.waits:
                 self.complete()

@@ -15,6 +15,7 @@ cp = pytest.importorskip("cupy")
 from fusecuda import fused  # noqa: E402
 from fusecuda.capture.cupy import patches, steps  # noqa: E402
 from fusecuda.capture.cupy.storages import table  # noqa: E402
+from fusecuda.capture.record.recorder import recorder_in_force  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402
@@ -254,3 +255,58 @@ def test_threads_write_to_one_array() -> None:
 
     at_once([functools.partial(work, row) for row in range(4)])
     equal(seen(shared), np.full((4, 6), float(rounds)))
+
+
+def test_what_is_recorded_before_a_flush_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flush by another thread does not forget what has been recorded since it took off."""
+    x = host(X)
+    armed: list[bool] = []
+
+    def waits(recorder: Any) -> None:
+        if armed and armed.pop():
+            x[:2] += 1.0  # known to the tape
+
+    monkeypatch.setattr("fusecuda.capture.record.recorder.wait_for", waits)
+    for _ in range(3):
+        with fused(device="cpu"):
+            x[:2] += 1.0
+            armed.append(True)
+            recorder_in_force.get().flush()
+            after = x[:2] * 2.0
+        equal(seen(after), seen(x)[:2] * 2)
+    equal(seen(x)[:2], X[:2] + 6)
+
+
+class Reader:
+    """A recorder beside, during whose flush the memory of ``storage`` is forgotten."""
+
+    def __init__(self, storage: Any) -> None:
+        self.storage = storage
+        self.flushes = 0
+
+    def flush(self) -> None:
+        self.flushes += 1
+        table.drop(lambda entry: entry is not self.storage)
+
+
+@pytest.mark.parametrize("update", ["+=", "fill", "[:2] ="])
+def test_what_is_forgotten_while_an_update_is_recorded(update: str) -> None:
+    """Where others have computed meanwhile, the update is recorded again on what there is now."""
+    x = host(X)
+    address = x.data.ptr
+    with fused(device="cpu"):
+        before = x * 2.0
+        storage = table.at(address)
+        assert storage is not None
+        reader = Reader(storage)
+        storage.readers = {*storage.readers, reader}
+        if update == "+=":
+            x += 1.0
+        elif update == "fill":
+            x[...] = 3.0
+        else:
+            x[:2] = x[2:]
+        after = x * 2.0
+    want = {"+=": X + 1, "fill": np.full_like(X, 3.0), "[:2] =": np.concatenate([X[2:], X[2:]])}
+    assert reader.flushes == 1
+    equal([seen(before), seen(x), seen(after)], [X * 2, want[update], want[update] * 2])
