@@ -17,7 +17,7 @@ import numpy as np
 from ...graph.dtypes import DType
 from ...graph.index_map import Shape
 from ...graph.node import Node
-from ..record.flight import recording
+from ..record.flight import is_computing, recording
 from ..record.leaf import Leaf, Promise
 from ..record.recorder import Recorder
 from ..record.storage import Storage
@@ -116,7 +116,7 @@ class CupyStorage(Storage):
         """As any storage's; its present recorder reads it without a note."""
         own = self.recorder
         found = super().others(recorder)
-        if own is not recorder and own not in found and own.is_recording:
+        if own is not recorder and own not in found and own.is_recording and not is_computing():
             found.append(own)
         return found
 

@@ -249,11 +249,13 @@ def wait_for_memory(buffer: Any) -> None:
 def pass_gate() -> None:
     """Wait while another thread forks, unless that waits for what this thread computes."""
     thread = threading.get_ident()
-    while _forking and thread not in _forking and not _computes(thread):
+    while _forking and thread not in _forking and not is_computing():
         _changed.wait()
 
 
-def _computes(thread: int) -> bool:
+def is_computing() -> bool:
+    """True if this thread is computing something further up."""
+    thread = threading.get_ident()
     return any(flight.thread == thread for flight in _flights)
 
 
