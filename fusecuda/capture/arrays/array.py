@@ -165,9 +165,10 @@ class Array(Methods):
     @property
     def reads_by_computing(self) -> bool:
         """True if `read_node` may compute what is pending."""
-        if self.loose is not None or self._part:
+        if self.loose is not None:
             return True
-        return not is_supported(self.dtype) and not self.shows_all()
+        held = self._storage.dtype if self._part else self.dtype
+        return not is_supported(held) and not self.shows_all()
 
     def _whole_by(self, function: Callable[..., Any], *args: Any) -> Node:
         """What NumPy's ``function`` makes of all of the storage: of types without kernels."""
