@@ -1,0 +1,1 @@
+"""Named programs of array code, and what each costs: operations, launches, bytes."""
