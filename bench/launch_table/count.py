@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy
 
 import fusecuda as fc
+from fusecuda.capture.record import plans
 from fusecuda.capture.record.budget import Budget
+from fusecuda.emit_cuda import backend as cuda
+from fusecuda.engine import BACK_ENDS, BackEnd, Interpreted
 from fusecuda.fusion.explain import NO_WORK
 from fusecuda.tools.counting import ProcessCounter
 from fusecuda.tools.profile import steps_of
@@ -28,6 +33,7 @@ class Row:
     operations: int
     unfused: int
     fused: int
+    cuda: int
     minimum: int
     bytes: int | None
     least_bytes: int
@@ -92,8 +98,41 @@ def warm(program: Program, arguments: Sequence[Any]) -> Run:
         Budget.FIRST = first
 
 
-def row_of(program: Program, fused: Run, plain: Run, arguments: Sequence[Any]) -> Row:
-    """What the two runs come to."""
+@contextlib.contextmanager
+def gpu_plans() -> Iterator[None]:
+    """Plans are made for a GPU while the block runs, and computed by the interpreter.
+
+    So launches are counted without one. They are those of an H100 where there is none.
+    """
+
+    def computed(assembly: Any, *_: Any) -> Any:
+        interpreted = Interpreted(assembly.plan.graph)
+        return lambda arguments, lap=None: interpreted.run(arguments)
+
+    own = BACK_ENDS["cpu"]
+    plans.forget()
+    BACK_ENDS["cpu"] = BackEnd(
+        cuda.machine,
+        lambda options: partial(cuda.bind_here, contract=options.contract),
+        lambda launch, options: None,
+        computed,
+        lambda: 1,
+    )
+    try:
+        yield
+    finally:
+        BACK_ENDS["cpu"] = own
+        plans.forget()
+
+
+def on_gpu(program: Program, arguments: Sequence[Any]) -> int:
+    """The launches of the program on a GPU."""
+    with gpu_plans():
+        return warm(program, arguments).counter.total + program.unseen
+
+
+def row_of(program: Program, fused: Run, plain: Run, arguments: Sequence[Any], gpu: int) -> Row:
+    """What the two runs come to, and the launches on a GPU."""
     names = fused.counter.by_name
     by_numpy = sum(n for name, n in names.items() if name.startswith("numpy."))
     recorded = [n for e in fused.counter.executables for n in e.graph.nodes()]
@@ -104,6 +143,7 @@ def row_of(program: Program, fused: Run, plain: Run, arguments: Sequence[Any]) -
         sum(n.op not in NO_WORK for n in recorded) + by_numpy + program.unseen,
         plain.counter.total + program.unseen,
         fused.counter.total + program.unseen,
+        gpu,
         program.minimum,
         sum(step.bytes for step in steps) if known else None,
         program.least_bytes(arguments, plain.values[: -len(arrays_in(plain.arguments))]),
@@ -118,4 +158,5 @@ def count(program: Program, size: int = COUNTED) -> Row:
     arguments = program.arguments(size)
     plain = program.make(numpy)
     call(plain, arguments)
-    return row_of(program, warm(program, arguments), call(plain, arguments), arguments)
+    gpu = on_gpu(program, arguments)
+    return row_of(program, warm(program, arguments), call(plain, arguments), arguments, gpu)

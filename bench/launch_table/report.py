@@ -8,10 +8,12 @@ from typing import Any
 
 from .count import COUNTED, Row
 
-COLUMNS = ("program", "operations", "unfused", "fused", "minimum", "bytes ÷ least")
+COLUMNS = ("program", "operations", "unfused", "fused", "on CUDA", "minimum", "bytes ÷ least")
 NOTES = (
-    f"Arguments of about {COUNTED:,} elements, C back end, a call that is replayed. Unfused are "
-    "NumPy's own launches: ufuncs, reductions and other functions that go over an array. Library "
+    f"Arguments of about {COUNTED:,} elements, a call that is replayed. Fused is by the C back "
+    "end, on CUDA by its plans for an H100: there running sums are library calls, and what waits "
+    "for a reduction over everything, or over few long rows, is a launch more. Unfused are NumPy's "
+    "own launches: ufuncs, reductions and other functions that go over an array. Library "
     "calls count one each. The minimum is what no plan can go below; bytes are those that the "
     "launches have to move at least, each array once a launch, against arguments read once and "
     "results written once; – where NumPy itself computes a part.",
@@ -21,21 +23,23 @@ NOTES = (
 def cells(row: Row) -> list[str]:
     """The figures of a line as texts."""
     ratio = "–" if row.ratio is None else f"{row.ratio:.2f}"
-    fused = str(row.fused) if row.fused <= row.minimum else f"**{row.fused}**"
-    return [row.program, str(row.operations), str(row.unfused), fused, str(row.minimum), ratio]
+    counts = [str(n) if n <= row.minimum else f"**{n}**" for n in (row.fused, row.cuda)]
+    figures = [str(row.operations), str(row.unfused), *counts, str(row.minimum)]
+    return [row.program, *figures, ratio]
 
 
 def summary(rows: Sequence[Row]) -> str:
     """A sentence: how many are at the minimum, and launches altogether."""
-    at = sum(row.fused <= row.minimum for row in rows)
-    unfused, fused, least = (sum(getattr(r, f) for r in rows) for f in _TOTALS)
+    at, at_gpu = (sum(getattr(r, f) <= r.minimum for r in rows) for f in ("fused", "cuda"))
+    unfused, fused, gpu, least = (sum(getattr(r, f) for r in rows) for f in _TOTALS)
     return (
-        f"{at} of {len(rows)} programs take the minimum of launches; all together {fused:,} "
-        f"launches instead of {unfused:,}, of which {least:,} cannot be avoided."
+        f"Of {len(rows)} programs {at} take the minimum of launches, {at_gpu} on CUDA; all "
+        f"together {fused:,} launches, {gpu:,} on CUDA, instead of {unfused:,}; "
+        f"{least:,} cannot be avoided."
     )
 
 
-_TOTALS = ("unfused", "fused", "minimum")
+_TOTALS = ("unfused", "fused", "cuda", "minimum")
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -68,7 +72,7 @@ BEGIN, END = "<!-- launch table -->", "<!-- end of the launch table -->"
 
 def short(rows: Sequence[Row]) -> str:
     """The table of a document: two programs a line."""
-    head = ("program", "operations", "unfused", "fused", "minimum")
+    head = COLUMNS[:6]
     half = (len(rows) + 1) // 2
     texts = [cells(row)[: len(head)] for row in rows]
     texts += [[""] * len(head)] * (2 * half - len(rows))
@@ -87,12 +91,12 @@ def inserted(document: str, rows: Sequence[Row]) -> str:
     return f"{before}{BEGIN}\n{short(rows)}\n{END}{after}"
 
 
-def launches_in(document: str) -> dict[str, tuple[int, int, int]]:
-    """Launches unfused, fused and minimum of each program in a document's table."""
-    found = {}
+def launches_in(document: str) -> dict[str, tuple[int, ...]]:
+    """Launches unfused, fused, on CUDA and minimum of each program in a document's table."""
+    found: dict[str, tuple[int, ...]] = {}
     for line in document.partition(BEGIN)[2].partition(END)[0].splitlines():
         parts = [c.strip().strip("*") for c in line.strip("|").split("|")]
-        for name, _, *figures in (parts[:5], parts[5:]) if len(parts) == 10 else ():
+        for name, _, *figures in (parts[:6], parts[6:]) if len(parts) == 12 else ():
             if name and figures[0].isdigit():
-                found[name] = int(figures[0]), int(figures[1]), int(figures[2])
+                found[name] = tuple(map(int, figures))
     return found
