@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def measure(program: Program, size: int, rivals: dict[str, Any], budget: float) -> report.Row:
     """The times of one program at one size; a rival whose result is wrong does not count."""
-    inputs = program.inputs(size)
+    inputs = program.arguments(size)
     expected = by_numpy(program, inputs)()
     calls, missing = {}, {}
     for name, rival in rivals.items():

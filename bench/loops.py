@@ -66,7 +66,7 @@ def _hillshade(z: Any) -> Any:
     return ne.evaluate("(l - a) / (b - a)", local_dict=names)
 
 
-NUMEXPR = {"softmax": _softmax, "layer norm": _layer_norm, "stencil": _stencil,
+NUMEXPR = {"softmax": _softmax, "layer norm": _layer_norm, "heat equation": _stencil,
            "n-body": _nbody, "hillshade": _hillshade}  # fmt: skip
 
 # --- Numba: loops over rows in parallel
@@ -142,4 +142,4 @@ def _loop_nbody(x: Any, y: Any, z: Any, m: Any) -> Any:
 
 
 NUMBA = {"softmax": _row_softmax, "layer norm": _row_layer_norm, "three metrics": _loop_metrics,
-         "stencil": _loop_stencil, "n-body": _loop_nbody}  # fmt: skip
+         "heat equation": _loop_stencil, "n-body": _loop_nbody}  # fmt: skip

@@ -126,21 +126,13 @@ def _numba(threads: int) -> Rival:
     @functools.cache
     def compiled(program: Program) -> Any:
         function = loops.NUMBA.get(program.name) or program.make(numpy)
-        return numba.njit(parallel=True)(_compiled_parts(function, numba))
+        return numba.njit(parallel=True)(function)
 
     def rival(program: Program, inputs: tuple[Any, ...]) -> Call | None:
         function = compiled(program)
         return lambda: function(*inputs)
 
     return rival
-
-
-def _compiled_parts(function: Any, numba: Any) -> Any:
-    """``function`` with the Python functions in its closure compiled too."""
-    for cell in function.__closure__ or ():
-        if isinstance(cell.cell_contents, types.FunctionType):
-            cell.cell_contents = numba.njit(parallel=True)(cell.cell_contents)
-    return function
 
 
 # --- JAX

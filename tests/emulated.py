@@ -16,6 +16,7 @@ from fusecuda.emit_cuda.backend import emit, machine, prelude, program
 from fusecuda.emit_cuda.launch import CudaBound, bind
 from fusecuda.emit_cuda.program import Frame, Prepared
 from fusecuda.emit_cuda.source import CudaSource
+from fusecuda.engine import BackEnd
 from fusecuda.fusion.assembly import Assembly, assemble
 from fusecuda.fusion.cost import Machine
 from fusecuda.fusion.planner import make_plan
@@ -179,3 +180,14 @@ def run(
 def launches(device: EmulatedDevice) -> Counter[str]:
     """How often each kernel was launched."""
     return Counter(p.bound.lowered.ir.name for p, _ in device.reports)
+
+
+def back_end(device: EmulatedDevice) -> BackEnd:
+    """A back end for the engine that runs CUDA kernels on ``device``, on NumPy's arrays."""
+    return BackEnd(
+        machine,
+        lambda options: partial(bind, contract=options.contract),
+        lambda launch, options: emit(launch, options.contract),
+        lambda assembly, sources, memory, _: program(assembly, sources, memory, device),
+        lambda: 1,
+    )
