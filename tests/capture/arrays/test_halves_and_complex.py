@@ -132,3 +132,25 @@ def test_doubles_become_halves_in_one_rounding() -> None:
     got = fc.fused(lambda a: (a * 1).astype(np.float16))(x)
     want = np.array([1 + 2.0**-10, 65504, 2.0**-24, np.inf, np.nan], np.float16)
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("kind", ["c8", "c16"])
+def test_parts_of_what_is_pending_are_read_in_the_same_kernel(kind: str) -> None:
+    """Nothing is computed for them first, in a function, and written parts are seen."""
+
+    def steps(c: Any) -> Any:
+        z = c
+        for _ in range(3):
+            z = np.where(z.real * z.real + z.imag * z.imag <= 4, z * z + c, z)
+        return z, z.real + z.imag
+
+    def written(c: Any) -> Any:
+        z = c * c
+        z.real = z.imag
+        return z + 1, z.real * 2
+
+    c = (np.linspace(-2, 1, 40) + 1j * np.linspace(-1, 1, 40)).astype(kind)
+    executable = fc.lower(steps, c)
+    assert executable.launches == 1, executable.explain()
+    for function in (steps, written):
+        agree(function, c, near=1e-15 if kind == "c16" else 1e-6)
