@@ -15,9 +15,11 @@ class Entry:
 
     __slots__ = ("_postponed", "recorded", "replays", "rest", "trial", "unfused")
 
-    def __init__(self) -> None:
+    def __init__(self, always: bool = False) -> None:
         self.replays: tuple[Replay, ...] = ()
         self.trial = Trial()
+        if always:
+            self.trial.plain = False
         self.recorded = False  # once at least; the first time compiles
         self.unfused = ""  # why calls are made as they are
         self.rest = 0  # calls that are made so before the next is recorded
