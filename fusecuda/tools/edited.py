@@ -23,7 +23,8 @@ def use_edited(executable: Executable, path: Path) -> list[str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(one_line(error)) from None
-    kernels = _kernels(text)
+    head = BACK_ENDS[executable.options.device].head
+    kernels = {symbol: body.replace(head, "") for symbol, body in _kernels(text).items()}
     changed = []
     for i, source in enumerate(executable.sources):
         if source is None:

@@ -93,6 +93,6 @@ SEEING = (
         "return outcome(case).kind == self.kind",
         "return outcome(case).kind != 'same'",
         "a graph that the interpreter refuses counts as failing",
-        ids("faults", "a_text_without_values_fails_on_random_ones"),
+        ids("faults", "only_the_same_fault_is_followed"),
     ),
 )

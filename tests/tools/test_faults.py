@@ -18,10 +18,11 @@ import pytest
 
 import fusecuda as fc
 from fusecuda import engine
-from fusecuda.capture.record import plans
+from fusecuda.capture.record import dumping, plans
 from fusecuda.cases.case import Case, lay_out, read
 from fusecuda.cpu_fallback import backend
 from fusecuda.cpu_fallback.loader import KernelSource
+from fusecuda.emit_cuda import nvrtc
 from fusecuda.fusion import assembly
 from fusecuda.fusion.cost import CPU
 from fusecuda.fusion.planner import make_plan, plan_prepared, prepared
@@ -29,8 +30,9 @@ from fusecuda.graph import build, library, passes
 from fusecuda.graph.node import Graph, LibraryCall, Node, Operand
 from fusecuda.graph.text import parse_hlo, print_hlo
 from fusecuda.options import Options
-from fusecuda.tools import bisect, outcome
+from fusecuda.tools import bisect, outcome, reduce
 from fusecuda.tools.cli import main
+from fusecuda.tools.edited import use_edited
 from fusecuda.tools.resized import resized
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -217,6 +219,29 @@ def test_edits_that_do_not_fit_are_told(
     assert "No such file" in capsys.readouterr().err
 
 
+def test_edited_cuda_is_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as it goes without a GPU: NVRTC takes it, where it is installed."""
+    x = build.parameter(0, (30, 20), np.dtype("f8"))
+    graph = Graph((x,), (build.elementwise("exp", [x], x.dtype),))
+    monkeypatch.setenv("FUSECUDA_DUMP", str(tmp_path))
+    dumping.dump(engine.build(graph, {}, Options("cuda")), graph)
+    (path,) = tmp_path.glob("*.cu")
+    assert path.with_suffix(".c").exists()
+    backend_of_cuda = replace(engine.BACK_ENDS["cuda"], program=lambda *_: None)  # needs no device
+    monkeypatch.setitem(engine.BACK_ENDS, "cuda", backend_of_cuda)
+    executable = engine.build(graph, {}, Options("cuda"))
+    (before,) = executable.sources
+    assert use_edited(executable, path) == []
+    path.write_text(path.read_text().replace(" exp(", " 2.5 * exp("))
+    assert use_edited(executable, path) == [before.symbol]
+    (after,) = executable.sources
+    edited = before.text.replace(before.symbol, after.symbol).replace(" exp(", " 2.5 * exp(")
+    assert after.text.endswith(edited)
+    assert after.symbol != before.symbol and after.parameters == before.parameters
+    if nvrtc.available():
+        executable.emit("cuda", arch="sm_90")
+
+
 # --- bisect and reduce
 
 
@@ -357,6 +382,21 @@ def test_a_text_without_values_fails_on_random_ones(
     assert len(lines) == 4
     assert 9 in np.load(small.with_suffix(".npz"))["p0"]
     assert main(["replay", str(small), "--check"]) == 1
+
+
+@pytest.mark.parametrize("other", [outcome.SAME, outcome.INVALID, "dies of SIGSEGV"])
+def test_only_the_same_fault_is_followed(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(case: Case) -> outcome.Outcome:
+        wrong = any(n.op == "sqrt" for n in case.graph.nodes())
+        return outcome.Outcome(outcome.DIFFERS if wrong else other)
+
+    monkeypatch.setattr(reduce, "outcome", told)
+    text = "HloModule g\n  %0 = f64[30] parameter(0)\n  %1 = f64[30] sqrt(%0)\n"
+    text += "  %2 = f64[30] absolute(%1)\n  %3 = f64[30] exp(%2)\nROOT (%3, %0)\n"
+    case = Case(parse_hlo(text), inputs=[np.ones(30)])
+    small = reduce.Reducer(case, outcome.Outcome(outcome.DIFFERS)).run()
+    assert [n.op for n in small.graph.nodes()] == ["parameter", "sqrt"]
+    assert small.graph.outputs[0].shape == (1,)
 
 
 def test_inputs_that_the_interpreter_refuses_are_no_fault(
