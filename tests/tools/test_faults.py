@@ -107,7 +107,7 @@ def plant_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 def reduced(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, list[str]]:
     """Where ``reduce`` leaves the small graph of ``path``, and its lines."""
     capsys.readouterr()
-    assert main(["reduce", str(path)]) == 1
+    assert main(["reduce", str(path), "--seconds", "1e6"]) == 1  # however slow the machine
     small = path.with_name(f"{path.stem}_reduced.hlo")
     lines = small.read_text().splitlines()
     assert "\n".join(lines) in capsys.readouterr().out
@@ -296,9 +296,8 @@ def test_an_operation_that_is_wrong_alone_is_named(
     assert "the operation alone is at fault: exp f64[40,21]" in out
     assert "kernel:   loop_exp" in out
     _, lines = reduced(dump, capsys)
-    assert [each.split("= ")[-1].split(" // ")[0] for each in lines[1:-1]] == [
-        "f64[1,1] parameter(0)", "f64[1,1] exp(%0)",
-    ]  # fmt: skip
+    ops = [re.sub(r".*= f64\[1,[12]\] (\w+).*", r"\1", line) for line in lines[1:-1]]
+    assert ops == ["parameter", "exp"]
 
 
 def test_a_faulty_pass_is_named(
