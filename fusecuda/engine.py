@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import options as settings
+from .cases.case import Case
+from .cases.checked import Checked
 from .cpu_fallback import backend as c_backend
 from .cpu_fallback.interpreted import KERNELS
 from .cpu_fallback.program import ElementError, Program, thread_count
@@ -111,6 +113,7 @@ class Executable:
     _failure: CompilerError | None = None
     names: list[str] = field(default_factory=list)
     caller: Callable[..., Any] | None = None
+    around: list[Callable[[Native], Native]] = field(default_factory=list)  # what looks at runs
 
     def __call__(self, *args: Any) -> Any:
         """What the lowered function returns for ``args``; raises TypeError if they do not fit."""
@@ -219,7 +222,10 @@ class Executable:
             try:
                 make = BACK_ENDS[self.options.device].program
                 with timed("compile", self.graph.name, lambda: ", ".join(self.names)):
-                    self._program = make(self.assembly, self.sources, self.memory, self.options)
+                    program = make(self.assembly, self.sources, self.memory, self.options)
+                for wrapped in self.around:
+                    program = wrapped(program)
+                self._program = program
             except CompilerError as error:
                 if self.options.device != "cpu":  # there is no interpreter on a device
                     raise
@@ -313,7 +319,10 @@ def build(graph: Graph, strides: Strides, options: Options) -> Executable:
         verify(simplified)
     machine = BACK_ENDS[options.device].machine()
     plan = make_plan(simplified, strides, settings.fusion_enabled(), machine)
-    return build_plan(simplified, plan, strides, options)
+    executable = build_plan(simplified, plan, strides, options)
+    if options.check:
+        executable.around.append(partial(Checked, case=Case(graph, strides, options)))
+    return executable
 
 
 def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> Executable:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+
+def default_check() -> float:
+    """The share of calls that ``FUSECUDA_CHECK`` asks to compare; 0 where it says nothing."""
+    text = os.environ.get("FUSECUDA_CHECK") or "0"
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"FUSECUDA_CHECK must be a number, not {text!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +23,15 @@ class Options:
     contract: bool = False
     strict: bool = False
     streams: int = 1
+    check: float = field(default_factory=default_check)  # the share of calls that are compared
 
     def __post_init__(self) -> None:
         if self.device not in DEVICES:
             raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
         if self.streams < 1:
             raise ValueError(f"streams must be at least 1, not {self.streams}")
+        if not 0 <= self.check <= 1:
+            raise ValueError(f"check must be a share from 0 to 1, not {self.check}")
 
 
 DEVICES = ("cpu", "cuda")

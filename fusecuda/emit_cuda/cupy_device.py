@@ -18,6 +18,11 @@ from .program import Frame, Prepared
 from .source import CudaSource
 
 
+def array_module() -> Any:
+    """What makes arrays on the current device."""
+    return cupy
+
+
 class CupyDevice:
     """One CUDA device. Arrays are ``cupy.ndarray``; kernels run on CuPy's current stream."""
 

@@ -7,7 +7,7 @@ out to be impossible, a decision (a copy, a temporary) is added and the attempt 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..graph.index_map import identity
@@ -18,7 +18,7 @@ from .cost import CPU, Machine, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .region import Region, Roots, domain, runs_apart
-from .roots import choose_roots
+from .roots import choose_roots, unshaped
 from .scans import scanned
 from .unrolled import unrolled
 
@@ -63,17 +63,31 @@ def make_plan(
 
     ``strides`` gives the strides, in elements, of the parameters that are not contiguous.
     """
-    if fuse:
-        graph = unrolled(graph, machine)
-        if machine.scans:
-            graph = scanned(graph)
+    return plan_prepared(prepared(graph, machine) if fuse else graph, strides, fuse, machine)
+
+
+def prepared(graph: Graph, machine: Machine) -> Graph:
+    """``graph`` in the form in which its operations fuse best."""
+    graph = unrolled(graph, machine)
+    return scanned(graph) if machine.scans else graph
+
+
+def plan_prepared(
+    graph: Graph,
+    strides: Mapping[int, Sequence[int]],
+    fuse: bool,
+    machine: Machine,
+    apart: Collection[Node] = (),
+) -> Plan:
+    """As `make_plan`; the nodes that are to be ``apart`` share no kernel with what they read."""
     decisions = Decisions()
     if any(t is not None for t in graph.targets) and any(map(may_fail, graph.nodes())):
         why = "an argument is overwritten only when no element has failed"
         decisions.commit = why
     for _ in range(_ATTEMPTS):
         before = decisions.count()
-        attempt = _Attempt(legalize(graph, decisions, strides), decisions, fuse, machine)
+        legal = legalize(graph, decisions, strides)
+        attempt = _Attempt(legal, decisions, fuse, machine, apart)
         plan = attempt.run()
         if decisions.count() == before:
             assert plan is not None
@@ -84,8 +98,16 @@ def make_plan(
 class _Attempt:
     """One attempt at a plan; what stands in its way is added to ``decisions``."""
 
-    def __init__(self, legal: Legal, decisions: Decisions, fuse: bool, machine: Machine) -> None:
+    def __init__(
+        self,
+        legal: Legal,
+        decisions: Decisions,
+        fuse: bool,
+        machine: Machine,
+        apart: Collection[Node],
+    ) -> None:
         self.machine = machine
+        self.apart = apart
         self.graph = legal.graph
         self.original = legal.original
         self.decisions = decisions
@@ -101,10 +123,20 @@ class _Attempt:
         self.home: dict[Node, Node] = {}
 
     def _choose_roots(self, legal: Legal) -> Roots:
-        if self.fuse:
-            return choose_roots(legal.graph, legal.forced)
         skip = ("parameter", "constant", "reshape")
-        return Roots({n: "fusion is off" for n in legal.graph.nodes() if n.op not in skip})
+        nodes = [n for n in legal.graph.nodes() if n.op not in skip]
+        if not self.fuse:
+            return Roots(dict.fromkeys(nodes, "fusion is off"))
+        forced = dict(legal.forced)
+        for node in nodes:
+            if self._is_apart(node):
+                buffers = (unshaped(o) for o in (node, *node.operands))
+                forced.update((b, "fusion is off for it") for b in buffers if b.op not in skip)
+        return choose_roots(legal.graph, forced)
+
+    def _is_apart(self, node: Node) -> bool:
+        """True if ``node`` shares no kernel with what it reads."""
+        return bool(self.apart) and self.original.get(node, node) in self.apart
 
     def run(self) -> Plan | None:
         for root in self.graph_order():
@@ -133,7 +165,7 @@ class _Attempt:
         needed = list(region.sources)
         if root.op == "update":
             needed.append(self.roots.source(root.operands[0]))
-        if self.fuse:
+        if self.fuse and not self._is_apart(root):
             for number in self._candidates(root, region):
                 cluster = self.steps[number]
                 assert isinstance(cluster, Cluster)

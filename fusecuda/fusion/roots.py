@@ -32,7 +32,7 @@ def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
             reasons[node] = "a scan goes along its axis"
         elif node.op == "update":
             reasons[node] = "an update writes to its storage"
-            reasons.setdefault(_unshaped(node.operands[0]), "an update writes into it")
+            reasons.setdefault(unshaped(node.operands[0]), "an update writes into it")
         if runs_apart(node) and node.op != "index":
             reasons[node] = f"NumPy's {getattr(node.attr, 'name', node.op)} runs as it is"
             for operand in node.operands:
@@ -40,13 +40,13 @@ def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
         elif node.op == "gather":
             reasons.setdefault(_viewed(node.operands[0]), "a gather reads it at computed indices")
         elif node.op == "reshape":
-            reasons.setdefault(_unshaped(node), "a reshape merges its axes")
+            reasons.setdefault(unshaped(node), "a reshape merges its axes")
     for node in graph.outputs:
-        reasons[_unshaped(node)] = "it is a result"
+        reasons[unshaped(node)] = "it is a result"
     return {n: why for n, why in reasons.items() if n.op not in ("parameter", "constant")}
 
 
-def _unshaped(node: Node) -> Node:
+def unshaped(node: Node) -> Node:
     """The node whose buffer ``node`` is under another shape."""
     while node.op == "reshape":
         node = node.operands[0]
@@ -56,7 +56,7 @@ def _unshaped(node: Node) -> Node:
 def _viewed(node: Node) -> Node:
     """The node that needs a buffer so that ``node`` can be read as a view of memory."""
     below = node.operands[0] if node.op == "index" else node
-    below = _unshaped(below)
+    below = unshaped(below)
     return below if below.shape else node
 
 

@@ -24,12 +24,23 @@ Rule = Callable[[Node], Node | None]
 
 def simplify(graph: Graph) -> Graph:
     """The same graph after all passes: motion, the rules with CSE, writes that nobody sees."""
-    graph = rewrite(move_reshapes(graph), RULES)
+    for run in PASSES:
+        graph = run(graph)
+    return graph
+
+
+def apply_rules(graph: Graph) -> Graph:
+    """``graph`` with the rules applied, equal nodes made one."""
+    return rewrite(graph, RULES)
+
+
+def respell_outputs(graph: Graph) -> Graph:
+    """Results that are others under other axes of extent one lie in their place."""
     outputs = [  # what goes to an argument's memory is laid out as that is
         output if graph.target(i) is not None else _respelled(output)
         for i, output in enumerate(graph.outputs)
     ]
-    return drop_overwritten(graph.with_outputs(tuple(outputs)))
+    return graph.with_outputs(tuple(outputs))
 
 
 def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
@@ -319,4 +330,11 @@ RULES: tuple[Rule, ...] = (
     drop_repeats,
     decide_where,
     drop_unit_axes,
+)
+
+PASSES: tuple[Callable[[Graph], Graph], ...] = (
+    move_reshapes,
+    apply_rules,
+    respell_outputs,
+    drop_overwritten,
 )

@@ -9,8 +9,9 @@
       %5 = f64[100] library(%4), call=sort($0, axis=-1)
     ROOT (%3, %5 -> 0)
 
-Operands come before their users; ``-> n`` marks a result that
-overwrites parameter n; ``//`` starts a comment. Constants are the exact bits, big-endian.
+Operands come before their users; ``-> n`` marks a result that overwrites parameter n; ``//``
+starts a comment, ``// @ file:line`` says what recorded a node. Constants are the exact bits,
+big-endian.
 What each operation means is said in graph/node.py and defined by graph/interpret.py.
 """
 
@@ -28,18 +29,23 @@ from .node import Attr, Graph, LibraryCall, Node, Operand, Parameter, Reduction
 from .verify import verify
 
 
-def print_hlo(graph: Graph) -> str:
-    """The text of ``graph``, which `parse_hlo` reads back to an equal graph."""
+def print_hlo(graph: Graph, lines: bool = False) -> str:
+    """The text of ``graph``, which `parse_hlo` reads back to an equal graph.
+
+    With ``lines`` it says of each node which line of the user's recorded it, if that is known.
+    """
     nodes = list(graph.parameters) + [n for n in graph.nodes() if n.op != "parameter"]
     names = {node: f"%{i}" for i, node in enumerate(nodes)}
-    lines = [f"HloModule {graph.name}"]
-    lines += [f"  {names[node]} = {_line(node, names)}" for node in nodes]
+    text = [f"HloModule {graph.name}"]
+    for node in nodes:
+        where = f" // @ {node.line}" if lines and node.line and node.op != "constant" else ""
+        text.append(f"  {names[node]} = {_line(node, names)}{where}")
     roots = (
         names[o] + ("" if graph.target(i) is None else f" -> {graph.target(i)}")
         for i, o in enumerate(graph.outputs)
     )
-    lines.append(f"ROOT ({', '.join(roots)})")
-    return "\n".join(lines) + "\n"
+    text.append(f"ROOT ({', '.join(roots)})")
+    return "\n".join(text) + "\n"
 
 
 def _line(node: Node, names: dict[Node, str]) -> str:
@@ -84,7 +90,7 @@ def parse_hlo(text: str) -> Graph:
     outputs: tuple[Node, ...] | None = None
     targets: tuple[int | None, ...] = ()
     for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.split("//")[0].strip()
+        line, _, comment = (part.strip() for part in raw.partition("//"))
         try:
             if line.startswith("HloModule"):
                 name = line.split(maxsplit=1)[1]
@@ -95,6 +101,7 @@ def parse_hlo(text: str) -> Graph:
             elif line:
                 result, node = _parse_line(line, nodes)
                 nodes[result] = node
+                node.line = comment.removeprefix("@ ") if comment.startswith("@ ") else None
         except (GraphError, KeyError, ValueError, TypeError, IndexError, SyntaxError) as error:
             raise GraphError(f"HLO text, line {number}: {raw.strip()!r}: {error}") from error
     if outputs is None:

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from . import cache, demo, explain, info, replay, run
+from . import bisect, cache, demo, explain, info, reduce, replay, run
 from .usage import UsageError
 
-COMMANDS = (demo, run, explain, replay, cache, info)
+COMMANDS = (demo, run, explain, replay, bisect, reduce, cache, info)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..api import lower
 from ..capture.calls.fused import fused
+from ..cases.compare import compare
 from ..cpu_fallback.program import thread_count
 from . import tables
-from .compare import compare
 from .counting import count_launches
 from .demo_shading import shade
 from .timing import Timing, side_by_side

@@ -16,12 +16,10 @@ import numpy as np
 
 from ..api import ArraySpec, lower, spec
 from ..capture.calls.fused import fused
-from ..engine import Executable, build
-from ..errors import FusecudaError, GraphError, NotFusedError
+from ..engine import Executable
+from ..errors import NotFusedError
 from ..graph.dtypes import parse_dtype
-from ..graph.node import Graph
-from ..graph.text import parse_hlo
-from ..options import Options
+from .dumps import build_case, read_case
 from .usage import UsageError, one_line
 
 _EPILOG = """\
@@ -52,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if target.endswith(".hlo"):
         if arguments.arg:
             raise UsageError("--arg goes with a function; a dumped graph has its shapes in it")
-        executable: Executable | None = build_graph(read_graph(target))
+        executable: Executable | None = build_case(read_case(target))
     else:
         function = find_function(target)
         values = [parse_argument(text) for text in arguments.arg]
@@ -67,27 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
         for kernel in executable.kernels:
             print(f"\n{kernel.source.rstrip()}")
     return 0
-
-
-# --- dumped graphs
-
-
-def read_graph(path: str) -> Graph:
-    """The graph in the file ``path`` of HLO text."""
-    try:
-        return parse_hlo(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(one_line(error)) from None
-    except GraphError as error:
-        raise UsageError(f"{path}: {error}") from None
-
-
-def build_graph(graph: Graph) -> Executable:
-    """The executable of ``graph`` for contiguous arguments."""
-    try:
-        return build(graph, {}, Options())
-    except FusecudaError as error:
-        raise UsageError(one_line(error)) from None
 
 
 # --- functions

@@ -53,4 +53,46 @@ SEEING = (
         "the first condition that holds is given as the reason",
         ids("why", "it_names_the_condition_its_values_and_the_line"),
     ),
+    Mutation(
+        "checked-after-overwriting",
+        "cases/checked.py",
+        "kept = [on_host(a) for a in arguments]",
+        "kept = list(arguments)",
+        "a checked call is computed again from arguments that it has overwritten",
+        ids(
+            "check", "right_programs_are_left_in_peace", "a_fault_is_told_with_its_place_and_a_dump"
+        ),
+    ),
+    Mutation(
+        "libraries-called-twice",
+        "graph/library.py",
+        "    calls = _steady.get()\n    if calls is None",
+        "    calls = _steady.get()\n    if True",
+        "a library's rounding is reported as a difference",
+        ids("faults", "steady_calls_give_the_same_for_the_same_bits"),
+    ),
+    Mutation(
+        "dumps-without-layouts",
+        "cases/case.py",
+        "        if self.strides:",
+        "        if not self.strides:",
+        "a dump is replayed on contiguous arguments, which is another plan",
+        ids("faults", "a_dump_keeps_values_layouts_lines_and_options"),
+    ),
+    Mutation(
+        "apart-forgotten",
+        "fusion/planner.py",
+        "if self.fuse and not self._is_apart(root):",
+        "if self.fuse:",
+        "what is to be apart shares a kernel, so that bisect blames another fusion",
+        ids("faults", "nodes_apart_share_no_kernel_with_what_they_read"),
+    ),
+    Mutation(
+        "other-faults-followed",
+        "tools/reduce.py",
+        "return outcome(case).kind == self.kind",
+        "return outcome(case).kind != 'same'",
+        "a graph that the interpreter refuses counts as failing",
+        ids("faults", "only_the_same_fault_is_followed"),
+    ),
 )

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from fusecuda.cases.case import Case
+from fusecuda.cases.compare import close, compare
 from fusecuda.graph.text import parse_hlo
-from fusecuda.tools import replay, tables, timing
+from fusecuda.tools import dumps, replay, tables, timing
 from fusecuda.tools.cli import main
-from fusecuda.tools.compare import close, compare
 from fusecuda.tools.work import work_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,7 +98,7 @@ def test_module_runs() -> None:
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     out = capsys.readouterr().out
-    for command in ("demo", "explain", "replay", "cache", "info"):
+    for command in ("demo", "explain", "replay", "bisect", "reduce", "cache", "info"):
         assert command in out
     assert main(["explain", "--help"]) == 0
 
@@ -221,7 +222,7 @@ def test_dumps_are_replayed_and_explained(
         return np.exp(x - np.max(x, axis=1, keepdims=True)) * k, x * 0.75 - k
 
     path = dumped(tmp_path / "dumps", monkeypatch, program, np.ones((13, 37)), 0.625)
-    assert {p.suffix for p in path.parent.iterdir()} == {".hlo", ".c", ".txt", ".html"}
+    assert {p.suffix for p in path.parent.iterdir()} == {".hlo", ".npz", ".c", ".txt", ".html"}
     assert "void " in path.with_suffix(".c").read_text()
     assert main(["explain", str(path), "--full"]) == 0
     assert capsys.readouterr().out == path.with_suffix(".txt").read_text()
@@ -256,7 +257,7 @@ def test_replay_is_the_same_each_time(gather: Path, capsys: pytest.CaptureFixtur
 
 def test_random_inputs_fit() -> None:
     graph = parse_hlo(GATHER)
-    array, index, scalar = replay.random_inputs(graph, 0)
+    array, index, scalar = dumps.random_inputs(graph, 0)
     assert (array.shape, array.dtype) == ((5, 3), np.float64)
     assert index.dtype == np.int64
     assert 0 <= index.min() <= index.max() < 5
@@ -273,13 +274,14 @@ def test_indices_that_do_not_fit_are_told(
         "  %4 = s64[9] add(%1, %3)\n  %5 = f64[9] gather(%0, %4)\nROOT (%5)\n"
     )
     assert main(["replay", str(path)]) == 2
-    assert "the random inputs do not fit this graph: IndexError" in capsys.readouterr().err
+    assert "the inputs do not fit this graph: IndexError" in capsys.readouterr().err
 
 
 def test_check_shows_the_first_mismatch(capsys: pytest.CaptureFixture[str]) -> None:
     graph = parse_hlo(GATHER)
-    inputs = replay.random_inputs(graph, 0)
-    results = replay.results_of(replay.build_graph(graph), inputs)
+    inputs = dumps.random_inputs(graph, 0)
+    case = Case(graph, inputs=inputs)
+    results = replay.results_of(dumps.build_case(case), case)
     assert replay.check(graph, inputs, results) == 0
     results[1] = results[1].copy()
     results[1][2, 1] = np.nextafter(results[1][2, 1], np.inf)

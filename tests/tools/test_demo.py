@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from fusecuda.cases.compare import compare
 from fusecuda.tools import demo
 from fusecuda.tools.cli import main
-from fusecuda.tools.compare import compare
 from fusecuda.tools.demo_shading import shade
 from fusecuda.tools.work import work_of
 

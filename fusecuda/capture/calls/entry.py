@@ -15,9 +15,11 @@ class Entry:
 
     __slots__ = ("_postponed", "anew", "recorded", "replays", "rest", "trial", "unfused")
 
-    def __init__(self) -> None:
+    def __init__(self, always: bool = False) -> None:
         self.replays: tuple[Replay, ...] = ()
         self.trial = Trial()
+        if always:
+            self.trial.plain = False
         self.recorded = False  # once at least; the first time compiles
         self.unfused = ""  # why calls are made as they are
         self.anew = ""  # why calls are recorded without following them

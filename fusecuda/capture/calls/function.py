@@ -270,7 +270,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         with self._lock:
             if len(self._entries) >= _SIGNATURES_LIMIT:
                 self._entries = {}
-            return self._entries.setdefault(key, Entry())
+            return self._entries.setdefault(key, Entry(always=self.options.check > 0))
 
     def _keep(self, entry: Entry, replay: Replay) -> None:
         self._history.newest = replay

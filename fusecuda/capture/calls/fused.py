@@ -24,12 +24,12 @@ R = TypeVar("R")
 @overload
 def fused(
     function: None = None, *, device: str = ..., contract: bool = ..., strict: bool = ...,
-    streams: int = ...,
+    streams: int = ..., check: float = ...,
 ) -> FusedBlock: ...  # fmt: skip
 @overload
 def fused(
     function: Callable[P, R], *, device: str = ..., contract: bool = ..., strict: bool = ...,
-    streams: int = ...,
+    streams: int = ..., check: float = ...,
 ) -> FusedFunction[P, R]: ...  # fmt: skip
 def fused(function: Any = None, **options: Any) -> Any:
     """``with fused() as region``, ``@fused``, ``fused(fn, **options)`` or ``@fused(**options)``.
@@ -40,7 +40,9 @@ def fused(function: Any = None, **options: Any) -> Any:
     - ``device``: "cpu" or "cuda"; that of the arrays if it is not given;
     - ``contract``: products and sums may be contracted to one rounding (default: False);
     - ``strict``: raise NotFusedError, naming the line, for what would run unfused (False);
-    - ``streams``: how many streams of a device may be used (1).
+    - ``streams``: how many streams of a device may be used (1);
+    - ``check``: of the runs of each plan the first and then this share are computed unfused, too,
+      and the first difference is warned of (0); calls are fused then even where it does not pay.
 
     Raises TypeError for what cannot be called, ValueError for options out of range.
     """

@@ -74,9 +74,10 @@ def executable_for(
         pairs = enumerate(zip(sought.bits, known[0].bits, strict=True))
         free = known[0].free.union(i for i, (new, old) in pairs if new != old)
     sought.make_arguments(free)
+    graph = sought.graph()
     with timed("plan", name, lambda: _planned(executable)):
-        executable = build(sought.graph(), sought.layouts, options)
-    dumping.dump(executable)
+        executable = build(graph, sought.layouts, options)
+    dumping.dump(executable, graph)
     if len(_plans) >= _PLANS_LIMIT:
         forget()
     variant = _Variant(sought.bits, free, executable)

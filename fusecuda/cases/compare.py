@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..graph.node import Node, topological
+from ..graph.dtypes import hlo_name, part_of_complex
+from ..graph.node import Graph, Node, topological
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +34,8 @@ def compare(a: Array, b: Array) -> Difference:
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     if a.shape != b.shape or a.dtype != b.dtype:
         raise ValueError(f"{a.dtype}{list(a.shape)} is not {b.dtype}{list(b.shape)}")
+    if a.dtype.kind == "c":
+        return _of_parts(a, b)
     if a.dtype.kind == "f":
         bits = f"i{a.itemsize}"
         differs = (a.view(bits) != b.view(bits)) & ~(np.isnan(a) & np.isnan(b))
@@ -48,6 +51,13 @@ def compare(a: Array, b: Array) -> Difference:
     largest = float(np.max(np.where(np.isnan(apart), np.inf, apart)))
     ulps = _ulps(a[differs], b[differs]) if a.dtype.kind == "f" else 0
     return Difference(count, ulps, largest, first)
+
+
+def _of_parts(a: Array, b: Array) -> Difference:
+    """The difference of complex arrays, real and imaginary parts compared as floats."""
+    part = part_of_complex(a.dtype)
+    parts = compare(a.reshape(*a.shape, 1).view(part), b.reshape(*b.shape, 1).view(part))
+    return parts if parts.first is None else replace(parts, first=parts.first[:-1])
 
 
 def _ulps(a: Array, b: Array) -> int:
@@ -75,9 +85,44 @@ def is_exact(output: Node) -> bool:
 
 def close(a: Array, b: Array) -> bool:
     """True if results that round otherwise agree as well as can be asked of any program."""
-    if a.dtype.kind != "f":
+    if a.dtype.kind not in "fc":
         return bool(np.array_equal(a, b))
-    tolerance = {2: 2e-2, 4: 1e-4, 8: 1e-10}[a.dtype.itemsize]
+    tolerance = {2: 2e-2, 4: 1e-4, 8: 1e-10}[a.real.dtype.itemsize]
     finite = np.abs(b[np.isfinite(b)])
     scale = float(np.max(finite)) if finite.size else 0.0
     return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True))
+
+
+def first_difference(
+    graph: Graph, found: Sequence[Array], expected: Sequence[Array], exact: bool = True
+) -> str | None:
+    """Text: which result of ``graph`` differs, where, both values; None if none does.
+
+    Unless they are to be ``exact``, floats need only be close, and others are not looked at where
+    floats are among what they are computed of.
+    """
+    for i, (node, have, want) in enumerate(zip(graph.outputs, found, expected, strict=True)):
+        if not exact and node.dtype.kind not in "fc" and _sees_floats(node):
+            continue
+        difference = compare(have, want)
+        at = difference.first
+        if at is None or (not exact and close(have, want)):
+            continue
+        return (
+            f"result {i}, {described(node)}, differs in {difference.differing:,} of "
+            f"{want.size:,} elements, {difference}; first at {list(at)}: {have[at]}, "
+            f"not {want[at]}"
+        )
+    return None
+
+
+def described(node: Node) -> str:
+    """An operation with its kind, type and, where it is known, the line that recorded it."""
+    kind = node.reduction.kind if node.op in ("reduce", "scan") else node.op
+    kind = getattr(node.attr, "name", kind)
+    where = f" ({node.line})" if node.line else ""
+    return f"{kind} {hlo_name(node.dtype)}[{','.join(map(str, node.shape))}]{where}"
+
+
+def _sees_floats(node: Node) -> bool:
+    return any(n.dtype.kind in "fc" for n in topological([node]))

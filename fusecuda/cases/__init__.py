@@ -1,0 +1,1 @@
+"""Cases: a graph with its inputs as files, computed a second time and compared."""

@@ -1,0 +1,77 @@
+"""Edited sources: kernels of a dump as the user has changed them, in place of those emitted."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from ..capture.record.dumping import MARK
+from ..engine import BACK_ENDS, Executable
+from ..errors import CompilerError
+from .usage import UsageError, one_line
+
+
+def use_edited(executable: Executable, path: Path) -> list[str]:
+    """Put the kernels of the file ``path`` in place of those emitted; names those that differ.
+
+    Raises UsageError if a kernel is missing there, its entry or its parameters are others, or it
+    does not compile.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(one_line(error)) from None
+    head = BACK_ENDS[executable.options.device].head
+    kernels = {symbol: body.replace(head, "") for symbol, body in _kernels(text).items()}
+    changed = []
+    for i, source in enumerate(executable.sources):
+        if source is None:
+            continue
+        if source.symbol not in kernels:
+            known = ", ".join(kernels) or "none"
+            raise UsageError(
+                f"{path} has no kernel {source.symbol}, which the graph launches; kernels there, "
+                f"each behind a line '{MARK}NAME': {known}"
+            )
+        body = kernels[source.symbol]
+        want, have = _entry(source.text, source.symbol), _entry(body, source.symbol)
+        if have is None:
+            raise UsageError(f"{path} does not define the function {source.symbol}")
+        if have != want:
+            raise UsageError(f"{path}: {source.symbol} has to take ({want}), not ({have})")
+        if _stripped(body) != _stripped(source.text):
+            name, _, _ = source.symbol.rpartition("_")
+            symbol = f"{name}_{hashlib.sha256(body.encode()).hexdigest()[:12]}"
+            text = body.replace(source.symbol, symbol)
+            executable.sources[i] = replace(source, symbol=symbol, text=text)
+            changed.append(source.symbol)
+    options = executable.options
+    try:
+        BACK_ENDS[options.device].program(
+            executable.assembly, executable.sources, executable.memory, options
+        )
+    except CompilerError as error:
+        raise UsageError(f"{path}: {one_line(error)}") from None
+    return changed
+
+
+def _kernels(text: str) -> dict[str, str]:
+    """The text of each kernel, by symbol."""
+    parts = re.split(rf"^{re.escape(MARK)}(\S+)[^\n]*\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _entry(text: str, symbol: str) -> str | None:
+    """The parameters of the function ``symbol``, or None if it is not defined."""
+    found = re.search(
+        rf"\bvoid\s+(?:__launch_bounds__\([^)]*\)\s*)?{symbol}\s*\(([^)]*)\)\s*\{{", text
+    )
+    return " ".join(found[1].split()) if found else None
+
+
+def _stripped(text: str) -> list[str]:
+    """The lines that matter: without comments, includes and blanks at either end."""
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith(("//", "#include"))]
