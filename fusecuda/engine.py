@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import pairwise
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -31,8 +33,15 @@ from .graph.passes import simplify
 from .graph.text import print_hlo
 from .graph.verify import verify
 from .options import Options
+from .streams.chart import Chart, chart
+from .streams.costs import Speeds, costs
+from .streams.liveness import ALIGNMENT
 from .streams.memory_plan import MemoryPlan, plan_memory
-from .watch import timed, told, watchers
+from .streams.schedule import schedule
+from .streams.simulate import simulate
+from .streams.timeline import one_lane
+from .streams.verify import verify_memory
+from .watch import Lap, timed, told, watchers
 
 Array = np.ndarray[Any, Any]
 Native = Callable[..., list[Any]]  # results from arguments by number, and a lap after each step
@@ -47,6 +56,8 @@ class BackEnd:
     ``emit`` turns it into its source (whose text the user sees behind ``head``); ``program``
     compiles the sources of an assembly and is then called with arguments, and ``begin`` may begin
     with that as soon as they are there; ``threads`` tells how many share a launch's scratch.
+    Where independent launches may run at once, ``speeds`` tells what that brings. Temporaries
+    start at multiples of ``alignment``.
     """
 
     machine: Callable[[], Machine]
@@ -56,6 +67,8 @@ class BackEnd:
     threads: Callable[[], int]
     begin: Callable[[Assembly, Sequence[Any]], None] = lambda assembly, sources: None
     head: str = ""
+    speeds: Callable[[], Speeds] | None = None
+    alignment: int = ALIGNMENT
 
 
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
@@ -77,6 +90,8 @@ BACK_ENDS: dict[str, BackEnd] = {
         lambda: 1,
         cuda.begin,
         _INCLUDE,
+        lambda: Speeds(cuda.device_facts().multiprocessors),
+        alignment=256,
     ),
 }
 
@@ -111,6 +126,7 @@ class Executable:
     _failure: CompilerError | None = None
     names: list[str] = field(default_factory=list)
     caller: Callable[..., Any] | None = None
+    _marks: list[float] = field(default_factory=list)  # of the last run whose steps were timed
 
     def __call__(self, *args: Any) -> Any:
         """What the lowered function returns for ``args``; raises TypeError if they do not fit."""
@@ -188,14 +204,37 @@ class Executable:
         """The strides of the parameters that are not contiguous, in elements."""
         return self.assembly.places.strides
 
-    def timeline(self) -> list[dict[str, Any]]:
-        """One entry for each step: its lane, its name, and the steps that it waits for."""
-        entries: list[dict[str, Any]] = []
-        for number, step in enumerate(self.assembly.steps):
-            summary = summarize(step, self.assembly)
-            waits = [number - 1] if number else []
-            entries.append({"step": number, "lane": 0, "name": summary.name, "waits": waits})
-        return entries
+    def timeline(self) -> Chart:
+        """What runs on which lane and waits for what, with times: as text (``str``) and SVG.
+
+        Times are those of the last run under a `profile` if that was on the CPU; for a device they
+        are estimates.
+        """
+        found = [summarize(step, self.assembly) for step in self.assembly.steps]
+        labels = [(s.name, s.kind) for s in found]
+        speeds = BACK_ENDS[self.options.device].speeds
+        times = self._times()
+        notes = ["times as last measured" if times else "times are known after a run in a profile"]
+        if speeds is not None:
+            made = speeds()
+            times = simulate(self.memory.timeline, costs(self.assembly, made), made).times
+            notes = ["times are estimates, not measured"]
+        elif self.options.streams > 1:
+            notes.append(f"streams={self.options.streams} has no effect on the CPU")
+        return chart(self.graph.name, self.memory.timeline, labels, times, "; ".join(notes))
+
+    def _times(self) -> list[tuple[float, float]] | None:
+        """When each step began and ended in the last run that was timed, in microseconds."""
+        marks = self._marks
+        if len(marks) != self.launches + 1:
+            return None
+        laps = iter([(1e6 * (a - marks[0]), 1e6 * (b - marks[0])) for a, b in pairwise(marks)])
+        times, last = [], 0.0
+        for step in self.assembly.steps:
+            ran = isinstance(step, Node) or step.launched
+            times.append(next(laps) if ran else (last, last))
+            last = times[-1][1]
+        return times
 
     def run(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The results, None where an argument was overwritten; see `Program`.
@@ -209,10 +248,24 @@ class Executable:
                 return self._interpret(arguments)
         try:
             if watchers:
-                return told(self, lambda lap: program(arguments, lap))  # type: ignore[no-any-return]
+                return told(self, partial(self._timed, program, arguments))  # type: ignore[no-any-return]
             return program(arguments)
         except ElementError as error:
             raise element_error(error.node) from None
+
+    def _timed(self, program: Native, arguments: Sequence[Any], lap: Lap | None) -> list[Any]:
+        """A run whose steps are timed if somebody wants a ``lap``."""
+        if lap is None or self.options.device != "cpu":  # a device's steps are only started then
+            return program(arguments, lap)
+        marks: list[float] = []
+
+        def marked() -> None:
+            lap()
+            marks.append(perf_counter())
+
+        results = program(arguments, marked)
+        self._marks[:] = marks  # which what `lower` gives shares with what it calls
+        return results
 
     def _compile(self) -> Native | None:
         if self._failure is None:
@@ -319,7 +372,7 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
         for step in assembly.steps:
             if isinstance(step, Launch):
                 verify_kernel(step.lowered.ir)
-    memory = plan_memory(assembly, back_end.threads())
+    memory = _memory_of(assembly, back_end, options)
     sources = [back_end.emit(s, options) if isinstance(s, Launch) else None for s in assembly.steps]
     back_end.begin(assembly, sources)
     executable = Executable(graph, assembly, memory, sources, options)
@@ -327,6 +380,20 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
         summarize(s, assembly).name for s in assembly.steps if isinstance(s, Node) or s.launched
     ]
     return executable
+
+
+def _memory_of(assembly: Assembly, back_end: BackEnd, options: Options) -> MemoryPlan:
+    """The memory of ``assembly`` on a timeline of as many lanes as are allowed and pay."""
+    timeline = one_lane(len(assembly.steps))
+    if back_end.speeds is not None and options.streams > 1:
+        speeds = back_end.speeds()
+        taken = costs(assembly, speeds)
+        timeline = schedule(assembly.needs, taken, speeds, options.streams)
+    threads = back_end.threads()
+    memory = plan_memory(assembly, threads, timeline, back_end.alignment)
+    if settings.verify_enabled() and timeline.lanes > 1:
+        verify_memory(assembly, memory)
+    return memory
 
 
 __all__ = ["Executable", "Interpreted", "Kernel", "KernelSummary", "build", "element_error"]

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user may choose for a region; equal options share plans and kernels."""
+    """What a user may choose for a region; equal options share plans and kernels.
+
+    At most ``streams`` of a device are used at once; a CPU has none, so there it has no effect.
+    """
 
     device: str = "cpu"
     contract: bool = False
@@ -18,11 +21,12 @@ class Options:
     def __post_init__(self) -> None:
         if self.device not in DEVICES:
             raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
-        if self.streams < 1:
-            raise ValueError(f"streams must be at least 1, not {self.streams}")
+        if not 1 <= self.streams <= MOST_STREAMS:
+            raise ValueError(f"streams must be 1 to {MOST_STREAMS}, not {self.streams}")
 
 
 DEVICES = ("cpu", "cuda")
+MOST_STREAMS = 4
 
 
 def default_device() -> str:

@@ -33,6 +33,8 @@ class Layout(Protocol):
     def buffer_offsets(self) -> tuple[int, ...]: ...
     @property
     def workspace_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def commands(self) -> Sequence[tuple[str, int, int]]: ...
 
 
 class Device(Protocol):
@@ -109,12 +111,12 @@ class CudaProgram:
         self._made = [b.output for b in buffers if b.output is not None]
         self._outputs = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
         self._base = self._bases_of_buffers()
-        steps = list(zip(assembly.steps, sources, strict=True))
         wanted = launched(assembly, sources)
         self.kernels = device.load(wanted) if wanted else {}
         self._counter_words = 0
         self._steps: list[Prepared | Node] = []
-        for number, (step, source) in enumerate(steps):
+        for number in (n for kind, _, n in layout.commands if kind == "run"):
+            step, source = assembly.steps[number], sources[number]
             if isinstance(step, Node):
                 self._steps.append(step)
             elif source is not None and _launched(step):
