@@ -119,7 +119,7 @@ class _List:
         return any(user not in self.lane for step in last for user in self.users[step])
 
     def _start(self, step: int, lane: int, issued: float) -> float:
-        """When ``step``, issued by then, can start on ``lane`` with what it needs and with room."""
+        """When ``step``, ``issued`` by then, has what it needs on ``lane`` and room."""
         start = issued
         if self.on[lane]:
             start = max(start, self.end[self.on[lane][-1]])

@@ -59,6 +59,8 @@ def test_needs_of_readers_and_writers() -> None:
     assert needs[2] == {0: TRUE}
     assert needs[3] == {1: TRUE, 0: OVER, 2: ANTI}
     assert needs[4] == {3: TRUE, 0: ANTI, 1: COMMIT, 2: COMMIT}
+    apart = [Touch(frozenset(), frozenset((n,))) for n in range(3)]
+    assert dependences(apart, commits=1) == [{}, {}, {0: COMMIT, 1: COMMIT}]
 
 
 # --- events
