@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -33,14 +32,11 @@ from .graph.passes import simplify
 from .graph.text import print_hlo
 from .graph.verify import verify
 from .options import Options
-from .streams.chart import Chart, chart
-from .streams.costs import Speeds, costs
+from .streams.chart import Chart
+from .streams.costs import Speeds
 from .streams.liveness import ALIGNMENT
-from .streams.memory_plan import MemoryPlan, plan_memory
-from .streams.schedule import schedule
-from .streams.simulate import simulate
-from .streams.timeline import one_lane
-from .streams.verify import verify_memory
+from .streams.memory_plan import MemoryPlan
+from .streams.plans import chart_of, memory_of, verify_lanes
 from .watch import Lap, timed, told, watchers
 
 Array = np.ndarray[Any, Any]
@@ -210,31 +206,9 @@ class Executable:
         Times are those of the last run under a `profile` if that was on the CPU; for a device they
         are estimates.
         """
-        found = [summarize(step, self.assembly) for step in self.assembly.steps]
-        labels = [(s.name, s.kind) for s in found]
         speeds = BACK_ENDS[self.options.device].speeds
-        times = self._times()
-        notes = ["times as last measured" if times else "times are known after a run in a profile"]
-        if speeds is not None:
-            made = speeds()
-            times = simulate(self.memory.timeline, costs(self.assembly, made), made).times
-            notes = ["times are estimates, not measured"]
-        elif self.options.streams > 1:
-            notes.append(f"streams={self.options.streams} has no effect on the CPU")
-        return chart(self.graph.name, self.memory.timeline, labels, times, "; ".join(notes))
-
-    def _times(self) -> list[tuple[float, float]] | None:
-        """When each step began and ended in the last run that was timed, in microseconds."""
-        marks = self._marks
-        if len(marks) != self.launches + 1:
-            return None
-        laps = iter([(1e6 * (a - marks[0]), 1e6 * (b - marks[0])) for a, b in pairwise(marks)])
-        times, last = [], 0.0
-        for step in self.assembly.steps:
-            ran = isinstance(step, Node) or step.launched
-            times.append(next(laps) if ran else (last, last))
-            last = times[-1][1]
-        return times
+        known = None if speeds is None else speeds()
+        return chart_of(self.assembly, self.memory, known, self.options.streams, self._marks)
 
     def run(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The results, None where an argument was overwritten; see `Program`.
@@ -372,7 +346,11 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
         for step in assembly.steps:
             if isinstance(step, Launch):
                 verify_kernel(step.lowered.ir)
-    memory = _memory_of(assembly, back_end, options)
+    speeds = None if back_end.speeds is None else back_end.speeds()
+    threads = back_end.threads()
+    memory = memory_of(assembly, threads, back_end.alignment, speeds, options.streams)
+    if settings.verify_enabled():
+        verify_lanes(assembly, memory)
     sources = [back_end.emit(s, options) if isinstance(s, Launch) else None for s in assembly.steps]
     back_end.begin(assembly, sources)
     executable = Executable(graph, assembly, memory, sources, options)
@@ -380,20 +358,6 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
         summarize(s, assembly).name for s in assembly.steps if isinstance(s, Node) or s.launched
     ]
     return executable
-
-
-def _memory_of(assembly: Assembly, back_end: BackEnd, options: Options) -> MemoryPlan:
-    """The memory of ``assembly`` on a timeline of as many lanes as are allowed and pay."""
-    timeline = one_lane(len(assembly.steps))
-    if back_end.speeds is not None and options.streams > 1:
-        speeds = back_end.speeds()
-        taken = costs(assembly, speeds)
-        timeline = schedule(assembly.needs, taken, speeds, options.streams)
-    threads = back_end.threads()
-    memory = plan_memory(assembly, threads, timeline, back_end.alignment)
-    if settings.verify_enabled() and timeline.lanes > 1:
-        verify_memory(assembly, memory)
-    return memory
 
 
 __all__ = ["Executable", "Interpreted", "Kernel", "KernelSummary", "build", "element_error"]

@@ -162,7 +162,7 @@ def chart(
             waited.setdefault(lane, []).append(marks[number])
         elif kind == RUN:
             last[lane] = number
-            when = (None, None) if times is None else times[number]
+            when = times[number] if times else (None, None)
             bars.append(Bar(number, lane, *labels[number], tuple(waited.pop(lane, ())), *when))
     ends = tuple(waited.get(0, ()))
     return Chart(title, tuple(bars), ends, timeline.lanes, timeline.events, note)

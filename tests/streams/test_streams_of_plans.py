@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from fusecuda import engine
 from fusecuda.emit_cuda.launch import bind
 from fusecuda.engine import build
 from fusecuda.errors import GraphError
@@ -22,6 +21,7 @@ from fusecuda.fusion.explain import NO_WORK
 from fusecuda.fusion.planner import make_plan
 from fusecuda.graph.passes import simplify
 from fusecuda.options import Options
+from fusecuda.streams import plans
 from fusecuda.streams.costs import Speeds, costs
 from fusecuda.streams.liveness import aligned
 from fusecuda.streams.memory_plan import plan_memory
@@ -194,7 +194,7 @@ def test_the_verifier_looks_at_every_timeline_of_many_lanes(
     def careless(needs: Any, *args: Any) -> Any:
         return schedule([{} for _ in needs], *args)
 
-    monkeypatch.setattr(engine, "schedule", careless)
+    monkeypatch.setattr(plans, "schedule", careless)
     with pytest.raises(GraphError, match="may start before"):
         build(executable.graph, {}, executable.options)
 
