@@ -54,7 +54,8 @@ class Chart:
 
         Among those is the one before it on its lane; times are microseconds, or None.
         """
-        found, last = [], {}
+        found: list[dict[str, Any]] = []
+        last: dict[int, int] = {}
         for bar in self.bars:
             waits = [s for s in bar.waits if s != BEGIN]
             waits += [last[bar.lane]] if bar.lane in last else []

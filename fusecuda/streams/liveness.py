@@ -10,28 +10,30 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A temporary of ``nbytes``: the steps that touch it, and those done before any of them.
+    """A temporary of ``nbytes``: the steps that touch it, and those that may come later.
 
-    Both are sets as bits. What of two temporaries may be live at once depends on the order that
+    Both are sets as bits; what is not sure to be done when one of ``uses`` starts may come later,
+    and so may each of them. What of two temporaries may be live at once depends on the order that
     steps must keep, not on the one that they happen to have.
     """
 
     uses: int
-    before: int
+    later: int
     nbytes: int
 
     def meets(self, other: Life) -> bool:
         """True unless all that touches one of the two is done before the other is touched."""
-        return bool(self.uses & ~other.before and other.uses & ~self.before)
+        return bool(self.uses & other.later and other.uses & self.later)
 
 
 def life(uses: Iterable[int], before: Sequence[int], nbytes: int) -> Life:
     """The life of what the steps ``uses`` touch; ``before`` is that of a timeline."""
-    mask, done = 0, -1
+    mask = later = 0
+    every = (1 << len(before)) - 1
     for step in uses:
         mask |= 1 << step
-        done &= before[step]
-    return Life(mask, done, nbytes)
+        later |= every ^ before[step]
+    return Life(mask, later, nbytes)
 
 
 def assign_offsets(lives: Sequence[Life], alignment: int = ALIGNMENT) -> tuple[list[int], int]:

@@ -67,8 +67,8 @@ def temporaries(
     before = timeline.before()
     uses: list[list[int]] = [[] for _ in assembly.buffers]
     for number, touch in enumerate(assembly.touches):
-        for buffer in touch.buffers:
-            uses[buffer].append(number)
+        for touched in touch.buffers:
+            uses[touched].append(number)
     lives: list[Life] = []
     slots: list[tuple[str, int]] = []
     for number, buffer in enumerate(assembly.buffers):

@@ -76,8 +76,8 @@ STREAMS = (
     Mutation(
         "memory-by-number",
         "streams/liveness.py",
-        "done &= before[step]",
-        "done &= (1 << step) - 1",
+        "later |= every ^ before[step]",
+        "later |= every & -1 << step",
         "memory is reused as if steps ran in the order of their numbers",
         _ANY_TIMING,
     ),

@@ -353,8 +353,8 @@ MEMORY = (
     Mutation(
         "touching-lives",
         "streams/liveness.py",
-        "        mask |= 1 << step\n        done &= before[step]",
-        "        mask |= 1 << step\n        done &= before[step] | 1 << step",
+        "later |= every ^ before[step]",
+        "later |= every ^ (before[step] | 1 << step)",
         "lives that touch in one step are apart",
         _ids(_SURVIVORS, "touching_lives_are_apart_and_offsets_aligned"),
     ),
