@@ -82,5 +82,9 @@ class LazyLanes:
             self.use(0)
             self._put("wait", self.device.recorded)
 
+    def end(self) -> None:
+        """Lane 0 is in use again."""
+        self.use(0)
+
     def _put(self, kind: str, number: int) -> None:
         self.device.queues[self.device.current].append((kind, number, lambda: None))

@@ -139,6 +139,11 @@ class CupyLanes:
         for stream in self._streams[1:]:
             self._streams[0].wait_event(stream.record(cupy.cuda.Event(disable_timing=True)))
 
+    def end(self) -> None:
+        """The user's stream is current again, and no longer kept."""
+        self._streams[0].use()
+        self._streams[0] = None
+
 
 _thread = threading.local()
 

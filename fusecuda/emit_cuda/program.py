@@ -89,6 +89,9 @@ class Lanes(Protocol):
     def join(self) -> None:
         """Let lane 0 wait for all that has been started on the others."""
 
+    def end(self) -> None:
+        """Lane 0 is in use as before the call, and forgotten."""
+
 
 @dataclass(slots=True)
 class Frame:
@@ -303,7 +306,7 @@ class CudaProgram:
             lanes.join()
             raise
         finally:
-            lanes.use(0)
+            lanes.end()
             self._lanes.append(lanes)
 
     def _free_lanes(self) -> Lanes:
