@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,12 @@ from .graph.passes import simplify
 from .graph.text import print_hlo
 from .graph.verify import verify
 from .options import Options
-from .streams.memory_plan import MemoryPlan, plan_memory
-from .watch import timed, told, watchers
+from .streams.chart import Chart
+from .streams.costs import Speeds
+from .streams.liveness import ALIGNMENT
+from .streams.memory_plan import MemoryPlan
+from .streams.plans import chart_of, memory_of, verify_lanes
+from .watch import Lap, timed, told, watchers
 
 Array = np.ndarray[Any, Any]
 Native = Callable[..., list[Any]]  # results from arguments by number, and a lap after each step
@@ -49,6 +54,8 @@ class BackEnd:
     ``emit`` turns it into its source (whose text the user sees behind ``head``); ``program``
     compiles the sources of an assembly and is then called with arguments, and ``begin`` may begin
     with that as soon as they are there; ``threads`` tells how many share a launch's scratch.
+    Where independent launches may run at once, ``speeds`` tells what that brings. Temporaries
+    start at multiples of ``alignment``.
     """
 
     machine: Callable[[], Machine]
@@ -58,6 +65,8 @@ class BackEnd:
     threads: Callable[[], int]
     begin: Callable[[Assembly, Sequence[Any]], None] = lambda assembly, sources: None
     head: str = ""
+    speeds: Callable[[], Speeds] | None = None
+    alignment: int = ALIGNMENT
 
 
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
@@ -79,6 +88,8 @@ BACK_ENDS: dict[str, BackEnd] = {
         lambda: 1,
         cuda.begin,
         _INCLUDE,
+        lambda: Speeds(cuda.device_facts().multiprocessors),
+        alignment=256,
     ),
 }
 
@@ -114,6 +125,7 @@ class Executable:
     names: list[str] = field(default_factory=list)
     caller: Callable[..., Any] | None = None
     around: list[Callable[[Native], Native]] = field(default_factory=list)  # what looks at runs
+    _marks: list[float] = field(default_factory=list)  # of the last run whose steps were timed
 
     def __call__(self, *args: Any) -> Any:
         """What the lowered function returns for ``args``; raises TypeError if they do not fit."""
@@ -191,14 +203,15 @@ class Executable:
         """The strides of the parameters that are not contiguous, in elements."""
         return self.assembly.places.strides
 
-    def timeline(self) -> list[dict[str, Any]]:
-        """One entry for each step: its lane, its name, and the steps that it waits for."""
-        entries: list[dict[str, Any]] = []
-        for number, step in enumerate(self.assembly.steps):
-            summary = summarize(step, self.assembly)
-            waits = [number - 1] if number else []
-            entries.append({"step": number, "lane": 0, "name": summary.name, "waits": waits})
-        return entries
+    def timeline(self) -> Chart:
+        """What runs on which lane and waits for what, with times: as text (``str``) and SVG.
+
+        Times are those of the last run under a `profile` if that was on the CPU; for a device they
+        are estimates.
+        """
+        speeds = BACK_ENDS[self.options.device].speeds
+        known = None if speeds is None else speeds()
+        return chart_of(self.assembly, self.memory, known, self.options.streams, self._marks)
 
     def run(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The results, None where an argument was overwritten; see `Program`.
@@ -212,10 +225,24 @@ class Executable:
                 return self._interpret(arguments)
         try:
             if watchers:
-                return told(self, lambda lap: program(arguments, lap))  # type: ignore[no-any-return]
+                return told(self, partial(self._timed, program, arguments))  # type: ignore[no-any-return]
             return program(arguments)
         except ElementError as error:
             raise element_error(error.node) from None
+
+    def _timed(self, program: Native, arguments: Sequence[Any], lap: Lap | None) -> list[Any]:
+        """A run whose steps are timed if somebody wants a ``lap``."""
+        if lap is None or self.options.device != "cpu":  # a device's steps are only started then
+            return program(arguments, lap)
+        marks: list[float] = []
+
+        def marked() -> None:
+            lap()
+            marks.append(perf_counter())
+
+        results = program(arguments, marked)
+        self._marks[:] = marks  # which what `lower` gives shares with what it calls
+        return results
 
     def _compile(self) -> Native | None:
         if self._failure is None:
@@ -333,7 +360,11 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
         for step in assembly.steps:
             if isinstance(step, Launch):
                 verify_kernel(step.lowered.ir)
-    memory = plan_memory(assembly, back_end.threads())
+    speeds = None if back_end.speeds is None else back_end.speeds()
+    threads = back_end.threads()
+    memory = memory_of(assembly, threads, back_end.alignment, speeds, options.streams)
+    if settings.verify_enabled():
+        verify_lanes(assembly, memory)
     sources = [back_end.emit(s, options) if isinstance(s, Launch) else None for s in assembly.steps]
     back_end.begin(assembly, sources)
     executable = Executable(graph, assembly, memory, sources, options)

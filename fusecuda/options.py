@@ -17,7 +17,10 @@ def default_check() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user may choose for a region; equal options share plans and kernels."""
+    """What a user may choose for a region; equal options share plans and kernels.
+
+    At most ``streams`` of a device are used at once; a CPU has none, so there it has no effect.
+    """
 
     device: str = "cpu"
     contract: bool = False
@@ -28,13 +31,14 @@ class Options:
     def __post_init__(self) -> None:
         if self.device not in DEVICES:
             raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
-        if self.streams < 1:
-            raise ValueError(f"streams must be at least 1, not {self.streams}")
+        if not 1 <= self.streams <= MOST_STREAMS:
+            raise ValueError(f"streams must be 1 to {MOST_STREAMS}, not {self.streams}")
         if not 0 <= self.check <= 1:
             raise ValueError(f"check must be a share from 0 to 1, not {self.check}")
 
 
 DEVICES = ("cpu", "cuda")
+MOST_STREAMS = 4
 
 
 def default_device() -> str:

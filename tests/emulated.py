@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -83,19 +83,35 @@ class EmulatedDevice:
                 kind = _SCALARS[ctype]
                 raw = ctypes.string_at(frame.slots + NUMBER_BYTES * i, np.dtype(kind).itemsize)
                 args.append(np.frombuffer(raw, kind)[0])
-        report = kernel.launch(
-            prepared.symbol, (bound.grid,), bound.block, args, bound.shared, self.order
-        )
-        self.reports.append((prepared, report))
+
+        def run() -> None:
+            report = kernel.launch(
+                prepared.symbol, (bound.grid,), bound.block, args, bound.shared, self.order
+            )
+            self.reports.append((prepared, report))
+
+        self.start(run)
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Do ``work``, which the host has started; here at once."""
+        work()
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
         """Memory of ``base`` under a shape and strides."""
         return _at(base, offset, shape, strides, dtype)
 
-    def evaluate(self, node: Node, operands: Sequence[Any]) -> Any:
+    def library(self, node: Node, operands: Sequence[Any], out: Any) -> None:
         """NumPy's own value."""
-        with np.errstate(all="ignore"):
-            return evaluate(node, [np.asarray(o) for o in operands])
+
+        def run() -> None:
+            with np.errstate(all="ignore"):
+                out[...] = evaluate(node, [np.asarray(o) for o in operands])
+
+        self.start(run)
+
+    def lanes(self, count: int, events: int) -> Any:
+        """There is one stream; see `LazyDevice` for more."""
+        raise NotImplementedError
 
 
 def _window(bound: CudaBound, name: str, base: Any, offset: int, ctype: str) -> Any:

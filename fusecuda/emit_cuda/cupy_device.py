@@ -31,6 +31,7 @@ class CupyDevice:
         self.device = cupy.cuda.Device(number)
         self.arch = architecture_for(self.device.compute_capability)
         self._modules: list[Any] = []
+        self._streams: list[Any] = []  # of lanes; made once, and one too many does no harm
 
     def begin(self, sources: Sequence[CudaSource]) -> None:
         """Begin to compile what will be loaded."""
@@ -96,13 +97,57 @@ class CupyDevice:
         pointer = base.data + offset
         return cupy.ndarray(tuple(shape), dtype, memptr=pointer, strides=tuple(strides))
 
-    def evaluate(self, node: Node, operands: Sequence[Any]) -> Any:
+    def library(self, node: Node, operands: Sequence[Any], out: Any) -> None:
         """CuPy's own function of the name; raises NotImplementedError where CuPy has none."""
         if not isinstance(node.attr, LibraryCall):
             raise NotImplementedError(f"{node.op} on {node.dtype} has no kernel")
         if not hasattr(cupy, node.attr.name) and node.attr.name != "astype":
             raise NotImplementedError(f"CuPy has no {node.attr.name}")
-        return call(node.attr, operands, cupy)
+        out[...] = call(node.attr, operands, cupy)
+
+    def lanes(self, count: int, events: int) -> CupyLanes:
+        """Lanes on streams that wait for no other one by themselves."""
+        with self.device:
+            while len(self._streams) < count - 1:
+                self._streams.append(cupy.cuda.Stream(non_blocking=True))
+            return CupyLanes(self._streams[: count - 1], events)
+
+
+class CupyLanes:
+    """The user's current stream and ours, and events that hold no times.
+
+    Calls of several threads may share the streams, never the events.
+    """
+
+    def __init__(self, streams: Sequence[Any], events: int) -> None:
+        self._streams = [None, *streams]
+        self._events = [cupy.cuda.Event(disable_timing=True) for _ in range(events)]
+
+    def begin(self) -> None:
+        """The current stream is lane 0."""
+        self._streams[0] = cupy.cuda.get_current_stream()
+
+    def use(self, lane: int) -> None:
+        """The stream of ``lane`` is CuPy's current one, for library calls too."""
+        self._streams[lane].use()
+
+    def record(self, event: int) -> None:
+        """Record on the current stream."""
+        self._events[event].record(cupy.cuda.get_current_stream())
+
+    def wait(self, event: int) -> None:
+        """Let the current stream wait."""
+        cupy.cuda.get_current_stream().wait_event(self._events[event])
+
+    def join(self) -> None:
+        """Let lane 0 wait for the others."""
+        for stream in self._streams[1:]:
+            self._streams[0].wait_event(stream.record(cupy.cuda.Event(disable_timing=True)))
+
+    def end(self) -> None:
+        """The user's stream is current again, and no longer kept."""
+        self._streams[0].use()
+        self._streams[0] = None
 
 
 _thread = threading.local()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,6 +33,8 @@ class Layout(Protocol):
     def buffer_offsets(self) -> tuple[int, ...]: ...
     @property
     def workspace_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def commands(self) -> Sequence[tuple[str, int, int]]: ...
 
 
 class Device(Protocol):
@@ -62,8 +64,33 @@ class Device(Protocol):
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
         """Memory of ``base`` from byte ``offset`` on, as an array."""
 
-    def evaluate(self, node: Node, operands: Sequence[Any]) -> Any:
-        """The value of a library node."""
+    def library(self, node: Node, operands: Sequence[Any], out: Any) -> None:
+        """Start the computation of a library node into ``out`` on the current stream."""
+
+    def lanes(self, count: int, events: int) -> Lanes:
+        """So many lanes and events, for one call after the other."""
+
+
+class Lanes(Protocol):
+    """Streams for one call: lane 0 is the one that is current when the call begins."""
+
+    def begin(self) -> None:
+        """The current stream is lane 0 from now on."""
+
+    def use(self, lane: int) -> None:
+        """What starts from now on starts on ``lane``."""
+
+    def record(self, event: int) -> None:
+        """Record ``event`` on the lane in use."""
+
+    def wait(self, event: int) -> None:
+        """Let the lane in use wait for ``event`` as recorded last."""
+
+    def join(self) -> None:
+        """Let lane 0 wait for all that has been started on the others."""
+
+    def end(self) -> None:
+        """Lane 0 is in use as before the call, and forgotten."""
 
 
 @dataclass(slots=True)
@@ -109,17 +136,25 @@ class CudaProgram:
         self._made = [b.output for b in buffers if b.output is not None]
         self._outputs = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
         self._base = self._bases_of_buffers()
-        steps = list(zip(assembly.steps, sources, strict=True))
         wanted = launched(assembly, sources)
         self.kernels = device.load(wanted) if wanted else {}
         self._counter_words = 0
         self._steps: list[Prepared | Node] = []
-        for number, (step, source) in enumerate(steps):
-            if isinstance(step, Node):
-                self._steps.append(step)
-            elif source is not None and _launched(step):
-                assert isinstance(step, CudaBound)
-                self._steps.append(self._prepare(number, step, source))
+        self._commands: list[tuple[str, int, int]] = []
+        for command in layout.commands:
+            number = command[2]
+            if command[0] == "run":
+                step, source = assembly.steps[number], sources[number]
+                if isinstance(step, Node):
+                    self._steps.append(step)
+                elif source is not None and _launched(step):
+                    assert isinstance(step, CudaBound)
+                    self._steps.append(self._prepare(number, step, source))
+                else:
+                    continue
+            self._commands.append(command)
+        self._lane_count = 1 + max((lane for _, lane, _ in layout.commands), default=0)
+        self._lanes: list[Lanes] = []
         self._counters: dict[Hashable, Any] = {}  # launches on one stream run one after the other
         self._frames: list[list[Frame]] = []
 
@@ -216,9 +251,30 @@ class CudaProgram:
             self._counters[stream] = device.zeros(4 * max(1, self._counter_words))
         bases.append(self._counters[stream])
         addresses = [device.address(b) for b in bases]
+        steps = self._started(frames, arguments, bases, addresses)
+        if self._lane_count > 1 and lap is None:
+            self._on_lanes(steps)
+        else:  # what is measured runs on one stream, in the order in which it would be issued
+            if lap is not None:
+                lap()
+            for _ in steps:
+                if lap is not None:
+                    lap()
+        results: list[Any] = [None] * len(self._outputs)
+        for i, array in zip(self._made, made, strict=True):
+            results[i] = array
+        return results
+
+    def _started(
+        self,
+        frames: list[Frame],
+        arguments: Sequence[Any],
+        bases: list[Any],
+        addresses: list[int],
+    ) -> Iterator[None]:
+        """Start one step after the other, each when the next item is asked for."""
         frame = iter(frames)
-        if lap is not None:
-            lap()
+        launch = self.device.launch
         for step in self._steps:
             if isinstance(step, Node):
                 self._library(step, bases)
@@ -227,17 +283,42 @@ class CudaProgram:
                 step.pack(now.buffer, 0, *[addresses[b] + offset for b, offset in step.pointers])
                 for at, pack, number in step.dynamic:
                     pack(now.buffer, at, arguments[number])
-                device.launch(self.kernels[step.symbol], step, now, bases)
-            if lap is not None:
-                lap()
-        results: list[Any] = [None] * len(self._outputs)
-        for i, array in zip(self._made, made, strict=True):
-            results[i] = array
-        return results
+                launch(self.kernels[step.symbol], step, now, bases)
+            yield
+
+    def _on_lanes(self, steps: Iterator[None]) -> None:
+        """Start the steps on their lanes; whatever happens, lane 0 is current again and is last."""
+        lanes = self._free_lanes()
+        lanes.begin()
+        used = 0
+        try:
+            for kind, lane, number in self._commands:
+                if lane != used:
+                    lanes.use(lane)
+                    used = lane
+                if kind == "run":
+                    next(steps)
+                elif kind == "record":
+                    lanes.record(number)
+                else:
+                    lanes.wait(number)
+        except BaseException:
+            lanes.join()
+            raise
+        finally:
+            lanes.end()
+            self._lanes.append(lanes)
+
+    def _free_lanes(self) -> Lanes:
+        try:
+            return self._lanes.pop()
+        except IndexError:
+            events = sum(kind == "record" for kind, _, _ in self._commands)
+            return self.device.lanes(self._lane_count, events)
 
     def _library(self, node: Node, bases: list[Any]) -> None:
         operands = [self._view(o, bases) for o in node.operands]
-        self._view(node, bases)[...] = self.device.evaluate(node, operands)
+        self.device.library(node, operands, self._view(node, bases))
 
     def _view(self, node: Node, bases: list[Any]) -> Any:
         if node.op == "constant":

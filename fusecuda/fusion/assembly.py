@@ -10,6 +10,7 @@ from functools import partial
 from ..graph.index_map import contiguous_strides, reshape_strides
 from ..graph.node import Node
 from .cluster import Cluster
+from .dependences import Needs, Touch, dependences, touched
 from .lowering import lower
 from .planner import Plan
 from .walk import Bind, Launch, Memory
@@ -31,7 +32,8 @@ class Assembly:
     plan: Plan
     steps: list[Launch | Node]
     buffers: list[Buffer]
-    lives: list[tuple[int, int]]  # first and last step that touches each buffer
+    touches: list[Touch]  # the buffers that each step reads and writes
+    needs: Needs  # for each step, the earlier ones that it has to wait for, and why
     places: _Places
 
     def memory(self, node: Node) -> Memory:
@@ -97,23 +99,17 @@ def assemble(plan: Plan, strides: Mapping[int, Sequence[int]], bind: Bind) -> As
     """``plan`` lowered and bound; ``strides`` are those of parameters that are not contiguous."""
     places = _Places(plan, strides)
     steps: list[Launch | Node] = []
-    lives: list[list[int]] = [[] for _ in places.buffers]
     for step in plan.steps:
-        number = len(steps)
         if isinstance(step, Node):
             steps.append(step)
-            touched = {places.of(o).buffer for o in step.operands} | {places.of(step).buffer}
         else:
             overwriting = {r for r in step.roles if plan.home[r] is not r}
             name = kernel_name(step)
             relower = partial(lower, step, plan.roots, plan.stored, overwriting, name)
-            bound = bind(relower, places.of)
-            steps.append(bound)
-            touched = set(bound.buffers)
-        for buffer in touched:
-            lives[buffer].append(number)
-    spans = [(min(used), max(used)) if used else (0, -1) for used in lives]
-    return Assembly(plan, steps, places.buffers, spans, places)
+            steps.append(bind(relower, places.of))
+    touches = [touched(step, places.of) for step in steps]
+    needs = dependences(touches, plan.commits)
+    return Assembly(plan, steps, places.buffers, touches, needs, places)
 
 
 def kernel_name(cluster: Cluster) -> str:

@@ -2,52 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 ALIGNMENT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """A temporary of ``nbytes``, live from step ``first`` to step ``last``, both included."""
+class Life:
+    """A temporary of ``nbytes``: the steps that touch it, and those that may come later.
 
-    first: int
-    last: int
+    Both are sets as bits; what is not sure to be done when one of ``uses`` starts may come later,
+    and so may each of them. What of two temporaries may be live at once depends on the order that
+    steps must keep, not on the one that they happen to have.
+    """
+
+    uses: int
+    later: int
     nbytes: int
 
-    def meets(self, other: Interval) -> bool:
-        """True if the two are ever live at once."""
-        return self.first <= other.last and other.first <= self.last
+    def meets(self, other: Life) -> bool:
+        """True unless all that touches one of the two is done before the other is touched."""
+        return bool(self.uses & other.later and other.uses & self.later)
 
 
-def assign_offsets(intervals: Sequence[Interval]) -> tuple[list[int], int]:
-    """An offset for each interval, and the size of the block that holds them all.
+def life(uses: Iterable[int], before: Sequence[int], nbytes: int) -> Life:
+    """The life of what the steps ``uses`` touch; ``before`` is that of a timeline."""
+    mask = later = 0
+    every = (1 << len(before)) - 1
+    for step in uses:
+        mask |= 1 << step
+        later |= every ^ before[step]
+    return Life(mask, later, nbytes)
 
-    Intervals that are live at once do not overlap. Largest first, each at the lowest offset that is
+
+def assign_offsets(lives: Sequence[Life], alignment: int = ALIGNMENT) -> tuple[list[int], int]:
+    """An offset for each life, and the size of the block that holds them all.
+
+    Those that may be live at once do not overlap. Largest first, each at the lowest offset that is
     free for its whole life (the "greedy by size" scheme of Pisarchyk and Lee, 2020).
     """
-    offsets = [0] * len(intervals)
+    sizes = [aligned(one.nbytes, alignment) for one in lives]
+    offsets = [0] * len(lives)
     placed: list[int] = []
     size = 0
-    for i in sorted(range(len(intervals)), key=lambda i: -intervals[i].nbytes):
-        want = aligned(intervals[i].nbytes)
+    for i in sorted(range(len(lives)), key=lambda i: -lives[i].nbytes):
         taken = sorted(
-            (offsets[j], offsets[j] + aligned(intervals[j].nbytes))
-            for j in placed
-            if intervals[j].meets(intervals[i])
+            (offsets[j], offsets[j] + sizes[j]) for j in placed if lives[j].meets(lives[i])
         )
         at = 0
         for start, end in taken:
-            if start - at >= want:
+            if start - at >= sizes[i]:
                 break
             at = max(at, end)
         offsets[i] = at
         placed.append(i)
-        size = max(size, at + want)
+        size = max(size, at + sizes[i])
     return offsets, size
 
 
-def aligned(nbytes: int) -> int:
-    """``nbytes`` rounded up to the alignment of temporaries."""
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+def aligned(nbytes: int, alignment: int = ALIGNMENT) -> int:
+    """``nbytes`` rounded up to a multiple of ``alignment``."""
+    return -(-nbytes // alignment) * alignment

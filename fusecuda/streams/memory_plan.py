@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..fusion.assembly import Assembly
 from ..fusion.walk import Launch
-from .liveness import Interval, assign_offsets
+from .liveness import ALIGNMENT, Life, assign_offsets, life
+from .timeline import Timeline, one_lane
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """Bytes and offsets; known before anything runs.
+    """Bytes and offsets, which hold on ``timeline``; known before anything runs.
 
     ``peak_bytes`` counts what a call allocates: its results and its block of temporaries.
     """
@@ -22,6 +24,12 @@ class MemoryPlan:
     workspace_offsets: tuple[int, ...]  # for each step
     scratch_offsets: tuple[int, ...]  # for each step
     threads: int
+    timeline: Timeline
+
+    @property
+    def commands(self) -> Sequence[tuple[str, int, int]]:
+        """What is to be done, in the order in which it is issued: kind, lane, number."""
+        return self.timeline.commands
 
     @property
     def peak_bytes(self) -> int:
@@ -29,21 +37,16 @@ class MemoryPlan:
         return self.block_bytes + self.result_bytes
 
 
-def plan_memory(assembly: Assembly, threads: int) -> MemoryPlan:
-    """Offsets by liveness; each of ``threads`` threads has scratch of its own."""
-    intervals: list[Interval] = []
-    slots: list[tuple[str, int]] = []
-    for number, buffer in enumerate(assembly.buffers):
-        if buffer.argument is None and buffer.output is None:
-            intervals.append(Interval(*assembly.lives[number], buffer.nbytes))
-            slots.append(("buffer", number))
-    for number, step in enumerate(assembly.steps):
-        if isinstance(step, Launch):
-            for kind, size in (("workspace", step.workspace), ("scratch", step.scratch * threads)):
-                if size:
-                    intervals.append(Interval(number, number, size))
-                    slots.append((kind, number))
-    found, size = assign_offsets(intervals)
+def plan_memory(
+    assembly: Assembly, threads: int, timeline: Timeline | None = None, alignment: int = ALIGNMENT
+) -> MemoryPlan:
+    """Offsets by liveness on ``timeline``, by default one lane.
+
+    Each of ``threads`` threads has scratch of its own.
+    """
+    timeline = timeline or one_lane(len(assembly.steps))
+    lives, slots = temporaries(assembly, threads, timeline)
+    found, size = assign_offsets(lives, alignment)
     offsets = dict(zip(slots, found, strict=True))
     steps = range(len(assembly.steps))
     return MemoryPlan(
@@ -53,4 +56,29 @@ def plan_memory(assembly: Assembly, threads: int) -> MemoryPlan:
         tuple(offsets.get(("workspace", n), 0) for n in steps),
         tuple(offsets.get(("scratch", n), 0) for n in steps),
         threads,
+        timeline,
     )
+
+
+def temporaries(
+    assembly: Assembly, threads: int, timeline: Timeline
+) -> tuple[list[Life], list[tuple[str, int]]]:
+    """The life of each piece of the block, and what it is: buffer, workspace or scratch."""
+    before = timeline.before()
+    uses: list[list[int]] = [[] for _ in assembly.buffers]
+    for number, touch in enumerate(assembly.touches):
+        for touched in touch.buffers:
+            uses[touched].append(number)
+    lives: list[Life] = []
+    slots: list[tuple[str, int]] = []
+    for number, buffer in enumerate(assembly.buffers):
+        if buffer.argument is None and buffer.output is None:
+            lives.append(life(uses[number], before, buffer.nbytes))
+            slots.append(("buffer", number))
+    for number, step in enumerate(assembly.steps):
+        if isinstance(step, Launch):
+            for kind, size in (("workspace", step.workspace), ("scratch", step.scratch * threads)):
+                if size:
+                    lives.append(life([number], before, size))
+                    slots.append((kind, number))
+    return lives, slots

@@ -20,36 +20,37 @@ import fusecuda as fc
 from fusecuda.cpu_fallback import pool as pool_module
 from fusecuda.cpu_fallback import program as program_module
 from fusecuda.cpu_fallback.pool import LARGEST, LIMIT, SMALLEST, Pool, free_count
-from fusecuda.streams.liveness import Interval, aligned, assign_offsets
+from fusecuda.streams.liveness import aligned, assign_offsets
+from tests.timelines import lived
 
 intervals = st.lists(
     st.tuples(st.integers(0, 12), st.integers(0, 6), st.integers(0, 500)).map(
-        lambda t: Interval(t[0], t[0] + t[1], t[2])
+        lambda t: (t[0], t[0] + t[1], t[2])  # first and last step, bytes
     ),
     max_size=14,
 )
 
 
 @given(intervals)
-def test_live_temporaries_never_overlap(lives: list[Interval]) -> None:
+def test_live_temporaries_never_overlap(lives: list[tuple[int, int, int]]) -> None:
     """Two temporaries that are live at once have disjoint bytes inside the block."""
-    offsets, size = assign_offsets(lives)
-    for i, a in enumerate(lives):
-        assert 0 <= offsets[i] <= size - aligned(a.nbytes)
-        for j, b in enumerate(lives[:i]):
-            common = set(range(a.first, a.last + 1)) & set(range(b.first, b.last + 1))
-            if common and a.nbytes and b.nbytes:
-                apart = offsets[i] + a.nbytes <= offsets[j] or offsets[j] + b.nbytes <= offsets[i]
-                assert apart, (a, b)
+    offsets, size = assign_offsets([lived(*one) for one in lives])
+    for i, (first, last, nbytes) in enumerate(lives):
+        assert 0 <= offsets[i] <= size - aligned(nbytes)
+        for j, (begin, end, other) in enumerate(lives[:i]):
+            common = set(range(first, last + 1)) & set(range(begin, end + 1))
+            if common and nbytes and other:
+                apart = offsets[i] + nbytes <= offsets[j] or offsets[j] + other <= offsets[i]
+                assert apart, (lives[i], lives[j])
 
 
 @given(intervals)
-def test_a_chain_of_lives_shares_memory(lives: list[Interval]) -> None:
+def test_a_chain_of_lives_shares_memory(lives: list[tuple[int, int, int]]) -> None:
     """The block is never larger than all temporaries together, nor smaller than what is live."""
-    _, size = assign_offsets(lives)
-    assert size <= sum(aligned(a.nbytes) for a in lives)
+    _, size = assign_offsets([lived(*one) for one in lives])
+    assert size <= sum(aligned(nbytes) for _, _, nbytes in lives)
     steps = range(20)
-    peak = max(sum(a.nbytes for a in lives if a.first <= s <= a.last) for s in steps)
+    peak = max(sum(n for first, last, n in lives if first <= s <= last) for s in steps)
     assert size >= peak
 
 

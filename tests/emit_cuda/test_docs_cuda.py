@@ -20,8 +20,14 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.emit_cuda import nvrtc
+from fusecuda.emit_cuda.launch import bind
+from fusecuda.fusion.assembly import assemble
+from fusecuda.fusion.explain import NO_WORK
+from fusecuda.fusion.planner import make_plan
+from fusecuda.streams.memory_plan import plan_memory
 from tests import emulated, emulator, programs
 from tests.emit_cuda.test_cuda_compile import facts, sources_of
+from tests.programs_of_branches import BRANCHES, FORTY
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "cuda.md"
@@ -154,13 +160,46 @@ def _moved(device: Any, arrays: int) -> Counter[int]:
     return moved
 
 
+def streams() -> str:
+    """Simulated times and peaks of programs with branches, by the number of streams allowed."""
+    lines = [
+        "| program | streams | lanes | events | simulated µs | peak bytes |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for function, arguments in BRANCHES:
+        for count in (1, 2, 3, 4):
+            executable = fc.lower(function, *arguments, device="cuda", streams=count)
+            chart = executable.timeline()
+            end = max(bar.end or 0.0 for bar in chart.bars)
+            cells = (count, chart.lanes, chart.events, f"{end:.1f}", executable.memory.peak_bytes)
+            name = function.__name__ if count == 1 else ""
+            lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    chart = fc.lower(BRANCHES[1][0], *BRANCHES[1][1], device="cuda", streams=4).timeline()
+    return "\n".join(lines) + f"\n\n```\n{chart}```\n"
+
+
+def memory() -> str:
+    """What a call holds at most, fused and operation by operation."""
+    head = "| program | operations | launches | peak | results of it | unfused peak |"
+    lines = [head, "|---|--:|--:|--:|--:|--:|"]
+    for function, arguments in FORTY:
+        executable = fc.lower(function, *arguments, device="cuda")
+        plan = make_plan(executable.graph, {}, fuse=False)
+        alone = plan_memory(assemble(plan, {}, bind), 1, alignment=256).peak_bytes
+        own = executable.memory
+        count = sum(n.op not in NO_WORK for n in executable.graph.nodes())
+        cells = (count, executable.launches, own.peak_bytes, own.result_bytes, alone)
+        lines.append(f"| {function.__name__} | {' | '.join(map(str, cells))} |")
+    return "\n".join(lines) + "\n"
+
+
 def test_the_page_shows_what_is_emitted(
     seawater: ModuleType, request: pytest.FixtureRequest
 ) -> None:
     """Each part of the page that is marked as shown is what is produced now."""
     page = PAGE.read_text(encoding="utf-8")
     update = request.config.getoption("--update-goldens")
-    produced = shown_sources(seawater)
+    produced = shown_sources(seawater) | {"streams": streams(), "memory": memory()}
     if emulator.available():
         produced["traffic"] = traffic()
     # Another NVRTC may allot other registers.

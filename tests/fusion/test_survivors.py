@@ -18,9 +18,10 @@ from fusecuda.graph.dtypes import FLOAT64
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph
 from fusecuda.options import Options
-from fusecuda.streams.liveness import ALIGNMENT, Interval, assign_offsets
+from fusecuda.streams.liveness import ALIGNMENT, assign_offsets
 from fusecuda.tools.traffic import count_traffic
 from tests.strategies import same_bits
+from tests.timelines import lived
 
 
 @pytest.fixture
@@ -60,12 +61,13 @@ def test_rows_that_are_kept_are_not_confused() -> None:
 
 def test_touching_lives_are_apart_and_offsets_aligned() -> None:
     """A step reads one temporary while it writes the next: both are live in it."""
-    lives = [Interval(0, 1, 100), Interval(1, 2, 100), Interval(2, 3, 33), Interval(0, 3, 7)]
+    spans = ((0, 1, 100), (1, 2, 100), (2, 3, 33), (0, 3, 7))
+    lives = [lived(first, last, nbytes) for first, last, nbytes in spans]
     offsets, size = assign_offsets(lives)
     assert all(offset % ALIGNMENT == 0 for offset in offsets)
-    spans = sorted((offsets[i], offsets[i] + lives[i].nbytes) for i in (0, 1, 3))
-    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
-    assert size >= spans[-1][1]
+    taken = sorted((offsets[i], offsets[i] + lives[i].nbytes) for i in (0, 1, 3))
+    assert all(end <= start for (_, end), (start, _) in pairwise(taken))
+    assert size >= taken[-1][1]
 
 
 def test_each_thread_has_rows_of_its_own(three_threads: None) -> None:

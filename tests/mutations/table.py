@@ -12,6 +12,7 @@ from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
 from .seeing_table import SEEING
+from .streams_table import STREAMS
 from .threads_table import THREADS
 from .types_table import TYPES
 from .wholes_table import WHOLES
@@ -352,16 +353,16 @@ MEMORY = (
     Mutation(
         "touching-lives",
         "streams/liveness.py",
-        "return self.first <= other.last and other.first <= self.last",
-        "return self.first < other.last and other.first < self.last",
+        "later |= every ^ before[step]",
+        "later |= every ^ (before[step] | 1 << step)",
         "lives that touch in one step are apart",
         _ids(_SURVIVORS, "touching_lives_are_apart_and_offsets_aligned"),
     ),
     Mutation(
         "unaligned-offsets",
         "streams/liveness.py",
-        "(offsets[j], offsets[j] + aligned(intervals[j].nbytes))",
-        "(offsets[j], offsets[j] + intervals[j].nbytes)",
+        "(offsets[j], offsets[j] + sizes[j])",
+        "(offsets[j], offsets[j] + lives[j].nbytes)",
         "a temporary starts right behind another",
         _ids(_SURVIVORS, "touching_lives_are_apart_and_offsets_aligned"),
     ),
@@ -440,6 +441,7 @@ MUTATIONS = (
     *TYPES,
     *FUNCTIONS,
     *SEEING,
+    *STREAMS,
     *CUDA,
     *(CUPY if find_spec("cupy") else ()),
 )
