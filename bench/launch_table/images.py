@@ -128,11 +128,11 @@ def _colours(n: int) -> tuple[Any, ...]:
     return (uniform(0, 1, *square(n // 3), 3),)
 
 
-COMPLEX = "what has its real or imaginary part taken is stored first, in each step"
+REPEATS = "what repeats is cut where its body ends: values wait in memory for the second launch"
 
 PROGRAMS = (
-    Program("Mandelbrot", mandelbrot, _plane, above=COMPLEX),
-    Program("Julia", julia, _plane, rtol=1e-10, above=COMPLEX),
+    Program("Mandelbrot", mandelbrot, _plane, above=REPEATS),
+    Program("Julia", julia, _plane, rtol=1e-10, above=REPEATS),
     Program("Sobel", sobel, _image),
     Program("Canny's front", canny_front, _image,
             why="one pass: a few rows of each step stay in cache", above=WINDOWS),
