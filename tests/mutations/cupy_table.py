@@ -69,8 +69,8 @@ CUPY = (
     Mutation(
         "interrupted-operation-learned",
         "capture/cupy/region.py",
-        "            tape.leave()\n            raise",
-        "            raise",
+        "                tape.leave()\n                raise",
+        "                raise",
         "what follows an operation that was broken off is known without it",
         _ids("cupy_tape_faults", "a_fault_in_the_middle_of_an_operation"),
     ),
@@ -85,7 +85,7 @@ CUPY = (
     Mutation(
         "assignment-after-a-flush",
         _OPERATIONS,
-        "if table.generation != generation:\n        return NotImplemented\n    node = region.tape",
+        "if table.generation != generation:\n        raise OvertakenError\n    node = region.tape",
         "node = region.tape",
         "a number is assigned to a storage that a flush has dropped",
         _ids("cupy_tape_faults", "numbers_assigned_after_arrays_were_made"),
@@ -134,10 +134,10 @@ CUPY = (
     Mutation(
         "error-of-a-replay",
         "capture/calls/path.py",
-        "except Exception:  # the function raises it",
-        "except KeyError:  # the function raises it",
+        "            if given is not None and not is_before_effects(error):",
+        "            if given is not None:",
         "an error in a replay passes by the function that would catch it",
-        _ids("calls", "an_error_in_a_replay_is_the_functions_own"),
+        _ids("cupy_paths", "an_error_is_raised_by_each_call"),
     ),
     Mutation(
         "nothing-dropped",
