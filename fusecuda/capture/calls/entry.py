@@ -13,7 +13,17 @@ Replay = Callable[[tuple[Any, ...]], Any]
 class Entry:
     """What is known of the calls of one signature: replays, and which way is faster."""
 
-    __slots__ = ("_postponed", "anew", "recorded", "replays", "rest", "trial", "unfused")
+    __slots__ = (
+        "_forgone",
+        "_postponed",
+        "_turns",
+        "anew",
+        "recorded",
+        "replays",
+        "rest",
+        "trial",
+        "unfused",
+    )
 
     def __init__(self, always: bool = False) -> None:
         self.replays: tuple[Replay, ...] = ()
@@ -25,6 +35,20 @@ class Entry:
         self.anew = ""  # why calls are recorded without following them
         self.rest = 0  # calls that are made so before the next is recorded
         self._postponed = 0
+        self._forgone = self._turns = 0
+
+    def forgo(self, why: str) -> None:
+        """Calls are not followed; that is tried again, ever more rarely."""
+        self.anew = why
+        self._turns = 1 << min(self._forgone, 12)
+        self._forgone += 1
+
+    def followed(self) -> str:
+        """Why the next call is not followed, or an empty string."""
+        if self.anew and not self._turns:
+            self.anew = ""
+        self._turns -= bool(self._turns)
+        return self.anew
 
     def postponed(self) -> None:
         """There was no time to record it: it is tried again, ever more rarely."""

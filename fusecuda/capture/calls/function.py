@@ -133,7 +133,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
 
     def _search(self, args: tuple[Any, ...]) -> Any:
         """The result by a trace that holds, or else by recording, or plainly."""
-        key = tuple([a.shape if type(a) is _ndarray else type(a) for a in args])
+        key = _signature(args)
         entry = self._entries.get(key)
         if entry is None:
             return self._record(key, args)
@@ -243,16 +243,20 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             for entry in self._entries.values():
                 others = tuple(r for r in entry.replays if r.__globals__.get("start") is not tree)
                 if others != entry.replays:
-                    entry.replays, entry.anew = others, why
+                    entry.replays = others
+                    entry.forgo(why)
 
     def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
         if isinstance(recorder_in_force.get(), Region):
             return self.function(*args)  # joins what is being recorded
+        _SHAPED.add(library.ndarray)
+        key = _signature(args)
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         entry = self._entry(key)
         entry.trial.plain = False  # what CuPy's kernels take is not seen from here
-        call = library.CupyCall(self, args, self.read(), why=entry.anew)
+        forgone = entry.followed()
+        call = library.CupyCall(self, args, self.read(), why=forgone)
         with span("record", self.__name__):
             result = call.run()
         self.traces += 1
@@ -261,8 +265,8 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if call.replay is not None:
             self._keep(entry, call.replay)
             self._newest = call.replay
-        elif entry.recorded:
-            entry.anew = call.reason
+        elif entry.recorded and not forgone:
+            entry.forgo(call.reason)
         entry.recorded = True
         return result
 
@@ -362,7 +366,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         """Text: why the last call that was not replayed was not; or what ``args`` would lead to."""
         if args:
             given = self.head + args
-            key = tuple([a.shape if type(a) is _ndarray else type(a) for a in given])
+            key = _signature(given)
             return self.__name__ + self._history.would(self.function, given, self._entries.get(key))
         return f"{self.__name__}{self._history.told(self.function)}; {self._why}"
 
@@ -392,6 +396,14 @@ class PassedThrough(FusedFunction[P, R]):
 
 
 PassedThrough.__name__ = PassedThrough.__qualname__ = FusedFunction.__name__
+
+
+_SHAPED: set[type] = {np.ndarray}  # types of arrays
+
+
+def _signature(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What calls have in common that may be replayed alike."""
+    return tuple([a.shape if type(a) in _SHAPED else type(a) for a in args])
 
 
 def _never(args: tuple[Any, ...]) -> Any:

@@ -144,7 +144,7 @@ class ResultWriter:
         if is_constant(value) or is_pure(value):
             return self.guard.constant(value)
         if type(value) is np.ndarray:
-            return f"{self.guard.constant(value)}.copy()"
+            return f"{self.guard.constant(value.copy())}.copy()"  # the caller has this one
         return self._container(value)
 
     def _container(self, value: Any) -> str:

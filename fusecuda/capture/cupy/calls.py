@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import FlushError
 from ..arrays.values import as_float
 from ..calls.binding import Binder
 from ..calls.call import Call, Owner
@@ -65,6 +66,8 @@ class CupyCall(Call):
         self._break(why or self._why_not())
         if not self.path.broken:
             self._enter()
+        if self.path.broken and self.path.trail:
+            raise FlushError(f"the call cannot go on after what it has run: {self.path.broken}")
 
     def _new_trace(self) -> CupyTrace:
         return CupyTrace(self.owner.options, self.owner.device_chosen, self.path)
@@ -85,11 +88,14 @@ class CupyCall(Call):
 
     def _enter(self) -> None:
         """Enter the arrays given as storages, and in the environment."""
-        complete(*self.arrays, *self.by_name)
         with recording:
+            complete(*self.by_name)
             for group in _overlapping(self.arrays):
+                members = [self.arrays[i] for i in group]
+                while _is_known(members):  # others may enter one while another is completed
+                    complete(*members)
                 try:
-                    storage = enter_together(self.trace, [self.arrays[i] for i in group])
+                    storage = enter_together(self.trace, members)
                 except Unrecorded:
                     self._break("the elements of arguments that overlap do not lie on one grid")
                     return
@@ -269,6 +275,14 @@ class CupyMemory:
         a, a_low, a_high = self.spans[i]
         for low, high in fixed:
             guard.demand(f"{a} + {a_high} <= {low} or {high} <= {a} + {a_low}")
+
+
+def _is_known(arrays: Sequence[Any]) -> bool:
+    """True if something is pending of ``arrays``, or recorded in their memory."""
+    if any(type(internals.pointer_of(a).mem) is PendingMemory for a in arrays):
+        return True
+    spans = [internals.span_of(a) for a in arrays]
+    return bool(table.overlapping(min(s[0] for s in spans), max(s[1] for s in spans)))
 
 
 def _overlapping(arrays: Sequence[Any]) -> list[list[int]]:

@@ -15,4 +15,4 @@ def holds_array(args: Any) -> bool:
     return any(isinstance(part, ndarray) for part in walk(args))
 
 
-__all__ = ["CupyCall", "holds_array", "open_region"]
+__all__ = ["CupyCall", "holds_array", "ndarray", "open_region"]

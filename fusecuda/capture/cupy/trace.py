@@ -23,7 +23,7 @@ from ..calls.numpy_calls import NumpyCalls, calls_of, is_plain
 from ..calls.path import Environment, Path, Source
 from ..calls.purity import is_pure
 from ..calls.trace import Trace
-from ..record.flight import Flight, Job, recording
+from ..record.flight import Flight, Job, is_computing, recording, wait_until
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
@@ -33,6 +33,7 @@ from .region import CupyRegion
 from .storages import CupyStorage, Unrecorded, table
 from .tape import OFF
 
+_PATIENCE = 2.0  # seconds that a thread waits for another that records what is known
 _FEW = 64  # bytes of an array, or parts of a result, that are compared by each replay
 _EXACT = frozenset({"__float__", "__complex__"})  # of which Python takes nothing but a float
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
@@ -178,11 +179,18 @@ class CupyTrace(CupyRegion, Trace):
 
     def flush(self, needed: Storage | None = None) -> None:
         if threading.get_ident() != self._thread:
-            if self.path.replaying:
+            if self.path.replaying and not self._catches_up():
                 self._give_pending_up()
                 return
-            self.breaks("another thread looks at an array of it")
+            if self.captures:
+                self.breaks("another thread looks at an array of it")
         super().flush(needed)
+
+    def _catches_up(self) -> bool:
+        """True if the thread that records comes, soon, to the end of what has been run before."""
+        if not is_computing():
+            wait_until(lambda: not (self.path.replaying and self.captures), _PATIENCE)
+        return not (self.path.replaying and self.captures)
 
     def _give_pending_up(self) -> None:
         """What another thread needs here is known to the one that records alone."""

@@ -14,6 +14,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
 from ...errors import FlushError
@@ -23,6 +24,7 @@ from .leaf import Leaf, Promise
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_POLL = 0.001  # seconds between looks at what nobody announces
 recording = threading.RLock()  # held while something is recorded, taken for a flight, or settled
 _changed = threading.Condition(recording)  # a flight is over, or a fork
 _flights: list[Flight] = []  # that are not over, in the order of departure
@@ -234,6 +236,14 @@ def wait_for(recorder: Any) -> None:
 def is_idle() -> bool:
     """True if nothing is under way, for which something recorded might have to wait."""
     return not _flights
+
+
+def wait_until(happens: Callable[[], bool], seconds: float) -> None:
+    """Let others record until ``happens`` is true, but no longer than that."""
+    end = monotonic() + seconds
+    with recording:
+        while not happens() and monotonic() < end:
+            _changed.wait(_POLL)
 
 
 def wait_for_memory(buffer: Any) -> None:
