@@ -171,7 +171,8 @@ class Tape:
             region.device = storage.device
         if storage.recorder is not region or storage.device != region.device or storage.error:
             raise UntapedError
-        if storage.span == (0, 0) or storage.flight is not None or region.has_escaped:
+        low, high = storage.span
+        if low == high or storage.flight is not None or region.has_escaped:  # not in the table
             raise UntapedError
         storage.run, storage.slot = self.run, len(self.slots)
         self.slots.append(storage)

@@ -95,6 +95,17 @@ def test_what_is_returned_belongs_to_the_caller() -> None:
         got[0] = 99
 
 
+def test_empty_arrays_are_not_taped() -> None:
+    """No address tells that several operands are one of them."""
+    x = host(np.zeros((0, 3)))
+    for several in (True, False, False):
+        with fused(device="cpu"):
+            made = [x * 2.0]
+            if several:
+                made += [x * 3.0, x + 1.0]
+        assert [m.shape for m in made] == [(0, 3)] * len(made)
+
+
 def test_one_odd_call_leaves_other_shapes_alone() -> None:
     """Empty arrays are not followed; all others are, and errors are forgotten in time."""
     f = fused(lambda x: x * 2 + 1, device="cpu")
