@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -79,6 +80,15 @@ def ended(thread: threading.Thread, found: list[Any]) -> Any:
     if isinstance(found[0], BaseException):
         raise found[0]
     return found[0]
+
+
+def settled(*threads: Started) -> None:
+    """Return when each of the threads has ended or waits for what another one computes."""
+    end = time.monotonic() + PATIENCE
+    for thread, found in threads:
+        while thread.is_alive() and thread.ident not in flight._waiting:
+            assert time.monotonic() < end, found
+            thread.join(0.001)
 
 
 def in_time(work: Callable[[], Any]) -> Any:

@@ -31,19 +31,19 @@ pytestmark = pytest.mark.usefixtures("cache_folder")
 def test_a_hanging_compiler_is_killed_with_its_children(
     fake_cc: FakeCc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 0.3)
-    monkeypatch.setattr(compiler_module, "PROBE_TIMEOUT_S", 0.3)
-    late = tmp_path / "late"
-    fake_cc(f"(sleep 1.5; touch {shlex.quote(str(late))}) &\nsleep 60")
+    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(compiler_module, "PROBE_TIMEOUT_S", 1.0)
+    beats = tmp_path / "beats"
+    fake_cc(f"while :; do echo >>{shlex.quote(str(beats))}; sleep 0.05; done &\nsleep 60")
     table = KernelTable()
-    start = time.monotonic()
-    with pytest.raises(CompilerError, match=r"timed out after 0\.3 s"):
+    with pytest.raises(CompilerError, match=r"timed out after 1 s"):
         load(table, constant("k", 1))
-    assert time.monotonic() - start < 5
     with pytest.raises(CompilerError, match="timed out"):
         load(table, constant("k", 1))
-    time.sleep(1.6)
-    assert not late.exists()
+    time.sleep(0.1)
+    before = beats.stat().st_size
+    time.sleep(0.5)
+    assert before and beats.stat().st_size == before
 
 
 PROBE_SLEEPS = 'case "$*" in *--version*) ;; *) sleep 0.5;; esac; exec cc "$@"'
@@ -81,9 +81,9 @@ def test_a_probe_that_hangs_is_tried_again_after_a_rest(
     hung = tmp_path / "hung"
     hung.touch()
     log = fake_cc(hang_while(hung))
-    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 1.0)
     for _ in range(3):
-        with pytest.raises(CompilerError, match=r"timed out after 0\.3 s"):
+        with pytest.raises(CompilerError, match=r"timed out after 1 s"):
             load(KernelTable(), constant("k", 4))
     assert len(log.read_text().splitlines()) == 1
     assert "timed out" in why_no_compiler()
@@ -142,7 +142,7 @@ def test_a_kernel_that_takes_too_long_puts_its_compiler_in_doubt(
     table = KernelTable()
     load(table, constant("a", 1))
     hung.touch()
-    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(compiler_module, "COMPILE_TIMEOUT_S", 1.0)
     with pytest.raises(CompilerError, match="timed out"):
         load(table, constant("b", 2))
     calls = len(log.read_text().splitlines())

@@ -26,6 +26,7 @@ from tests.threads import (  # noqa: E402
     gate_before,
     gates,
     in_time,
+    settled,
     started,
 )
 
@@ -124,8 +125,7 @@ def test_memory_that_another_block_reads_or_writes(gate: Gate) -> None:
 
     other = started(block, gate)
     threads = [started(write), started(read)]
-    for thread, _ in threads:
-        thread.join(0.05)
+    settled(*threads)
     equal(seen(a), X)
     gate.opened.set()
     equal(seen(ended(*other)), X + 1)

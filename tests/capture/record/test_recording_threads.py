@@ -20,7 +20,7 @@ from fusecuda.engine import Executable
 from fusecuda.errors import FlushError
 from fusecuda.graph import build
 from tests.capture_check import equal, lazy
-from tests.threads import PATIENCE, Gate, ended, gate_before, gates, in_time, started
+from tests.threads import Gate, ended, gate_before, gates, in_time, settled, started
 
 __all__ = ["gates"]
 
@@ -80,26 +80,21 @@ def test_a_write_waits_for_the_reads_of_a_flush(gate: Gate) -> None:
     """Memory that a flush still reads is not written to, however the write comes."""
     a, b = lazy(X), lazy(X)
     held = np.asarray(b)
-    flags = [threading.Event() for _ in range(3)]
     y = a * 2 + b
     other = started(lambda: np.array(y), gate)
 
     def write_recorded() -> None:
         a[1:] = -1
-        flags[0].set()
         assert float(a[1]) == -1
 
     def write_escaped() -> None:
-        flags[1].set()
         b[...] = -2
 
     def write_at_once() -> None:
-        flags[2].set()
         b.flat[3] = -3
 
     threads = [started(work) for work in (write_recorded, write_escaped)]
-    for flag in flags[:2]:
-        assert flag.wait(PATIENCE)
+    settled(*threads)
     assert (held == X).all()
     gate.opened.set()
     equal(ended(*other), X * 2 + X)
@@ -195,6 +190,7 @@ def test_an_interrupted_flush_lets_others_go(monkeypatch: pytest.MonkeyPatch) ->
     other = started(y.sum().item, gate)
     hangs = y + 1
     waiting = started(y.tolist)
+    settled(waiting)
     gate.opened.set()
     with pytest.raises(KeyboardInterrupt):
         ended(*other)
@@ -284,8 +280,7 @@ def test_two_threads_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch)
     other = started(y.tolist, gate)
     z = y + 1
     waiting = started(z.tolist)
-    while not flight._waiting:
-        waiting[0].join(0.001)
+    settled(waiting)
     gate.opened.set()
     assert ended(*other) == (X * 2).tolist() and ended(*waiting) == (X * 2 + 1).tolist()
     assert "further up" in seen[1]
@@ -331,7 +326,7 @@ def test_a_write_at_once_takes_the_lock(write: str, monkeypatch: pytest.MonkeyPa
         result = bool(unread.__get__(self))
         if self is storage and not found:
             found.append(started(reads))
-            found[0][0].join(0.05)  # it cannot have read before the write is done
+            found[0][0].join(0.5)  # it cannot have read before the write is done
         return result
 
     monkeypatch.setattr(type(storage), "unread", property(looked))
