@@ -11,7 +11,9 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from fusecuda.capture.record.recorder import default_recorder
@@ -62,6 +64,21 @@ def time_for_plans() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fusecuda.capture.record.budget.Budget.FIRST", float("inf"))
         yield
+
+
+_STATES: dict[str, dict[int, Any]] = {}
+
+
+@pytest.fixture(autouse=True)
+def same_draws(request: pytest.FixtureRequest) -> None:
+    """What a module's generators draw does not depend on which tests have run before."""
+    found = [v for v in vars(request.module).values() if isinstance(v, np.random.Generator)]
+    states = _STATES.setdefault(
+        request.module.__name__, {id(g): g.bit_generator.state for g in found}
+    )
+    for generator in found:
+        if id(generator) in states:
+            generator.bit_generator.state = states[id(generator)]
 
 
 @pytest.fixture(params=[0, 1 << 30], ids=["recorded", "at once"])
