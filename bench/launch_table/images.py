@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .physics import PARTS, WINDOWS
+from .physics import REPEATS, WINDOWS
 from .program import Program, square, uniform, whole
 
 
@@ -128,8 +128,6 @@ def _colours(n: int) -> tuple[Any, ...]:
     return (uniform(0, 1, *square(n // 3), 3),)
 
 
-REPEATS = "what repeats is cut where its body ends: values wait in memory for the second launch"
-
 PROGRAMS = (
     Program("Mandelbrot", mandelbrot, _plane, above=REPEATS),
     Program("Julia", julia, _plane, rtol=1e-10, above=REPEATS),
@@ -141,7 +139,7 @@ PROGRAMS = (
             why="the counts are known when the image has been read, which is then read again",
             passes=lambda image: image.nbytes,
             above="NumPy counts; the running sum of the 256 counts is a launch of its own"),
-    Program("RGB to HSV", rgb_to_hsv, _colours, above=PARTS),
+    Program("RGB to HSV", rgb_to_hsv, _colours),
     Program("HSV to RGB", hsv_to_rgb, _colours, above="NumPy chooses, on values stored for it"),
     Program("hillshade", hillshade, lambda n: (uniform(0, 30, *square(n)),), rtol=1e-13,
             why="one launch, with a second pass when the range is known"),

@@ -123,7 +123,7 @@ def _particles(n: int) -> tuple[Any, ...]:
 
 
 WINDOWS = "what a stencil reads of another is stored: no window of rows rolls along yet"
-PARTS = "parts of a stack that cost something are stored, and put together by another launch"
+REPEATS = "what repeats is cut where its body ends: values wait in memory for the second launch"
 
 PROGRAMS = (
     Program("chain of 12", chain, lambda n: tuple(uniform(0, 1, 2, n))),
@@ -143,7 +143,7 @@ PROGRAMS = (
             passes=lambda ez, hx, hy: ez.nbytes + hx.nbytes + hy.nbytes),
     Program("lattice Boltzmann", lattice_boltzmann,
             lambda n: (uniform(0.9, 1.1, 9, *square(max(1, n // 9))),),
-            above=PARTS),
+            above=REPEATS),
     Program("n-body", nbody, _bodies, rtol=1e-13,
             why="one pass over the pairs, of which nothing is stored"),
     Program("particle deposit", particle_deposit, _particles, rtol=1e-13,

@@ -85,9 +85,8 @@ def _reasons(assembly: Assembly) -> list[str]:
     """Why not all of it is one kernel, by the line whose call is the cause."""
     causes: dict[str, dict[str, list[int]]] = {}
     plan = assembly.plan
-    for root, why in plan.roots.reasons.items():
-        if root in plan.stored and why != "it is a result":
-            _blame(causes, root.line or "", f"{label(root)} is stored: {why}", 2 * root.nbytes)
+    for root, why in plan.between().items():
+        _blame(causes, root.line or "", f"{label(root)} is stored: {why}", 2 * root.nbytes)
     for r in plan.refusals:
         _blame(causes, r.line or "", f"{r.producer} into {r.consumer}: {r.reason}", r.nbytes)
     if not causes:

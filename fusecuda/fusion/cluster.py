@@ -13,6 +13,7 @@ from .kernel_ir import ELEMENT, FINAL, ROW
 from .region import Region, Roots, domain
 
 OUTER = "outer"  # the role of a reduction over row values
+Place = tuple[IndexMap, Shape]  # elements of an array, over the domain that writes them
 
 
 @dataclass(eq=False, slots=True)
@@ -28,7 +29,7 @@ class Cluster:
     reduced: tuple[int, ...] | None = None
     roles: dict[Node, str] = field(default_factory=dict)
     regions: dict[Node, Region] = field(default_factory=dict)
-    writes: dict[Node, tuple[IndexMap, Shape]] = field(default_factory=dict)
+    writes: dict[Node, list[Place]] = field(default_factory=dict)  # a version: what is overwritten
     ancestors: int = 0  # bit mask of the numbers of the clusters that run before
     statements: int = 0
     machine: Machine = CPU
@@ -56,7 +57,15 @@ class Cluster:
         self.regions[root] = region
         self.statements += 1 + len(region.inlined)
         if root.op == "update":
-            self.writes[roots.source(root.operands[0])] = (root.map, domain(root))
+            for version in self.versions(root, roots):
+                self.writes.setdefault(version, []).append((root.map, domain(root)))
+
+    def versions(self, root: Node, roots: Roots) -> list[Node]:
+        """What the update ``root`` overwrites: versions that this kernel makes, then one before."""
+        found = [roots.source(root.operands[0])]
+        while found[-1] in self.roles and found[-1].op == "update":
+            found.append(roots.source(found[-1].operands[0]))
+        return found
 
 
 def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple[str, str]:
@@ -147,16 +156,21 @@ def _too_long(cluster: Cluster) -> str:
 def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Roots) -> str:
     """Why reads and writes of one storage would meet in the kernel, or an empty string."""
     if root.op == "update":
-        written = roots.source(root.operands[0])
-        if written in cluster.writes or written in cluster.roles:
-            return "the kernel writes that storage already"
         place = (root.map, domain(root))
-        if any(overlaps(other, written, place, roots) for other in cluster.regions.values()):
-            return "it overwrites elements that the kernel reads elsewhere"
-    for written, place in cluster.writes.items():
+        versions = cluster.versions(root, roots)
+        before = versions[-1]
+        if versions[0] in cluster.writes or before in cluster.roles:
+            return "the kernel writes that storage already"
+        for other in cluster.writes.get(before, ()):
+            if not are_disjoint(*place, *other):
+                return "the kernel writes some of these elements already"
+        for version in versions:
+            if any(overlaps(other, version, place, roots) for other in cluster.regions.values()):
+                return "it overwrites elements that the kernel reads elsewhere"
+    for written, places in cluster.writes.items():
         if role != ELEMENT and written in region.sources:
             return "it reads elements that the kernel overwrites"
-        if overlaps(region, written, place, roots):
+        if any(overlaps(region, written, place, roots) for place in places):
             return "it reads elements that the kernel overwrites"
     return ""
 

@@ -10,6 +10,7 @@ from ..graph.ops import OPS
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
 NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised
 MAX_STATEMENTS = 240  # in one kernel: beyond, compilers slow down more than launches cost
+SELECTED_COST = 8  # of an element of a part: what may fail, a gather or integer power, costs more
 GRAIN_ELEMENTS = 32768  # work below which a second thread costs more than it brings
 SPLIT_ELEMENTS = 65536  # a row longer than this is split over threads when rows are few
 

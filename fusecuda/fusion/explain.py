@@ -150,11 +150,7 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
         lines.append(f"     reads {s.bytes_read:,} B, writes {s.bytes_written:,} B")
         if isinstance(step, Launch):
             lines.append(f"     {_operations(step)}")
-    buffers = [
-        f"    {label(root)}: {why}"
-        for root, why in assembly.plan.roots.reasons.items()
-        if root in assembly.plan.stored and why != "it is a result"
-    ]
+    buffers = [f"    {label(root)}: {why}" for root, why in assembly.plan.between().items()]
     refusals = [
         f"    {r.producer} into {r.consumer}: {r.reason} ({r.nbytes:,} B)"
         for r in assembly.plan.refusals

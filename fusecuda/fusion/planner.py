@@ -17,6 +17,7 @@ from .cluster import Cluster, overlaps, verdict
 from .cost import CPU, Machine, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
+from .placed import never_seen, placed
 from .region import Region, Roots, domain, runs_apart
 from .roots import choose_roots, unshaped
 from .scans import scanned
@@ -51,6 +52,21 @@ class Plan:
     refusals: list[Refusal]
     stored: dict[Node, None] = field(default_factory=dict)
     commits: int = 0  # so many steps at the end overwrite arguments, once nothing can fail
+    unseen: Collection[Node] = ()  # roots that are memory alone: others write all of it
+
+    def between(self) -> dict[Node, str]:
+        """The values that are stored between kernels, and why."""
+        why = self.roots.reasons
+        kept = (r for r in why if r in self.stored and r not in self._passed_over())
+        return {r: why[r] for r in kept if why[r] != "it is a result"}
+
+    def _passed_over(self) -> set[Node]:
+        """Values that a kernel overwrites before anybody reads that part of them."""
+        found = set(self.unseen)
+        for step in self.steps:
+            roots = [] if isinstance(step, Node) else [r for r in step.roles if r.op == "update"]
+            found.update(v for r in roots if (v := self.roots.source(r.operands[0])) in roots)
+        return found
 
 
 def make_plan(
@@ -68,7 +84,7 @@ def make_plan(
 
 def prepared(graph: Graph, machine: Machine) -> Graph:
     """``graph`` in the form in which its operations fuse best."""
-    graph = unrolled(graph, machine)
+    graph = placed(unrolled(graph, machine))
     return scanned(graph) if machine.scans else graph
 
 
@@ -120,7 +136,9 @@ class _Attempt:
         self.refusals: list[Refusal] = []
         self.touching: dict[Node, list[int]] = {}  # source -> steps that read it
         self.commits = legal.commits
-        self.home: dict[Node, Node] = {}
+        self.home = self._homes()
+        unseen = never_seen(self.graph, self.roots) if fuse else set[Node]()
+        self.unseen = {root for root in unseen if self.home[root] is root}
 
     def _choose_roots(self, legal: Legal) -> Roots:
         skip = ("parameter", "constant", "reshape")
@@ -140,17 +158,20 @@ class _Attempt:
 
     def run(self) -> Plan | None:
         for root in self.graph_order():
+            if root in self.unseen:  # a buffer, of which others write all
+                continue
             if runs_apart(root):
                 self._new_step(root, root, [self.roots.source(o) for o in root.operands])
             else:
                 self._place(root)
         self._keep_expensive()
-        home = self.home = self._homes()
+        home = self.home
         order = self._schedule(home)
         if order is None:
             return None
         plan = Plan(self.graph, order, self.roots, home, self.refusals)
         plan.stored = _stored(plan)
+        plan.unseen = self.unseen
         plan.commits = len({self.place[n] for n in self.commits})
         return plan
 
@@ -215,8 +236,11 @@ class _Attempt:
 
     def _candidates(self, root: Node, region: Region) -> list[int]:
         """Clusters that compute or read what ``root`` reads, producers first, newest first."""
-        producers = {self.place[s] for s in region.sources if s in self.place}
-        sharing = {n for s in region.sources for n in self.touching.get(s, ())[-4:]}
+        made = [*region.sources]
+        if root.op == "update":
+            made.append(self.roots.source(root.operands[0]))
+        producers = {self.place[s] for s in made if s in self.place}
+        sharing = {n for s in made for n in self.touching.get(s, ())[-4:]}
         ranked = sorted(producers, reverse=True)[:8]
         ranked += sorted(sharing - producers, reverse=True)[:4]
         return [n for n in ranked if isinstance(self.steps[n], Cluster)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..graph.node import Graph, Node, users
-from .cost import MAX_STATEMENTS, op_cost, recompute_pays
+from .cost import MAX_STATEMENTS, SELECTED_COST, op_cost, recompute_pays
 from .region import Roots, runs_apart
 
 _MAX_COST = 1 << 30
@@ -118,7 +118,7 @@ class _Cut:
             if not recompute_pays(node, self.cost[node], len(places)):
                 return f"computing it again at {len(places)} places costs more than keeping it"
             self.size[self._find(node)] *= len(places)
-        if self._inside_selection(node) and self.cost[node] > _SELECTED_COST:
+        if self._inside_selection(node) and self.cost[node] > SELECTED_COST:
             return "a part of a concatenate or pad is computed apart unless it is cheap"
         return None
 
@@ -128,6 +128,3 @@ class _Cut:
             or (u.op == "index" and any(w.op in ("concatenate", "pad") for w in self.used_by[u]))
             for u in self.used_by[node]
         )
-
-
-_SELECTED_COST = 8  # what may fail, a gather or an integer power, costs more too

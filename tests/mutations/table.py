@@ -276,6 +276,30 @@ GRAPH = (
 
 FUSION = (
     Mutation(
+        "places-that-cross",
+        _CLUSTER,
+        "            if not are_disjoint(*place, *other):",
+        "            if False:",
+        "one kernel writes two values to the same element",
+        _ids("placed", "parts_are_written_to_their_places[c-crossing]"),
+    ),
+    Mutation(
+        "older-version-not-minded",
+        _CLUSTER,
+        "        for version in versions:",
+        "        for version in versions[:1]:",
+        "a kernel overwrites what it still reads of an array from before its own first write",
+        _ids("placed", "parts_are_written_to_their_places[c-read_turned]"),
+    ),
+    Mutation(
+        "memory-not-all-overwritten",
+        "fusion/placed.py",
+        "    return bool(places) and not left",
+        "    return bool(places)",
+        "zeros of which a part is overwritten are not filled in",
+        _ids("placed", "parts_are_written_to_their_places[cuda-partly]"),
+    ),
+    Mutation(
         "update-of-own-reads",
         _CLUSTER,
         "        if not are_disjoint(at, over, *place):\n            return True\n",

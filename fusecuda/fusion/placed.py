@@ -1,0 +1,88 @@
+"""What is put together of parts: parts are written to their places, and nothing before them.
+
+``np.stack`` of computed arrays, and ``out = np.empty(…)`` with ``out[k] = …`` for each ``k``, are
+one kernel with a store for each part, if the parts are alike in shape.
+"""
+
+from __future__ import annotations
+
+from ..graph import build
+from ..graph.index_map import axis_map
+from ..graph.node import Graph, Node, users
+from ..graph.passes import are_disjoint
+from .cluster import Place
+from .cost import SELECTED_COST, op_cost
+from .region import Roots, domain
+
+
+def placed(graph: Graph) -> Graph:
+    """``graph`` with concatenates of costly parts, all of one shape, as updates of an array."""
+    nodes = graph.nodes()
+    cost = _costs(nodes)
+    chosen = {n for n in nodes if _is_worth_it(n, cost)}
+    if not chosen:
+        return graph
+    new: dict[Node, Node] = {}
+    for node in nodes:
+        fresh = node.with_operands(tuple([new[o] for o in node.operands]))
+        new[node] = _updates(fresh) if node in chosen else fresh
+    return graph.with_outputs(tuple([new[o] for o in graph.outputs]))
+
+
+def _costs(nodes: list[Node]) -> dict[Node, int]:
+    """What an element of each node costs, with the elementwise operations that lead to it."""
+    cost: dict[Node, int] = {}
+    for node in nodes:
+        inlined = node.is_elementwise or node.op in ("index", "gather")
+        below = sum(cost[o] for o in node.operands) if inlined else 0
+        cost[node] = min(op_cost(node) + below, SELECTED_COST + 1)
+    return cost
+
+
+def _is_worth_it(node: Node, cost: dict[Node, int]) -> bool:
+    if node.op != "concatenate" or len({part.shape for part in node.operands}) > 1:
+        return False
+    return any(cost[p] > SELECTED_COST and _is_computed(p) for p in node.operands)
+
+
+def _is_computed(part: Node) -> bool:
+    """True for a value that no kernel has to store first, whatever its axes are called."""
+    if part.op == "index" and part.size == part.operands[0].size:
+        part = part.operands[0]
+    return part.is_elementwise
+
+
+def _updates(node: Node) -> Node:
+    """The ``concatenate`` as an array into which each part is written."""
+    made = build.broadcast_to(build.constant(0, node.dtype), node.shape)
+    start, rank = 0, len(node.shape)
+    for part in node.operands:
+        rows = [(start if a == node.axis else 0, 1, a) for a in range(rank)]
+        made = Node("update", (made, part), node.shape, node.dtype, axis_map(rows, rank), node.line)
+        start += part.shape[node.axis]
+    return made
+
+
+def never_seen(graph: Graph, roots: Roots) -> set[Node]:
+    """Values of new memory of which each element is overwritten before anybody reads it."""
+    used = users(graph.nodes())
+    outputs = set(graph.outputs)
+    return {r for r in roots if r.op == "index" and _is_overwritten(r, used, outputs)}
+
+
+def _is_overwritten(node: Node, used: dict[Node, list[Node]], outputs: set[Node]) -> bool:
+    left, version = node.size, node
+    places: list[Place] = []
+    while left and version not in outputs:
+        later = used[version]
+        if len(later) != 1 or later[0].op != "update" or later[0].operands[1] is version:
+            return False
+        (version,) = later
+        place = version.map, domain(version)
+        if not place[0].is_injective(place[1]):
+            return False
+        if not all(are_disjoint(*place, *other) for other in places):
+            return False
+        places.append(place)
+        left -= version.operands[1].size
+    return bool(places) and not left

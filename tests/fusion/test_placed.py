@@ -1,0 +1,163 @@
+"""Arrays that are put together of parts: one kernel with a store for each, nothing before it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from tests.capture_check import equal
+from tests.emulated import EmulatedDevice, back_end
+
+X, Y = np.random.default_rng(3).normal(size=(2, 24, 40))
+
+
+def channels(x: Any, y: Any) -> Any:
+    out = np.empty((*x.shape, 3))
+    out[..., 0] = x * y + 1
+    out[..., 1] = x - y * 2
+    out[..., 2] = np.sqrt(x * x + y * y)
+    return out
+
+
+def rows(x: Any, y: Any) -> Any:
+    out, level = np.zeros_like(x), y[0]
+    for t in range(12):
+        level = 0.9 * level + 0.1 * x[t]
+        out[2 * t], out[2 * t + 1] = level, -level
+    return out
+
+
+def halves(x: Any, y: Any) -> Any:
+    out = np.empty(2 * x.size)
+    out[::2], out[1::2] = x.ravel() * 2 + 1, np.abs(y).ravel()
+    return out
+
+
+def stacked(x: Any, y: Any) -> Any:
+    return np.stack([np.sqrt(x * x + y * y) * x, x - y / 3, y], axis=-1)
+
+
+def joined(x: Any, y: Any) -> Any:
+    return np.concatenate([x / y * 3 - x, x * x / (y * y + 1)]) * 2
+
+
+def partly(x: Any, y: Any) -> Any:
+    out = np.zeros((2, *x.shape))
+    out[1] = x * y
+    return out
+
+
+def crossing(x: Any, y: Any) -> Any:
+    out = np.empty((3, *x.shape))
+    out[:2], out[1:] = x * 2, y * 3
+    return out
+
+
+def seen_between(x: Any, y: Any) -> Any:
+    out = np.zeros((2, *x.shape))
+    out[0] = x * y
+    before = out.sum(axis=0)
+    out[1] = x - y
+    return out, before
+
+
+def in_place(x: Any, y: Any) -> Any:
+    x[0], x[1] = y[0] * 2, x[2] + y[1]
+    x[3:5] = y[3:5]
+
+
+def read_first(x: Any, y: Any) -> Any:
+    old = x[1] * 3
+    x[0], x[1] = y[0] * 2, y[1] - 1
+    return old
+
+
+def read_turned(x: Any, y: Any) -> Any:
+    old = x[1, ::-1] * 3
+    x[0], x[1] = y[0] * 2, y[1] - 1
+    return old
+
+
+def read_after(x: Any, y: Any) -> Any:
+    x[0] = y[0] * 2
+    x[1] = x[0] + 1
+    x[2] = x[1] * x[0]
+
+
+def shifted(x: Any, y: Any) -> Any:
+    x[:-1] = x[1:] * 2
+    x[-1] = y[0]
+
+
+LAUNCHES: dict[Callable[..., Any], int] = {
+    channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 2, crossing: 3,
+    seen_between: 4, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3,
+}  # fmt: skip
+
+
+@pytest.fixture(params=["c", "cuda"])
+def emitted(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Kernels of the C back end, or of the CUDA back end on the emulator."""
+    if request.param == "cuda":
+        monkeypatch.setitem(fc.engine.BACK_ENDS, "cpu", back_end(EmulatedDevice()))
+    return str(request.param)
+
+
+@pytest.mark.parametrize("function", LAUNCHES, ids=lambda f: f.__name__)
+def test_parts_are_written_to_their_places(function: Callable[..., Any], emitted: str) -> None:
+    """The values are NumPy's, arguments included, in as few launches as the reads between allow."""
+    mine, theirs = (X.copy(), Y.copy()), (X.copy(), Y.copy())
+    program = fc.lower(function, *mine)
+    assert program.launches == LAUNCHES[function], program.explain(full=True)
+    equal([program(*mine), *mine], [function(*theirs), *theirs])
+
+
+def slices(draw: random.Random) -> tuple[slice, slice]:
+    """A region of five rows and seven columns in an array of twelve by sixteen."""
+    row, column = draw.randrange(8), draw.randrange(2)
+    return (
+        slice(row, row + 5)
+        if draw.random() < 0.7
+        else slice(row + 4, row - 1 if row else None, -1),
+        slice(column, column + 14, 2) if draw.random() < 0.5 else slice(column + 3, column + 10),
+    )
+
+
+def program_of(seed: int) -> Callable[..., Any]:
+    """A function that writes what it computes to parts of its arguments and of a new array."""
+    draw = random.Random(seed)
+    steps = [
+        ([draw.randrange(3) for _ in range(3)], [slices(draw) for _ in range(3)], draw.randrange(4))
+        for _ in range(draw.randrange(3, 9))
+    ]
+
+    def writes(a: Any, b: Any) -> Any:
+        arrays, kept = [a, b, np.zeros_like(a)], []
+        for (target, source, other), (there, here, beside), kind in steps:
+            value = arrays[source][here]
+            if kind:
+                value = value * 2.0 - arrays[other][beside]
+            if kind == 1:
+                kept.append(value + 1.0)
+            arrays[target][there] = value
+        return [arrays[2], *kept]
+
+    return writes
+
+
+@pytest.mark.parametrize(
+    "first", [0, *[pytest.param(k, marks=pytest.mark.slow) for k in range(20, 400, 20)]]
+)
+def test_random_writes_to_parts(first: int, emitted: str) -> None:
+    """Writes that cross, reads before and after them, of the same arrays and of others."""
+    for seed in range(first, first + 20):
+        function = program_of(seed)
+        a, b = np.random.default_rng(seed).normal(size=(2, 12, 16))
+        mine, theirs = (a.copy(), b.copy()), (a.copy(), b.copy())
+        program = fc.lower(function, *mine)
+        equal([program(*mine), *mine], [function(*theirs), *theirs])
