@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from ..graph.index_map import IndexMap, Shape, axis_map, identity
 from ..graph.node import Node
@@ -14,6 +16,17 @@ from .region import Region, Roots, domain
 
 OUTER = "outer"  # the role of a reduction over row values
 Place = tuple[IndexMap, Shape]  # elements of an array, over the domain that writes them
+
+
+@dataclass(slots=True)
+class Chain:
+    """Updates of one array by one kernel: what each overwrites, and where; the places are apart."""
+
+    versions: list[Node] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+
+
+_NOTHING = Chain()
 
 
 @dataclass(eq=False, slots=True)
@@ -29,7 +42,8 @@ class Cluster:
     reduced: tuple[int, ...] | None = None
     roles: dict[Node, str] = field(default_factory=dict)
     regions: dict[Node, Region] = field(default_factory=dict)
-    writes: dict[Node, list[Place]] = field(default_factory=dict)  # a version: what is overwritten
+    chains: dict[Node, Chain] = field(default_factory=dict)  # an update: the one that it ends
+    writes: dict[Node, tuple[Chain, int]] = field(default_factory=dict)  # where a version stands
     ancestors: int = 0  # bit mask of the numbers of the clusters that run before
     statements: int = 0
     machine: Machine = CPU
@@ -57,15 +71,16 @@ class Cluster:
         self.regions[root] = region
         self.statements += 1 + len(region.inlined)
         if root.op == "update":
-            for version in self.versions(root, roots):
-                self.writes.setdefault(version, []).append((root.map, domain(root)))
+            version = roots.source(root.operands[0])
+            chain = self.chains[root] = self.chains.get(version) or Chain()
+            self.writes[version] = chain, len(chain.places)
+            chain.versions.append(version)
+            chain.places.append((root.map, domain(root)))
 
-    def versions(self, root: Node, roots: Roots) -> list[Node]:
-        """What the update ``root`` overwrites: versions that this kernel makes, then one before."""
-        found = [roots.source(root.operands[0])]
-        while found[-1] in self.roles and found[-1].op == "update":
-            found.append(roots.source(found[-1].operands[0]))
-        return found
+    def overwritten(self, version: Node) -> Iterable[Place]:
+        """The elements of ``version`` that the kernel overwrites."""
+        chain, first = self.writes.get(version, (_NOTHING, 0))
+        return islice(chain.places, first, None)
 
 
 def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple[str, str]:
@@ -156,41 +171,39 @@ def _too_long(cluster: Cluster) -> str:
 def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Roots) -> str:
     """Why reads and writes of one storage would meet in the kernel, or an empty string."""
     if root.op == "update":
-        place = (root.map, domain(root))
-        versions = cluster.versions(root, roots)
-        before = versions[-1]
-        if versions[0] in cluster.writes or before in cluster.roles:
+        place, version = (root.map, domain(root)), roots.source(root.operands[0])
+        chain = cluster.chains.get(version, _NOTHING)
+        if version in cluster.writes or (version in cluster.roles and not chain.places):
             return "the kernel writes that storage already"
-        for other in cluster.writes.get(before, ()):
-            if not are_disjoint(*place, *other):
-                return "the kernel writes some of these elements already"
-        for version in versions:
-            if any(overlaps(other, version, place, roots) for other in cluster.regions.values()):
-                return "it overwrites elements that the kernel reads elsewhere"
-    for written, places in cluster.writes.items():
-        if role != ELEMENT and written in region.sources:
-            return "it reads elements that the kernel overwrites"
-        if any(overlaps(region, written, place, roots) for place in places):
-            return "it reads elements that the kernel overwrites"
+        if not all(are_disjoint(*place, *other) for other in chain.places):
+            return "the kernel writes some of these elements already"
+        written = dict.fromkeys((version, *chain.versions), (place,)).get
+        if any(overlaps(other, written, roots) for other in cluster.regions.values()):
+            return "it overwrites elements that the kernel reads elsewhere"
+    below = role != ELEMENT and any(source in cluster.writes for source in region.sources)
+    if below or overlaps(region, cluster.overwritten, roots):
+        return "it reads elements that the kernel overwrites"
     return ""
 
 
-def overlaps(region: Region, written: Node, place: tuple[IndexMap, Shape], roots: Roots) -> bool:
-    """True if ``region`` may read elements of ``written`` that another index overwrites.
+def overlaps(
+    region: Region, overwritten: Callable[[Node], Iterable[Place] | None], roots: Roots
+) -> bool:
+    """True if ``region`` may read elements of an array that another index overwrites.
 
     Reading at the very index that is written is harmless: each element is read before its own
-    write. ``place`` is the region of ``written`` that is overwritten, over the kernel's domain.
+    write. ``overwritten`` gives the places of an array, over the kernel's domain.
     """
-    if written in region.gathers:
+    if any(True for source in region.gathers for _ in overwritten(source) or ()):
         return True
     over = domain(region.root)
     for node, at in region.reads:
-        if roots.source(node) is not written:
-            continue
-        if node is not written:
-            return True
-        if over == place[1] and at.same_over(place[0], over):
-            continue
-        if not are_disjoint(at, over, *place):
-            return True
+        source = roots.source(node)
+        for place in overwritten(source) or ():
+            if node is not source:
+                return True
+            if over == place[1] and at.same_over(place[0], over):
+                continue
+            if not are_disjoint(at, over, *place):
+                return True
     return False

@@ -256,8 +256,8 @@ class _Attempt:
     def _check_own_hazard(self, root: Node, region: Region) -> None:
         if root.op != "update":
             return
-        place = (root.map, domain(root))
-        if overlaps(region, self.roots.source(root.operands[0]), place, self.roots):
+        places = {self.roots.source(root.operands[0]): ((root.map, domain(root)),)}
+        if overlaps(region, places.get, self.roots):
             why = "it overwrites elements that it still reads, so its value is stored first"
             self.decisions.own_value.setdefault(self.original[root], why)
 
