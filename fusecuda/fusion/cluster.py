@@ -178,7 +178,7 @@ def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Root
         if not all(are_disjoint(*place, *other) for other in chain.places):
             return "the kernel writes some of these elements already"
         written = dict.fromkeys((version, *chain.versions), (place,)).get
-        if any(overlaps(other, written, roots) for other in cluster.regions.values()):
+        if any(overlaps(r, written, roots) for r in (region, *cluster.regions.values())):
             return "it overwrites elements that the kernel reads elsewhere"
     below = role != ELEMENT and any(source in cluster.writes for source in region.sources)
     if below or overlaps(region, cluster.overwritten, roots):

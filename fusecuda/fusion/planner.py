@@ -157,6 +157,7 @@ class _Attempt:
         return bool(self.apart) and self.original.get(node, node) in self.apart
 
     def run(self) -> Plan | None:
+        known = self.decisions.count()
         for root in self.graph_order():
             if root in self.unseen:  # a buffer, of which others write all
                 continue
@@ -165,6 +166,8 @@ class _Attempt:
             else:
                 self._place(root)
         self._keep_expensive()
+        if self.decisions.count() > known:
+            return None  # what they change may be what stands in the way of an order
         home = self.home
         order = self._schedule(home)
         if order is None:
@@ -256,7 +259,10 @@ class _Attempt:
     def _check_own_hazard(self, root: Node, region: Region) -> None:
         if root.op != "update":
             return
-        places = {self.roots.source(root.operands[0]): ((root.map, domain(root)),)}
+        versions = [self.roots.source(root.operands[0])]
+        while versions[-1].op == "update":
+            versions.append(self.roots.source(versions[-1].operands[0]))
+        places = dict.fromkeys(versions, ((root.map, domain(root)),))
         if overlaps(region, places.get, self.roots):
             why = "it overwrites elements that it still reads, so its value is stored first"
             self.decisions.own_value.setdefault(self.original[root], why)

@@ -89,6 +89,12 @@ def read_after(x: Any, y: Any) -> Any:
     x[2] = x[1] * x[0]
 
 
+def rolled(x: Any, y: Any) -> Any:
+    for k in range(5):
+        x[k] = np.roll(x[k], k, axis=0)
+    y[::2], y[1::2] = y[1::2] * 2, y[::2, ::-1]
+
+
 def shifted(x: Any, y: Any) -> Any:
     x[:-1] = x[1:] * 2
     x[-1] = y[0]
@@ -96,7 +102,7 @@ def shifted(x: Any, y: Any) -> Any:
 
 LAUNCHES: dict[Callable[..., Any], int] = {
     channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 2, crossing: 3,
-    seen_between: 4, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3,
+    seen_between: 4, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3, rolled: 4,
 }  # fmt: skip
 
 
