@@ -14,12 +14,14 @@ from .cluster import Place
 from .cost import SELECTED_COST, op_cost
 from .region import Roots, domain
 
+_MOST = 240  # places that are compared with one another
+
 
 def placed(graph: Graph) -> Graph:
     """``graph`` with concatenates of costly parts, all of one shape, as updates of an array."""
     nodes = graph.nodes()
-    cost = _costs(nodes)
-    chosen = {n for n in nodes if _is_worth_it(n, cost)}
+    cost, used, outputs = _costs(nodes), users(nodes), set(graph.outputs)
+    chosen = {n for n in nodes if _is_worth_it(n, cost) and _is_stored(n, used[n], outputs)}
     if not chosen:
         return graph
     new: dict[Node, Node] = {}
@@ -43,6 +45,14 @@ def _is_worth_it(node: Node, cost: dict[Node, int]) -> bool:
     if node.op != "concatenate" or len({part.shape for part in node.operands}) > 1:
         return False
     return any(cost[p] > SELECTED_COST and _is_computed(p) for p in node.operands)
+
+
+def _is_stored(node: Node, used: list[Node], outputs: set[Node]) -> bool:
+    """True for what needs memory of its own, whatever kernels there are."""
+    whole = ("library", "reshape", "update")
+    return node in outputs or any(
+        u.op in whole or (u.op == "gather" and u.operands[0] is node) for u in used
+    )
 
 
 def _is_computed(part: Node) -> bool:
@@ -73,7 +83,7 @@ def never_seen(graph: Graph, roots: Roots) -> set[Node]:
 def _is_overwritten(node: Node, used: dict[Node, list[Node]], outputs: set[Node]) -> bool:
     left, version = node.size, node
     places: list[Place] = []
-    while left and version not in outputs:
+    while left and version not in outputs and len(places) < _MOST:
         later = used[version]
         if len(later) != 1 or later[0].op != "update" or later[0].operands[1] is version:
             return False

@@ -136,6 +136,7 @@ class _Attempt:
         self.refusals: list[Refusal] = []
         self.touching: dict[Node, list[int]] = {}  # source -> steps that read it
         self.commits = legal.commits
+        self.used = users(self.graph.nodes())
         self.home = self._homes()
         unseen = never_seen(self.graph, self.roots) if fuse else set[Node]()
         self.unseen = {root for root in unseen if self.home[root] is root}
@@ -196,6 +197,8 @@ class _Attempt:
                 commit = any(r in self.commits for r in cluster.roles)
                 if commit != (root in self.commits) or self._cyclic(number, needed):
                     continue
+                if root.op == "update" and self._is_seen_between(root, cluster):
+                    continue
                 role, why = verdict(cluster, root, region, self.roots)
                 if role:
                     cluster.add(root, role, region, self.roots)
@@ -206,6 +209,13 @@ class _Attempt:
         cluster.add(root, ROW if root.op == "reduce" else ELEMENT, region, self.roots)
         self.clusters.append(cluster)
         self._new_step(cluster, root, needed)
+
+    def _is_seen_between(self, root: Node, cluster: Cluster) -> bool:
+        """True if others need the version of ``cluster`` that the update ``root`` goes on from."""
+        version = self.roots.source(root.operands[0])
+        if version not in cluster.roles:
+            return False
+        return self.used[version] != [root] or version in self.graph.outputs
 
     def _new_step(self, step: Cluster | Node, root: Node, needed: Sequence[Node]) -> None:
         self.steps.append(step)
