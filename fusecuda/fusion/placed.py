@@ -6,6 +6,8 @@ one kernel with a store for each part, if the parts are alike in shape.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from ..graph import build
 from ..graph.index_map import axis_map
 from ..graph.node import Graph, Node, users
@@ -83,16 +85,14 @@ def never_seen(graph: Graph, roots: Roots) -> set[Node]:
 def _is_overwritten(node: Node, used: dict[Node, list[Node]], outputs: set[Node]) -> bool:
     left, version = node.size, node
     places: list[Place] = []
-    while left and version not in outputs and len(places) < _MOST:
+    while left > 0 and version not in outputs and len(places) < _MOST:
         later = used[version]
         if len(later) != 1 or later[0].op != "update" or later[0].operands[1] is version:
             return False
         (version,) = later
-        place = version.map, domain(version)
-        if not place[0].is_injective(place[1]):
-            return False
-        if not all(are_disjoint(*place, *other) for other in places):
-            return False
-        places.append(place)
+        places.append((version.map, domain(version)))
         left -= version.operands[1].size
-    return bool(places) and not left
+    if left or not places:
+        return False
+    apart = all(are_disjoint(*one, *other) for one, other in combinations(places, 2))
+    return apart and all(at.is_injective(over) for at, over in places)

@@ -294,8 +294,8 @@ FUSION = (
     Mutation(
         "memory-not-all-overwritten",
         "fusion/placed.py",
-        "    return bool(places) and not left",
-        "    return bool(places)",
+        "    if left or not places:",
+        "    if not places:",
         "zeros of which a part is overwritten are not filled in",
         _ids("placed", "parts_are_written_to_their_places[cuda-partly]"),
     ),
