@@ -45,6 +45,7 @@ class Array(Methods):
         "_values",
         "is_scalar",
         "loose",
+        "pick",
         "writeable",
     )
     __array_priority__ = 1000
@@ -60,6 +61,7 @@ class Array(Methods):
         self._part = part  # "real" or "imag" of a complex storage, of which it shows that part
         self.writeable = True  # False for what NumPy gives as a read-only view
         self.loose: Any = None  # where it is found if nothing depends on its extent
+        self.pick: Any = None  # what a mask has picked, before anybody asks for the elements
         self.is_scalar = is_scalar  # NumPy would give a scalar here, not a 0-d array
 
     @property  # type: ignore[misc]
@@ -75,7 +77,9 @@ class Array(Methods):
 
     @atomic
     def _own_made(self) -> Storage:
-        """The storage of what was computed at once, made now."""
+        """The storage of what was computed at once, or picked, made now."""
+        if self.pick is not None:
+            self._gather()
         if self._own is None and self.loose is not None:
             self._own, self._shown = self.loose.settled()
             self.loose = None
@@ -84,6 +88,16 @@ class Array(Methods):
             self._base = made
             self._own = Storage.of_array(default_recorder, made)
         return self._own
+
+    @atomic
+    def _gather(self) -> None:
+        """Become the array that NumPy picks."""
+        if self.pick is not None:
+            made = self.pick.settled()
+            self.pick = None
+            self.loose = made.loose
+            if self.loose is None:
+                self._own, self._shown = made.storage, made.view_of_storage
 
     @property
     def _view(self) -> View:
@@ -137,6 +151,8 @@ class Array(Methods):
 
     def read_node(self) -> Node:
         """The node of the array's present value."""
+        if self.pick is not None:
+            self._gather()
         if self.loose is not None:
             node: Node = self.loose.copied().read_node()
             return node
@@ -165,6 +181,8 @@ class Array(Methods):
     @property
     def reads_by_computing(self) -> bool:
         """True if `read_node` may compute what is pending."""
+        if self.pick is not None:
+            self._gather()
         if self.loose is not None:
             return True
         held = self._storage.dtype if self._part else self.dtype
@@ -258,22 +276,29 @@ class Array(Methods):
 
     @property
     def shape(self) -> Shape:
+        if self.pick is not None:
+            self._gather()
         known = self._values if self.loose is None else self.loose
         return self._view.shape if known is None else known.shape
 
     @property
     def dtype(self) -> DType:
         known = self._values if self.loose is None else self.loose  # once: it may be let go of
+        known = self.pick or known
         dtype: DType = self._storage.dtype if known is None else known.dtype
         return part_of_complex(dtype) if known is None and self._part else dtype
 
     @property
     def ndim(self) -> int:
+        if self.pick is not None:
+            return 1
         return len(self.shape) if self.loose is None else int(self.loose.ndim)
 
     @property
     def is_loose(self) -> bool:
         """True if nothing depends on its extent so far."""
+        if self.pick is not None:
+            self._gather()
         return self.loose is not None
 
     @property

@@ -20,8 +20,8 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder, user_line
 from . import ufuncs
 from .array import Array
-from .table import OUT_POSITION, TABLE, entry
-from .values import arrays_in, complete_together, plain, wrap
+from .table import ENTRIES, OUT_POSITION, TABLE, entry
+from .values import arrays_in, complete_together, is_any_picked, plain, wrap
 
 
 @entry
@@ -29,10 +29,9 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     """The result of NumPy's ``func``: recorded if the table has it, else computed by NumPy."""
     if _has_subclass(args) or (kwargs and _has_subclass(kwargs.values())):
         return eager(func, *args, **kwargs)
-    if current_recorder().loose:
-        result = loosely(func, args, kwargs)
-        if result is not NotImplemented:
-            return result
+    result = _of_any_extent(func, func, args, kwargs)
+    if result is not NotImplemented:
+        return result
     handler = TABLE.get(func)
     place = OUT_POSITION.get(func)
     if place is not None and len(args) > place:
@@ -54,6 +53,15 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(func, np.ufunc):
         return func(*args, **kwargs)
     return eager(func, *args, **kwargs)
+
+
+def _of_any_extent(known: Any, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """What is made of picks and loose arrays as they are, else NotImplemented."""
+    if is_any_picked(args) and not raising():
+        result = ENTRIES.of_picked(known, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    return loosely(func, args, kwargs) if current_recorder().loose else NotImplemented
 
 
 @entry
@@ -174,7 +182,7 @@ def operate(array_type: type[Array], ufunc: np.ufunc, inputs: Any) -> Any:
     """As `call_ufunc`, for operands that are lazy arrays and numbers of Python's."""
     if raising():
         return eager(ufunc, *inputs)
-    if current_recorder().loose:
+    if current_recorder().loose or is_any_picked(inputs):
         return call_ufunc(array_type, ufunc, "__call__", inputs, {})
     try:
         result = ufuncs.apply(array_type, ufunc, inputs, None)
@@ -195,8 +203,9 @@ def _called(
 ) -> Any:
     if _has_subclass(inputs):
         return eager(getattr(ufunc, method), *inputs, **kwargs)
-    if current_recorder().loose and method != "at":
-        result = loosely(getattr(ufunc, method), inputs, kwargs)
+    if method != "at":
+        called = ufunc if method == "__call__" else None
+        result = _of_any_extent(called, getattr(ufunc, method), inputs, kwargs)
         if result is not NotImplemented:
             return result
     if method == "__call__" and not raising():
@@ -308,6 +317,11 @@ def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
     """Write ``result`` into ``target`` under NumPy's casting rule; ``target`` is returned."""
     if isinstance(target, tuple):
         (target,) = target
+    if getattr(target, "pick", None) is not None:
+        if cast:
+            check_cast(as_dtype(result), target.dtype, cast)
+        if ENTRIES.assign_picked(target, result):
+            return target
     if current_recorder().loose and getattr(target, "loose", None) is not None:
         if cast:
             check_cast(as_dtype(result), target.dtype, cast)

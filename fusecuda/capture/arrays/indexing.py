@@ -20,6 +20,7 @@ from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array, compute_first
 from .dispatch import eager, loosely, update_loosely
+from .picks import picked, put_picked
 from .table import as_numpy_fails, entry
 from .values import complete_together, plain
 
@@ -29,10 +30,13 @@ from .values import complete_together, plain
 @functools.partial(as_numpy_fails, operator.getitem)
 def getitem(array: Array, key: Any) -> Array:
     """A view for basic indices, a gather for integer arrays; else NumPy decides, on values."""
+    pick = picked(array, key)
+    if pick is not None:
+        return pick
     if current_recorder().loose:
-        picked = loosely(operator.getitem, (array, key), {})
-        if picked is not NotImplemented:
-            return picked  # type: ignore[no-any-return]
+        made = loosely(operator.getitem, (array, key), {})
+        if made is not NotImplemented:
+            return made  # type: ignore[no-any-return]
     keys = _as_tuple(key)
     view = array.view_of_storage
     found = basic_index(view.shape, keys)
@@ -57,6 +61,8 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     The value is taken as it is before the write, however it overlaps with the array. Raises
     NumPy's errors for a key or value that does not fit; the array is then unchanged.
     """
+    if type(value) is Array and value.pick is not None and put_picked(array, key, value):
+        return
     if update_loosely(operator.setitem, array, key, value):
         return
     keys = _as_tuple(key)

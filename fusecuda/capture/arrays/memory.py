@@ -70,7 +70,7 @@ def _values_anew(array: Any, own: Storage) -> Any:
 def new(cls: Any, value: Any) -> Any:
     """A new array of what NumPy has just computed; a NumPy scalar stays one."""
     array = _new(cls)
-    array._own = array._shown = array._from = array._base = array.loose = None
+    array._own = array._shown = array._from = array._base = array.loose = array.pick = None
     array._values = value
     array._part = ""
     array.writeable = True
@@ -85,7 +85,7 @@ def view(array: Any, shown: NDArray, origin: Any) -> Any:
     result._own = own
     result._shown = None
     result._from = origin
-    result.loose = None
+    result.loose = result.pick = None
     result._base = own.buffer
     result._values = shown
     result._part = array._part

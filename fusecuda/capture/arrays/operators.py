@@ -101,7 +101,7 @@ def _binary(
 
 
 def _in_place(ufunc: np.ufunc, plainly: Any, in_place: Any, array: Any, other: Any) -> Any:
-    if ENTRIES.update_loosely(in_place, array, other):
+    if array.pick is None and ENTRIES.update_loosely(in_place, array, other):
         return array
     return _written(array, _operate(ufunc, plainly, array, other, (array, other)))
 

@@ -159,12 +159,16 @@ def mean(
     """Sum over count, as NumPy computes it."""
     x = array_of(a)
     loop = _mean_type(x, dtype)
-    if not is_supported(x.dtype) or not is_supported(loop) or _masks(where):
+    if not is_supported(x.dtype) or not is_supported(loop):
         return NotImplemented
     if loop.kind not in "fc":
         return NotImplemented
     wider = computed_in(loop) if dtype is None else loop
-    total: Any = np.sum(x, axis=axis, dtype=wider, keepdims=keepdims is True)
+    keep = keepdims is True
+    total: Any = np.sum(x, axis=axis, dtype=wider, keepdims=keep, where=where)
+    if _masks(where):
+        counted = np.broadcast_to(array_of(where), x.shape)
+        return (total / np.sum(counted, axis=axis, keepdims=keep)).astype(loop)
     found = total / wider.type(_count(x, axis))
     return found if wider == loop else found.astype(loop)
 

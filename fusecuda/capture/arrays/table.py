@@ -33,6 +33,10 @@ class Entries:
     astype: Callable[..., Any]
     error_of: Callable[..., Any]
     loosely: Callable[..., Any]
+    picked: Callable[..., Any]
+    put_picked: Callable[..., bool]
+    of_picked: Callable[..., Any]
+    assign_picked: Callable[..., bool]
     update_loosely: Callable[..., bool]
     item_at_once: Callable[..., Any]
     set_at_once: Callable[..., bool]
@@ -72,6 +76,10 @@ def _for_loose(target: Callable[..., Any], handler: Handler) -> Handler:
 
     @functools.wraps(handler)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if args and getattr(args[0], "pick", None) is not None:
+            result = ENTRIES.of_picked(target, args, kwargs)
+            if result is not NotImplemented:
+                return result
         if current_recorder().loose:
             result = ENTRIES.loosely(target, args, kwargs)
             if result is not NotImplemented:

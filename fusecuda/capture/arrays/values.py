@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,11 @@ def arrays_in(value: Any) -> Iterator[Array]:
     elif type(value) in (list, tuple):
         for part in value:
             yield from arrays_in(part)
+
+
+def is_any_picked(values: Iterable[Any]) -> bool:
+    """True if there is one among ``values`` that a mask has picked and nobody has asked for."""
+    return any([type(v) is Array and v.pick is not None for v in values])
 
 
 def complete_together(*values: Any) -> None:

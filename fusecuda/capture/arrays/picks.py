@@ -1,0 +1,203 @@
+"""Picks: ``a[mask]``, elements that are known by where they lie in ``a``, not by how many they are.
+
+What is done to a pick element by element is done to all of the array instead. Written back under
+the same mask (``a[m] *= 2``, ``a[m] = b[m] + 1``) it is a selection, summed up it is a sum under
+the mask: it fuses with what is around it, and nothing is gathered. Whatever else the program wants
+of a pick makes it the array that NumPy would give.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...graph import build
+from ...graph.dtypes import BOOL, is_supported
+from ...graph.node import Node
+from ...graph.ops import OPS
+from ..record.numbers import TracedScalar
+from . import ufuncs
+from .array import Array
+from .memory import new
+from .table import ENTRIES, OUT_POSITION, TABLE, entry
+
+_DEAREST = 24  # in additions an element: what is dearer is better computed of what is picked alone
+_DEEPEST = 4  # operations down to which two masks are compared that were computed twice
+_UNDER_MASK = frozenset({np.sum, np.prod, np.mean, np.any, np.all})
+_EVERYWHERE = frozenset({np.clip, np.where, np.round, np.copy})
+_ALONG_ALL = (None, 0, -1)
+_NUMBERS = (int, float, complex, np.generic, TracedScalar)
+
+
+class Pick:
+    """The elements of ``whole`` at which ``mask`` holds, both as they were when it was made."""
+
+    __slots__ = ("cost", "dtype", "mask", "whole")
+
+    def __init__(self, whole: Kept, mask: Kept, cost: int = 0) -> None:
+        self.whole = whole
+        self.mask = mask
+        self.cost = cost  # of an element of ``whole``, in additions
+        self.dtype = whole.node.dtype
+
+    def shown(self) -> Array:
+        """An array that stands for it."""
+        array: Array = new(Array, None)
+        array.is_scalar = False
+        array.pick = self
+        return array
+
+    def settled(self) -> Array:
+        """What NumPy picks."""
+        made: Array = ENTRIES.eager(operator.getitem, self.whole.array(), (self.mask.array(),))
+        return made
+
+
+class Kept:
+    """An array as it is now, whatever is written to it later."""
+
+    __slots__ = ("_array", "_copy", "_version", "node")
+
+    def __init__(self, array: Array, is_own: bool = False) -> None:
+        self.node = array.read_node()
+        self._array = array
+        self._version = array.storage.read()
+        self._copy = array if is_own else _of(self.node)
+
+    def array(self) -> Array:
+        """The array itself while nothing has been written to it, else a copy; asked for once."""
+        if self._array.storage.read() is self._version:
+            self._copy = self._array  # no copy is to be made for it
+        return self._copy
+
+
+@entry
+def picked(array: Array, key: Any) -> Array | None:
+    """``array[key]`` for a mask of all of the array, or None for another key."""
+    if type(key) is tuple and len(key) == 1:
+        (key,) = key
+    if type(key) is not Array or key.dtype != BOOL or not is_supported(array.dtype):
+        return None
+    if array.is_loose or key.is_loose or key.shape != array.shape or not key.ndim:
+        return None
+    if any(a.storage.shared or a.reads_by_computing for a in (array, key)):
+        return None
+    return Pick(Kept(array), Kept(key)).shown()
+
+
+@entry
+def put_picked(array: Array, key: Any, value: Array) -> bool:
+    """Write what is picked back under the mask that picked it; False if that is not what it is."""
+    pick = value.pick
+    assert pick is not None
+    if type(key) is not Array or key.dtype != BOOL or key.is_loose or array.is_loose:
+        return False
+    if key.shape != array.shape or not _is_same(key.read_node(), pick.mask.node):
+        return False
+    if not is_supported(array.dtype) or (pick.dtype.kind == "c" and array.dtype.kind != "c"):
+        return False
+    chosen = build.convert(pick.whole.node, array.dtype)
+    array.write_node(build.where(pick.mask.node, chosen, array.read_node()))
+    return True
+
+
+@entry
+def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """What ``function`` makes of picks without gathering them, or NotImplemented."""
+    if type(args[0]) is Array and args[0].pick is not None:
+        if function in _UNDER_MASK:
+            return _reduced(function, args[0].pick, *args[1:], **kwargs)
+        if function is np.count_nonzero and len(args) == 1 and not kwargs:
+            pick = args[0].pick
+            return TABLE[function](_of(build.where(pick.mask.node, pick.whole.node, _zero(pick))))
+    if not isinstance(function, np.ufunc) and (
+        function not in _EVERYWHERE or len(args) > OUT_POSITION.get(function, len(args))
+    ):
+        return NotImplemented
+    picks = [a.pick for a in args if type(a) is Array and a.pick is not None]
+    mask = picks[0].mask
+    if not all(_is_same(p.mask.node, mask.node) for p in picks[1:]):
+        return NotImplemented
+    if not all(map(_is_alike, args)) or any(isinstance(v, Array) for v in kwargs.values()):
+        return NotImplemented
+    wholes = [_of(a.pick.whole.node) if type(a) is Array and a.pick else a for a in args]
+    if isinstance(function, np.ufunc):
+        made = NotImplemented if kwargs else ufuncs.apply(Array, function, wholes, None)
+    else:
+        made = TABLE[function](*wholes, **kwargs)
+    if type(made) is not Array or made.shape != mask.node.shape:
+        return NotImplemented
+    cost = _cost(made.read_node(), {p.whole.node for p in picks})
+    if cost is None or (cost := cost + max(p.cost for p in picks)) > _DEAREST:
+        return NotImplemented
+    return Pick(Kept(made, is_own=True), mask, cost).shown()
+
+
+@entry
+def assign_picked(target: Array, result: Any) -> bool:
+    """Let a pick be ``result``, made of it in place; False if that is not picked by its mask."""
+    pick, changed = target.pick, getattr(result, "pick", None)
+    if changed is None or pick is None or changed.mask is not pick.mask:
+        return False
+    if changed.dtype != pick.dtype:
+        whole = _of(build.convert(changed.whole.node, pick.dtype))
+        changed = Pick(Kept(whole, is_own=True), pick.mask, changed.cost)
+    target.pick = changed
+    return True
+
+
+def _reduced(
+    function: Any, pick: Pick, axis: Any = None, dtype: Any = None, out: Any = None, **kwargs: Any
+) -> Any:
+    if kwargs or out is not None or axis not in _ALONG_ALL:
+        return NotImplemented
+    given = {} if dtype is None else {"dtype": dtype}
+    return TABLE[function](_of(pick.whole.node), **given, where=_of(pick.mask.node))
+
+
+def _of(node: Node) -> Array:
+    return Array.of_node(node, is_scalar=False)
+
+
+def _zero(pick: Pick) -> Node:
+    return build.constant(0, pick.dtype)
+
+
+def _is_alike(value: Any) -> bool:
+    """True for a pick, and for what goes with each of its elements."""
+    if type(value) is Array:
+        return value.pick is not None or (not value.is_loose and value.shape == ())
+    return isinstance(value, _NUMBERS) or value is None
+
+
+def _cost(node: Node, leaves: set[Node]) -> int | None:
+    """What an element costs beyond ``leaves``; None if it is not made element by element."""
+    total, seen, left = 0, set(leaves), [node]
+    while left:
+        node = left.pop()
+        if node in seen or node.size == 1 or node.op == "constant":
+            continue
+        seen.add(node)
+        row = OPS.get(node.op)
+        if row is not None:
+            if row.may_fail and node.dtype.kind in "iu":
+                return None
+            total += row.cost
+        elif not node.is_elementwise and not (node.op == "index" and node.operands[0].size == 1):
+            return None
+        left.extend(node.operands)
+    return total
+
+
+def _is_same(a: Node, b: Node, depth: int = _DEEPEST) -> bool:
+    """True if both are surely the same value."""
+    if a is b:
+        return True
+    alike = a.op == b.op and a.shape == b.shape and a.dtype == b.dtype
+    if not alike or not depth or not a.operands or len(a.operands) != len(b.operands):
+        return alike and a.op == b.op == "constant" and a.attr is not None and a.attr == b.attr
+    if not (a.is_elementwise or a.op in ("index", "reshape")) or a.attr != b.attr:
+        return False
+    return all(_is_same(x, y, depth - 1) for x, y in zip(a.operands, b.operands, strict=True))

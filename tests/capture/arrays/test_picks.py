@@ -1,0 +1,324 @@
+"""What a mask picks: computed where it lies; NumPy's array as soon as somebody asks for it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+import fusecuda.numpy as fnp
+from fusecuda import fused
+from fusecuda.capture.arrays import picks
+from tests.capture_check import equal, lazy
+from tests.threads import at_once
+
+X = np.arange(-12.0, 12.0).reshape(4, 6)
+Y = np.arange(24.0).reshape(4, 6)[::-1] * 3 - 20
+N = np.arange(-12, 12).reshape(4, 6)
+
+
+def in_place(x: Any, y: Any) -> Any:
+    x[x < 0] *= -2
+    x[y > 3] += 1
+    return x
+
+
+def of_another(x: Any, y: Any) -> Any:
+    m = x < y
+    x[m] = y[m] * 3 + x[m]
+    return x
+
+
+def computed_twice(x: Any, y: Any) -> Any:
+    x[x * 2 < y] = y[x * 2 < y] - 1
+    return x
+
+
+def in_steps(x: Any, y: Any) -> Any:
+    m = (x < y) & (x > -9)
+    t = y[m]
+    u = t
+    t += 1
+    t *= x[m]
+    t **= 2
+    x[m] = np.where(u > 9, u, np.clip(-u, -50, 50))
+    return x
+
+
+def into_integers(x: Any, y: Any) -> Any:
+    n = (x * 2).astype(np.int16)
+    n[n > 2] = y[n > 2] / 2
+    n[n < 0] //= 3
+    return n
+
+
+def read_before_it_is_written(x: Any, y: Any) -> Any:
+    m = x > 0
+    t = x[m]
+    x[m] = 0
+    x += y
+    x[m] += t
+    return x
+
+
+def mask_changed(x: Any, y: Any) -> Any:
+    m = x > 0
+    t = x[m] + 1
+    before = m.copy()
+    m[:2] = False
+    x[before] = t
+    x[m] = y[m]
+    return x, m
+
+
+def summed(x: Any, y: Any) -> Any:
+    m = x < y
+    t = x[m] * 2
+    return t.sum(), t.mean(), np.prod(np.sign(t) + 2), (t > 3).any(), (t > -99).all(), t.sum(axis=0)
+
+
+def counted(x: Any, y: Any) -> Any:
+    t = y[x > 2]
+    return np.count_nonzero(t > 5), np.mean(t, dtype=np.float32), np.sum(t, dtype=np.int64)
+
+
+def asked_for(x: Any, y: Any) -> Any:
+    t = x[x > y]
+    u = y[x > y]
+    return len(t), t.shape, t.size, t.max(), t[::-1] + u, np.sort(u), t.ndim, t.dtype, t.T
+
+
+def of_a_view(x: Any, y: Any) -> Any:
+    inner = x[1:-1, ::-2]
+    inner[inner > 0] -= y[1:-1, ::-2][inner > 0]
+    return x
+
+
+def views_of_it(x: Any, y: Any) -> Any:
+    t = x[x > 0]
+    first = t[:3]
+    t += 100
+    first *= 2
+    return t, first, x
+
+
+def complex_numbers(x: Any, y: Any) -> Any:
+    z = x + 1j * y
+    z[x > 0] = z[x > 0].conj() * 2
+    z[y < 0] *= 1j
+    return z, z[x > 0].sum()
+
+
+def one_in_a_tuple(x: Any, y: Any) -> Any:
+    x[(x > 0,)] = y[(x > 0,)] + 1
+    x[..., :][y > 0] = 7
+    return x
+
+
+def nothing_and_all(x: Any, y: Any) -> Any:
+    x[x > 99] += 1
+    x[x < 99] += 1
+    return x, y[x > 999], y[x > 999].sum(), y[x < 999]
+
+
+def rows(x: Any, y: Any) -> Any:
+    m = x[:, 0] > -5
+    x[m] += y[m] * 2
+    return x, x[m].sum()
+
+
+PROGRAMS: list[Callable[[Any, Any], Any]] = [
+    in_place, of_another, computed_twice, in_steps, into_integers, read_before_it_is_written,
+    mask_changed, summed, counted, asked_for, of_a_view, views_of_it, complex_numbers,
+    one_in_a_tuple, nothing_and_all, rows,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("values", [(X, Y), (X[::-1, ::-1], Y.T.copy().T)], ids=["plain", "turned"])
+def test_as_numpy(program: Any, values: Any, both_ways: int) -> None:
+    """On lazy arrays, recorded and at once, and in functions, recorded and replayed."""
+    want = [program(*map(np.array, values)) for _ in range(1)]
+    equal([program(*lazy([*values]))], want)
+    f = fused(program)
+    for _ in range(3):
+        args = [v.copy() for v in values]
+        mine = [v.copy() for v in values]
+        equal([f(*args), *args], [program(*mine), *mine])
+
+
+ONE_KERNEL = [in_place, of_another, computed_twice, in_steps, summed, of_a_view]
+
+
+@pytest.mark.parametrize("program", ONE_KERNEL, ids=lambda p: p.__name__)
+def test_nothing_is_gathered(program: Any) -> None:
+    """What is done to picks and written back, or summed up, is one kernel."""
+    f = fused(program)
+    for _ in range(3):
+        arguments = X.copy(), Y.copy()
+        with fc.count_launches() as count:
+            f(*arguments)
+    assert count.total == 1, count.by_name
+
+
+def test_lowered() -> None:
+    """A masked update has a plan though nobody knows how many elements there are."""
+    exe = fc.lower(of_another, fc.spec((4, 6)), fc.spec((4, 6)))
+    assert exe.launches == 1
+
+
+def test_a_pick_that_is_alive_when_all_is_computed(recorded: None) -> None:
+    """It shows what was picked when it was made."""
+    a = lazy(X)
+    m = a > 2
+    t, u = a[m], a[m] * 2
+    a[m] = -1
+    equal(a, np.where(X > 2, -1, X))
+    m[:] = True
+    a += 1
+    equal([t, u, a[m]], [X[X > 2], X[X > 2] * 2, (np.where(X > 2, -1, X) + 1).ravel()])
+
+
+def test_written_at_once_after_it_was_picked() -> None:
+    """Arrays so large that their picks are recorded, of which an element is written at once."""
+    big = np.arange(200_000.0)
+    a = lazy(big)
+    t = a[a > 199_990]
+    a[199_995] = -1.0
+    equal(t, big[199_991:])
+    equal(a[199_990:], np.array([*big[199_990:199_995], -1, *big[199_996:]]))
+
+
+def test_dear_functions_are_computed_of_what_is_picked() -> None:
+    """So are those that fail for some values: nobody asked for the others."""
+    n = lazy(N)
+    equal(n[n >= 0] ** np.abs(n[n >= 0]), N[N >= 0] ** np.abs(N[N >= 0]))
+    f = fused(lambda n: 2 ** n[n >= 0])
+    for _ in range(3):
+        equal(f(N.copy()), 2 ** N[N >= 0])
+    assert picks._DEAREST < 100
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda a, b: a[a > 0] + b,
+        lambda a, b: a.__setitem__(a > 0, b[b > 2]),
+        lambda a, b: a[a > 0].__iadd__(b[b > 0]),
+        lambda a, b: a[a[1:] > 0],
+        lambda a, b: a[a > 0].sum(axis=1),
+        lambda a, b: a[a > 99].max(),
+        lambda a, b: (a > 0)[a > 0].__isub__(True),
+        lambda a, b: (a.astype(int))[a > 0].__itruediv__(2),
+    ],
+)
+def test_errors_are_numpys(fault: Any, both_ways: int) -> None:
+    """And nothing has changed."""
+    a, b = X.copy(), Y.copy()
+    with pytest.raises(Exception) as known:
+        fault(a, b)
+    mine = lazy([X, Y])
+    with pytest.raises(known.type):
+        fault(*mine)
+    equal(mine, [a, b])
+
+
+def test_what_numpy_warns_of_is_left_to_it() -> None:
+    """Complex numbers written to real ones."""
+    a, z = lazy(X), lazy(X + 2j)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        a[a > 0] = z[a > 0]
+    equal(a, X)
+
+
+def test_read_only(recorded: None) -> None:
+    """A mask writes to nothing that may not be written to."""
+    a = fnp.broadcast_to(lazy(X[0]), (4, 6))
+    with pytest.raises(ValueError, match="read-only"):
+        a[a > 0] *= 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64, np.int8, np.bool_])
+def test_means_under_a_mask(dtype: Any, recorded: None) -> None:
+    """As NumPy's, along each axis, with counts that no float of the type holds."""
+    x, m = np.asarray(X % 3, dtype), (X % 2 == 0) ^ (Y > 9)
+    for axis, keep in [(None, False), (0, True), (1, False)]:
+        got = np.mean(lazy(x), axis=axis, keepdims=keep, where=lazy(m))
+        equal(got, np.mean(x, axis=axis, keepdims=keep, where=m))
+
+
+def test_threads_ask_for_one_pick(recorded: None) -> None:
+    """It is gathered once."""
+    for _ in range(20):
+        a = lazy(X)
+        t = a[a > 0] * 2
+        at_once([lambda t=t: equal(t, X[X > 0] * 2) for _ in range(3)])  # type: ignore[misc]
+
+
+def program(seed: int) -> Callable[[Any, Any], Any]:
+    """Random work on picks: the text of a function, compiled."""
+    draw = random.Random(seed)
+    lines = ["m = x < y", "k = x + y > 3", "t = x[m]", "u = y[k]"]
+    for _ in range(draw.randrange(4, 14)):
+        mask, a, b = draw.choice("mk"), draw.choice("xy"), draw.choice("xy")
+        own = {"m": "t", "k": "u"}[mask]
+        lines.append(
+            draw.choice(
+                [
+                    f"{own} = {a}[{mask}] * 2 - {own}",
+                    f"{own} += {b}[{mask}]",
+                    f"{a}[{mask}] = {own}",
+                    f"{a}[{mask}] += 1",
+                    f"{a}[{mask}] = {b}[{mask}] * 0.5",
+                    f"{own} = np.maximum({own}, {draw.randrange(9)})",
+                    f"{a} = {a} + {b}",
+                    f"{a}[1:] = {b}[:-1]",
+                    f"out.append({own}.sum())",
+                    f"out.append({own}[:2].copy())",
+                    f"{a}[{a} > {draw.randrange(9)}] -= 3",
+                    f"{mask} = {a} > {draw.randrange(5)}; {own} = {b}[{mask}]",
+                    f"{mask}[0] = {mask}[-1]; {own} = {own}[:0]",
+                    f"out.append(float({a}.sum()))",
+                    f"{own} = {own} % 7",
+                ]
+            )
+        )
+    text = "\n    ".join(lines)
+    source = f"def f(x, y):\n    out = []\n    {text}\n    return [x, y, t, u, m, k, *out]\n"
+    space: dict[str, Any] = {"np": np}
+    exec(source, space)
+    space["f"].__doc__ = source
+    return space["f"]  # type: ignore[no-any-return]
+
+
+def check(seeds: range) -> None:
+    """Random programs on lazy arrays against NumPy's own."""
+    for seed in seeds:
+        f = program(seed)
+        try:
+            want = f(X.copy(), Y.copy())
+        except ValueError as error:
+            with pytest.raises(ValueError, match=r"."):
+                [np.asarray(v) for v in f(*lazy([X, Y]))]
+            assert "shape" in str(error) or "broadcast" in str(error) or "cannot" in str(error)
+            continue
+        try:
+            equal(f(*lazy([X, Y])), want)
+        except Exception as error:
+            raise AssertionError(f"seed {seed}:\n{f.__doc__}") from error
+
+
+def test_random_programs(recorded: None) -> None:
+    """Picks, masks and arrays that change under them."""
+    check(range(40))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(10))
+def test_many_random_programs(batch: int, recorded: None) -> None:
+    """As above."""
+    check(range(1000 + 100 * batch, 1100 + 100 * batch))
