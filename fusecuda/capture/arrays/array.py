@@ -226,6 +226,7 @@ class Array(Methods):
     def at_once(self) -> NDArray:
         """The array's memory, to be written to before anything else is done."""
         storage = self._storage
+        storage.part()
         current_recorder().flush()
         current_recorder().write_at_once(storage.held)
         for other in tuple(storage.readers):

@@ -25,7 +25,6 @@ from .table import ENTRIES, OUT_POSITION, TABLE, entry
 
 _DEAREST = 24  # in additions an element: what is dearer is better computed of what is picked alone
 _DEEPEST = 4  # operations down to which two masks are compared that were computed twice
-_UNDER_MASK = frozenset({np.sum, np.prod, np.mean, np.any, np.all})
 _EVERYWHERE = frozenset({np.clip, np.where, np.round, np.copy})
 _ALONG_ALL = (None, 0, -1)
 _NUMBERS = (int, float, complex, np.generic, TracedScalar)
@@ -40,7 +39,7 @@ class Pick:
         self.whole = whole
         self.mask = mask
         self.cost = cost  # of an element of ``whole``, in additions
-        self.dtype = whole.node.dtype
+        self.dtype = whole.array.dtype
 
     def shown(self) -> Array:
         """An array that stands for it."""
@@ -51,26 +50,28 @@ class Pick:
 
     def settled(self) -> Array:
         """What NumPy picks."""
-        made: Array = ENTRIES.eager(operator.getitem, self.whole.array(), (self.mask.array(),))
+        made: Array = ENTRIES.eager(operator.getitem, self.whole.array, (self.mask.array,))
         return made
 
 
 class Kept:
     """An array as it is now, whatever is written to it later."""
 
-    __slots__ = ("_array", "_copy", "_version", "node")
+    __slots__ = ("__weakref__", "array")
 
     def __init__(self, array: Array, is_own: bool = False) -> None:
-        self.node = array.read_node()
-        self._array = array
-        self._version = array.storage.read()
-        self._copy = array if is_own else _of(self.node)
+        self.array = array
+        if not is_own:
+            array.storage.keep(self)
 
-    def array(self) -> Array:
-        """The array itself while nothing has been written to it, else a copy; asked for once."""
-        if self._array.storage.read() is self._version:
-            self._copy = self._array  # no copy is to be made for it
-        return self._copy
+    @property
+    def node(self) -> Node:
+        """Its node."""
+        return self.array.read_node()
+
+    def part(self) -> None:
+        """Have a copy: the array is about to be written to."""
+        self.array = _of(self.node)
 
 
 @entry
@@ -82,7 +83,7 @@ def picked(array: Array, key: Any) -> Array | None:
         return None
     if array.is_loose or key.is_loose or key.shape != array.shape or not key.ndim:
         return None
-    if any(a.storage.shared or a.reads_by_computing for a in (array, key)):
+    if any(a.storage.shared or a.storage.escaped or a.reads_by_computing for a in (array, key)):
         return None
     return Pick(Kept(array), Kept(key)).shown()
 
@@ -106,12 +107,8 @@ def put_picked(array: Array, key: Any, value: Array) -> bool:
 @entry
 def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What ``function`` makes of picks without gathering them, or NotImplemented."""
-    if type(args[0]) is Array and args[0].pick is not None:
-        if function in _UNDER_MASK:
-            return _reduced(function, args[0].pick, *args[1:], **kwargs)
-        if function is np.count_nonzero and len(args) == 1 and not kwargs:
-            pick = args[0].pick
-            return TABLE[function](_of(build.where(pick.mask.node, pick.whole.node, _zero(pick))))
+    if type(args[0]) is Array and args[0].pick is not None and function in _UNDER_MASK:
+        return _UNDER_MASK[function](function, args[0].pick, *args[1:], **kwargs)
     if not isinstance(function, np.ufunc) and (
         function not in _EVERYWHERE or len(args) > OUT_POSITION.get(function, len(args))
     ):
@@ -122,14 +119,15 @@ def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     if not all(map(_is_alike, args)) or any(isinstance(v, Array) for v in kwargs.values()):
         return NotImplemented
-    wholes = [_of(a.pick.whole.node) if type(a) is Array and a.pick else a for a in args]
+    nodes = {pick: pick.whole.node for pick in picks}
+    wholes = [_of(nodes[a.pick]) if type(a) is Array and a.pick else a for a in args]
     if isinstance(function, np.ufunc):
         made = NotImplemented if kwargs else ufuncs.apply(Array, function, wholes, None)
     else:
         made = TABLE[function](*wholes, **kwargs)
     if type(made) is not Array or made.shape != mask.node.shape:
         return NotImplemented
-    cost = _cost(made.read_node(), {p.whole.node for p in picks})
+    cost = _cost(made.read_node(), set(nodes.values()))
     if cost is None or (cost := cost + max(p.cost for p in picks)) > _DEAREST:
         return NotImplemented
     return Pick(Kept(made, is_own=True), mask, cost).shown()
@@ -151,18 +149,40 @@ def assign_picked(target: Array, result: Any) -> bool:
 def _reduced(
     function: Any, pick: Pick, axis: Any = None, dtype: Any = None, out: Any = None, **kwargs: Any
 ) -> Any:
-    if kwargs or out is not None or axis not in _ALONG_ALL:
+    if kwargs.keys() - {"ddof"} or out is not None or axis not in _ALONG_ALL:
         return NotImplemented
-    given = {} if dtype is None else {"dtype": dtype}
-    return TABLE[function](_of(pick.whole.node), **given, where=_of(pick.mask.node))
+    if dtype is not None:
+        kwargs["dtype"] = dtype
+    return TABLE[function](_of(pick.whole.node), **kwargs, where=_of(pick.mask.node))
+
+
+def _extreme(function: Any, pick: Pick, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """The largest or least of what is picked; NotImplemented where that is nothing."""
+    if args or kwargs or axis not in _ALONG_ALL or pick.dtype.kind not in "iuf":
+        return NotImplemented
+    kind: Any = np.finfo if pick.dtype.kind == "f" else np.iinfo
+    ends = [-np.inf, np.inf] if kind is np.finfo else [kind(pick.dtype).min, kind(pick.dtype).max]
+    worst = build.constant(ends[function is np.min], pick.dtype)
+    found = TABLE[function](_of(build.where(pick.mask.node, pick.whole.node, worst)))
+    return found if TABLE[np.any](_of(pick.mask.node)) else NotImplemented
+
+
+def _counted(function: Any, pick: Pick, *args: Any, **kwargs: Any) -> Any:
+    if args or kwargs:
+        return NotImplemented
+    zero = build.constant(0, pick.dtype)
+    return TABLE[function](_of(build.where(pick.mask.node, pick.whole.node, zero)))
+
+
+_UNDER_MASK: dict[Any, Any] = {
+    **dict.fromkeys((np.sum, np.prod, np.mean, np.var, np.std, np.any, np.all), _reduced),
+    **dict.fromkeys((np.max, np.min), _extreme),
+    np.count_nonzero: _counted,
+}
 
 
 def _of(node: Node) -> Array:
     return Array.of_node(node, is_scalar=False)
-
-
-def _zero(pick: Pick) -> Node:
-    return build.constant(0, pick.dtype)
 
 
 def _is_alike(value: Any) -> bool:

@@ -186,6 +186,7 @@ def var(
     """The mean of squared distances from the mean, in two passes, as NumPy computes it."""
     x = array_of(a)
     ddof = kwargs.pop("correction", ddof)
+    where = kwargs.pop("where", np._NoValue)
     loop = _mean_type(x, dtype)
     if (
         not is_supported(x.dtype)
@@ -194,6 +195,8 @@ def var(
         or any(v is not np._NoValue and v is not True for v in kwargs.values())
     ):
         return NotImplemented
+    if _masks(where):
+        return _var_under(x, axis, loop, ddof, keepdims is True, array_of(where))
     count = _count(x, axis)
     center = np.sum(x, axis=axis, dtype=loop, keepdims=True) / loop.type(count)
     distance = np.subtract(x, center)
@@ -204,6 +207,18 @@ def var(
         squares = distance * distance
     total = np.sum(squares, axis=axis, dtype=loop, keepdims=keepdims is True)
     return total / loop.type(max(count - ddof, 0))
+
+
+def _var_under(x: Array, axis: Any, loop: Any, ddof: Any, keep: bool, where: Array) -> Any:
+    if loop.kind == "c":
+        return NotImplemented
+    counted = np.broadcast_to(where, x.shape)
+    total: Any = np.sum(x, axis=axis, dtype=loop, keepdims=True, where=where)
+    center = (total / np.sum(counted, axis=axis, keepdims=True)).astype(loop)
+    distance = np.subtract(x, center)
+    squares: Any = np.sum(distance * distance, axis=axis, dtype=loop, keepdims=keep, where=where)
+    freedom = np.maximum(np.sum(counted, axis=axis, keepdims=keep) - ddof, 0)
+    return (squares / freedom).astype(loop)
 
 
 @handles(np.std)

@@ -68,7 +68,7 @@ class CupyStorage(Storage):
         self.held = self.escaped = self.shared = self.noted = False
         self.readers, self.span = set(), (0, 0)
         self.landed = 0
-        self.version = self.leaf = self.viewers = self._node = None
+        self.version = self.leaf = self.viewers = self.keepers = self._node = None
         return self
 
     @property

@@ -36,6 +36,7 @@ class Storage:
         "error",
         "escaped",
         "held",
+        "keepers",
         "landed",
         "leaf",
         "noted",
@@ -52,6 +53,7 @@ class Storage:
         self.version: Node | None = None  # what is pending
         self.leaf: weakref.ref[Leaf] | None = None
         self.viewers: list[weakref.ref[Any]] | None = None  # arrays that keep views of the memory
+        self.keepers: weakref.WeakSet[Any] | None = None  # who wants the present version later
         self.readers: Any = ()  # other recorders that have read the present version
         self.landed = 0  # how many versions have been computed
         self.held = False
@@ -96,8 +98,20 @@ class Storage:
 
     @property
     def unread(self) -> bool:
-        """True if nothing that is recorded reads the memory."""
-        return self.leaf is None or self.leaf() is None
+        """True if nothing that is recorded, or will be, reads the memory."""
+        return (self.leaf is None or self.leaf() is None) and not self.keepers
+
+    def keep(self, keeper: Any) -> None:
+        """Have ``keeper.part()`` called before another version is written."""
+        if self.keepers is None:
+            self.keepers = weakref.WeakSet()
+        self.keepers.add(keeper)
+
+    def part(self) -> None:
+        """Let those that want the present version have it before it is overwritten."""
+        keepers, self.keepers = self.keepers, None
+        for keeper in keepers or ():
+            keeper.part()
 
     def watch(self, viewer: Any) -> None:
         """Have ``viewer.let_go()`` called when the memory is given up for other memory."""
@@ -178,6 +192,8 @@ class Storage:
 
     def write(self, node: Node) -> None:
         """Make ``node`` the present version."""
+        if self.keepers is not None:
+            self.part()
         self.node = node
         self.recorder.note(node, self)
         if self.escaped or self.shared:

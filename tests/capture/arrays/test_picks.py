@@ -81,6 +81,13 @@ def summed(x: Any, y: Any) -> Any:
     return t.sum(), t.mean(), np.prod(np.sign(t) + 2), (t > 3).any(), (t > -99).all(), t.sum(axis=0)
 
 
+def spread(x: Any, y: Any) -> Any:
+    t = x[y > 0]
+    t = t[: t.size // 2 * 2]
+    u = (x - y)[y > 0]
+    return t.max(), u.min(), u.max(axis=0), np.max(u), np.var(u * 0 + 4), u.std(ddof=1) >= 0
+
+
 def counted(x: Any, y: Any) -> Any:
     t = y[x > 2]
     return np.count_nonzero(t > 5), np.mean(t, dtype=np.float32), np.sum(t, dtype=np.int64)
@@ -133,7 +140,7 @@ def rows(x: Any, y: Any) -> Any:
 
 PROGRAMS: list[Callable[[Any, Any], Any]] = [
     in_place, of_another, computed_twice, in_steps, into_integers, read_before_it_is_written,
-    mask_changed, summed, counted, asked_for, of_a_view, views_of_it, complex_numbers,
+    mask_changed, summed, spread, counted, asked_for, of_a_view, views_of_it, complex_numbers,
     one_in_a_tuple, nothing_and_all, rows,
 ]  # fmt: skip
 
@@ -212,6 +219,7 @@ def test_dear_functions_are_computed_of_what_is_picked() -> None:
         lambda a, b: a[a[1:] > 0],
         lambda a, b: a[a > 0].sum(axis=1),
         lambda a, b: a[a > 99].max(),
+        lambda a, b: np.min(a[a > 99], axis=0),
         lambda a, b: (a > 0)[a > 0].__isub__(True),
         lambda a, b: (a.astype(int))[a > 0].__itruediv__(2),
     ],
@@ -242,13 +250,20 @@ def test_read_only(recorded: None) -> None:
         a[a > 0] *= 2
 
 
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64, np.int8, np.bool_])
-def test_means_under_a_mask(dtype: Any, recorded: None) -> None:
+def test_moments_under_a_mask(dtype: Any, recorded: None) -> None:
     """As NumPy's, along each axis, with counts that no float of the type holds."""
     x, m = np.asarray(X % 3, dtype), (X % 2 == 0) ^ (Y > 9)
     for axis, keep in [(None, False), (0, True), (1, False)]:
         got = np.mean(lazy(x), axis=axis, keepdims=keep, where=lazy(m))
         equal(got, np.mean(x, axis=axis, keepdims=keep, where=m))
+        for ddof in (0, 2):
+            got = np.var(lazy(x), axis=axis, keepdims=keep, ddof=ddof, where=lazy(m))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                want = np.var(x.astype(float), axis=axis, keepdims=keep, ddof=ddof, where=m)
+            assert got.dtype == np.var(x).dtype
+            np.testing.assert_allclose(np.asarray(got), want, rtol=0.003)
 
 
 def test_threads_ask_for_one_pick(recorded: None) -> None:
