@@ -138,15 +138,13 @@ def _process(n: int) -> tuple[Any, ...]:
     return numpy.linspace(0, count / 4, count), uniform(-1, 1, count)
 
 
-SELECTION = "what a mask chooses is made by NumPy, which has to be waited for"
-
 PROGRAMS = (
     Program("sum of x + y z", sum_of_products, lambda n: vectors(n, 3), rtol=1e-14),
     Program("three metrics", metrics, lambda n: vectors(n, 2), rtol=1e-14),
     Program("column sum", column_sum, lambda n: (uniform(0, 1, *square(n)),), rtol=1e-13),
     Program("k-means step", kmeans_step, _points, rtol=1e-13, unseen=4,
             why="one pass over the points, which are added to the sums of their centres",
-            above=SELECTION),
+            above="sums over the points are made when the nearest are known, in their own pass"),
     Program("Gaussian mixture step", gaussian_mixture_step, _mixture, rtol=1e-12,
             why="one pass over the points, which are added to all sums",
             above="products with four columns are library calls, sums over the points launches"),
@@ -158,7 +156,7 @@ PROGRAMS = (
             above="what repeats is cut where its body ends: the last level is stored, too"),
     Program("masked statistics", masked_statistics, lambda n: tuple(uniform(-1, 1, 2, n)),
             rtol=1e-13, unseen=1, why="one launch, with a second pass when the mean is known",
-            above=SELECTION),
+            above="whether anything was chosen is asked before the largest is told"),
     Program("pairwise distances", pairwise_distances, _two_clouds, rtol=1e-15),
     Program("cumulative integral", cumulative_integral, _curves,
             above="zeros are filled in before most of them are overwritten"),

@@ -25,6 +25,7 @@ _BINDING, _ROWS, _TREE = _REDUCE
 _COLUMNS, _RUNS = "cpu_fallback/emit_columns.py", "cpu_fallback/runs.h"
 _LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
 _MAP, _PASSES = "graph/index_map.py", "graph/passes.py"
+_STORAGE = "capture/record/storage.py"
 _CLUSTER, _PLANNER = "fusion/cluster.py", "fusion/planner.py"
 
 EMITTER = (
@@ -448,6 +449,38 @@ CAPTURE = (
         "True\n        and",
         "memory that two arguments see as different types is taken for one array",
         _ids("fused", "two_dtypes_over_one_buffer"),
+    ),
+    Mutation(
+        "picks-see-later-writes",
+        _STORAGE,
+        "        if self.keepers is not None:\n            self.part()\n",
+        "",
+        "what a mask has picked changes when the array is written to",
+        _ids("picks", "as_numpy[recorded-plain-read_before_it_is_written]"),
+    ),
+    Mutation(
+        "memory-of-picks-is-unread",
+        _STORAGE,
+        " and not self.keepers",
+        "",
+        "an element is written at once to memory that a pick is of",
+        _ids("picks", "written_at_once_after_it_was_picked"),
+    ),
+    Mutation(
+        "masks-of-one-kind-are-one",
+        "capture/arrays/picks.py",
+        "a.attr != b.attr:",
+        "False:",
+        "what one mask picks is written back under another",
+        _ids("picks", "masks_that_look_alike"),
+    ),
+    Mutation(
+        "picks-of-anything",
+        "capture/arrays/picks.py",
+        "            if row.may_fail and",
+        "            if False and",
+        "a function that fails for what was not picked is computed of it",
+        _ids("picks", "dear_functions_are_computed_of_what_is_picked"),
     ),
 )
 

@@ -292,7 +292,7 @@ class Array(Methods):
     @property
     def ndim(self) -> int:
         if self.pick is not None:
-            return 1
+            return int(self.pick.ndim)
         return len(self.shape) if self.loose is None else int(self.loose.ndim)
 
     @property

@@ -20,7 +20,7 @@ from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array, compute_first
 from .dispatch import eager, loosely, update_loosely
-from .picks import picked, put_picked
+from .picks import picked, put_picked, spread
 from .table import as_numpy_fails, entry
 from .values import complete_together, plain
 
@@ -74,7 +74,7 @@ def setitem(array: Array, key: Any, value: Any) -> None:
         return
     mask = keys[0] if len(keys) == 1 else None
     if _is_mask(mask, array) and np.ndim(value) == 0 and is_supported(array.dtype):
-        node = ufuncs.node_of(mask, BOOL)
+        node = spread(ufuncs.node_of(mask, BOOL), array.shape)
         chosen = _fitted(value, array)
         array.write_node(build.where(node, chosen, array.read_node()))
         return
@@ -112,7 +112,9 @@ def _settled(key: Any) -> Any:
 
 
 def _is_mask(mask: Any, array: Array) -> bool:
-    return getattr(mask, "dtype", None) == BOOL and mask.shape == array.shape and mask.shape != ()
+    if getattr(mask, "dtype", None) != BOOL or mask.shape == ():
+        return False
+    return bool(mask.shape == array.shape[: len(mask.shape)])
 
 
 def _fitted(value: Any, region: Array) -> Node:

@@ -48,7 +48,7 @@ def _number_in(base: Any, exponent: Any, in_place: bool) -> Any:
     """The number that ``exponent`` is if it has to be known for the dtype of the power, or None."""
     if type(exponent) in (bool, int, float):
         return exponent
-    if getattr(exponent, "shape", None) != ():
+    if getattr(exponent, "ndim", None) != 0:
         return None
     looks = power_looks_at(base.dtype, exponent.dtype, in_place)
     return np.asarray(exponent)[()] if looks else None

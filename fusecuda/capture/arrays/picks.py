@@ -15,6 +15,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
+from ...graph.index_map import Shape
 from ...graph.node import Node
 from ...graph.ops import OPS
 from ..record.numbers import TracedScalar
@@ -26,20 +27,29 @@ from .table import ENTRIES, OUT_POSITION, TABLE, entry
 _DEAREST = 24  # in additions an element: what is dearer is better computed of what is picked alone
 _DEEPEST = 4  # operations down to which two masks are compared that were computed twice
 _EVERYWHERE = frozenset({np.clip, np.where, np.round, np.copy})
-_ALONG_ALL = (None, 0, -1)
 _NUMBERS = (int, float, complex, np.generic, TracedScalar)
 
 
 class Pick:
     """The elements of ``whole`` at which ``mask`` holds, both as they were when it was made."""
 
-    __slots__ = ("cost", "dtype", "mask", "whole")
+    __slots__ = ("cost", "dtype", "mask", "ndim", "whole")
 
     def __init__(self, whole: Kept, mask: Kept, cost: int = 0) -> None:
         self.whole = whole
         self.mask = mask
         self.cost = cost  # of an element of ``whole``, in additions
         self.dtype = whole.array.dtype
+        self.ndim = whole.array.ndim - mask.array.ndim + 1
+
+    @property
+    def rest(self) -> Shape:
+        """The extents behind those that the mask is of."""
+        return self.whole.array.shape[self.mask.array.ndim :]
+
+    def where(self) -> Node:
+        """The mask for each element of ``whole``."""
+        return spread(self.mask.node, self.whole.array.shape)
 
     def shown(self) -> Array:
         """An array that stands for it."""
@@ -81,7 +91,7 @@ def picked(array: Array, key: Any) -> Array | None:
         (key,) = key
     if type(key) is not Array or key.dtype != BOOL or not is_supported(array.dtype):
         return None
-    if array.is_loose or key.is_loose or key.shape != array.shape or not key.ndim:
+    if array.is_loose or key.is_loose or not key.ndim or key.shape != array.shape[: key.ndim]:
         return None
     if any(a.storage.shared or a.storage.escaped or a.reads_by_computing for a in (array, key)):
         return None
@@ -95,12 +105,12 @@ def put_picked(array: Array, key: Any, value: Array) -> bool:
     assert pick is not None
     if type(key) is not Array or key.dtype != BOOL or key.is_loose or array.is_loose:
         return False
-    if key.shape != array.shape or not _is_same(key.read_node(), pick.mask.node):
+    if array.shape != pick.whole.array.shape or not _is_same(key.read_node(), pick.mask.node):
         return False
     if not is_supported(array.dtype) or (pick.dtype.kind == "c" and array.dtype.kind != "c"):
         return False
     chosen = build.convert(pick.whole.node, array.dtype)
-    array.write_node(build.where(pick.mask.node, chosen, array.read_node()))
+    array.write_node(build.where(pick.where(), chosen, array.read_node()))
     return True
 
 
@@ -114,10 +124,12 @@ def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     ):
         return NotImplemented
     picks = [a.pick for a in args if type(a) is Array and a.pick is not None]
-    mask = picks[0].mask
-    if not all(_is_same(p.mask.node, mask.node) for p in picks[1:]):
+    mask, rest = picks[0].mask, picks[0].rest
+    if any(p.rest != rest or not _is_same(p.mask.node, mask.node) for p in picks[1:]):
         return NotImplemented
-    if not all(map(_is_alike, args)) or any(isinstance(v, Array) for v in kwargs.values()):
+    if not all(_is_alike(a, rest) for a in args) or any(
+        isinstance(v, Array) for v in kwargs.values()
+    ):
         return NotImplemented
     nodes = {pick: pick.whole.node for pick in picks}
     wholes = [_of(nodes[a.pick]) if type(a) is Array and a.pick else a for a in args]
@@ -125,7 +137,7 @@ def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         made = NotImplemented if kwargs else ufuncs.apply(Array, function, wholes, None)
     else:
         made = TABLE[function](*wholes, **kwargs)
-    if type(made) is not Array or made.shape != mask.node.shape:
+    if type(made) is not Array or made.shape != wholes[0].shape:
         return NotImplemented
     cost = _cost(made.read_node(), set(nodes.values()))
     if cost is None or (cost := cost + max(p.cost for p in picks)) > _DEAREST:
@@ -149,21 +161,27 @@ def assign_picked(target: Array, result: Any) -> bool:
 def _reduced(
     function: Any, pick: Pick, axis: Any = None, dtype: Any = None, out: Any = None, **kwargs: Any
 ) -> Any:
-    if kwargs.keys() - {"ddof"} or out is not None or axis not in _ALONG_ALL:
+    if kwargs.keys() - {"ddof"} or out is not None or axis not in (None, 0):
         return NotImplemented
     if dtype is not None:
         kwargs["dtype"] = dtype
-    return TABLE[function](_of(pick.whole.node), **kwargs, where=_of(pick.mask.node))
+    kwargs |= {"axis": _axes(pick, axis), "where": _of(pick.where())}
+    return TABLE[function](_of(pick.whole.node), **kwargs)
+
+
+def _axes(pick: Pick, axis: Any) -> Any:
+    return None if axis is None else tuple(range(pick.mask.array.ndim))
 
 
 def _extreme(function: Any, pick: Pick, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
     """The largest or least of what is picked; NotImplemented where that is nothing."""
-    if args or kwargs or axis not in _ALONG_ALL or pick.dtype.kind not in "iuf":
+    if args or kwargs or axis not in (None, 0) or pick.dtype.kind not in "iuf":
         return NotImplemented
     kind: Any = np.finfo if pick.dtype.kind == "f" else np.iinfo
     ends = [-np.inf, np.inf] if kind is np.finfo else [kind(pick.dtype).min, kind(pick.dtype).max]
     worst = build.constant(ends[function is np.min], pick.dtype)
-    found = TABLE[function](_of(build.where(pick.mask.node, pick.whole.node, worst)))
+    chosen = _of(build.where(pick.where(), pick.whole.node, worst))
+    found = TABLE[function](chosen, axis=_axes(pick, axis))
     return found if TABLE[np.any](_of(pick.mask.node)) else NotImplemented
 
 
@@ -171,7 +189,7 @@ def _counted(function: Any, pick: Pick, *args: Any, **kwargs: Any) -> Any:
     if args or kwargs:
         return NotImplemented
     zero = build.constant(0, pick.dtype)
-    return TABLE[function](_of(build.where(pick.mask.node, pick.whole.node, zero)))
+    return TABLE[function](_of(build.where(pick.where(), pick.whole.node, zero)))
 
 
 _UNDER_MASK: dict[Any, Any] = {
@@ -185,11 +203,22 @@ def _of(node: Node) -> Array:
     return Array.of_node(node, is_scalar=False)
 
 
-def _is_alike(value: Any) -> bool:
-    """True for a pick, and for what goes with each of its elements."""
+def _is_alike(value: Any, rest: Shape) -> bool:
+    """True for a pick, and for what goes with each of its rows, of the shape ``rest``."""
     if type(value) is Array:
-        return value.pick is not None or (not value.is_loose and value.shape == ())
+        return value.pick is not None or (not value.is_loose and _fits(value.shape, rest))
     return isinstance(value, _NUMBERS) or value is None
+
+
+def _fits(shape: Shape, rest: Shape) -> bool:
+    behind = rest[len(rest) - len(shape) :] if len(shape) <= len(rest) else None
+    return behind is not None and all(a in (1, b) for a, b in zip(shape, behind, strict=True))
+
+
+def spread(mask: Node, shape: Shape) -> Node:
+    """A mask of the leading axes for each element of ``shape``."""
+    lead = mask.shape + (1,) * (len(shape) - len(mask.shape))
+    return build.broadcast_to(build.reshape(mask, lead), shape)
 
 
 def _cost(node: Node, leaves: set[Node]) -> int | None:
@@ -197,7 +226,7 @@ def _cost(node: Node, leaves: set[Node]) -> int | None:
     total, seen, left = 0, set(leaves), [node]
     while left:
         node = left.pop()
-        if node in seen or node.size == 1 or node.op == "constant":
+        if node in seen or node.shape == ():
             continue
         seen.add(node)
         row = OPS.get(node.op)
@@ -205,9 +234,9 @@ def _cost(node: Node, leaves: set[Node]) -> int | None:
             if row.may_fail and node.dtype.kind in "iu":
                 return None
             total += row.cost
-        elif not node.is_elementwise and not (node.op == "index" and node.operands[0].size == 1):
-            return None
-        left.extend(node.operands)
+            left.extend(node.operands)
+        elif node.op not in ("index", "reshape") or node.size == node.operands[0].size:
+            return None  # but for what is broadcast
     return total
 
 
