@@ -52,10 +52,18 @@ CALLS = (
     Mutation(
         "errors-of-numbers-after-updates",
         _TRACE,
-        "        if self.path.segments and not self.path.broken:\n            return self._tried",
-        "        if False:\n            return self._tried",
+        "if not path.broken and (path.segments or (long and self.may_compute)):",
+        "if False:",
         "a number that raises an error does so after updates that the program makes later",
         ids("errors_inside", "an_error_that_the_function_catches", "updates_around_an_error"),
+    ),
+    Mutation(
+        "chains-never-end",
+        _NUMBERS,
+        "_LONG = 32",
+        "_LONG = 1 << 30",
+        "what hundreds of operations lead to is computed by one expression, nested as deep",
+        ids("errors_inside", "long_chains_of_numbers"),
     ),
     Mutation(
         "numbers-of-arguments-not-tried",

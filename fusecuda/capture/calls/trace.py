@@ -16,7 +16,7 @@ from ..arrays.values import plain
 from ..record.budget import Budget, processor_time
 from ..record.flight import Flight, Job
 from ..record.lines import name_line
-from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, value_of
+from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_long, value_of
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
@@ -252,18 +252,19 @@ class Trace(Recorder):
         return outcome_of(result)
 
     def attempt(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """What ``function``, which may raise an error, gives for numbers.
+        """What ``function``, which may raise an error, or stands at the end of many, gives.
 
         A replay computes it where the program does: before what is recorded later, and what is
         pending, has been run. It goes on where a number of the same type comes out, or the same
         error. What is made of arguments before anything has been run is a condition of the trace.
         """
-        if self.path.segments and not self.path.broken:
-            return self._tried(function, [self.path.evaluated(a) for a in args])
+        path, long = self.path, is_long(args)
+        if not path.broken and (path.segments or (long and self.may_compute)):
+            return self._tried(function, [path.evaluated(a) for a in args])
         made = applied(function, args)
-        if type(made) is TracedScalar:
+        if type(made) is TracedScalar and not path.broken:
             self.attempted.append(made)
-        return made
+        return value_of(made) if long and path.broken else made
 
     def _tried(self, function: Callable[..., Any], sources: list[Source]) -> Any:
         path = self.path

@@ -29,7 +29,7 @@ NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b
 class TracedScalar:
     """Stands for a Python or NumPy number whose value may differ in the next call."""
 
-    __slots__ = ("_nodes", "attempt", "branch", "observe", "recipe", "value")
+    __slots__ = ("_nodes", "attempt", "branch", "observe", "recipe", "size", "value")
     __array_priority__ = -1.0  # operators are the arrays'
 
     def __init__(
@@ -39,12 +39,14 @@ class TracedScalar:
         observe: Callable[[], None],
         branch: Computing | None = None,
         attempt: Computing | None = None,
+        size: int = 0,
     ) -> None:
         self.value = value
         self.recipe = recipe  # how to compute it again; a string is the name of an argument
         self.observe = observe
         self.branch = branch  # gives what is made of it and looked at, if that is enough
-        self.attempt = attempt  # gives what is made of it by what may raise an error
+        self.attempt = attempt  # gives what is made of it by what may raise, or by many operations
+        self.size = size  # how many operations there are in the recipe
         self._nodes: dict[DType, Node] = {}
 
     @property  # type: ignore[misc]
@@ -142,7 +144,7 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
 def _applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What ``function`` gives for numbers some of which are followed."""
     attempt = _first_of("attempt", args)
-    if attempt is None or _is_safe(function, args):
+    if attempt is None or (_is_safe(function, args) and not is_long(args)):
         return applied(function, args)
     return attempt(function, args)
 
@@ -166,7 +168,16 @@ def applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         observe()
         return result
     branch, attempt = _first_of("branch", args), _first_of("attempt", args)
-    return TracedScalar(result, (function, args), observe, branch, attempt)
+    return TracedScalar(result, (function, args), observe, branch, attempt, 1 + _size_of(args))
+
+
+def is_long(args: Iterable[Any]) -> bool:
+    """True if what is made of ``args`` is to be computed once, not again for each use of it."""
+    return _size_of(args) >= _LONG
+
+
+def _size_of(args: Iterable[Any]) -> int:
+    return min(sum(a.size for a in args if type(a) is TracedScalar), _LONG)
 
 
 def _is_safe(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
@@ -188,6 +199,7 @@ def _is_safe(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
     return function in _RINGS
 
 
+_LONG = 32  # operations; a text may not be nested by 200
 _PYTHONS = frozenset({int, float, complex})
 _PARTS = (_REAL, _IMAG, _CONJUGATE)
 _UNARY = (*_PARTS, operator.neg, operator.pos, operator.abs)

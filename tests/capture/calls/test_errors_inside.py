@@ -184,6 +184,26 @@ def test_numbers_are_computed_once() -> None:
     assert function.traces == 1
 
 
+@pytest.mark.parametrize("looks", [True, False], ids=["look", "no look"])
+@pytest.mark.parametrize("number", ["float(x.sum())", "n"], ids=["look", "argument"])
+@pytest.mark.parametrize("step", ["s * 0.5 + 1", "s + s * 0.25", "s - 1 / s + n"])
+def test_long_chains_of_numbers(step: str, number: str, looks: bool) -> None:
+    """As long as they are, they are followed, and updates before them are done once."""
+    program = f"""
+@fused
+def f(x, n):
+    x += 1
+    s = {number}
+    for i in range(150):
+        s = {step}
+    x += {"float(x.max())" if looks else "1"}
+    return x * s, s
+x = np.ones(3)
+"""
+    spaces = run(program, [f"x[:] = 1; r = f(x, {n})" for n in (2.0, 3.0, 2.5, 4.0)])
+    assert spaces.functions[0].traces == 1
+
+
 def test_lazy_arrays() -> None:
     """Within a recording, and on lazy arrays, the function itself raises."""
     function = fc.fused(updates)
