@@ -7,6 +7,7 @@ with other globals, closure variables and defaults, and so are the functions tha
 from __future__ import annotations
 
 import collections.abc
+import functools
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +18,7 @@ from ..arrays.array import Array
 from ..arrays.creation import creators, modules_seen
 from ..arrays.opaque import stand_in
 from ..arrays.values import as_float, as_int, as_len
-from ..record.numbers import TracedScalar, followed
+from ..record.numbers import Computing, TracedScalar, followed
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .inputs import Inputs
 from .numpy_calls import library_call
@@ -35,6 +36,7 @@ class Binder:
         lazies: Mapping[str, Array],
         used: Callable[[], None],
         observe: Callable[[str, Any], None],
+        attempt: Computing,
         as_float: Callable[[Any], Any] = as_float,
         is_lazy: bool = True,
     ) -> None:
@@ -43,6 +45,7 @@ class Binder:
         self.lazies = lazies
         self.used = used
         self.observe = observe
+        self.attempt = attempt
         self.as_float = as_float  # what stands for ``float``
         self.is_lazy = is_lazy  # arrays are ours, which opaque code and NumPy do not take
         self.replaced: dict[int, Any] = {}
@@ -81,7 +84,8 @@ class Binder:
         if name in self.lazies:
             return self.lazies[name]
         if name in self._scalars:
-            return TracedScalar(value, name, lambda: self.observe(name, value))
+            observe = functools.partial(self.observe, name, value)
+            return TracedScalar(value, name, observe, attempt=self.attempt)
         if id(value) in self._opaque:
             return stand_in(value, self.used)
         return self._follow(value)

@@ -213,6 +213,7 @@ class Call:
             before_it.lead_to(key_of(seen), known, segment)
             known = {}
         if not path.trail:
+            guard.attempted(self.trace.attempted)
             self._observed(guard)
             resume = functools.partial(self.owner.resume, type(self))
             guard.space["start"] = Tree(segments[0], self.path_type, resume)

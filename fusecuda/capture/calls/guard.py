@@ -43,6 +43,7 @@ class Guard:
         self.lines: list[str] = []
         self.reading: list[str] = []  # of the lines those that read places
         self._names: dict[int, str] = {}
+        self._numbers: dict[int, str] = {}  # local variables with what was attempted
 
     def constant(self, value: Any) -> str:
         """A name for an object."""
@@ -130,6 +131,8 @@ class Guard:
         """Text that computes a followed number again."""
         if type(value) is not TracedScalar:
             return self.constant(value)
+        if id(value) in self._numbers:
+            return self._numbers[id(value)]
         if isinstance(value.recipe, str):
             return value.recipe
         if callable(value.recipe):
@@ -137,11 +140,19 @@ class Guard:
         function, args = value.recipe
         return f"{self.constant(function)}({', '.join(self.scalar(a) for a in args)})"
 
+    def attempted(self, numbers: Iterable[TracedScalar]) -> None:
+        """Compute numbers, which must raise no error and be of the types that they were."""
+        for number in numbers:
+            name = f"t{len(self.lines)}"
+            self.lines.append(f"{name} = {self.scalar(number)}")
+            self.demand(f"type({name}) is {self.constant(type(number.value))}")
+            self._numbers[id(number)] = name
+
     def cast_scalar(self, value: TracedScalar, dtype: np.dtype[Any]) -> str:
         """A local variable with a followed number, cast; it must be of the type that it was."""
         name = f"s{len(self.lines)}"
         self.lines.append(f"{name} = {self.scalar(value)}")
-        if not isinstance(value.recipe, str):
+        if not isinstance(value.recipe, str) and id(value) not in self._numbers:
             self.demand(f"type({name}) is {self.constant(type(value.value))}")
         if isinstance(value.value, np.generic):
             self.space["cast"] = cast
@@ -159,10 +170,7 @@ class Guard:
         """
         text = [f"if len(args) != {count}: return MISS", *unpacked(count), "try:"]
         text += [f"    {line}" for line in ("if raising(): return MISS", *self.lines, *inside)]
-        text.append(
-            "except (KeyError, AttributeError, ValueError, ArithmeticError, TypeError, IndexError):"
-        )
-        text.append("    return MISS")
+        text += ["except Exception: return MISS"]
         text += ending
         return self.made("replay", "args", text)
 

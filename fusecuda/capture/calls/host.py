@@ -94,7 +94,8 @@ class HostCall(Call):
         """The function and its arguments, with lazy arrays for the arrays."""
         self.lazies = self._lazy_arrays()
         lazies = dict(zip(self.names, self.lazies, strict=True))
-        binder = Binder(self.reads, self.inputs, lazies, self.trace.used, self._observe)
+        trace = self.trace
+        binder = Binder(self.reads, self.inputs, lazies, trace.used, self._observe, trace.attempt)
         return binder.bound(self.owner.function)
 
     def _storages_in(self, *values: Any) -> list[Storage]:
@@ -122,6 +123,7 @@ class HostCall(Call):
         if self.path.segments:
             return self._end_of_path(result, effects, leaves, executable, outputs, written)
         guard = self._guard(written)
+        guard.attempted(self.trace.attempted)
         memory = {id(s.storage): s.name for s in self.shared}
         made = {id(s): f"results[{i}]" for i, s in enumerate(outputs)}
         writer = ResultWriter(guard, self.inputs.given, self._array_text(guard, {**memory, **made}))

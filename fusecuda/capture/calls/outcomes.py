@@ -104,7 +104,7 @@ def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple
     if type(part) in NUMBERS:
         return "number", type(part)
     if isinstance(part, Exception):
-        return "raised", type(part)
+        return "raised", type(part), str(part)
     simple = isinstance(part, (*PLAIN, type(NotImplemented))) and type(part) is not slice
     return ("value", part) if simple else ("other", type(part))
 

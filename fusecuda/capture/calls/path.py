@@ -31,6 +31,33 @@ LENGTH_LIMIT = 4096  # segments of one path
 BRANCHES = 64  # values that lead on from one look
 
 
+class Raised:
+    """An error, seen where a value was to be seen."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error.with_traceback(None)
+
+    def __repr__(self) -> str:
+        return repr(self.error)
+
+
+def outcome(function: Callable[..., Any], *values: Any) -> Any:
+    """What ``function`` gives for ``values``, or that it has raised an error."""
+    try:
+        return function(*values)
+    except Exception as error:
+        return Raised(error)
+
+
+def outcome_of(outcome: Any) -> Any:
+    """The value, or the error raised."""
+    if type(outcome) is Raised:
+        raise outcome.error
+    return outcome
+
+
 class Segment:
     """What is run up to a look, and what follows for each value seen there."""
 
@@ -117,6 +144,8 @@ def key_of(value: Any) -> Any:
         return kind, *[key_of(v) for v in value]
     if isinstance(value, np.generic):
         return kind, value.tobytes()
+    if kind is Raised:
+        return kind, type(value.error), str(value.error)
     return kind, value
 
 
@@ -289,8 +318,6 @@ class Path:
         return slot if slot is not None else lambda environment: array
 
     def _number(self, number: TracedScalar, dtype: Any) -> Source:
-        if not number.is_steady():
-            number.observe()
         evaluate = self.evaluated(number)
         return lambda environment: cast(evaluate(environment), dtype)
 
@@ -303,7 +330,12 @@ class Path:
             return lambda environment: environment[slot]
         if callable(number.recipe):
             return number.recipe
-        function, args = number.recipe
+        return self.calling(*number.recipe)
+
+    def calling(
+        self, function: Callable[..., Any], args: Sequence[Any]
+    ) -> Callable[[Environment], Any]:
+        """What calls ``function`` with numbers, which are computed again."""
         parts = [self.evaluated(a) for a in args]
         return lambda environment: function(*[part(environment) for part in parts])
 
@@ -323,6 +355,6 @@ def looker(
 
     def look(environment: Environment) -> Any:
         value = shown(environment[slot])
-        return kind(value[()] if scalar else value)
+        return outcome(kind, value[()] if scalar else value)
 
     return look

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...engine import Executable, Interpreted
-from ...graph.node import Node
+from ...fusion.planner import may_fail
+from ...graph.node import LibraryCall, Node
 from ...options import Options
 from ..arrays.array import Array
 from ..arrays.values import plain
 from ..record.budget import Budget, processor_time
 from ..record.flight import Flight, Job
 from ..record.lines import name_line
-from ..record.numbers import TracedScalar, argument_of
+from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_long, value_of
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
 from .numpy_calls import NumpyCalls
-from .path import Environment, Path, looker, nothing
+from .path import Environment, Path, Source, looker, nothing, outcome, outcome_of
 
 _LOOK_AT_CLOCK = 512  # operations
 _FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
@@ -53,6 +56,7 @@ class Trace(Recorder):
         self.effects: Callable[[], str] = str  # what has been written outside, if anything
         self.catches = False  # the function has an ``except`` of its own
         self.observed_arguments: dict[str, Any] = {}
+        self.attempted: list[TracedScalar] = []  # made, before the first segment, by what may raise
         self._looking = False
         self._operations = 0
         self._begun = processor_time()
@@ -70,15 +74,14 @@ class Trace(Recorder):
     # --- what is recorded
 
     def note(self, node: Node, storage: Storage) -> None:
-        if self.names_lines:
-            name_line(node, user_line())
+        named = name_line(node, user_line()) if self.names_lines or self.catches else []
         super().note(node, storage)
         self._operations += 1
         if self.longest is not None and self._operations > self.longest:
             raise Unfollowed(f"it has more than {self.longest} operations")
         if self._operations % _LOOK_AT_CLOCK == 0 and self.budget is not None:
             self._check_time(self.budget)
-        if self.catches and node.line is not None:  # it may fail, and the function may see that
+        if self.catches and any(map(_can_fail, (node, *[o for n in named for o in n.operands]))):
             self.flush()
             if storage.error is not None:
                 raise storage.error
@@ -204,7 +207,7 @@ class Trace(Recorder):
         if not known:
             self._looking = True
             try:
-                value = kind(plain(array))
+                value = outcome(kind, plain(array))
             finally:
                 self._looking = False
         slot = path.slot_of(array.storage.buffer)
@@ -212,7 +215,7 @@ class Trace(Recorder):
             self.breaks("it looks at an array from elsewhere")
         else:
             path.looked(looker(slot, array.shown_of, array.is_scalar, kind), value)
-        return value
+        return outcome_of(value)
 
     def number(self, array: Array, kind: Callable[[Any], Any]) -> Any:
         """As `seen`, of a number that each replay computes and goes on with."""
@@ -223,6 +226,8 @@ class Trace(Recorder):
         slot = self.path.slot_of(array.storage.buffer)
         if slot is None or self.path.broken or array.dtype.kind not in "fiu":
             return self.seen(array, kind)
+        if kind is int and array.dtype.kind == "f":  # of NaN there is none
+            return self._tried(int, [looker(slot, array.shown_of, array.is_scalar, _itself)])
         look = looker(slot, array.shown_of, array.is_scalar, kind)
         if self.path.replaying:
             (value,) = self.path.known_results([None])
@@ -237,10 +242,42 @@ class Trace(Recorder):
         def found(environment: Environment) -> Any:
             return environment[slot]
 
-        def branch(number: TracedScalar) -> None:
-            self._observed(self.path.evaluated(number), number.value)
+        observe = functools.partial(self._observed, found, value)
+        return TracedScalar(value, found, observe, self._branch, self.attempt)
 
-        return TracedScalar(value, found, lambda: self._observed(found, value), branch)
+    def _branch(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """What ``function`` gives for numbers: a replay goes on where it is the same."""
+        result = outcome(function, *map(value_of, args))
+        self._observed(self.path.calling(functools.partial(outcome, function), args), result)
+        return outcome_of(result)
+
+    def attempt(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """What ``function``, which may raise an error, or stands at the end of many, gives.
+
+        A replay computes it where the program does: before what is recorded later, and what is
+        pending, has been run. It goes on where a number of the same type comes out, or the same
+        error. What is made of arguments before anything has been run is a condition of the trace.
+        """
+        path, long = self.path, is_long(args)
+        if not path.broken and (path.segments or (long and self.may_compute)):
+            return self._tried(function, [path.evaluated(a) for a in args])
+        made = applied(function, args)
+        if type(made) is TracedScalar and not path.broken:
+            self.attempted.append(made)
+        return value_of(made) if long and path.broken else made
+
+    def _tried(self, function: Callable[..., Any], sources: list[Source]) -> Any:
+        path = self.path
+        run = functools.partial(_result_of, function)
+        if path.replaying:
+            results = path.known_results([None, None])
+        else:
+            results = run([source(path.environment) for source in sources])  # type: ignore[operator]
+        slot = len(path.environment)
+        path.ran(run, sources, results, [None, None])
+        path.looked(operator.itemgetter(slot), results[0])
+        seen, value = results
+        return outcome_of(seen) if value is None else self.number_at(slot + 1, value)
 
     def _observed(self, look: Callable[[Environment], Any], value: Any) -> None:
         """A number that was computed is looked at: a replay goes on where it is the same."""
@@ -269,3 +306,18 @@ class Trace(Recorder):
         if not self.may_compute:
             raise Unfollowed(f"numpy.{func.__name__} is computed while it is recorded")
         return self.calls.result(func, args, kwargs)
+
+
+def _can_fail(node: Node) -> bool:
+    """True if the function may see an error that computing ``node`` raises."""
+    return may_fail(node) or isinstance(node.attr, LibraryCall)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _result_of(function: Callable[..., Any], values: Sequence[Any]) -> list[Any]:
+    """What is seen of a function of numbers, and the number: its type, or all that it has given."""
+    result = outcome(function, *values)
+    return [type(result), result] if type(result) in NUMBERS else [result, None]

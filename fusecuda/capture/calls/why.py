@@ -109,7 +109,9 @@ def why_not(replay: Callable[..., Any], function: Any, args: tuple[Any, ...]) ->
         try:
             found = _missed(statement, space, names)
         except Exception as error:  # as the guard itself would take it
-            return f"what it reads is not there any more: {type(error).__name__}: {error}"
+            lost = isinstance(error, LookupError | AttributeError)
+            what = "what it reads is not there any more" if lost else "it raises"
+            return f"{what}: {type(error).__name__}: {error}"
         if found:
             return found
     return ""

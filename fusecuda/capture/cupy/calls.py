@@ -123,9 +123,11 @@ class CupyCall(Call):
     def _bound(self) -> tuple[Callable[..., Any], list[Any]]:
         if self.path.broken:
             return self.owner.function, list(self.inputs.args)
+        trace = self.trace
         binder = Binder(
-            self.reads, self.inputs, {}, self.trace.used, self._observe, _as_float, is_lazy=False
-        )
+            self.reads, self.inputs, {}, trace.used, self._observe, trace.attempt, _as_float,
+            is_lazy=False,
+        )  # fmt: skip
         return binder.bound(self.owner.function)
 
     # --- the end

@@ -21,6 +21,7 @@ from .leaf import Leaf
 
 # A name, what computes it from what a call has computed so far, or a function and its arguments.
 Recipe = str | Callable[[Any], Any] | tuple[Callable[..., Any], tuple[Any, ...]]
+Computing = Callable[[Callable[..., Any], tuple[Any, ...]], Any]  # a function of numbers
 _COMPLEX = (complex, np.complex64, np.complex128)
 NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b"), *_COMPLEX})
 
@@ -28,7 +29,7 @@ NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b
 class TracedScalar:
     """Stands for a Python or NumPy number whose value may differ in the next call."""
 
-    __slots__ = ("_nodes", "branch", "observe", "recipe", "value")
+    __slots__ = ("_nodes", "attempt", "branch", "observe", "recipe", "size", "value")
     __array_priority__ = -1.0  # operators are the arrays'
 
     def __init__(
@@ -36,12 +37,16 @@ class TracedScalar:
         value: Any,
         recipe: Recipe,
         observe: Callable[[], None],
-        branch: Callable[[TracedScalar], None] | None = None,
+        branch: Computing | None = None,
+        attempt: Computing | None = None,
+        size: int = 0,
     ) -> None:
         self.value = value
         self.recipe = recipe  # how to compute it again; a string is the name of an argument
         self.observe = observe
-        self.branch = branch  # called with what is made of it and looked at, if that is enough
+        self.branch = branch  # gives what is made of it and looked at, if that is enough
+        self.attempt = attempt  # gives what is made of it by what may raise, or by many operations
+        self.size = size  # how many operations there are in the recipe
         self._nodes: dict[DType, Node] = {}
 
     @property  # type: ignore[misc]
@@ -65,15 +70,6 @@ class TracedScalar:
                 raise
             self._nodes[dtype] = Leaf(self, (), dtype, scalar=True)
         return self._nodes[dtype]
-
-    def is_steady(self) -> bool:
-        """True if its type follows from the types of the numbers that it is made of."""
-        if not isinstance(self.recipe, tuple):
-            return True
-        function, args = self.recipe
-        followed = [a for a in args if type(a) is TracedScalar]
-        integers = all(type(getattr(a, "value", a)) is int for a in args)
-        return not (function is operator.pow and integers) and all(a.is_steady() for a in followed)
 
     @property
     def real(self) -> Any:
@@ -147,7 +143,15 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What ``function`` gives for numbers some of which are followed."""
-    values = [_value_of(a) for a in args]
+    attempt = _first_of("attempt", args)
+    if attempt is None or (_is_safe(function, args) and not is_long(args)):
+        return applied(function, args)
+    return attempt(function, args)
+
+
+def applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """As the operators of numbers give it; whether it raises again is not asked."""
+    values = [value_of(a) for a in args]
 
     def observe() -> None:
         for a in args:
@@ -163,13 +167,50 @@ def _applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     if type(result) not in NUMBERS or not plain:
         observe()
         return result
-    return TracedScalar(result, (function, args), observe, _branch_of(args))
+    branch, attempt = _first_of("branch", args), _first_of("attempt", args)
+    return TracedScalar(result, (function, args), observe, branch, attempt, 1 + _size_of(args))
 
 
-def _branch_of(args: Iterable[Any]) -> Callable[[TracedScalar], None] | None:
-    """What is called where something made of ``args`` is looked at."""
-    known = (a.branch for a in args if type(a) is TracedScalar)
-    return next((branch for branch in known if branch is not None), None)
+def is_long(args: Iterable[Any]) -> bool:
+    """True if what is made of ``args`` is to be computed once, not again for each use of it."""
+    return _size_of(args) >= _LONG
+
+
+def _size_of(args: Iterable[Any]) -> int:
+    return min(sum(a.size for a in args if type(a) is TracedScalar), _LONG)
+
+
+def _is_safe(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """True if ``function`` raises nothing, and gives one type, for all numbers of these types.
+
+    Where ``args`` are constants, for those. A followed int may be too large for a float; NumPy's
+    numbers warn, which may raise.
+    """
+    kinds = {type(value_of(a)) for a in args}
+    if not kinds <= _PYTHONS:
+        return function in _PARTS or not kinds <= NUMBERS
+    if function in _UNARY:
+        return function is not operator.abs or complex not in kinds
+    if len(kinds) > 1 and any(type(value_of(a)) is int for a in args if type(a) is TracedScalar):
+        return False
+    if function in _DIVISIONS:
+        constant = type(args[1]) is not TracedScalar
+        return constant and not (function is operator.truediv and int in kinds and len(kinds) == 1)
+    return function in _RINGS
+
+
+_LONG = 32  # operations; a text may not be nested by 200
+_PYTHONS = frozenset({int, float, complex})
+_PARTS = (_REAL, _IMAG, _CONJUGATE)
+_UNARY = (*_PARTS, operator.neg, operator.pos, operator.abs)
+_RINGS = (operator.add, operator.sub, operator.mul)
+_DIVISIONS = (operator.truediv, operator.floordiv, operator.mod)
+
+
+def _first_of(name: str, args: Iterable[Any]) -> Computing | None:
+    """The first ``branch`` or ``attempt`` of the followed ones among ``args``."""
+    known = (getattr(a, name) for a in args if type(a) is TracedScalar)
+    return next((computing for computing in known if computing is not None), None)
 
 
 def cast(value: Any, dtype: DType) -> Any:
@@ -201,25 +242,7 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
         if kind is not TracedScalar and kind not in NUMBERS:
             left = kind is np.ndarray or _records(other)
             return NotImplemented if left else _seen(self, other)
-        value = other.value if kind is TracedScalar else other
-        args, values = (self, other), (self.value, value)
-        if swapped:
-            args, values = args[::-1], values[::-1]
-
-        def observe() -> None:
-            self.observe()
-            if kind is TracedScalar:
-                other.observe()
-
-        try:
-            result = function(*values)
-        except Exception:  # whether it raises is a condition of the trace
-            observe()
-            raise
-        if type(result) not in NUMBERS:
-            observe()
-            return result
-        return TracedScalar(result, (function, args), observe, _branch_of(args))
+        return _applied(function, (other, self) if swapped else (self, other))
 
     def _seen(self: TracedScalar, other: Any) -> Any:
         return function(other, self.seen()) if swapped else function(self.seen(), other)
@@ -231,37 +254,22 @@ def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: TracedScalar, *args: Any) -> Any:
         if args and _records(args[0]):
             return NotImplemented
-        branch = _branch_of((self, *args))
+        branch = _first_of("branch", (self, *args))
         if branch is None or not all(type(a) is TracedScalar or type(a) in NUMBERS for a in args):
             plain = [a.seen() if type(a) is TracedScalar else a for a in args]
             return function(self.seen(), *plain)
-        try:
-            result = function(self.value, *(_value_of(a) for a in args))
-        except Exception:  # whether it raises is a condition of the trace
-            for a in (self, *args):
-                if type(a) is TracedScalar:
-                    a.observe()
-            raise
-        branch(TracedScalar(result, (function, (self, *args)), self.observe))
-        return result
+        return branch(function, (self, *args))
 
     return method
 
 
-def _value_of(value: Any) -> Any:
+def value_of(value: Any) -> Any:
+    """The number that a followed one is now; any other value itself."""
     return value.value if type(value) is TracedScalar else value
 
 
 def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: TracedScalar) -> Any:
-        try:
-            result = function(self.value)
-        except Exception:
-            self.observe()
-            raise
-        return TracedScalar(result, (function, (self,)), self.observe, self.branch)
-
-    return method
+    return lambda self: _applied(function, (self,))
 
 
 def _swapped(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,271 @@
+"""Errors inside calls, most of numbers that are followed: in a replay as in the plain function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+import fusecuda.numpy as fnp
+from fusecuda.capture.calls.trace import Trace
+from tests import programs_of_errors
+from tests.fuzz_calls import failure
+from tests.programs_of_errors import RAISING, around, calls
+from tests.side_by_side import run
+
+
+@pytest.fixture(autouse=True)
+def no_trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Calls are replayed, however fast the plain ones are."""
+    monkeypatch.setattr("fusecuda.capture.record.rest.Trial.wants_plain", property(lambda s: False))
+    monkeypatch.setattr("fusecuda.capture.record.rest.Trial.took", lambda *args, **kwargs: None)
+    return
+
+
+@pytest.mark.parametrize("number", ["float(y.sum())", "n"], ids=["look", "argument"])
+@pytest.mark.parametrize("operation", RAISING)
+def test_an_error_that_the_function_catches(operation: str, number: str) -> None:
+    """It is caught in a replay too, each update is done once; then that way is replayed."""
+    good, bad = RAISING[operation]
+    program = around(operation, number, caught=True)
+    for first, then in ((good, bad), (bad, good)):
+        spaces = run(program, calls(first, first, then, first, then, then, first))
+        assert [f.traces for f in spaces.functions] == [2]
+
+
+@pytest.mark.parametrize("number", ["float(y.sum())", "n"], ids=["look", "argument"])
+@pytest.mark.parametrize("operation", RAISING)
+def test_an_error_that_passes_to_the_caller(operation: str, number: str) -> None:
+    """The updates before it are there, once; those after it are not."""
+    good, bad = RAISING[operation]
+    program = around(operation, number, caught=False)
+    for first, then in ((good, bad), (bad, good)):
+        run(program, calls(first, first, then, first, then, then, first))
+
+
+def updates(x: Any, n: float) -> Any:
+    """Divides between two updates, with a look before them."""
+    s = float(x[0]) * n
+    x += 1
+    r = 1.0 / s
+    x += 2
+    return r
+
+
+def test_updates_around_an_error() -> None:
+    """Those before it are done, those after it not: said without another function."""
+    function = fc.fused(updates)
+    for _ in range(3):
+        x = np.ones(5)
+        assert function(x, 2.0) == 0.5
+        assert x.tolist() == [4.0] * 5
+    for _ in range(3):
+        x = np.zeros(5)
+        with pytest.raises(ZeroDivisionError, match="float division"):
+            function(x, 2.0)
+        assert x.tolist() == [1.0] * 5
+
+
+def test_an_error_of_an_argument_alone() -> None:
+    """Nothing has been run where it is found, and `why` names it."""
+
+    def plain(x: Any, n: float) -> Any:
+        x += 1
+        return x * n, 1.0 / n
+
+    function = fc.fused(plain)
+    for n in (2.0, 4.0):
+        product, inverse = function(np.ones(5), n)
+        assert (product.tolist(), inverse) == ([2.0 * n] * 5, 1.0 / n)
+    assert function.traces == 1
+    x = np.ones(5)
+    assert "it raises: ZeroDivisionError" in function.why(x, 0.0)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            function(x, 0.0)
+    assert x.tolist() == [4.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("operation", "values"),
+    [
+        ("s ** 0.5", (4.0, -4.0, 9.0, -9.0)),
+        ("2 ** math.floor(s)", (3.0, -3.0, 4.0, -4.0)),
+        ("10 ** math.floor(s) * 0.5", (2.0, 400.0, 3.0, -1.0)),
+        ("(-8) ** s", (2.0, 0.5, 3.0, 1.5)),
+        ("math.frexp(s)[1] / s", (2.0, 0.0, 2.0, 5.0)),
+    ],
+)
+@pytest.mark.parametrize("number", ["float(y.sum())", "n"], ids=["look", "argument"])
+def test_another_type(operation: str, values: tuple[float, ...], number: str) -> None:
+    """A number of another type, which values may lead to, is another way."""
+    run(around(f"np.ones(3, int) + ({operation})", number, caught=True), calls(*values, *values))
+
+
+@pytest.mark.parametrize("look", ["int(y.max())", "round(y.max())"])
+def test_a_look_that_raises(look: str) -> None:
+    """An integer of NaN: first while recorded, then in a replay."""
+    program = f"""
+@fused
+def f(x, y):
+    x += 1
+    try:
+        k = {look}
+        x *= k
+    except (ValueError, OverflowError) as e:
+        x -= 1
+        k = str(e)
+    return k, x + 1
+x = np.ones(4)
+"""
+    good, bad = "r = f(x, np.full(4, 2.5))", "r = f(x, np.full(4, np.nan))"
+    for steps in ([good, good, bad, good, bad], [bad, bad, good, bad, good]):
+        spaces = run(program, [*steps, "r = f(x, np.full(4, np.inf))", *steps])
+        assert spaces.functions[0].traces == 3
+
+
+def test_another_error_is_another_way() -> None:
+    """Errors of one type that say other things are told apart."""
+    program = around("math.comb(math.floor(s), 3 - math.floor(s))", "float(y.sum())", caught=True)
+    run(program, calls(2.0, -1.0, 5.0, -1.0, 3.0, 7.0, 2.0))
+
+
+def test_warnings_that_are_errors() -> None:
+    """NumPy's own numbers warn, which raises where the user says so, before anything is run."""
+    program = around("1.0 / n + float(y.sum())", "0.0", caught=True)
+    numbers = [f"r = f(x, y, np.float64({v}))" for v in (2, 4, 0, 2, 0)]
+    run(program.replace("s = 0.0", "z = 1.0 / n if y.shape else 0"), numbers)
+    run(program, numbers)
+
+
+def test_what_cannot_raise_is_no_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay of sums and products of floats has nothing more to do."""
+    attempts: list[Any] = []
+    attempt = Trace.attempt
+
+    def noted(self: Trace, function: Callable[..., Any], args: Any) -> Any:
+        attempts.append(function)
+        return attempt(self, function, args)
+
+    monkeypatch.setattr(Trace, "attempt", noted)
+
+    def plain(x: Any, n: float, k: int) -> Any:
+        s = float(x.sum())
+        t = -abs(s * n - 3) + s / 2 + s // 0.5 + n % 2.0
+        return x * t, (k * 3 - k) % 5
+
+    function = fc.fused(plain)
+    for _ in range(3):
+        got, want = (f(np.arange(4.0), 0.5, 7) for f in (function, plain))
+        assert got[0].tolist() == want[0].tolist()
+        assert got[1] == want[1]
+    assert function.traces == 1
+    assert not attempts
+
+
+def test_numbers_are_computed_once() -> None:
+    """Each replay computes a number that leads to the next two once, not for both."""
+
+    def root(x: Any, steps: int) -> Any:
+        a = float(x.sum())
+        s = a
+        for _ in range(steps):
+            s = 0.5 * (s + a / s)
+        return x * s
+
+    function = fc.fused(root)
+    for value in (9.0, 4.0, 2.0):
+        x = np.array([value, 0.0])
+        assert function(x, 40)[0] == pytest.approx(value * math.sqrt(value), rel=1e-15)
+    assert function.traces == 1
+
+
+@pytest.mark.parametrize("looks", [True, False], ids=["look", "no look"])
+@pytest.mark.parametrize("number", ["float(x.sum())", "n"], ids=["look", "argument"])
+@pytest.mark.parametrize("step", ["s * 0.5 + 1", "s + s * 0.25", "s - 1 / s + n"])
+def test_long_chains_of_numbers(step: str, number: str, looks: bool) -> None:
+    """As long as they are, they are followed, and updates before them are done once."""
+    program = f"""
+@fused
+def f(x, n):
+    x += 1
+    s = {number}
+    for i in range(150):
+        s = {step}
+    x += {"float(x.max())" if looks else "1"}
+    return x * s, s
+x = np.ones(3)
+"""
+    spaces = run(program, [f"x[:] = 1; r = f(x, {n})" for n in (2.0, 3.0, 2.5, 4.0)])
+    assert spaces.functions[0].traces == 1
+
+
+def test_lazy_arrays() -> None:
+    """Within a recording, and on lazy arrays, the function itself raises."""
+    function = fc.fused(updates)
+    function(np.ones(5), 2.0)
+    for _ in range(2):
+        x = fnp.asarray(np.zeros(5))
+        with pytest.raises(ZeroDivisionError):
+            function(x, 2.0)
+        assert x.tolist() == [1.0] * 5
+
+
+@pytest.mark.parametrize("line", ["z = x[:, k]", "x **= k", "z = x ** k"])
+def test_arrays_whose_operations_fail(line: str) -> None:
+    """The function that catches an error of NumPy's gets it where it arises."""
+    program = f"""
+@fused
+def f(x, k):
+    z = x + 1
+    try:
+        x += 1
+        {line}
+        x += 2
+    except (IndexError, ValueError) as e:
+        z = type(e).__name__
+    return z, x * 2
+x = np.arange(1, 7).reshape(2, 3)
+"""
+    step = "x[:] = 1; r = f(x, np.array([[{0}]]))"
+    run(program, [step.format(k) for k in (1, 1, -9, 1, -9, 2, *range(-20, -10))])
+
+
+def test_what_cannot_fail_is_fused_where_errors_are_caught() -> None:
+    """All in one launch, as without ``try``."""
+
+    def plain(x: Any, y: Any) -> Any:
+        try:
+            z = (x * 2 + y) * 3 - 1
+            return z * y
+        except ValueError:
+            return x
+
+    function = fc.fused(plain)
+    x = np.arange(6.0)
+    for _ in range(2):
+        with fc.count_launches() as launches:
+            got = function(x, x)
+        assert got.tolist() == plain(x, x).tolist()
+        assert launches.total == 1
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+@pytest.mark.filterwarnings("ignore")
+def test_random_programs(first: int) -> None:
+    """Random programs are as plain ones are."""
+    for seed in range(first, first + 20):
+        assert not failure(*programs_of_errors.written(seed)), seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 4000, 250))
+@pytest.mark.filterwarnings("ignore")
+def test_many_random_programs(first: int) -> None:
+    """More of them."""
+    for seed in range(first, first + 250):
+        assert not failure(*programs_of_errors.written(seed)), seed
