@@ -19,6 +19,7 @@ from ...graph.index_map import Shape
 from ...graph.node import Node
 from ...graph.ops import OPS
 from ..record.numbers import TracedScalar
+from ..record.recorder import current_recorder
 from . import ufuncs
 from .array import Array
 from .memory import new
@@ -95,6 +96,8 @@ def picked(array: Array, key: Any) -> Array | None:
         return None
     if any(a.storage.shared or a.storage.escaped or a.reads_by_computing for a in (array, key)):
         return None
+    if (recorder := current_recorder()).transparent:
+        recorder.loose = True  # it may become so
     return Pick(Kept(array), Kept(key)).shown()
 
 
