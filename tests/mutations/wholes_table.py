@@ -1,4 +1,4 @@
-"""Planted bugs in functions that are called as wholes."""
+"""Planted bugs in what is left to NumPy: functions called as wholes, operations that rest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from .mutation import Mutation, ids
 
 _BORDER, _TWINS = "capture/calls/border.py", "capture/calls/twins.py"
 _WHOLE = "capture/calls/whole.py"
+_OPERATORS, _REST = "capture/arrays/operators.py", "capture/record/rest.py"
 
 WHOLES = (
     Mutation(
@@ -56,5 +57,29 @@ WHOLES = (
         "largest is not None",
         "functions of large arrays are not fused",
         ids("whole", "large_arrays_are_recorded"),
+    ),
+    Mutation(
+        "operations-rest-that-are-fused",
+        "capture/record/recorder.py",
+        "if flight.left or count > len(self.operations):",
+        "if flight.left:",
+        "operations are left to NumPy that a kernel shares with others",
+        ids("resting", "what_is_fused_goes_on_being_recorded"),
+    ),
+    Mutation(
+        "operations-rest-for-good",
+        _REST,
+        "return self.passed % _AGAIN != 0",
+        "return True",
+        "nobody sees that an operation has company by now",
+        ids("resting", "a_line_that_rests_is_recorded_again"),
+    ),
+    Mutation(
+        "resting-writes-past-reads",
+        _OPERATORS,
+        "rests(a if known else None, b, limit, nodes=2)",
+        "rests(a, b, limit, nodes=2)",
+        "what waits for old values sees what an operator has written",
+        ids("resting", "what_waits_sees_the_values_from_before"),
     ),
 )
