@@ -98,10 +98,15 @@ def test_what_is_fused_goes_on_being_recorded() -> None:
         y = x
         for _ in range(4):
             y = (y * 2 + 1) * x - y
+        assert y.storage.pending
         return float(y.sum())
 
-    assert launches(many, 10) == [1] * 10
-    assert launches(lambda: float((x * 2).sum()), 10) == [1] * 10  # sums are ours
+    def few() -> Any:
+        y = x * 2
+        assert y.storage.pending  # sums are ours
+        return float(y.sum())
+
+    assert launches(many, 10) == launches(few, 10) == [1] * 10
 
 
 def test_large_arrays_complex_ones_and_other_functions_are_recorded() -> None:
