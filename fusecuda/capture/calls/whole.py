@@ -27,6 +27,9 @@ _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _ROUND = 4  # calls that are compared, every other one a whole
 _MARGIN = 1.2  # of the time of other calls, within which wholes are made
 _SLOWER, _LONG, _LATE = 8.0, 1e-3, 3  # than at first; seconds; calls
+_SHORT = 5e-6  # seconds: calls that take no more are not made as wholes
+_IDLE = 64  # calls that were none, after which it is looked at whether there is need of us
+_LITTLE = 50e-6  # seconds: a call that takes less would notice us
 
 
 class Entry:
@@ -50,7 +53,8 @@ class Entry:
         """A call of a round took so long."""
         self.spent[whole].append(seconds)
         if self.calls >= _ROUND:
-            self.as_whole = min(self.spent[True]) < _MARGIN * min(self.spent[False])
+            other = min(self.spent[False])
+            self.as_whole = other > _SHORT and min(self.spent[True]) < _MARGIN * other
 
     def another_round(self) -> None:
         """The ways are compared again."""
@@ -77,10 +81,14 @@ class Whole(Wrapper):
         self._entries: dict[Any, Entry] = {}
         self._twin: Twin | None = None
         self._twins = 0
+        self._idle = 0  # calls as they are, since that was looked at
+        self.aside = False  # the function itself has taken our place
         self.refused = ""  # why its calls are made as they are
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function returns."""
+        if self.aside:
+            return self.function(*args, **kwargs)
         if not self.refused and in_force().at_once_below:
             size = size_of((*args, *kwargs.values()) if kwargs else args)
             if size is not None:
@@ -89,7 +97,7 @@ class Whole(Wrapper):
                     twin = self._twin_anew()
                 if twin is not None:
                     return self._search(size, twin, args, kwargs)
-        return self.function(*args, **kwargs)
+        return self._as_it_is(args, kwargs)
 
     def _search(self, size: Any, twin: Twin, args: Any, kwargs: Any) -> Any:
         """The result by what is known of calls of a size."""
@@ -106,14 +114,30 @@ class Whole(Wrapper):
                 return self._watched(size, entry, twin, args, kwargs)
             if entry.calls >= entry.next:
                 entry.another_round()
-        return self.function(*args, **kwargs)
+        return self._as_it_is(args, kwargs)
+
+    def _as_it_is(self, args: Any, kwargs: Any) -> Any:
+        """What the function returns; where we are of no use and in the way, it takes our place."""
+        self._idle += 1
+        if self._idle < _IDLE and not self.refused:
+            return self.function(*args, **kwargs)
+        self._idle = 0
+        begin = thread_time()
+        result = self.function(*args, **kwargs)
+        is_little = thread_time() - begin < _LITTLE
+        if self.refused or (is_little and not any([e.as_whole for e in self._entries.values()])):
+            space = self.function.__globals__
+            if space.get(self.__name__) is self:
+                space[self.__name__] = self.function
+            self.aside = True
+        return result
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
         """By reference, as a function."""
-        return self.__qualname__
+        return (_itself, (self.function,)) if self.aside else self.__qualname__
 
     def __repr__(self) -> str:
         return repr(self.function)
@@ -136,7 +160,7 @@ class Whole(Wrapper):
     def _first(self, size: Any, args: Any, kwargs: Any) -> Any:
         """The call as it is, which tells whether its work is small."""
         if len(self._entries) >= _ENTRIES_LIMIT:
-            return self.function(*args, **kwargs)
+            return self._as_it_is(args, kwargs)
         recorder = in_force()
         recorder.flush()
         outer, recorder.touched = recorder.touched, 0
@@ -199,6 +223,10 @@ class Whole(Wrapper):
             if border.odd:
                 self.refused = f"it returns a {border.odd}"
         return result
+
+
+def _itself(function: Any) -> Any:
+    return function
 
 
 _CALLERS = frozenset(
