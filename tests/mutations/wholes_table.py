@@ -61,7 +61,7 @@ WHOLES = (
     Mutation(
         "operations-rest-that-are-fused",
         "capture/record/recorder.py",
-        "if flight.left or count > len(self.operations):",
+        "if flight.left or count > len(self.recorded_by):",
         "if flight.left:",
         "operations are left to NumPy that a kernel shares with others",
         ids("resting", "what_is_fused_goes_on_being_recorded"),

@@ -35,7 +35,7 @@ def rests(a: Any, b: Any, limit: int, nodes: int = 1) -> bool:
     if type(a) is _ndarray and type(b) is _ndarray and a.shape != b.shape and not fits(a, b, most):
         return False
     possible = a is not None and b is not None
-    return operation_rests(in_force().operations, possible, nodes)
+    return operation_rests(in_force().recorded_by, possible, nodes)
 
 
 def _is_middling(part: Any, most: int) -> bool:

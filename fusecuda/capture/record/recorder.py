@@ -58,7 +58,9 @@ class Recorder:
         self.reports: list[Executable] = []  # kept for `explain`
         self.budget: Budget | None = PROGRAM
         self.touched: int | None = None  # most bytes of a recorded node, if that is asked for
-        self.operations: list[Operation | None] = []  # that have recorded something, but large ones
+        self.recorded_by: list[
+            Operation | None
+        ] = []  # that have recorded something, but large ones
         self._small = 0  # operations on small arrays that wait for something
         self._live: list[weakref.ref[Storage]] = []  # in the order of recording
         self._sequence: list[int] = []
@@ -104,10 +106,10 @@ class Recorder:
 
     def _begin_anew(self, flight: Flight | None = None) -> None:
         """What was recorded is in ``flight``, if there was anything; recording starts again."""
-        if self.operations:
+        if self.recorded_by:
             if flight is not None and self._is_in_vain(flight):
-                computed_in_vain(self.operations)
-            self.operations.clear()
+                computed_in_vain(self.recorded_by)
+            self.recorded_by.clear()
         for reference in self._live:
             storage = reference()
             if storage is not None:
@@ -123,7 +125,7 @@ class Recorder:
     def _is_in_vain(self, flight: Flight) -> bool:
         """True if computing all that was recorded, which is ``flight``, does not pay."""
         count = len(self._sequence)
-        if flight.left or count > len(self.operations):
+        if flight.left or count > len(self.recorded_by):
             return False
         largest = max(j.storage.dtype.itemsize * math.prod(j.storage.shape) for j in flight.jobs)
         return count * largest <= VAIN_BELOW * self.at_once_below
