@@ -17,6 +17,7 @@ from typing import Any
 from ..arrays.memory import in_force
 from .border import Border, RecordedError, is_simple, size_of
 from .bytecode import codes_of, strings
+from .objects import kinds_of
 from .places import Wrapper
 from .twins import Twin, twin_of
 
@@ -82,6 +83,7 @@ class Whole(Wrapper):
         self._twin: Twin | None = None
         self._twins = 0
         self._idle = 0  # calls as they are, since that was looked at
+        self.owner: type | None = None  # whose method it is
         self.aside = False  # the function itself has taken our place
         self.refused = ""  # why its calls are made as they are
 
@@ -94,7 +96,7 @@ class Whole(Wrapper):
             if size is not None:
                 twin = self._twin
                 if twin is None or not twin.holds():
-                    twin = self._twin_anew()
+                    twin = self._twin_anew((*args, *kwargs.values()))
                 if twin is not None:
                     return self._search(size, twin, args, kwargs)
         return self._as_it_is(args, kwargs)
@@ -126,11 +128,21 @@ class Whole(Wrapper):
         result = self.function(*args, **kwargs)
         is_little = thread_time() - begin < _LITTLE
         if self.refused or (is_little and not any([e.as_whole for e in self._entries.values()])):
-            space = self.function.__globals__
-            if space.get(self.__name__) is self:
-                space[self.__name__] = self.function
-            self.aside = True
+            self._step_aside()
         return result
+
+    def _step_aside(self) -> None:
+        """Let the function have its name again."""
+        name, space = self.__name__, self.function.__globals__
+        if self.owner is not None:
+            if vars(self.owner).get(name) is self:
+                setattr(self.owner, name, self.function)
+        elif space.get(name) is self:
+            space[name] = self.function
+        self.aside = True
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner = owner
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -144,13 +156,13 @@ class Whole(Wrapper):
 
     # --- which way
 
-    def _twin_anew(self) -> Twin | None:
+    def _twin_anew(self, given: Any) -> Twin | None:
         """A twin that reads what the function reads now, if there is one that is the same."""
         self._twins += 1
         if self._twins > _TWINS_LIMIT:
             self.refused = "what it reads changes again and again"
             return None
-        made = twin_of(self.function)
+        made = twin_of(self.function, dict.fromkeys(kinds_of(given)))
         if isinstance(made, str):
             self.refused = made
             return None
@@ -206,7 +218,7 @@ class Whole(Wrapper):
 
     def _as_whole(self, twin: Twin, args: Any, kwargs: Any) -> Any:
         """What the twin returns on the memory of the arrays, with lazy arrays in its place."""
-        border = Border()
+        border = Border(twin)
         try:
             given = [v if type(v) in _PLAIN else border.given(v) for v in args]
             named = {name: border.given(v) for name, v in kwargs.items()}
