@@ -45,8 +45,8 @@ WHOLES = (
     Mutation(
         "whole-that-tells-kinds",
         _TWINS,
-        "            if name in _LEFT_OUT:",
-        "            if False:",
+        "            if name in _LEFT_OUT and not (name",
+        "            if False and not (name",
         "a whole sees that its arrays are NumPy's",
         ids("whole", "what_is_not_known_to_be_the_same_is_called_as_it_is[matched]"),
     ),
@@ -81,5 +81,21 @@ WHOLES = (
         "rests(a, b, limit, nodes=2)",
         "what waits for old values sees what an operator has written",
         ids("resting", "what_waits_sees_the_values_from_before"),
+    ),
+    Mutation(
+        "whole-forgets-attributes",
+        _BORDER,
+        "if name not in before or before[name] is not value:",
+        "if name not in before:",
+        "attributes that a method changes stay what they were",
+        ids("whole_objects", "wholes_of_objects_are_the_same[writes_attributes]"),
+    ),
+    Mutation(
+        "whole-writes-attributes-of-others",
+        "capture/calls/objects.py",
+        'if before.opname != "SWAP" and not _loads(own, before):',
+        "if False:",
+        "attributes of a function are written to its twin",
+        ids("whole_objects", "objects_that_are_not_known[writes_by_another_name]"),
     ),
 )

@@ -101,6 +101,7 @@ DIFFERENT = {
     "keeps_the_namespace": method("self.xp = cp\nreturn self.u"),
     "kind": method("return self.__class__.__name__"),
     "writes_others": method("g.kept = self.u", "def g():\n    pass\n"),
+    "writes_by_another_name": method("h = g\nh.kept = self.u", "def g():\n    pass\n"),
     "writes_arrays": method("self.u.shape = 2, 3"),
     "deletes": method("self.v = 1\ndel self.v"),
     "rebinds": method("n = self\nself = g\nself.kept = n.u", "def g():\n    pass\n"),
