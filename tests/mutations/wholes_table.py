@@ -98,4 +98,12 @@ WHOLES = (
         "attributes of a function are written to its twin",
         ids("whole_objects", "objects_that_are_not_known[writes_by_another_name]"),
     ),
+    Mutation(
+        "interpreter-overwrites-what-is-read",
+        "graph/interpret.py",
+        "and _is_last(node, remaining)",
+        "",
+        "the interpreter writes to versions of arrays that are read later",
+        ids("interpret_updates", "versions_that_are_read_late"),
+    ),
 )
