@@ -63,7 +63,7 @@ def _size_inside(kind: type, value: Any, depth: int) -> Any:
 
 def is_simple(result: Any) -> bool:
     """True for lazy arrays, plain values and objects, and what holds nothing else."""
-    kind = type(result)
+    kind: Any = type(result)
     if kind in (list, tuple):
         return all(map(is_simple, result))
     if kind is dict:
@@ -80,7 +80,7 @@ class Border:
         self._twin_of_call = twin
         # By the identity of what they show, which they keep alive.
         self._known: dict[int, tuple[Any, Any]] = {}
-        self._containers: list[tuple[Any, Any, list[Any]]] = []
+        self._containers: list[tuple[Any, Any, Any]] = []  # twins, what they stand for, their parts
         self._memory: dict[int, Array] | None = None
         self.odd = ""  # what else was returned
 
@@ -123,13 +123,12 @@ class Border:
             if own is value:
                 return twin
         twin = object.__new__(twin_kind)
-        before = vars(twin)
         self._known[id(twin)] = twin, value
-        entered = (twin, value, {})
-        self._containers.append(entered)
+        before: dict[str, Any] = {}
+        self._containers.append((twin, value, before))
         for name, part in vars(value).items():
             before[name] = part if type(part) in _PLAIN else self.given(part)
-        entered[2].update(before)
+        twin.__dict__.update(before)
         return twin
 
     def _twin(self, kind: type, value: Any) -> Any:

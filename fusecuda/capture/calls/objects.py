@@ -36,7 +36,7 @@ _DEPTH_LIMIT = 4
 
 
 @functools.lru_cache(maxsize=256)
-def is_own(kind: type) -> bool:
+def is_own(kind: Any) -> bool:
     """True for classes whose instances are nothing but their attributes."""
     if kind.__mro__[-1] is not object or not getattr(kind, "__dictoffset__", 0):
         return False
@@ -52,7 +52,7 @@ def is_own(kind: type) -> bool:
 def kinds_of(values: Iterable[Any], depth: int = 0) -> Iterator[type]:
     """The classes of objects among ``values`` and their attributes."""
     for value in values if depth <= _DEPTH_LIMIT else ():
-        kind = type(value)
+        kind: Any = type(value)
         if kind in (list, tuple):
             yield from kinds_of(value, depth + 1)
         elif kind is dict:

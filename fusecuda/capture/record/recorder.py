@@ -128,7 +128,7 @@ class Recorder:
         if flight.left or count > len(self.recorded_by):
             return False
         largest = max(j.storage.dtype.itemsize * math.prod(j.storage.shape) for j in flight.jobs)
-        return count * largest <= VAIN_BELOW * self.at_once_below
+        return bool(count * largest <= VAIN_BELOW * self.at_once_below)
 
     def should_compute(self, size: int) -> bool:
         """True if an array of ``size`` bytes, needed now, is better computed than waited for."""
