@@ -103,7 +103,7 @@ def stores_to_itself(function: types.FunctionType, instructions: list[Any]) -> b
     """True if all attributes that a method writes are those of its first argument."""
     code = function.__code__
     own = code.co_varnames[0] if code.co_argcount else ""
-    if any(own == i.argval and i.opname.startswith(("STORE_", "DELETE_")) for i in instructions):
+    if any(own in _stored(i) for i in instructions):
         return False
     for i, instruction in enumerate(instructions):
         if instruction.opname == "DELETE_ATTR":
@@ -121,7 +121,17 @@ def stores_to_itself(function: types.FunctionType, instructions: list[Any]) -> b
     return True
 
 
+def _stored(instruction: Any) -> tuple[Any, ...]:
+    """The variables that an instruction writes or deletes, one of two on some Pythons."""
+    if not instruction.opname.startswith(("STORE_FAST", "STORE_DEREF", "DELETE_")):
+        return ()
+    argument = instruction.argval
+    if type(argument) is not tuple:
+        return (argument,)
+    return argument if instruction.opname.count("STORE") == len(argument) else argument[:1]
+
+
 def _loads(name: str, instruction: Any) -> bool:
     argument = instruction.argval
     loaded = argument[-1] if type(argument) is tuple and argument else argument
-    return bool(instruction.opname.startswith("LOAD_FAST") and loaded == name)
+    return "LOAD_FAST" in instruction.opname and bool(loaded == name)

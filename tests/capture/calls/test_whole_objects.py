@@ -11,7 +11,7 @@ import pytest
 
 from fusecuda.capture.arrays.array import Array
 from fusecuda.capture.calls import whole
-from fusecuda.capture.calls.objects import is_own
+from fusecuda.capture.calls.objects import is_own, stores_to_itself
 from fusecuda.capture.calls.whole import Whole
 from tests.capture.calls.test_whole import (
     CALLS,
@@ -197,6 +197,28 @@ def test_which_methods_are_made_wholes() -> None:
     kinds = [n for n, value in vars(names["C"]).items() if type(value) is Whole]
     assert kinds == ["m"] and not any(type(v) is Whole for v in vars(names["D"]).values())
     assert names["C"].m.__name__ == "m" and names["C"]().m.__self__ is not None
+
+
+@pytest.mark.parametrize(
+    ("instructions", "stores"),
+    [
+        ([("LOAD_FAST_LOAD_FAST", ("v", "self")), ("STORE_ATTR", "u")], True),
+        ([("LOAD_FAST_LOAD_FAST", ("self", "v")), ("STORE_ATTR", "u")], False),
+        ([("STORE_FAST_LOAD_FAST", ("v", "self")), ("STORE_ATTR", "u")], True),
+        ([("STORE_FAST_LOAD_FAST", ("self", "self")), ("STORE_ATTR", "u")], False),
+        ([("STORE_FAST_STORE_FAST", ("v", "self")), ("LOAD_FAST", "self")], False),
+        ([("LOAD_FAST_BORROW", "self"), ("COPY", 1), ("LOAD_ATTR", "u")], True),
+        ([("LOAD_FAST_BORROW", "v"), ("COPY", 1), ("LOAD_ATTR", "u")], False),
+    ],
+)
+def test_what_other_pythons_make_of_attributes(instructions: Any, stores: bool) -> None:
+    """Two variables by one instruction, on 3.13 and later."""
+
+    def m(self: Any, v: Any) -> None:
+        pass
+
+    made = [types.SimpleNamespace(opname=name, argval=arg) for name, arg in instructions]
+    assert stores_to_itself(m, made) is stores
 
 
 def test_methods_step_aside(monkeypatch: pytest.MonkeyPatch) -> None:
