@@ -54,6 +54,7 @@ def interpret(graph: Graph, arguments: Sequence[Any], meaning: Meaning = NUMPY) 
     for value-dependent faults (IndexError, ValueError).
     """
     values: dict[Node, Array] = {}
+    owned: set[Node] = set()  # versions of arrays whose memory no other value shows
     nodes = graph.nodes()
     remaining = {node: 0 for node in nodes}
     for node in (*(o for n in nodes for o in n.operands), *graph.outputs):
@@ -63,12 +64,42 @@ def interpret(graph: Graph, arguments: Sequence[Any], meaning: Meaning = NUMPY) 
             if node.op == "parameter":
                 values[node] = np.asarray(arguments[node.parameter.number], node.dtype)
                 continue
-            values[node] = evaluate(node, [values[o] for o in node.operands], meaning)
+            operands = [values[o] for o in node.operands]
+            if node.op == "update" and node.operands[0] in owned and _is_last(node, remaining):
+                values[node] = _written(node, *operands)
+            else:
+                result = evaluate(node, operands, meaning)
+                values[node] = _apart(node, result, operands, remaining, owned)
+            if node.op == "update":
+                owned.add(node)
             for operand in node.operands:
                 remaining[operand] -= 1
                 if not remaining[operand]:
                     values.pop(operand, None)
     return [values[o] for o in graph.outputs]
+
+
+def _is_last(node: Node, remaining: Mapping[Node, int]) -> bool:
+    """True if nothing after ``node`` uses its first operand, nor ``node`` itself a second time."""
+    return remaining[node.operands[0]] == 1
+
+
+def _apart(
+    node: Node, result: Array, operands: list[Array], remaining: Mapping[Node, int],
+    owned: set[Node],
+) -> Array:  # fmt: skip
+    """``result``, a copy of it if it is a small part of what is owned; else that is not owned."""
+    for operand, value in zip(node.operands, operands, strict=True):
+        if operand not in owned or not np.may_share_memory(result, value):
+            continue
+        if remaining[operand] == 1:  # the memory is the result's from now on
+            if node.op == "reshape":
+                owned.add(node)
+        elif 2 * result.nbytes <= value.nbytes:
+            result = result.copy()
+        else:
+            owned.discard(operand)
+    return result
 
 
 def evaluate(node: Node, operands: list[Array], meaning: Meaning = NUMPY) -> Array:
@@ -161,10 +192,14 @@ def _gather(node: Node, operands: list[Array]) -> Any:
 
 def _update(node: Node, operands: list[Array]) -> Array:
     old, value = operands
-    result = old.copy()
+    return _written(node, old.copy(), value)
+
+
+def _written(node: Node, old: Array, value: Array) -> Array:
+    """``old``, with ``value`` in its place."""
     if value.size:
-        view(result, node.map, value.shape)[...] = value
-    return result
+        view(old, node.map, value.shape)[...] = value
+    return old
 
 
 def _iota(node: Node, operands: list[Array]) -> Array:

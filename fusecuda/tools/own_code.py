@@ -7,6 +7,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import types
+from collections.abc import Iterable
 from typing import Any
 
 WHOLES = f"{__name__.partition('.')[0]}.capture.calls.whole"
@@ -17,18 +18,34 @@ _WHOLE = f"__import__({WHOLES!r}, fromlist=('whole',)).whole"
 def with_wholes(source: bytes, file: str) -> types.CodeType:
     """The code of a module, whose plain functions are made `whole`.
 
-    That are those at its top level without decorators, of which it does nothing but call them.
+    That are those at its top level and in the classes there, without decorators, of which it does
+    nothing but call them.
     """
     tree: Any = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
     passed_on = {n.id for n in names if isinstance(n.ctx, ast.Load) and id(n) not in called}
+    attributes = (n for n in ast.walk(tree) if isinstance(n, ast.Attribute))
+    taken = {n.attr for n in attributes if isinstance(n.ctx, ast.Load) and id(n) not in called}
     for node in tree.body:
-        if not isinstance(node, ast.FunctionDef) or node.decorator_list:
-            continue
-        if node.name not in passed_on:
-            node.decorator_list = [_decorator(node)]
+        if isinstance(node, ast.ClassDef) and _is_plain(node):
+            methods = (n for n in node.body if isinstance(n, ast.FunctionDef))
+            _decorate(m for m in methods if not m.name.startswith("__") and m.name not in taken)
+        elif isinstance(node, ast.FunctionDef) and node.name not in passed_on:
+            _decorate((node,))
     return compile(tree, file, "exec", dont_inherit=True)
+
+
+def _is_plain(node: ast.ClassDef) -> bool:
+    """True for a class that nobody is told of when it is made, but for dataclasses."""
+    names = {n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name)}
+    return not node.keywords and len(node.decorator_list) <= 1 and names <= {"dataclass"}
+
+
+def _decorate(functions: Iterable[ast.FunctionDef]) -> None:
+    for function in functions:
+        if not function.decorator_list:
+            function.decorator_list = [_decorator(function)]
 
 
 def _decorator(node: ast.FunctionDef) -> ast.expr:

@@ -1,4 +1,4 @@
-"""Planted bugs in functions that are called as wholes."""
+"""Planted bugs in what is left to NumPy: functions called as wholes, operations that rest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from .mutation import Mutation, ids
 
 _BORDER, _TWINS = "capture/calls/border.py", "capture/calls/twins.py"
 _WHOLE = "capture/calls/whole.py"
+_OPERATORS, _REST = "capture/arrays/operators.py", "capture/record/rest.py"
 
 WHOLES = (
     Mutation(
@@ -44,8 +45,8 @@ WHOLES = (
     Mutation(
         "whole-that-tells-kinds",
         _TWINS,
-        "            if name in _LEFT_OUT:",
-        "            if False:",
+        "            if name in _LEFT_OUT and not (name",
+        "            if False and not (name",
         "a whole sees that its arrays are NumPy's",
         ids("whole", "what_is_not_known_to_be_the_same_is_called_as_it_is[matched]"),
     ),
@@ -56,5 +57,53 @@ WHOLES = (
         "largest is not None",
         "functions of large arrays are not fused",
         ids("whole", "large_arrays_are_recorded"),
+    ),
+    Mutation(
+        "operations-rest-that-are-fused",
+        "capture/record/recorder.py",
+        "if flight.left or count > len(self.recorded_by):",
+        "if flight.left:",
+        "operations are left to NumPy that a kernel shares with others",
+        ids("resting", "what_is_fused_goes_on_being_recorded"),
+    ),
+    Mutation(
+        "operations-rest-for-good",
+        _REST,
+        "return self.passed % _AGAIN != 0",
+        "return True",
+        "nobody sees that an operation has company by now",
+        ids("resting", "a_line_that_rests_is_recorded_again"),
+    ),
+    Mutation(
+        "resting-writes-past-reads",
+        _OPERATORS,
+        "rests(a if known else None, b, limit, nodes=2)",
+        "rests(a, b, limit, nodes=2)",
+        "what waits for old values sees what an operator has written",
+        ids("resting", "what_waits_sees_the_values_from_before"),
+    ),
+    Mutation(
+        "whole-forgets-attributes",
+        _BORDER,
+        "if name not in before or before[name] is not value:",
+        "if name not in before:",
+        "attributes that a method changes stay what they were",
+        ids("whole_objects", "wholes_of_objects_are_the_same[writes_attributes]"),
+    ),
+    Mutation(
+        "whole-writes-attributes-of-others",
+        "capture/calls/objects.py",
+        'if before.opname != "SWAP" and not _loads(own, before):',
+        "if False:",
+        "attributes of a function are written to its twin",
+        ids("whole_objects", "objects_that_are_not_known[writes_by_another_name]"),
+    ),
+    Mutation(
+        "interpreter-overwrites-what-is-read",
+        "graph/interpret.py",
+        "and _is_last(node, remaining)",
+        "",
+        "the interpreter writes to versions of arrays that are read later",
+        ids("interpret_updates", "versions_that_are_read_late"),
     ),
 )

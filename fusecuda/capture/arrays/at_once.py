@@ -18,6 +18,7 @@ from ..record.numbers import TracedScalar
 from ..record.view import View, basic_index
 from .array import Array
 from .memory import NDArray, new, operand, values, view
+from .resting import EXACT, by_numpy, rests
 from .table import TABLE, entry
 
 _ndarray = np.ndarray
@@ -63,23 +64,24 @@ def set_at_once(array: Array, key: Any, value: Any, limit: int) -> bool:
     if array.is_scalar:
         return False
     given = operand(value, Array)
-    if given is None or (type(given) is complex and array.dtype.kind != "c"):
+    if type(given) is complex and array.dtype.kind != "c":
         return False
     basic = type(key) is int or _is_basic(key)
-    if not basic and (key := _plain_key(key)) is None:
+    if given is None or (not basic and (key := _plain_key(key)) is None):
+        rests(None, None, limit)
         return False
     with writing:
         shown = _completed(array, key)
         own = array._own
         if shown is None or not (own is None or own.unread):
+            rests(None, given, limit)
             return False
         if type(given) is _ndarray and given.dtype.kind == "c" and shown.dtype.kind != "c":
             return False
         if shown.nbytes > limit:
-            if not (basic or _is_basic(key)):
-                return False
-            region = shown[key]
-            if type(region) is _ndarray and region.nbytes > limit:
+            region = shown[key] if basic or _is_basic(key) else shown
+            is_large = type(region) is _ndarray and region.nbytes > limit
+            if is_large and not rests(region, given, limit):
                 return False
         shown[key] = given
     return True
@@ -187,6 +189,7 @@ def ufunc_at_once(ufunc: np.ufunc, method: str, inputs: Any, kwargs: Any, limit:
         given = operand(value, Array)
         if given is None:
             if method == "__call__" or not isinstance(value, _OTHERS):
+                _rests(ufunc, method, (None,), kwargs, limit)
                 return NotImplemented
             given = value
         elif type(given) is _ndarray:
@@ -195,10 +198,19 @@ def ufunc_at_once(ufunc: np.ufunc, method: str, inputs: Any, kwargs: Any, limit:
             shape = given.shape
         plain.append(given)
     if ufunc.signature is None and (size > limit or not (alike or _together(plain, limit))):
-        return NotImplemented
+        if not _rests(ufunc, method, plain, kwargs, limit):
+            return NotImplemented
+        return _lazy_outcome(by_numpy(ufunc, *plain))
     if kwargs:
         return _with_keywords(ufunc, method, plain, kwargs, limit)
     return _lazy_outcome(ufunc(*plain) if method == "__call__" else getattr(ufunc, method)(*plain))
+
+
+def _rests(ufunc: np.ufunc, method: str, parts: Any, kwargs: Any, limit: int) -> bool:
+    """As `rests`, of the operands ``parts``."""
+    if method != "__call__" or kwargs or ufunc not in EXACT:
+        return False
+    return rests(parts[0], parts[-1], limit)
 
 
 def _together(parts: Any, limit: int) -> bool:
@@ -248,6 +260,7 @@ _VIEWS = frozenset((
     np.reshape, np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.squeeze, np.ravel,
     np.expand_dims, np.flip, np.matrix_transpose, np.broadcast_to, np.atleast_1d, np.atleast_2d,
 ))  # fmt: skip
+_EXACT = frozenset((np.where, np.max, np.min))  # and EXACT: what has one value
 _ANY_SIZE = frozenset((np.dot, np.vdot, np.inner, np.tensordot, np.sort, np.argsort))
 # What grows, what writes to its arguments, and what looks only at shapes.
 _NOT = frozenset((
@@ -273,12 +286,15 @@ def function_at_once(func: Any, args: Any, kwargs: Any, limit: int) -> Any:
         plain_args = [_plain(a, found) for a in args]
         plain_kwargs = {k: _plain(v, found) for k, v in kwargs.items()} if kwargs else kwargs
     except _RecordedError:
+        if func in _EXACT:
+            rests(None, None, limit)
         return NotImplemented
     known = func in TABLE
     if not any([a is not None for a, _ in found]):
         return NotImplemented
     any_size = not known or func in _ANY_SIZE or func in _VIEWS
-    if not any_size and sum([v.nbytes for _, v in found]) > limit:
+    is_large = not any_size and sum([v.nbytes for _, v in found]) > limit
+    if is_large and (func not in _EXACT or not rests(found[0][1], found[-1][1], limit)):
         return NotImplemented
     result = func(*plain_args, **plain_kwargs)
     return _taken(result, found, (func, args, kwargs), known)

@@ -123,12 +123,13 @@ def is_small(a: Any, b: Any, limit: int) -> bool:
         if type(a) is ndarray:
             if a.nbytes + b.nbytes > limit:
                 return False
-            return a.shape == b.shape or a.size * b.size * 8 <= limit or _fits(a, b, limit)
+            return a.shape == b.shape or a.size * b.size * 8 <= limit or fits(a, b, limit)
         a = b
     return type(a) is not ndarray or a.nbytes <= limit
 
 
-def _fits(a: NDArray, b: NDArray, limit: int) -> bool:
+def fits(a: NDArray, b: NDArray, limit: int) -> bool:
+    """True if what is computed of two arrays fits in ``limit`` bytes."""
     try:
         return np.broadcast(a, b).size * 8 <= limit
     except ValueError:

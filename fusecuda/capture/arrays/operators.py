@@ -12,6 +12,7 @@ from ...graph.numpy_rules import power_looks_at, power_ufunc
 from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
 from .memory import completed, in_force, is_small, new, operand, values
+from .resting import EXACT, by_numpy, rests
 from .table import ENTRIES
 
 # Powers of floating-point numbers that have one value and one dtype with each NumPy.
@@ -64,31 +65,72 @@ def _written(target: Any, result: Any) -> Any:
 def _binary(
     ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]
 ) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    any_size = ufunc is np.matmul  # NumPy's work in any case
-    look = completed if any_size else values
+    exact = ufunc in EXACT
 
     def forward(self: Operators, other: Any) -> Any:
         limit = in_force().at_once_below
-        if limit and (a := look(self)) is not None:
-            b = look(other) if type(other) is type(self) else operand(other, type(self))
-            if b is not None and (any_size or is_small(a, b, limit)):
-                return new(type(self), plainly(a, b))
+        if limit:
+            b = None
+            if (a := values(self)) is not None:
+                b = operand(other, type(self))
+                if b is not None and is_small(a, b, limit):
+                    return new(type(self), plainly(a, b))
+            if exact and rests(a, b, limit):
+                return new(type(self), by_numpy(ufunc, a, b))
         return _operate(ufunc, plainly, self, other, (self, other))
 
     def backward(self: Operators, other: Any) -> Any:
         limit = in_force().at_once_below
-        if limit and (a := look(self)) is not None:
-            b = look(other) if type(other) is type(self) else operand(other, type(self))
-            if b is not None and (any_size or is_small(a, b, limit)):
-                return new(type(self), plainly(b, a))
+        if limit:
+            b = None
+            if (a := values(self)) is not None:
+                b = operand(other, type(self))
+                if b is not None and is_small(a, b, limit):
+                    return new(type(self), plainly(b, a))
+            if exact and rests(a, b, limit):
+                return new(type(self), by_numpy(ufunc, b, a))
         return _operate(ufunc, plainly, self, other, (other, self))
 
+    return forward, backward, _in_place_by(ufunc, plainly)
+
+
+def _product() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """The operators of `matmul`, which is NumPy's work in any case and waits for nothing."""
+
+    def forward(self: Operators, other: Any) -> Any:
+        done = _product_at_once(self, other)
+        if done is None:
+            done = _operate(np.matmul, operator.matmul, self, other, (self, other))
+        return done
+
+    def backward(self: Operators, other: Any) -> Any:
+        done = _product_at_once(self, other, turned=True)
+        if done is None:
+            done = _operate(np.matmul, operator.matmul, self, other, (other, self))
+        return done
+
+    return forward, backward, _in_place_by(np.matmul, operator.matmul)
+
+
+def _product_at_once(array: Any, other: Any, turned: bool = False) -> Any:
+    """The product, None if it is to be recorded."""
+    if not in_force().at_once_below or (a := completed(array)) is None:
+        return None
+    b = completed(other) if type(other) is type(array) else operand(other, type(array))
+    return None if b is None else new(type(array), b @ a if turned else a @ b)
+
+
+def _in_place_by(ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """The operator in place."""
+    exact = ufunc in EXACT
     in_place_plainly = getattr(operator, f"i{plainly.__name__.rstrip('_')}", plainly)
 
     def in_place(self: Operators, other: Any) -> Any:
         limit = in_force().at_once_below
-        if limit and (done := _in_place_at_once(in_place_plainly, self, other, limit)) is not None:
-            return done
+        if limit:
+            done = _in_place_at_once(in_place_plainly, self, other, limit, exact)
+            if done is not None:
+                return done
         try:
             return _in_place(ufunc, plainly, in_place_plainly, self, other)
         except Exception as error:
@@ -97,7 +139,7 @@ def _binary(
                 raise
             raise numpys from error.__cause__
 
-    return forward, backward, in_place
+    return in_place
 
 
 def _in_place(ufunc: np.ufunc, plainly: Any, in_place: Any, array: Any, other: Any) -> Any:
@@ -107,19 +149,21 @@ def _in_place(ufunc: np.ufunc, plainly: Any, in_place: Any, array: Any, other: A
 
 
 def _in_place_at_once(
-    plainly: Callable[[Any, Any], Any], array: Any, other: Any, limit: int
+    plainly: Callable[[Any, Any], Any], array: Any, other: Any, limit: int, exact: bool = False
 ) -> Any:
     """The array, written to at once; None if that is to be recorded."""
     b = operand(other, type(array))
-    if b is None:
-        return None
     if array.is_scalar:  # its name is bound to another
         a = values(array)
-        return new(type(array), plainly(a, b)) if a is not None and is_small(a, b, limit) else None
+        known = a is not None and b is not None
+        return new(type(array), plainly(a, b)) if known and is_small(a, b, limit) else None
     with writing:
         a = values(array)
         own = array._own
-        if a is None or not is_small(a, b, limit) or not (own is None or own.unread):
+        known = a is not None and b is not None and (own is None or own.unread)
+        if not (known and is_small(a, b, limit)) and not (
+            exact and rests(a if known else None, b, limit, nodes=2)
+        ):
             return None
         plainly(a, b)
     return array
@@ -149,8 +193,12 @@ def _operate(
 def _unary(ufunc: np.ufunc) -> Callable[[Operators], Any]:
     def operate(self: Operators) -> Any:
         limit = in_force().at_once_below
-        if limit and (a := values(self)) is not None and a.nbytes <= limit:
-            return new(type(self), ufunc(a))
+        if limit:
+            a = values(self)
+            if a is not None and a.nbytes <= limit:
+                return new(type(self), ufunc(a))
+            if ufunc in EXACT and rests(a, 0, limit):
+                return new(type(self), by_numpy(ufunc, a))
         return ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})
 
     return operate
@@ -201,7 +249,7 @@ class Operators:
     __and__, __rand__, __iand__ = _binary(np.bitwise_and, operator.and_)
     __or__, __ror__, __ior__ = _binary(np.bitwise_or, operator.or_)
     __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor, operator.xor)
-    __matmul__, __rmatmul__, __imatmul__ = _binary(np.matmul, operator.matmul)
+    __matmul__, __rmatmul__, __imatmul__ = _product()
     __lt__ = _binary(np.less, operator.lt)[0]
     __le__ = _binary(np.less_equal, operator.le)[0]
     __gt__ = _binary(np.greater, operator.gt)[0]

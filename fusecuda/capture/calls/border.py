@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
 from ..record.view import View, view_in
+from .objects import is_own
+from .twins import Twin
 
 _ndarray = np.ndarray
 _ITEMS_LIMIT = 10_000  # of a list that is passed on
@@ -45,7 +48,12 @@ def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
 
 def _size_inside(kind: type, value: Any, depth: int) -> Any:
     """As `size_of`, of a container."""
-    if kind not in (list, tuple, dict) or len(value) > _ITEMS_LIMIT or depth > _DEPTH_LIMIT:
+    if kind not in (list, tuple, dict):
+        if depth > _DEPTH_LIMIT or kind.__module__ == "builtins" or not is_own(kind):
+            return None
+        inside = size_of(vars(value).values(), depth + 1)
+        return None if inside is None else (kind, *inside)
+    if len(value) > _ITEMS_LIMIT or depth > _DEPTH_LIMIT:
         return None
     parts = value.values() if kind is dict else value
     if all([type(part) in _PLAIN for part in parts]):
@@ -54,24 +62,25 @@ def _size_inside(kind: type, value: Any, depth: int) -> Any:
 
 
 def is_simple(result: Any) -> bool:
-    """True for lazy arrays and plain values, and what holds nothing else."""
-    kind = type(result)
+    """True for lazy arrays, plain values and objects, and what holds nothing else."""
+    kind: Any = type(result)
     if kind in (list, tuple):
         return all(map(is_simple, result))
     if kind is dict:
         return all(map(is_simple, result.values()))
-    return kind is Array or kind in _PLAIN
+    return kind is Array or kind in _PLAIN or (kind.__module__ != "builtins" and is_own(kind))
 
 
 class Border:
     """One call's: which lazy array each NumPy array stands for."""
 
-    __slots__ = ("_containers", "_known", "_memory", "odd")
+    __slots__ = ("_containers", "_known", "_memory", "_twin_of_call", "odd")
 
-    def __init__(self) -> None:
+    def __init__(self, twin: Twin) -> None:
+        self._twin_of_call = twin
         # By the identity of what they show, which they keep alive.
         self._known: dict[int, tuple[Any, Any]] = {}
-        self._containers: list[tuple[Any, Any, list[Any]]] = []
+        self._containers: list[tuple[Any, Any, Any]] = []  # twins, what they stand for, their parts
         self._memory: dict[int, Array] | None = None
         self.odd = ""  # what else was returned
 
@@ -99,7 +108,28 @@ class Border:
         kind = type(value)
         if kind is Array:
             return self.shown(value)
-        return self._twin(kind, value) if kind in (list, tuple, dict) else value
+        if kind in (list, tuple, dict):
+            return self._twin(kind, value)
+        return self._object(kind, value) if kind.__module__ != "builtins" else value
+
+    def _object(self, kind: type, value: Any) -> Any:
+        """An instance of the class's twin, if it is one of the script's."""
+        twin_kind = self._twin_of_call.kinds.get(kind)
+        if twin_kind is None:
+            if not isinstance(value, np.generic | np.dtype):
+                raise RecordedError
+            return value
+        for twin, own, _ in self._containers:
+            if own is value:
+                return twin
+        twin = object.__new__(twin_kind)
+        self._known[id(twin)] = twin, value
+        before: dict[str, Any] = {}
+        self._containers.append((twin, value, before))
+        for name, part in vars(value).items():
+            before[name] = part if type(part) in _PLAIN else self.given(part)
+        twin.__dict__.update(before)
+        return twin
 
     def _twin(self, kind: type, value: Any) -> Any:
         """A container of what stands for the parts; the container itself if these are plain."""
@@ -119,6 +149,9 @@ class Border:
     def write_back(self) -> None:
         """Change containers as what stood for them has been changed."""
         for twin, own, before in self._containers:
+            if type(before) is dict:
+                self._write_attributes(vars(twin), vars(own), before)
+                continue
             is_list = type(own) is list
             parts = twin if is_list else list(twin.values())
             same = len(parts) == len(before) and (is_list or list(twin) == list(own))
@@ -132,6 +165,13 @@ class Border:
                 own.clear()
                 own.update(zip(keys, made, strict=True))
 
+    def _write_attributes(
+        self, twin: dict[str, Any], own: dict[str, Any], before: dict[str, Any]
+    ) -> None:
+        for name, value in twin.items():
+            if name not in before or before[name] is not value:
+                own[name] = self.taken(value)
+
     def taken(self, value: Any) -> Any:
         """``value`` with lazy arrays in the place of NumPy's; lists and dicts stay themselves."""
         kind = type(value)
@@ -141,15 +181,23 @@ class Border:
         if known is not None:
             return known[1]
         if kind is _ndarray:
-            if value.dtype.kind not in _KINDS:
-                return value
-            made = new(Array, value) if value.base is None else self._view(value)
-            return self._remembered(value, made)
+            if value.dtype.kind in _KINDS:
+                made = new(Array, value) if value.base is None else self._view(value)
+                return self._remembered(value, made)
+            return value
         if issubclass(kind, np.generic):
-            if value.dtype.kind not in _KINDS:
-                return value
-            return self._remembered(value, new(Array, value))
+            known_kind = value.dtype.kind in _KINDS
+            return self._remembered(value, new(Array, value)) if known_kind else value
+        if kind in (FunctionType, MethodType):
+            return self._original(kind, value)
         return self._container(kind, value)
+
+    def _original(self, kind: type, value: Any) -> Any:
+        """The function that ``value`` is the twin of, or the method of the object itself."""
+        if kind is FunctionType:
+            return self._twin_of_call.originals.get(id(value), value)
+        known = self._known.get(id(value.__self__))
+        return value if known is None else getattr(known[1], value.__name__)
 
     def _remembered(self, value: Any, made: Any) -> Any:
         self._known[id(value)] = value, made

@@ -8,7 +8,8 @@ known, has no twin.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from ..arrays.array import Array
 from ..record.origin import is_users
 from .bytecode import codes_of, instructions_of, strings
+from .objects import functions_of, is_only_of_objects, members, stores_to_itself, twin_class
 from .places import MISSING, Place, Wrapper, is_constant
 from .reads import Reads
 from .scan import _Scan
@@ -42,6 +44,7 @@ _TELLING = _names(
 _DIFFERENT = _names(
     "array2string array_repr array_str may_share_memory shares_memory real imag ndarray"
 )
+_COMPREHENSIONS = _names("<listcomp> <dictcomp> <setcomp> <genexpr>")
 _KEYWORDS = _names("descending device stream")  # which NumPy's functions do not have
 # What lists, dictionaries, texts and numbers have, and arrays have not or alike.
 _OF_OTHERS = _names(
@@ -66,9 +69,18 @@ class Twin:
         self._spaces: dict[int, dict[str, Any]] = {}
         self._done: dict[int, types.FunctionType] = {}
         self._modules: dict[int, types.ModuleType] = {}
+        self._classes: list[tuple[type, int]] = []  # and how much they hold
         self.arrays: list[tuple[dict[str, Any], str, Array]] = []
         self._known = scan.reads.functions
+        self.originals: dict[int, Any] = {}  # what stands under names, by the identity of twins
         self.function = self._copied(function)
+        self.kinds = {k: twin_class(k, found, self._copied) for k, found in scan.members.items()}
+        for kind, found in scan.members.items():
+            for base in kind.__mro__[:-1]:
+                self._classes.append((base, len(vars(base))))
+            for name in found:
+                base = next(b for b in kind.__mro__ if name in vars(b))
+                self._checks.append([vars(base), name, vars(base)[name], None])
         for place, value in scan.reads.values.values():
             self._enter(place, value)
         for place, array in scan.arrays.values():
@@ -81,9 +93,15 @@ class Twin:
             space, name, seen, own = check
             now = space.get(name)
             if now is not seen:
+                if isinstance(seen, Wrapper) and seen.function is now:  # it has stepped aside
+                    check[2] = now
+                    continue
                 if own is None or name not in space or not (is_constant(seen) and is_constant(now)):
                     return False
                 check[2] = own[name] = now
+        for kind, count in self._classes:
+            if len(vars(kind)) != count:
+                return False
         for function, code, defaults in self._codes:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
@@ -110,6 +128,9 @@ class Twin:
             made.__kwdefaults__ = function.__kwdefaults__
             made.__qualname__ = function.__qualname__
             self._done[id(function)] = made
+            named = function.__globals__.get(name)
+            is_named = isinstance(named, Wrapper) and named.function is function
+            self.originals[id(made)] = named if is_named else function
         return made
 
     def _enter(self, place: Place, value: Any) -> None:
@@ -150,6 +171,30 @@ class Scan(_Scan):
     def __init__(self) -> None:
         super().__init__(shown=False)
         self.arrays: dict[Any, tuple[Place, Any]] = {}
+        self.members: dict[type, dict[str, Any]] = {}  # of classes of objects that are given
+        self.methods: dict[int, types.FunctionType] = {}
+        self.odd = ""  # what is not known of classes
+
+    def has(self, name: str) -> bool:
+        """True for an attribute that only objects can have."""
+        return bool(self.members) and is_only_of_objects(name)
+
+    def of_objects(self, kinds: Iterable[type]) -> None:
+        """Follow what instances of ``kinds`` find in their classes."""
+        self.members = {kind: {} for kind in kinds}
+        known = -1
+        while known < len(self.names):
+            known = len(self.names)
+            for kind, found in self.members.items():
+                for name, member in members(kind, self.names).items():
+                    found[name] = member
+                    functions = functions_of(member)
+                    if functions is None:
+                        self.odd = f"{kind.__name__}.{name} is not known to be the same"
+                    for function in functions or ():
+                        self.methods[id(function)] = function
+                        self.pending.append((function, False))
+            self.run()
 
     def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
         if type(value) is Array and not place.steps and place.kind == "global":
@@ -168,18 +213,20 @@ def _is_drawing(value: Any) -> bool:
     return isinstance(own, np.random.RandomState)
 
 
-def twin_of(function: types.FunctionType) -> Twin | str:
-    """The twin of ``function``, or why it has none."""
+def twin_of(function: types.FunctionType, kinds: Iterable[type] = ()) -> Twin | str:
+    """The twin of ``function``, which is given objects of ``kinds``, or why it has none."""
     scan = Scan()
     scan.pending.append((function, False))
     scan.run()
+    scan.names.add(function.__name__)  # it may be a method
+    scan.of_objects(kinds)
     return next(_faults(scan), None) or Twin(function, scan)
 
 
 def _faults(scan: Scan) -> Iterator[str]:
     """Why there is no twin."""
     reads = scan.reads
-    yield from filter(None, (reads.opaque, reads.volatile))
+    yield from filter(None, (reads.opaque, reads.volatile, scan.odd))
     some: dict[str, Any] = {
         "keeps data by name": (reads.inputs, reads.constants, reads.device_arrays),
         "writes what outlives the call": (reads.written,),
@@ -191,7 +238,7 @@ def _faults(scan: Scan) -> Iterator[str]:
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         if function.__closure__ or not all(map(is_constant, defaults)):
             yield f"{function.__name__} is a closure, or has arrays as defaults"
-        yield from _faults_of(function, _parts(reads))
+        yield from _faults_of(function, _parts(reads), scan)
     yield from _faults_of_values(reads)
 
 
@@ -200,19 +247,34 @@ def _parts(reads: Reads) -> frozenset[str]:
     return frozenset(name for place, _ in reads.values.values() for _, name in place.steps)
 
 
-def _faults_of(function: types.FunctionType, parts: frozenset[str]) -> Iterator[str]:
+def _faults_of(function: types.FunctionType, parts: frozenset[str], scan: Scan) -> Iterator[str]:
     known = _OF_ARRAYS | _OF_OTHERS | parts
-    for code in codes_of(function.__code__):
+    own = function.__code__
+    stores = id(function) in scan.methods and stores_to_itself(function, instructions_of(own))
+    if scan.members:
+        yield from _faults_with_objects(function)
+    for code in codes_of(own):
         if not _KEYWORDS.isdisjoint(strings(code.co_consts)):
             yield f"{code.co_name} uses a keyword of its own"
         for instruction in instructions_of(code):
             name, argument = instruction.opname, instruction.argval
-            if name in _LEFT_OUT:
+            if name in _LEFT_OUT and not (name == "STORE_ATTR" and stores and code is own):
                 yield f"{code.co_name} has {name}"
-            if name in _ATTRIBUTES and argument not in known:
+            if name in _ATTRIBUTES and argument not in known and not scan.has(argument):
                 yield f"{code.co_name} uses .{argument}"
             if _shows_kind(name, argument, instruction.argrepr):
                 yield f"{code.co_name} looks at kinds"
+
+
+def _faults_with_objects(function: types.FunctionType) -> Iterator[str]:
+    """What could be kept as an attribute, and is not what it stands for."""
+    for code in codes_of(function.__code__):
+        if code is not function.__code__ and code.co_name not in _COMPREHENSIONS:
+            yield f"{function.__name__} makes functions"
+        for one, following in pairwise(instructions_of(code)):
+            passed_on = one.opname == "LOAD_GLOBAL" and following.opname not in _ATTRIBUTES
+            if passed_on and _is_namespace(function.__globals__.get(one.argval)):
+                yield f"{function.__name__} passes {one.argval} on"
 
 
 def _shows_kind(name: str, argument: Any, text: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 from ..arrays.memory import in_force
 from .border import Border, RecordedError, is_simple, size_of
 from .bytecode import codes_of, strings
+from .objects import kinds_of
 from .places import Wrapper
 from .twins import Twin, twin_of
 
@@ -27,6 +28,9 @@ _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _ROUND = 4  # calls that are compared, every other one a whole
 _MARGIN = 1.2  # of the time of other calls, within which wholes are made
 _SLOWER, _LONG, _LATE = 8.0, 1e-3, 3  # than at first; seconds; calls
+_SHORT = 5e-6  # seconds: calls that take no more are not made as wholes
+_IDLE = 64  # calls that were none, after which it is looked at whether there is need of us
+_LITTLE = 50e-6  # seconds: a call that takes less would notice us
 
 
 class Entry:
@@ -50,7 +54,8 @@ class Entry:
         """A call of a round took so long."""
         self.spent[whole].append(seconds)
         if self.calls >= _ROUND:
-            self.as_whole = min(self.spent[True]) < _MARGIN * min(self.spent[False])
+            other = min(self.spent[False])
+            self.as_whole = other > _SHORT and min(self.spent[True]) < _MARGIN * other
 
     def another_round(self) -> None:
         """The ways are compared again."""
@@ -77,19 +82,24 @@ class Whole(Wrapper):
         self._entries: dict[Any, Entry] = {}
         self._twin: Twin | None = None
         self._twins = 0
+        self._idle = 0  # calls as they are, since that was looked at
+        self.owner: type | None = None  # whose method it is
+        self.aside = False  # the function itself has taken our place
         self.refused = ""  # why its calls are made as they are
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function returns."""
+        if self.aside:
+            return self.function(*args, **kwargs)
         if not self.refused and in_force().at_once_below:
             size = size_of((*args, *kwargs.values()) if kwargs else args)
             if size is not None:
                 twin = self._twin
                 if twin is None or not twin.holds():
-                    twin = self._twin_anew()
+                    twin = self._twin_anew((*args, *kwargs.values()))
                 if twin is not None:
                     return self._search(size, twin, args, kwargs)
-        return self.function(*args, **kwargs)
+        return self._as_it_is(args, kwargs)
 
     def _search(self, size: Any, twin: Twin, args: Any, kwargs: Any) -> Any:
         """The result by what is known of calls of a size."""
@@ -106,27 +116,53 @@ class Whole(Wrapper):
                 return self._watched(size, entry, twin, args, kwargs)
             if entry.calls >= entry.next:
                 entry.another_round()
-        return self.function(*args, **kwargs)
+        return self._as_it_is(args, kwargs)
+
+    def _as_it_is(self, args: Any, kwargs: Any) -> Any:
+        """What the function returns; where we are of no use and in the way, it takes our place."""
+        self._idle += 1
+        if self._idle < _IDLE and not self.refused:
+            return self.function(*args, **kwargs)
+        self._idle = 0
+        begin = thread_time()
+        result = self.function(*args, **kwargs)
+        is_little = thread_time() - begin < _LITTLE
+        if self.refused or (is_little and not any([e.as_whole for e in self._entries.values()])):
+            self._step_aside()
+        return result
+
+    def _step_aside(self) -> None:
+        """Let the function have its name again."""
+        name, space = self.__name__, self.function.__globals__
+        if self.owner is not None:
+            if vars(self.owner).get(name) is self:
+                setattr(self.owner, name, self.function)
+        elif space.get(name) is self:
+            space[name] = self.function
+        self.aside = True
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner = owner
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
         """By reference, as a function."""
-        return self.__qualname__
+        return (_itself, (self.function,)) if self.aside else self.__qualname__
 
     def __repr__(self) -> str:
         return repr(self.function)
 
     # --- which way
 
-    def _twin_anew(self) -> Twin | None:
+    def _twin_anew(self, given: Any) -> Twin | None:
         """A twin that reads what the function reads now, if there is one that is the same."""
         self._twins += 1
         if self._twins > _TWINS_LIMIT:
             self.refused = "what it reads changes again and again"
             return None
-        made = twin_of(self.function)
+        made = twin_of(self.function, dict.fromkeys(kinds_of(given)))
         if isinstance(made, str):
             self.refused = made
             return None
@@ -136,7 +172,7 @@ class Whole(Wrapper):
     def _first(self, size: Any, args: Any, kwargs: Any) -> Any:
         """The call as it is, which tells whether its work is small."""
         if len(self._entries) >= _ENTRIES_LIMIT:
-            return self.function(*args, **kwargs)
+            return self._as_it_is(args, kwargs)
         recorder = in_force()
         recorder.flush()
         outer, recorder.touched = recorder.touched, 0
@@ -182,7 +218,7 @@ class Whole(Wrapper):
 
     def _as_whole(self, twin: Twin, args: Any, kwargs: Any) -> Any:
         """What the twin returns on the memory of the arrays, with lazy arrays in its place."""
-        border = Border()
+        border = Border(twin)
         try:
             given = [v if type(v) in _PLAIN else border.given(v) for v in args]
             named = {name: border.given(v) for name, v in kwargs.items()}
@@ -199,6 +235,10 @@ class Whole(Wrapper):
             if border.odd:
                 self.refused = f"it returns a {border.odd}"
         return result
+
+
+def _itself(function: Any) -> Any:
+    return function
 
 
 _CALLERS = frozenset(

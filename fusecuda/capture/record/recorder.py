@@ -29,6 +29,7 @@ from .leaf import Leaf
 from .numbers import argument_of
 from .periods import smallest_period
 from .plans import executable_for
+from .rest import Operation, computed_in_vain
 from .storage import Storage
 from .windows import windowed
 
@@ -36,6 +37,7 @@ NDArray = np.ndarray[Any, Any]
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
 SMALL_IN_A_ROW = 16  # operations on small arrays, after which what they wait for is computed
 AT_ONCE_BELOW = 1 << 18  # bytes of operands, below which recording costs more than kernels save
+VAIN_BELOW = 8  # times as many bytes of results, below which a flush does not save what it costs
 
 _NOT_USER = (__name__.partition(".")[0], "cupy.")
 
@@ -56,6 +58,9 @@ class Recorder:
         self.reports: list[Executable] = []  # kept for `explain`
         self.budget: Budget | None = PROGRAM
         self.touched: int | None = None  # most bytes of a recorded node, if that is asked for
+        self.recorded_by: list[
+            Operation | None
+        ] = []  # that have recorded something, but large ones
         self._small = 0  # operations on small arrays that wait for something
         self._live: list[weakref.ref[Storage]] = []  # in the order of recording
         self._sequence: list[int] = []
@@ -101,6 +106,10 @@ class Recorder:
 
     def _begin_anew(self, flight: Flight | None = None) -> None:
         """What was recorded is in ``flight``, if there was anything; recording starts again."""
+        if self.recorded_by:
+            if flight is not None and self._is_in_vain(flight):
+                computed_in_vain(self.recorded_by)
+            self.recorded_by.clear()
         for reference in self._live:
             storage = reference()
             if storage is not None:
@@ -112,6 +121,14 @@ class Recorder:
         self._sequence.clear()
         self._cut = self.first_cut
         self._small = 0
+
+    def _is_in_vain(self, flight: Flight) -> bool:
+        """True if computing all that was recorded, which is ``flight``, does not pay."""
+        count = len(self._sequence)
+        if flight.left or count > len(self.recorded_by):
+            return False
+        largest = max(j.storage.dtype.itemsize * math.prod(j.storage.shape) for j in flight.jobs)
+        return bool(count * largest <= VAIN_BELOW * self.at_once_below)
 
     def should_compute(self, size: int) -> bool:
         """True if an array of ``size`` bytes, needed now, is better computed than waited for."""

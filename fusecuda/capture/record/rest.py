@@ -1,13 +1,16 @@
 """Rest: when recording that gains nothing is left alone, and when it is tried again.
 
 Two things tell. Where both ways can be taken, they are timed (`Trial`). Where only recording can be
-seen, as in a block, what a flush has computed tells whether it was worth it.
+seen, as in a block or at one operation, what a flush has computed tells whether it was worth it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
+from collections.abc import Sequence
 from types import CodeType, FrameType
+from typing import Any
 
 ATTEMPTS = 16  # without a gain, after which recording rests
 TINY = 1 << 15  # bytes: where no value has more, a launch costs less than recording it
@@ -102,3 +105,63 @@ def left(site: Site, gained: bool) -> None:
         _attempts.clear()
     count = _attempts.get(site, 0) + 1
     _attempts[site] = count if count < ATTEMPTS else -REST
+
+
+# --- single operations
+
+
+class Operation:
+    """One operation of a program: whether the flushes that computed it were worth it."""
+
+    __slots__ = ("code", "in_vain", "passed", "recorded")
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code  # kept, for its identity tells it
+        self.recorded = 0
+        self.in_vain = 0  # of the times that it was recorded
+        self.passed = 0  # times that it was left to NumPy
+
+    def rests(self) -> bool:
+        """True if it is to be left to NumPy this time."""
+        if self.in_vain == self.recorded >= _VAIN:
+            self.passed += 1
+            return self.passed % _AGAIN != 0
+        if self.recorded >= REST:
+            self.recorded = self.in_vain = 0
+        return False
+
+
+_VAIN = 4  # flushes in vain, after which an operation rests
+_AGAIN = 64  # operations, of which one is recorded to see whether that is still in vain
+_operations: dict[tuple[int, int], Operation] = {}
+_NOT_USER = (__name__.partition(".")[0], "numpy.")
+
+
+def operation_rests(noted: list[Operation | None], possible: bool, nodes: int = 1) -> bool:
+    """True if what the user's line does now is to be left to NumPy, which is ``possible``.
+
+    Else it is ``noted``, as ``nodes`` that will be recorded.
+    """
+    frame: Any = sys._getframe(3)
+    while frame.f_globals.get("__name__", "").startswith(_NOT_USER) and frame.f_back is not None:
+        frame = frame.f_back
+    key = id(frame.f_code), frame.f_lasti
+    operation = _operations.get(key)
+    if operation is None:
+        if len(_operations) >= _SITES_LIMIT:
+            _operations.clear()
+        operation = _operations[key] = Operation(frame.f_code)
+    if possible and operation.rests():
+        return True
+    operation.recorded += 1
+    if len(noted) >= _SITES_LIMIT:  # of operations that raise
+        noted.clear()
+    noted += (operation, *(None,) * (nodes - 1))
+    return False
+
+
+def computed_in_vain(noted: Sequence[Operation | None]) -> None:
+    """A flush has computed nothing but what ``noted`` operations have recorded, and in vain."""
+    for operation in noted:
+        if operation is not None:
+            operation.in_vain += 1

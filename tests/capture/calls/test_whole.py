@@ -35,6 +35,7 @@ def as_under_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
     """``import cupy`` gives lazy arrays, and wholes are made wherever they can be."""
     monkeypatch.setitem(sys.modules, "cupy", stand_in())
     monkeypatch.setattr(whole, "_MARGIN", float("inf"))
+    monkeypatch.setattr(whole, "_SHORT", -1.0)
     region = Region(Options(device="cpu"))
     region.at_once_below = AT_ONCE_BELOW
     token = recorder_in_force.set(region)
@@ -250,6 +251,46 @@ def test_what_does_not_pay_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -
     assert entry.as_whole
 
 
+def test_what_is_in_the_way_steps_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short functions, and those that are never called as wholes, take their place again."""
+    names = space(
+        HEAD + "def add(a, b):\n    return a + b\ndef f(a):\n    return a * add(2, 3)\n"
+        "def kept(a):\n    return repr(a)\ndef calls(n):\n    return add(n, 1)\n"
+    )
+    for _ in range(CALLS):
+        names["f"](names["x"])
+        names["calls"](3)
+    wholes = {name: names[name] for name in ("add", "f", "kept", "calls")}
+    twin = names["f"]._twin
+    monkeypatch.setattr(whole, "_SHORT", 1.0)
+    for i in range(5 * whole._IDLE):
+        assert names["add"](i, 1) == i + 1
+        alike(names["f"](names["x"]), np.arange(6.0) * 5)
+    assert names["kept"](1) == "1"
+    for name in ("add", "kept"):
+        assert type(names[name]) is types.FunctionType
+        assert names[name] is wholes[name].function
+        assert wholes[name].aside
+    assert wholes["add"](1, 2) == 3
+    assert names["f"] is wholes["f"] and names["calls"] is wholes["calls"]
+    assert names["f"]._twin is twin  # still, of what has taken its place
+
+
+def test_a_whole_that_has_stepped_aside_is_pickled_as_the_function() -> None:
+    names = space("def f():\n    return repr(1)\n")
+    made = types.ModuleType("whole_program")
+    vars(made).update(names)
+    sys.modules["whole_program"] = made
+    try:
+        f = vars(made)["f"]
+        assert pickle.loads(pickle.dumps(f)) is f
+        vars(made)["f"] = f.function
+        f.aside = True
+        assert pickle.loads(pickle.dumps(f)) is f.function
+    finally:
+        del sys.modules["whole_program"]
+
+
 def test_writing_past_a_pending_read(as_under_run: Region) -> None:
     """What waits for the old values gets them before a whole writes."""
     names = space(HEAD + "big = cp.ones(100_000)\ndef f(a):\n    a += 1\n")
@@ -347,7 +388,7 @@ def test_modules_of_the_scripts_folder(tmp_path: Path, monkeypatch: pytest.Monke
 def main(first: int, last: int) -> None:
     """Print the seeds of the random programs that fail."""
     sys.modules["cupy"] = stand_in()
-    whole._MARGIN = float("inf")
+    whole._MARGIN, whole._SHORT = float("inf"), -1.0
     region = Region(Options(device="cpu"))
     region.at_once_below = AT_ONCE_BELOW
     recorder_in_force.set(region)

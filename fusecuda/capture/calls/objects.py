@@ -1,0 +1,137 @@
+"""Objects: instances of a script's own classes, and what stands for them in a whole.
+
+A class has a twin if its instances are nothing but their attributes: no slots, no special methods
+that are reached without a name, no bases but such classes.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..arrays.array import Array
+from ..record.origin import is_users
+from .places import Wrapper, is_constant
+
+_SPECIAL = frozenset((
+    "__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__",
+    "__firstlineno__", "__static_attributes__", "__annotate__", "__annotate_func__",
+    "__annotations_cache__", "__init__", "__repr__", "__str__", "__post_init__",
+))  # fmt: skip
+_OF_DATACLASSES = frozenset((
+    "__dataclass_fields__", "__dataclass_params__", "__match_args__", "__replace__", "__eq__",
+    "__hash__",
+))  # fmt: skip
+_KNOWN_KINDS = (
+    np.ndarray, np.generic, np.float64, np.int64, np.dtype, np.ufunc, Array, str, bytes, list, dict,
+    set, frozenset, tuple, int, float, complex, slice, type, property, types.FunctionType,
+    types.ModuleType, types.GeneratorType, types.MethodType, types.BuiltinFunctionType,
+    types.CodeType, BaseException,
+)  # fmt: skip
+_DEPTH_LIMIT = 4
+
+
+@functools.lru_cache(maxsize=256)
+def is_own(kind: Any) -> bool:
+    """True for classes whose instances are nothing but their attributes."""
+    if kind.__mro__[-1] is not object or not getattr(kind, "__dictoffset__", 0):
+        return False
+    for base in kind.__mro__[:-1]:
+        names = vars(base)
+        known = _SPECIAL | (_OF_DATACLASSES if "__dataclass_fields__" in names else frozenset())
+        special = {n for n in names if n.startswith("__") and n.endswith("__")}
+        if type(base) is not type or not is_users(base.__module__) or special - known:
+            return False
+    return len(kind.__mro__) > 1
+
+
+def kinds_of(values: Iterable[Any], depth: int = 0) -> Iterator[type]:
+    """The classes of objects among ``values`` and their attributes."""
+    for value in values if depth <= _DEPTH_LIMIT else ():
+        kind: Any = type(value)
+        if kind in (list, tuple):
+            yield from kinds_of(value, depth + 1)
+        elif kind is dict:
+            yield from kinds_of(value.values(), depth + 1)
+        elif kind.__module__ != "builtins" and kind is not Array and is_own(kind):
+            yield kind
+            yield from kinds_of(vars(value).values(), depth + 1)
+
+
+@functools.lru_cache(maxsize=4096)
+def is_only_of_objects(name: str) -> bool:
+    """True for an attribute that neither arrays have nor anything else that is known."""
+    return not any(hasattr(kind, name) for kind in _KNOWN_KINDS)
+
+
+def members(kind: type, names: set[str]) -> dict[str, Any]:
+    """What instances of ``kind`` find in their classes under ``names``; wholes as functions."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        for name in vars(base).keys() & names:
+            value = vars(base)[name]
+            found[name] = value.function if isinstance(value, Wrapper) else value
+    return found
+
+
+def functions_of(member: Any) -> Iterator[types.FunctionType] | None:
+    """The functions that a member of a class calls; None if it is not known what it does."""
+    if type(member) is types.FunctionType:
+        return iter((member,))
+    if type(member) is property and member.fset is None and member.fdel is None:
+        return iter((member.fget,)) if type(member.fget) is types.FunctionType else None
+    return iter(()) if is_constant(member) else None
+
+
+def twin_class(kind: type, found: dict[str, Any], copied: Callable[[Any], Any]) -> type:
+    """A class with the members ``found`` of ``kind``, whose functions are ``copied``."""
+    space: dict[str, Any] = {}
+    for name, value in found.items():
+        is_property = type(value) is property
+        space[name] = property(copied(value.fget)) if is_property else copied(value)
+    for name in ("__eq__", "__hash__"):
+        if "__dataclass_fields__" in vars(kind) and name in vars(kind):
+            space[name] = vars(kind)[name]
+    return type(kind.__name__, (), space)
+
+
+def stores_to_itself(function: types.FunctionType, instructions: list[Any]) -> bool:
+    """True if all attributes that a method writes are those of its first argument."""
+    code = function.__code__
+    own = code.co_varnames[0] if code.co_argcount else ""
+    if any(own in _stored(i) for i in instructions):
+        return False
+    for i, instruction in enumerate(instructions):
+        if instruction.opname == "DELETE_ATTR":
+            return False
+        if instruction.opname == "COPY" and not _loads(own, instructions[i - 1]):
+            following = instructions[i + 1].opname
+            if following in ("LOAD_ATTR", "LOAD_METHOD"):
+                return False  # which may be what an operator writes to in place
+        if instruction.opname == "STORE_ATTR":
+            before = instructions[i - 1]
+            if not is_only_of_objects(instruction.argval):
+                return False
+            if before.opname != "SWAP" and not _loads(own, before):
+                return False
+    return True
+
+
+def _stored(instruction: Any) -> tuple[Any, ...]:
+    """The variables that an instruction writes or deletes, one of two on some Pythons."""
+    if not instruction.opname.startswith(("STORE_FAST", "STORE_DEREF", "DELETE_")):
+        return ()
+    argument = instruction.argval
+    if type(argument) is not tuple:
+        return (argument,)
+    return argument if instruction.opname.count("STORE") == len(argument) else argument[:1]
+
+
+def _loads(name: str, instruction: Any) -> bool:
+    argument = instruction.argval
+    loaded = argument[-1] if type(argument) is tuple and argument else argument
+    return "LOAD_FAST" in instruction.opname and bool(loaded == name)
