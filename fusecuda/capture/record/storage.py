@@ -53,7 +53,7 @@ class Storage:
         self.version: Node | None = None  # what is pending
         self.leaf: weakref.ref[Leaf] | None = None
         self.viewers: list[weakref.ref[Any]] | None = None  # arrays that keep views of the memory
-        self.keepers: weakref.WeakSet[Any] | None = None  # who wants the present version later
+        self.keepers: Any = None  # who wants the present version later, by identity, in order
         self.readers: Any = ()  # other recorders that have read the present version
         self.landed = 0  # how many versions have been computed
         self.held = False
@@ -104,13 +104,13 @@ class Storage:
     def keep(self, keeper: Any) -> None:
         """Have ``keeper.part()`` called before another version is written."""
         if self.keepers is None:
-            self.keepers = weakref.WeakSet()
-        self.keepers.add(keeper)
+            self.keepers = weakref.WeakValueDictionary()
+        self.keepers[id(keeper)] = keeper
 
     def part(self) -> None:
         """Let those that want the present version have it before it is overwritten."""
         keepers, self.keepers = self.keepers, None
-        for keeper in keepers or ():
+        for keeper in list(keepers.values()) if keepers else ():  # a replay does it in that order
             keeper.part()
 
     def watch(self, viewer: Any) -> None:
