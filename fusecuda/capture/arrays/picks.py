@@ -9,6 +9,8 @@ of a pick makes it the array that NumPy would give.
 from __future__ import annotations
 
 import operator
+import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,8 @@ from .memory import new
 from .table import ENTRIES, OUT_POSITION, TABLE, entry
 
 _DEAREST = 24  # in additions an element: what is dearer is better computed of what is picked alone
+_OFTEN = 16  # what is used more often is better computed of what is picked alone, too
+_MOST = 16  # picks that are known at a time: each may keep a whole array
 _DEEPEST = 4  # operations down to which two masks are compared that were computed twice
 _EVERYWHERE = frozenset({np.clip, np.where, np.round, np.copy})
 _NUMBERS = (int, float, complex, np.generic, TracedScalar)
@@ -34,12 +38,13 @@ _NUMBERS = (int, float, complex, np.generic, TracedScalar)
 class Pick:
     """The elements of ``whole`` at which ``mask`` holds, both as they were when it was made."""
 
-    __slots__ = ("cost", "dtype", "mask", "ndim", "whole")
+    __slots__ = ("cost", "dtype", "mask", "ndim", "uses", "whole")
 
     def __init__(self, whole: Kept, mask: Kept, cost: int = 0) -> None:
         self.whole = whole
         self.mask = mask
         self.cost = cost  # of an element of ``whole``, in additions
+        self.uses = 0
         self.dtype = whole.array.dtype
         self.ndim = whole.array.ndim - mask.array.ndim + 1
 
@@ -57,6 +62,7 @@ class Pick:
         array: Array = new(Array, None)
         array.is_scalar = False
         array.pick = self
+        _KNOWN.of(current_recorder()).append(weakref.ref(array))
         return array
 
     def settled(self) -> Array:
@@ -92,6 +98,7 @@ def picked(array: Array, key: Any) -> Array | None:
         (key,) = key
     if type(key) is not Array or key.dtype != BOOL or not is_supported(array.dtype):
         return None
+    _KNOWN.make_room()
     if array.is_loose or key.is_loose or not key.ndim or key.shape != array.shape[: key.ndim]:
         return None
     if any(a.storage.shared or a.storage.escaped or a.reads_by_computing for a in (array, key)):
@@ -99,6 +106,31 @@ def picked(array: Array, key: Any) -> Array | None:
     if (recorder := current_recorder()).transparent:
         recorder.loose = True  # it may become so
     return Pick(Kept(array), Kept(key)).shown()
+
+
+class _Known(threading.local):
+    """The arrays that this thread's masks have picked, the oldest first."""
+
+    def __init__(self) -> None:
+        self._by_recorder: Any = weakref.WeakKeyDictionary()
+
+    def of(self, recorder: Any) -> list[weakref.ref[Array]]:
+        """Those in the hands of ``recorder``."""
+        found: list[weakref.ref[Array]] = self._by_recorder.setdefault(recorder, [])
+        return found
+
+    def make_room(self) -> None:
+        """Gather the oldest, so that there is room for one more pick."""
+        seen = self.of(current_recorder())
+        if len(seen) < _MOST:
+            return
+        arrays = [a for r in seen if (a := r()) is not None and a.pick is not None]
+        for array in arrays[: 1 - _MOST]:
+            array.is_loose  # noqa: B018 - which gathers it
+        seen[:] = map(weakref.ref, arrays[1 - _MOST :])
+
+
+_KNOWN = _Known()
 
 
 @entry
@@ -120,19 +152,22 @@ def put_picked(array: Array, key: Any, value: Array) -> bool:
 @entry
 def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What ``function`` makes of picks without gathering them, or NotImplemented."""
+    picks = [a.pick for a in args if type(a) is Array and a.pick is not None]
+    for pick in picks:
+        pick.uses += 1
+    if any(pick.uses > _OFTEN for pick in picks):
+        return NotImplemented
     if type(args[0]) is Array and args[0].pick is not None and function in _UNDER_MASK:
         return _UNDER_MASK[function](function, args[0].pick, *args[1:], **kwargs)
     if not isinstance(function, np.ufunc) and (
         function not in _EVERYWHERE or len(args) > OUT_POSITION.get(function, len(args))
     ):
         return NotImplemented
-    picks = [a.pick for a in args if type(a) is Array and a.pick is not None]
     mask, rest = picks[0].mask, picks[0].rest
     if any(p.rest != rest or not _is_same(p.mask.node, mask.node) for p in picks[1:]):
         return NotImplemented
-    if not all(_is_alike(a, rest) for a in args) or any(
-        isinstance(v, Array) for v in kwargs.values()
-    ):
+    named = kwargs.values()
+    if not all(_is_alike(a, rest) for a in args) or not all(map(_is_plain, named)):
         return NotImplemented
     nodes = {pick: pick.whole.node for pick in picks}
     wholes = [_of(nodes[a.pick]) if type(a) is Array and a.pick else a for a in args]
@@ -140,7 +175,7 @@ def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         made = NotImplemented if kwargs else ufuncs.apply(Array, function, wholes, None)
     else:
         made = TABLE[function](*wholes, **kwargs)
-    if type(made) is not Array or made.shape != wholes[0].shape:
+    if type(made) is not Array or made.shape != picks[0].whole.array.shape:
         return NotImplemented
     cost = _cost(made.read_node(), set(nodes.values()))
     if cost is None or (cost := cost + max(p.cost for p in picks)) > _DEAREST:
@@ -161,13 +196,10 @@ def assign_picked(target: Array, result: Any) -> bool:
     return True
 
 
-def _reduced(
-    function: Any, pick: Pick, axis: Any = None, dtype: Any = None, out: Any = None, **kwargs: Any
-) -> Any:
-    if kwargs.keys() - {"ddof"} or out is not None or axis not in (None, 0):
+def _reduced(function: Any, pick: Pick, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+    kwargs = {k: v for k, v in kwargs.items() if v is not None}
+    if args or kwargs.keys() - {"dtype", "ddof"} or axis not in (None, 0):
         return NotImplemented
-    if dtype is not None:
-        kwargs["dtype"] = dtype
     kwargs |= {"axis": _axes(pick, axis), "where": _of(pick.where())}
     return TABLE[function](_of(pick.whole.node), **kwargs)
 
@@ -210,7 +242,11 @@ def _is_alike(value: Any, rest: Shape) -> bool:
     """True for a pick, and for what goes with each of its rows, of the shape ``rest``."""
     if type(value) is Array:
         return value.pick is not None or (not value.is_loose and _fits(value.shape, rest))
-    return isinstance(value, _NUMBERS) or value is None
+    return _is_plain(value) and not isinstance(value, str)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (str, *_NUMBERS))
 
 
 def _fits(shape: Shape, rest: Shape) -> bool:

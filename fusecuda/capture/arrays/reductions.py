@@ -36,8 +36,10 @@ def _selected(node: Node, where: Any, fill: Any) -> Node:
     """``node`` where ``where`` holds, ``fill`` (an identity) elsewhere."""
     if not _masks(where):
         return node
-    mask = build.broadcast_to(ufuncs.node_of(array_of(where), BOOL), node.shape)
-    return build.where(mask, node, build.constant(fill, node.dtype))
+    if (mask := array_of(where)).dtype != BOOL:
+        raise TypeError(f"{mask.dtype} is no mask")  # NumPy says so in words of its own
+    holds = build.broadcast_to(mask.read_node(), node.shape)
+    return build.where(holds, node, build.constant(fill, node.dtype))
 
 
 def _masks(where: Any) -> bool:

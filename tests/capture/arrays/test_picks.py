@@ -158,10 +158,37 @@ def cubes(x: Any, y: Any) -> Any:
     return c, t.sum(axis=0), c[m].shape, c[m][:, 1], t
 
 
+def numbers_first(x: Any, y: Any) -> Any:
+    m, n = x != 0, x.astype(int)
+    n[m] = 100 // n[m]
+    k = x[:, 0] > -5
+    return n, 10 % n[m], 1 - x[m], y[0] - x[k], np.where(x[m] > 3, 1, 0), np.maximum(0, y[m])
+
+
+def every_argument(x: Any, y: Any) -> Any:
+    m, out, is_any = x > -5, np.zeros(()), np.zeros((), bool)
+    np.sum(x[m], None, None, out)
+    np.any(x[m] > 3, None, is_any)
+    t = np.clip(x[x > 5], a_min=np.arange(6.0)[::-1] + 5, a_max=[9.0] * 6)
+    return out, is_any, t, np.var(x[m] * 4, None, None, None, 1) > 1, np.any(x[m], 0, None, True)
+
+
+def kept(x: Any, y: Any) -> Any:
+    many = []
+    for i in range(40):
+        many.append(x[x > i % 7] * 2)
+        x += i % 3 - 1
+    t, c = y[y > 9], 0
+    for _ in range(40):
+        c = (t - c).sum() % 7
+    return many, c, t, x
+
+
 PROGRAMS: list[Callable[[Any, Any], Any]] = [
     in_place, of_another, computed_twice, in_steps, into_integers, read_before_it_is_written,
     mask_changed, summed, spread, counted, asked_for, of_a_view, views_of_it, complex_numbers,
     one_in_a_tuple, nothing_and_all, rows, points, cubes,
+    numbers_first, every_argument, kept,
 ]  # fmt: skip
 
 
@@ -260,6 +287,10 @@ def test_dear_functions_are_computed_of_what_is_picked(
         lambda a, b: a[a > 0].sum(axis=1),
         lambda a, b: a[a > 99].max(),
         lambda a, b: np.min(a[a > 99], axis=0),
+        lambda a, b: np.mean(a, where=b),
+        lambda a, b: np.var(a[0], where=b[0].astype(int)),
+        lambda a, b: a.sum(axis=0, where=b),
+        lambda a, b: np.clip(a[a > 0], a_min=np.zeros(6), a_max=9),
         lambda a, b: (a > 0)[a > 0].__isub__(True),
         lambda a, b: (a.astype(int))[a > 0].__itruediv__(2),
     ],
@@ -304,6 +335,54 @@ def test_moments_under_a_mask(dtype: Any, recorded: None) -> None:
                 want = np.var(x.astype(float), axis=axis, keepdims=keep, ddof=ddof, where=m)
             assert got.dtype == np.var(x).dtype
             np.testing.assert_allclose(np.asarray(got), want, rtol=0.003)
+
+
+def test_replays_part_in_the_order_of_the_recording() -> None:
+    """What was picked of parts of one array, before that changed, is not mixed up."""
+
+    def program(x: Any, y: Any) -> Any:
+        m = x > 0
+        found = [x[m]] + [y[i : i + 2][m[i : i + 2]] for i in (0, 1, 2, 0, 1, 2)]
+        m.T[0] = True
+        return found, m
+
+    f = fused(program)
+    for i in range(8):
+        x = np.roll(X, i)
+        equal(f(x.copy(), Y.copy()), program(x.copy(), Y.copy()))
+
+
+@pytest.mark.parametrize("in_a_function", [False, True])
+def test_what_is_kept_is_gathered(in_a_function: bool, recorded: None) -> None:
+    """A list of picks does not keep all the arrays that they are of."""
+    frames: list[Any] = []
+
+    def program(x: Any, n: int) -> Any:
+        found = []
+        for i in range(n):
+            frame = x + i
+            found.append(frame[frame > 20])
+            frames.append(found[-1])
+        known = sum(getattr(f, "pick", None) is not None for f in frames)
+        frames.clear()
+        return known, *found
+
+    call = fused(program) if in_a_function else program
+    for _ in range(3):
+        known, *found = call(X.copy() if in_a_function else lazy(X), 60)
+        equal(found, [(X + i)[X + i > 20] for i in range(60)])
+        assert known <= picks._MOST
+
+
+def test_what_is_used_often_is_gathered(recorded: None) -> None:
+    """Each use of a pick goes over all of the array."""
+    a = lazy(X)
+    t = a[a > 9]
+    for i in range(picks._OFTEN):
+        equal(np.sum(t + i), (X[X > 9] + i).sum())
+    assert t.pick is not None
+    equal(np.sum(t), X[X > 9].sum())
+    assert t.pick is None
 
 
 def test_threads_ask_for_one_pick(recorded: None) -> None:
