@@ -123,8 +123,12 @@ def astype(
     if target == x.dtype and not copy:
         return x
     if target.kind not in "biufc":
-        return eager(lambda v: v.astype(target), x)
+        return eager(_cast, x, target)
     return of_node(ufuncs.converted(x.read_node(), target), is_scalar=x.is_scalar)
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return x.astype(dtype)
 
 
 @handles(np.copy)

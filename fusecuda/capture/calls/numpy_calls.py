@@ -123,7 +123,8 @@ class NumpyCalls:
         look = functools.partial(
             described, slots, loose or func in self._varying, len(path.environment)
         )
-        if path.replaying and calls_of(path.trail[len(path.segments)], func):
+        if path.replaying:
+            assert calls_of(path.trail[len(path.segments)], func), "a replay made another call"
             structure, kinds = path.values[len(path.segments)]
             shapes = [k[1:] if k[0] == "array" else None for k in kinds]
             results = path.known_results([None, *shapes])

@@ -96,6 +96,21 @@ def test_extents_that_differ_are_not_looked_at(function: Any) -> None:
     assert recordings(function, _drawn, 8) <= 3
 
 
+def test_dates_are_followed_by_calls() -> None:
+    """What a replay has dropped is not computed with again."""
+
+    def f(x: Any) -> Any:
+        days = x.astype("i8").astype("M8[D]")
+        late = x > 0
+        return days[late], days[late].max()
+
+    ours, x = fused(f), np.arange(-12.0, 12.0).reshape(4, 6)
+    for shift in (0, 100, 3, 100, -5):
+        kept, last = ours(x + shift)
+        want = f(x + shift)
+        assert kept.dtype == want[0].dtype and (kept == want[0]).all() and last == want[1]
+
+
 def test_an_extent_that_the_program_needs_is_looked_at() -> None:
     """A loop over what was picked runs as often as it has to."""
 
