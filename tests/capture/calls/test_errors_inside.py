@@ -263,7 +263,7 @@ def test_random_programs(first: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 4000, 250))
+@pytest.mark.parametrize("first", range(1000, 4000, 500))
 @pytest.mark.filterwarnings("ignore")
 def test_many_random_programs(first: int) -> None:
     """More of them."""
