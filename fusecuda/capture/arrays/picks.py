@@ -93,7 +93,7 @@ class Kept:
 
 @entry
 def picked(array: Array, key: Any) -> Array | None:
-    """``array[key]`` for a mask of all of the array, or None for another key."""
+    """``array[key]`` for a mask of its leading axes, or None for another key."""
     if type(key) is tuple and len(key) == 1:
         (key,) = key
     if type(key) is not Array or key.dtype != BOOL or not is_supported(array.dtype):
