@@ -126,7 +126,7 @@ class Array(Methods):
         recorder = in_force()
         if type(node) is Leaf and not is_supported(node.dtype):  # no kernel copies it
             if recorder.transparent:  # a replay copies what is there then
-                copy = build.library("positive", [node], node.shape, node.dtype)
+                copy = build.library("copy", [node], node.shape, node.dtype)
                 storage = recorder.value(copy)
             else:
                 storage = Storage.of_array(recorder, np.array(node.array))
@@ -208,7 +208,7 @@ class Array(Methods):
             while storage.pending:  # from here on nothing is computed: no other thread may write
                 storage.complete()
             changed = self._whole_by(written, self._view, self._part, new)
-            storage.write(build.library("positive", [changed], storage.shape, storage.dtype))
+            storage.write(build.library("copy", [changed], storage.shape, storage.dtype))
             return
         if self._part:
             value = joined(self._view.read(storage.read()), self._part, value)
@@ -282,6 +282,19 @@ class Array(Methods):
         known = self._values if self.loose is None else self.loose
         return self._view.shape if known is None else known.shape
 
+    @shape.setter
+    @atomic
+    def shape(self, shape: Any) -> None:
+        seen = self.reshape(shape)
+        own = self._storage
+        if seen.storage is not own or (own.held and current_recorder().transparent):
+            raise AttributeError(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy "
+                "with the desired shape."
+            )
+        self._shown = seen.view_of_storage
+        self.let_go()
+
     @property
     def dtype(self) -> DType:
         known = self._values if self.loose is None else self.loose  # once: it may be let go of
@@ -327,6 +340,10 @@ class Array(Methods):
         self.hand_out()
         self._storage.shared = True
         return self.at_once().flat
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = value
 
     @property
     def real(self) -> Any:

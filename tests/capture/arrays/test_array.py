@@ -380,3 +380,34 @@ def test_dlpack() -> None:
 def test_namespace() -> None:
     """``__array_namespace__`` is the package's NumPy namespace."""
     assert lazy(np.arange(3)).__array_namespace__().__name__ == "fusecuda.numpy"
+
+
+@pytest.mark.parametrize("size", (10, 100_000))
+def test_a_shape_that_is_assigned_is_the_arrays_own(size: int) -> None:
+    a = fc.numpy.arange(float(size)) * 2
+    same, across = a, a.T
+    a.shape = (2, -1)
+    assert same.shape == (2, size // 2) and across.shape == (size,)
+    a[1, 0] = -1
+    assert across[size // 2] == -1
+    inner = a[:, 1:]
+    inner.shape = (2, 1, -1)
+    inner += 1
+    assert a[0, :3].tolist() == [0, 3, 5]
+    with pytest.raises(AttributeError, match="in-place"):
+        a.T.shape = (size,)
+    with pytest.raises(ValueError, match="cannot reshape"):
+        a.shape = (size + 1,)
+    a.flat = [1, 2]
+    assert a.sum() == 1.5 * size
+
+
+def test_a_function_that_shapes_its_argument_runs_as_it_stands() -> None:
+    @fc.fused
+    def f(a: Any) -> Any:
+        a.shape = (2, -1)
+        return a.sum(axis=0)
+
+    for _ in range(3):
+        x = np.arange(6.0)
+        assert f(x).tolist() == [3, 5, 7] and x.shape == (2, 3)

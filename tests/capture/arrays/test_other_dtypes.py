@@ -12,6 +12,7 @@ import fusecuda as fc
 pytestmark = pytest.mark.usefixtures("both_ways")
 
 DTYPES = ["float16", "complex64", "complex128", "longdouble", "datetime64[s]", "timedelta64[s]"]
+SWAPPED = [">f8", ">i4", ">c16"]
 
 
 def _values(dtype: str, shape: tuple[int, ...]) -> Any:
@@ -31,7 +32,7 @@ def _written(x: Any) -> Any:
     return x[0]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES + SWAPPED)
 @pytest.mark.parametrize("program", [_moved, _written], ids=lambda p: p.__name__)
 def test_movement_and_writes(program: Any, dtype: str) -> None:
     """Views, joins, gathers and updates of any dtype, twice, traced and replayed."""
@@ -58,3 +59,18 @@ def test_arithmetic(dtype: str) -> None:
     for w, g in zip(program(x, y), got, strict=True):
         assert w.dtype == g.dtype
         np.testing.assert_allclose(g, w, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", SWAPPED)
+def test_masks_of_swapped_bytes(dtype: str) -> None:
+    """Lazy arrays keep the order of the bytes where NumPy's do, and numbers are the same."""
+    for size in (6, 50_000):
+        x = _values(dtype, (size,))
+        a = fc.Array.of_array(x)
+        a[a.real > 2] *= 2
+        x[x.real > 2] *= 2
+        filled, expected = fc.Array.of_array(np.zeros(size, "c16")), np.zeros(size, "c16")
+        filled[a.real > 5] = a[a.real > 5]
+        expected[x.real > 5] = x[x.real > 5]
+        assert a.dtype == x.dtype and a.copy().dtype == x.dtype and (a + a).dtype == (x + x).dtype
+        assert np.array_equal(a, x) and np.array_equal(filled, expected)
