@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..graph.node import Node
+from ..graph.node import LibraryCall, Node
 from ..graph.ops import OPS
 
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
@@ -42,6 +42,14 @@ def op_cost(node: Node) -> int:
     if row is not None:
         return row.cost
     return {"gather": 9, "concatenate": 3, "pad": 3}.get(node.op, 0)
+
+
+def may_fail(node: Node) -> bool:
+    """True if some values make the operation an error."""
+    if isinstance(node.attr, LibraryCall):
+        return node.attr.name == "power"
+    row = OPS.get(node.op)
+    return node.op == "gather" or bool(row and row.may_fail and node.dtype.kind == "i")
 
 
 def recompute_pays(node: Node, region_cost: int, copies: int) -> bool:

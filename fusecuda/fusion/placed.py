@@ -1,11 +1,13 @@
 """What is put together of parts: parts are written to their places, and nothing before them.
 
 ``np.stack`` of computed arrays, and ``out = np.empty(…)`` with ``out[k] = …`` for each ``k``, are
-one kernel with a store for each part, if the parts are alike in shape.
+one kernel with a store for each part, if the parts are alike in shape. ``out = np.zeros(…)`` with
+``out[1:-1] = …`` is a frame around a value, which is computed where it is read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 
 from ..graph import build
@@ -16,20 +18,32 @@ from .cluster import Place
 from .cost import SELECTED_COST, op_cost
 from .region import Roots, domain
 
+_SHORT = 64  # elements of a line, below which to test where it lies costs more than a launch,
+_LITTLE = 1 << 14  # of arrays with more elements than that
 _MOST = 240  # places that are compared with one another
 
 
 def placed(graph: Graph) -> Graph:
-    """``graph`` with concatenates of costly parts, all of one shape, as updates of an array."""
+    """``graph`` with concatenates of costly parts, all of one shape, as updates of an array.
+
+    What is written to a part of an array of one value is framed by that value.
+    """
     nodes = graph.nodes()
     cost, used, outputs = _costs(nodes), users(nodes), set(graph.outputs)
-    chosen = {n for n in nodes if _is_worth_it(n, cost) and _is_stored(n, used[n], outputs)}
+    chosen: dict[Node, Callable[[Node], Node]] = {}
+    for node in nodes:
+        if _is_worth_it(node, cost) and _is_stored(node, used[node], outputs):
+            chosen[node] = _updates
+        elif _is_in_one_value(node) and not _is_overwritten(node.operands[0], used, outputs):
+            cheap = cost[node.operands[1]] <= SELECTED_COST
+            if cheap or not _is_stored(node, used[node], outputs):
+                chosen[node] = _framed
     if not chosen:
         return graph
     new: dict[Node, Node] = {}
     for node in nodes:
         fresh = node.with_operands(tuple([new[o] for o in node.operands]))
-        new[node] = _updates(fresh) if node in chosen else fresh
+        new[node] = chosen[node](fresh) if node in chosen else fresh
     return graph.with_outputs(tuple([new[o] for o in graph.outputs]))
 
 
@@ -73,6 +87,28 @@ def _updates(node: Node) -> Node:
         made = Node("update", (made, part), node.shape, node.dtype, axis_map(rows, rank), node.line)
         start += part.shape[node.axis]
     return made
+
+
+def _is_in_one_value(node: Node) -> bool:
+    """True for an update of a box in an array of one value, however its axes are turned."""
+    if node.size > _LITTLE and node.shape[-1] < _SHORT:
+        return False
+    if node.op != "update" or node.operands[0].op != "index" or node.operands[0].operands[0].shape:
+        return False
+    rows = [[(j, step) for j, step in enumerate(row) if step] for row in node.map.coefs]
+    steps = [found for row in rows for found in row]
+    return max(map(len, rows)) < 2 and sorted(steps) == [(j, 1) for j in range(node.map.rank)]
+
+
+def _framed(node: Node) -> Node:
+    """The ``update`` as its value with the array's one value around it."""
+    array, value = node.operands
+    at = {row.index(1): a for a, row in enumerate(node.map.coefs) if 1 in row}
+    rank = len(node.shape)
+    shape = tuple(value.shape[row.index(1)] if 1 in row else 1 for row in node.map.coefs)
+    turned = build.index(value, axis_map([(0, 1, at[j]) for j in sorted(at)], rank), shape)
+    ends = zip(node.map.offsets, shape, node.shape, strict=True)
+    return build.pad(turned, array.operands[0], tuple((o, n - o - k) for o, k, n in ends))
 
 
 def never_seen(graph: Graph, roots: Roots) -> set[Node]:

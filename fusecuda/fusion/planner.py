@@ -11,10 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..graph.index_map import identity
-from ..graph.node import Graph, LibraryCall, Node, users
-from ..graph.ops import OPS
+from ..graph.node import Graph, Node, users
 from .cluster import Cluster, overlaps, verdict
-from .cost import CPU, Machine, op_cost, recompute_pays
+from .cost import CPU, Machine, may_fail, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .placed import never_seen, placed
@@ -456,14 +455,6 @@ class _Attempt:
             else:
                 why = "something that comes later still reads what was there"
                 self._copy_before(writer, why)
-
-
-def may_fail(node: Node) -> bool:
-    """True if some values make the operation an error."""
-    if isinstance(node.attr, LibraryCall):
-        return node.attr.name == "power"
-    row = OPS.get(node.op)
-    return node.op == "gather" or bool(row and row.may_fail and node.dtype.kind == "i")
 
 
 def _region_cost(node: Node, roots: Roots) -> int:

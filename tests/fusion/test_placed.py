@@ -101,8 +101,8 @@ def shifted(x: Any, y: Any) -> Any:
 
 
 LAUNCHES: dict[Callable[..., Any], int] = {
-    channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 2, crossing: 3,
-    seen_between: 4, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3,
+    channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 1, crossing: 2,
+    seen_between: 2, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3,
     rolled: 4,
 }  # fmt: skip
 

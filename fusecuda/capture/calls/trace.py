@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...engine import Executable, Interpreted
-from ...fusion.planner import may_fail
+from ...fusion.cost import may_fail
 from ...graph.node import LibraryCall, Node
 from ...options import Options
 from ..arrays.array import Array

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...engine import Executable
-from ...fusion.planner import may_fail
+from ...fusion.cost import may_fail
 from ...graph import build
 from ...graph.dtypes import DType
 from ...graph.node import LibraryCall, Node, topological

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...engine import Executable, Interpreted, build
-from ...fusion.planner import may_fail
+from ...fusion.cost import may_fail
 from ...graph.node import Graph, Node, Parameter, topological
 from ...options import Options, fusion_enabled
 from ...watch import timed
