@@ -24,7 +24,7 @@ from .fusion.assembly import Assembly, assemble
 from .fusion.binding import bind as bind_c
 from .fusion.brief import brief
 from .fusion.cost import CPU, Machine
-from .fusion.explain import KernelSummary, explain_plan, summarize
+from .fusion.explain import KernelSummary, explain_plan, launch_names, summarize
 from .fusion.planner import Plan, make_plan
 from .fusion.verify import verify_kernel
 from .fusion.walk import Bind, Launch
@@ -55,7 +55,7 @@ class BackEnd:
     compiles the sources of an assembly and is then called with arguments, and ``begin`` may begin
     with that as soon as they are there; ``threads`` tells how many share a launch's scratch.
     Where independent launches may run at once, ``speeds`` tells what that brings. Temporaries
-    start at multiples of ``alignment``.
+    start at multiples of ``alignment``. Where it ``shares_launches``, independent loops are one.
     """
 
     machine: Callable[[], Machine]
@@ -67,6 +67,7 @@ class BackEnd:
     head: str = ""
     speeds: Callable[[], Speeds] | None = None
     alignment: int = ALIGNMENT
+    shares_launches: bool = False
 
 
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
@@ -77,6 +78,7 @@ BACK_ENDS: dict[str, BackEnd] = {
         lambda launch, _: c_backend.emit(launch),
         lambda assembly, sources, memory, _: Program(assembly, sources, memory),
         thread_count,
+        shares_launches=True,
     ),
     "cuda": BackEnd(
         cuda.machine,
@@ -90,6 +92,7 @@ BACK_ENDS: dict[str, BackEnd] = {
         _INCLUDE,
         lambda: Speeds(cuda.device_facts().multiprocessors),
         alignment=256,
+        shares_launches=True,
     ),
 }
 
@@ -355,7 +358,8 @@ def build(graph: Graph, strides: Strides, options: Options) -> Executable:
 def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> Executable:
     """The executable of ``plan``, bound and emitted for the device of ``options``."""
     back_end = BACK_ENDS[options.device]
-    assembly = assemble(plan, strides, back_end.bind(options))
+    shared = back_end.shares_launches and options.streams == 1
+    assembly = assemble(plan, strides, back_end.bind(options), shared)
     if settings.verify_enabled():
         for step in assembly.steps:
             if isinstance(step, Launch):
@@ -368,9 +372,7 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
     sources = [back_end.emit(s, options) if isinstance(s, Launch) else None for s in assembly.steps]
     back_end.begin(assembly, sources)
     executable = Executable(graph, assembly, memory, sources, options)
-    executable.names = [
-        summarize(s, assembly).name for s in assembly.steps if isinstance(s, Node) or s.launched
-    ]
+    executable.names = launch_names(assembly)
     return executable
 
 

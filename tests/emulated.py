@@ -73,12 +73,14 @@ class EmulatedDevice:
 
     def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
         """One launch, in the order of this device."""
-        bound = prepared.bound
+        bound, shared = prepared.bounds[0], len(prepared.bounds) > 1
         args = []
         for i, (name, ctype) in enumerate(prepared.parameters):
             if "*" in ctype:
                 base, offset = prepared.pointers[i]
-                args.append(_window(bound, name, bases[base], offset, ctype))
+                own, _, member = name.rpartition("_") if shared else (name, "", "0")
+                of = prepared.bounds[int(member)]
+                args.append(_window(of, own, bases[base], offset, ctype))
             else:
                 kind = _SCALARS[ctype]
                 raw = ctypes.string_at(frame.slots + NUMBER_BYTES * i, np.dtype(kind).itemsize)
@@ -86,7 +88,7 @@ class EmulatedDevice:
 
         def run() -> None:
             report = kernel.launch(
-                prepared.symbol, (bound.grid,), bound.block, args, bound.shared, self.order
+                prepared.symbol, (prepared.grid,), bound.block, args, bound.shared, self.order
             )
             self.reports.append((prepared, report))
 
@@ -171,7 +173,7 @@ def assembled(
 ) -> tuple[Assembly, list]:
     """The plan of ``graph`` bound for a device, and its sources."""
     plan = make_plan(simplify(graph), strides or {}, machine=plan_for or machine())
-    assembly = assemble(plan, strides or {}, partial(bind, contract=contract))
+    assembly = assemble(plan, strides or {}, partial(bind, contract=contract), shared=True)
     sources = [
         emit(step, contract) if isinstance(step, CudaBound) else None for step in assembly.steps
     ]
@@ -195,7 +197,7 @@ def run(
 
 def launches(device: EmulatedDevice) -> Counter[str]:
     """How often each kernel was launched."""
-    return Counter(p.bound.lowered.ir.name for p, _ in device.reports)
+    return Counter(b.lowered.ir.name for p, _ in device.reports for b in p.bounds)
 
 
 def back_end(device: EmulatedDevice) -> BackEnd:
@@ -206,4 +208,5 @@ def back_end(device: EmulatedDevice) -> BackEnd:
         lambda launch, options: emit(launch, options.contract),
         lambda assembly, sources, memory, _: program(assembly, sources, memory, device),
         lambda: 1,
+        shares_launches=True,
     )

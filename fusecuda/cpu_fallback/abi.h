@@ -49,7 +49,8 @@ typedef struct {
 typedef void fc_kernel(const fc_args *a, int64_t begin, int64_t end, char *scratch);
 typedef void fc_finish(const fc_args *a);
 
-// One launch: a kernel with its numbers.
+// One kernel with its numbers. Those that share a launch stand side by side, the first of them with
+// their number: loops that need nothing of each other.
 typedef struct {
     fc_kernel *kernel;
     fc_finish *finish;
@@ -60,14 +61,17 @@ typedef struct {
     int64_t scalar, status;   // index of the first scalar, and of the status word
     int64_t workspace;        // byte offset in the block
     int64_t scratch, scratch_size;  // byte offset in the block, bytes for each thread
+    int64_t company;          // kernels that share the launch
 } fc_launch;
+
+enum { FC_MOST_KERNELS = 32 };  // of one launch
 
 // A frame holds what differs from call to call. The bases arrive as array objects and become
 // addresses; the last of them is the block of temporaries.
 typedef struct {
     const fc_scalar *scalar;
     int64_t *status;
-    char **ptr;               // room for one launch's pointers
+    char **ptr;               // room for the pointers of one launch
     char **base;
     int64_t bases;
     int64_t unresolved;       // so many bases are still array objects

@@ -8,17 +8,24 @@
 
 typedef struct {
     fc_kernel *kernel;
-    const fc_args *args;
+    fc_args args;
     char *scratch;
-    int64_t scratch_size, work, parts, team;
+    int64_t scratch_size, work, parts;
+} fc_share;
+
+typedef struct {
+    const fc_share *shares;
+    int64_t count, parts, team;
 } fc_job;
 
 static void fc_run_part(const fc_job *job, int64_t part, int64_t thread)
 {
-    const int64_t begin = job->work * part / job->parts;
-    const int64_t end = job->work * (part + 1) / job->parts;
+    const fc_share *share = job->shares;
+    while (part >= share->parts) part -= share++->parts;
+    const int64_t begin = share->work * part / share->parts;
+    const int64_t end = share->work * (part + 1) / share->parts;
     if (begin < end)
-        job->kernel(job->args, begin, end, job->scratch + thread * job->scratch_size);
+        share->kernel(&share->args, begin, end, share->scratch + thread * share->scratch_size);
 }
 
 #ifdef _REENTRANT
@@ -125,27 +132,41 @@ enum { FC_MOST_THREADS = 1, FC_PARTS = 1 };
 static int fc_run_together(const fc_job *job) { (void)job; return 0; }
 #endif
 
-static void fc_run_one(const fc_launch *l, const fc_frame *f, int64_t threads)
+// The kernels of one launch, cut into parts: as many as threads that their work pays for.
+static void fc_run_one(const fc_launch *launches, const fc_frame *f, int64_t threads)
 {
-    for (int64_t i = 0; i < l->forms; ++i)
-        f->ptr[i] = f->base[l->place[2 * i]] + l->place[2 * i + 1];
-    char *block = f->base[f->bases - 1];
-    const fc_args a = {
-        f->ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace
-    };
-    fc_job job = {l->kernel, &a, block + l->scratch, l->scratch_size, l->work, 1, 1};
-    const int64_t worth = l->work / l->grain;  // threads that the work pays for
-    if (worth > 1 && threads > 1) {
-        job.team = worth < threads ? worth : threads;
+    fc_share shares[FC_MOST_KERNELS];
+    fc_job job = {shares, launches->company, 0, 1};
+    char *block = f->base[f->bases - 1], **ptr = f->ptr;
+    int64_t all = 0;  // threads that the work pays for, in units of 1 / 1024
+    for (int64_t k = 0; k < job.count; ++k) {
+        const fc_launch *l = &launches[k];
+        for (int64_t i = 0; i < l->forms; ++i)
+            ptr[i] = f->base[l->place[2 * i]] + l->place[2 * i + 1];
+        shares[k] = (fc_share){
+            l->kernel,
+            {ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace},
+            block + l->scratch, l->scratch_size, l->work, 1
+        };
+        ptr += l->forms;
+        all += 1024 * l->work / l->grain;
+    }
+    all /= 1024;
+    if (all > 1 && threads > 1) {
+        job.team = all < threads ? all : threads;
         if (job.team > FC_MOST_THREADS) job.team = FC_MOST_THREADS;
-        job.parts = worth < job.team * FC_PARTS ? worth : job.team * FC_PARTS;
+        const int64_t most = job.team * FC_PARTS;
+        for (int64_t k = 0; k < job.count; ++k) {
+            const int64_t own = launches[k].work / launches[k].grain;
+            const int64_t parts = all > most ? most * own / all : own;
+            if (parts > 1) shares[k].parts = parts;
+        }
     }
-    if (l->work > 0 && (job.team == 1 || !fc_run_together(&job))) {
-        job.parts = 1;
-        fc_run_part(&job, 0, 0);
-    }
-    if (l->finish)
-        l->finish(&a);
+    for (int64_t k = 0; k < job.count; ++k) job.parts += shares[k].parts;
+    if (job.team == 1 || !fc_run_together(&job))
+        for (int64_t part = 0; part < job.parts; ++part) fc_run_part(&job, part, 0);
+    if (launches->finish)
+        launches->finish(&shares->args);
 }
 
 void fc_run(const fc_launch *launches, int64_t count, fc_frame *frame, int64_t threads)
@@ -153,6 +174,6 @@ void fc_run(const fc_launch *launches, int64_t count, fc_frame *frame, int64_t t
     for (int64_t i = 0; i < frame->unresolved; ++i)
         frame->base[i] = *(char **)(frame->base[i] + frame->data);
     frame->unresolved = 0;
-    for (int64_t i = 0; i < count; ++i)
+    for (int64_t i = 0; i < count; i += launches[i].company)
         fc_run_one(&launches[i], frame, threads);
 }

@@ -114,26 +114,30 @@ class Program:
         kernels = compile_kernels(wanted, traffic) if wanted else {}
         self.libraries = [k.library for k in kernels.values()]
         self._keep: list[object] = [kernels]
-        self._segments: list[tuple[int, int] | Node] = []  # (address of launches, how many)
+        # Addresses of kernels, in companies and apart, and how many; or a library call.
+        self._segments: list[tuple[int, int, int] | Node] = []
         self._constants = bytearray()
         self._dynamic: list[tuple[int, int, Callable[..., None]]] = []  # argument, byte, packer
         self._sites: list[tuple[int, Bound]] = []
         self._run = _run_function() if kernels else _RUN()
         records: list[list[int]] = []
-        for number, step in enumerate(assembly.steps):
-            if number == len(assembly.steps) - assembly.plan.commits:
+        for company in assembly.companies:
+            if company[0] == len(assembly.steps) - assembly.plan.commits:
                 self._flush(records)
-            if isinstance(step, Node):
+            first = assembly.steps[company[0]]
+            if isinstance(first, Node):
                 self._flush(records)
-                self._segments.append(step)
+                self._segments.append(first)
                 continue
-            source = sources[number]
-            if source is None or not step.launched:
-                continue
-            assert isinstance(step, Bound)
-            kernel = kernels[source.symbol]
-            addresses = kernel.address(), kernel.address("_finish")
-            records.append(self._record(number, step, addresses))
+            for number in company:
+                step, source = assembly.steps[number], sources[number]
+                if source is None or isinstance(step, Node) or not step.launched:
+                    continue
+                assert isinstance(step, Bound)
+                kernel = kernels[source.symbol]
+                addresses = kernel.address(), kernel.address("_finish")
+                own = len(company) if number == company[0] else 1
+                records.append([*self._record(number, step, addresses), own])
         self._flush(records)
         self._arguments = [b.argument for b in assembly.buffers if b.argument is not None]
         shapes = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
@@ -148,7 +152,7 @@ class Program:
         self._placed = arrays
 
     def _record(self, number: int, step: Bound, addresses: tuple[int, int]) -> list[int]:
-        """The words of one fc_launch (see abi.h)."""
+        """The words of one fc_launch (see abi.h), but for the last."""
         layout = self.layout
         places: list[int] = []
         for buffer, offset in zip(step.buffers, step.offsets, strict=True):
@@ -206,7 +210,8 @@ class Program:
     def _flush(self, records: list[list[int]]) -> None:
         if records:
             words = [w for record in records for w in record]
-            self._segments.append((self._array(words), len(records)))
+            apart = [w for record in records for w in (*record[:-1], 1)]
+            self._segments.append((self._array(words), self._array(apart), len(records)))
             self._launch_bytes = 8 * len(records[0])  # of one fc_launch
             records.clear()
 
@@ -220,9 +225,7 @@ class Program:
             pass
         bases = len(self._arguments) + len(self._made) + 1
         steps = len(self.assembly.steps)
-        forms = max(
-            (len(s.buffers) for s in self.assembly.steps if isinstance(s, Bound)), default=0
-        )
+        forms = max(map(self._forms_of, self.assembly.companies), default=0)
         scalar = 8 * (_FRAME_WORDS + bases)
         status = scalar + len(self._constants)
         pointers = status + 8 * steps
@@ -236,6 +239,10 @@ class Program:
         return _Frame(
             buffer, address, block, np.frombuffer(memoryview(buffer), np.int64, steps, status)
         )
+
+    def _forms_of(self, company: Sequence[int]) -> int:
+        steps = [self.assembly.steps[number] for number in company]
+        return sum(len(step.buffers) for step in steps if isinstance(step, Bound))
 
     def __call__(self, arguments: Sequence[Any], lap: Lap | None = None) -> list[Array | None]:
         """The results, in the order of the outputs; None for one that overwrote its argument.
@@ -277,7 +284,7 @@ class Program:
             if isinstance(segment, Node):
                 self._library(segment, [*arrays, *made, block], lap)
             else:
-                run(segment[0], segment[1], frame.address, self.threads)
+                run(segment[lap is not None], segment[2], frame.address, self.threads)
         if self._sites:
             self._check(frame)
         results: list[Array | None] = [None] * len(self.assembly.plan.graph.outputs)
@@ -286,7 +293,7 @@ class Program:
         return results
 
     def _measured(self, lap: Lap) -> Callable[[int, int, int, int], None]:
-        """The driver's entry, launch by launch with a ``lap`` after each."""
+        """The driver's entry, kernel by kernel with a ``lap`` after each."""
 
         def run(launches: int, count: int, frame: int, threads: int) -> None:
             for number in range(count):

@@ -27,7 +27,8 @@ def emit(bound: CudaBound, contract: bool = False) -> CudaSource:
     made = emit_text(bound.lowered.ir, bound.variant, contract)
     digest = hashlib.sha256(made.text.encode()).hexdigest()[:12]
     symbol = f"{bound.lowered.ir.name}_{digest}"
-    return CudaSource(symbol, made.text.replace(PLACEHOLDER, symbol), made.parameters)
+    function = made.function.replace(PLACEHOLDER, f"{symbol}_block")
+    return CudaSource(symbol, made.text.replace(PLACEHOLDER, symbol), made.parameters, function)
 
 
 def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
@@ -55,7 +56,8 @@ def program(
 
     def unaligned() -> CudaProgram:
         bind_one_by_one = partial(bind, aligned=False, facts=device_facts(), contract=contract)
-        other = assemble(assembly.plan, assembly.places.strides, bind_one_by_one)
+        is_shared = any(len(company) > 1 for company in assembly.companies)
+        other = assemble(assembly.plan, assembly.places.strides, bind_one_by_one, is_shared)
         emitted = [emit(s, contract) if isinstance(s, CudaBound) else None for s in other.steps]
         return CudaProgram(other, emitted, layout, device)
 

@@ -86,10 +86,20 @@ class CupyDevice:
         ):  # the driver's own call wants the thread to have a context
             cupy.cuda.runtime.free(0)
             _thread.ready = True
-        bound = prepared.bound
+        bound = prepared.bounds[0]
         x, y = bound.block
         driver.launchKernel(
-            kernel.ptr, bound.grid, 1, 1, x, y, 1, bound.shared, self.stream(), frame.parameters, 0
+            kernel.ptr,
+            prepared.grid,
+            1,
+            1,
+            x,
+            y,
+            1,
+            bound.shared,
+            self.stream(),
+            frame.parameters,
+            0,
         )
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:

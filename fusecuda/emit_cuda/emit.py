@@ -25,10 +25,14 @@ BLOCK = 256  # threads of a loop's block
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text of one kernel, and its parameters in order: name and C type."""
+    """The text of one kernel, and its parameters in order: name and C type.
+
+    ``function`` is the same as a function of the block's number.
+    """
 
     text: str
     parameters: tuple[tuple[str, str], ...]
+    function: str = ""
 
 
 class CudaScope(Scope):
@@ -136,12 +140,12 @@ class CudaEmitter:
     def text(self, head: str, bounds: str) -> Text:
         """The finished kernel: ``head`` comments, its signature, and the lines written so far."""
         order = sorted(self._parameters, key=self._rank)
-        listed = [f"{_joined(self._parameters[p], p)}" for p in order]
-        signature = f'extern "C" __global__ void __launch_bounds__({bounds})\n{PLACEHOLDER}('
-        lines = signature + _wrapped(listed) + ")\n{\n"
+        listed = [declared(p, self._parameters[p]) for p in order]
         body = "".join(f"    {line}\n" if line else "\n" for line in self.w.text().splitlines())
         parameters = tuple((p, self._parameters[p].strip()) for p in order)
-        return Text(head + lines + body + "}\n", parameters)
+        text = head + kernel_text(PLACEHOLDER, bounds, listed, body)
+        inner = body.replace("blockIdx.x", "block")
+        return Text(text, parameters, function_text(PLACEHOLDER, listed, inner))
 
     def _rank(self, name: str) -> tuple[int, int, str]:
         ctype = self._parameters[name]
@@ -289,9 +293,22 @@ class LoopEmitter(CudaEmitter):
         return self.text("", str(BLOCK))
 
 
-def _joined(ctype: str, name: str) -> str:
+def kernel_text(symbol: str, bounds: str, parameters: list[str], body: str) -> str:
+    """A kernel; ``bounds`` are those of its launches."""
+    head = f'extern "C" __global__ void __launch_bounds__({bounds})\n{symbol}('
+    return head + _wrapped(parameters) + ")\n{\n" + body + "}\n"
+
+
+def function_text(symbol: str, parameters: list[str], body: str) -> str:
+    """What one block of a kernel does, as a function."""
+    head = f"static __device__ __forceinline__ void\n{symbol}("
+    return head + _wrapped(["const unsigned block", *parameters]) + ")\n{\n" + body + "}\n"
+
+
+def declared(name: str, ctype: str) -> str:
+    """The declaration of a parameter."""
     if "*" in ctype:
-        return f"{ctype}{name}"
+        return f"{ctype.strip()} {name}".replace("* ", "*")
     return f"const {ctype} {name}"
 
 

@@ -99,6 +99,11 @@ class CudaBound(Launch):
         """True if there is anything to do."""
         return self.grid > 0
 
+    @property
+    def shares_launches(self) -> bool:
+        """True for loops whose blocks may be some of a larger grid."""
+        return self.launched and self.variant.skeleton == LOOP
+
 
 def bind(
     lower: Lower,

@@ -21,6 +21,7 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..watch import Lap
 from .launch import CudaBound
+from .shared import limits, shared_source
 from .source import CudaSource
 
 
@@ -104,15 +105,20 @@ class Frame:
 
 @dataclass(slots=True)
 class Prepared:
-    """One launch with all that stays the same."""
+    """One launch with all that stays the same; ``bounds`` of the kernels that share it."""
 
     symbol: str
     parameters: tuple[tuple[str, str], ...]
-    bound: CudaBound
+    bounds: list[CudaBound]
     pointers: list[tuple[int, int]]  # for each pointer parameter: base, byte offset
     pack: Callable[..., None]
     dynamic: list[tuple[int, Callable[..., None], int]]  # byte in the slots, packer, argument
     template: bytes
+
+    @property
+    def grid(self) -> int:
+        """The blocks of the launch."""
+        return sum(bound.grid for bound in self.bounds)
 
 
 class CudaProgram:
@@ -141,15 +147,15 @@ class CudaProgram:
         self._counter_words = 0
         self._steps: list[Prepared | Node] = []
         self._commands: list[tuple[str, int, int]] = []
+        company = {c[0]: c for c in assembly.companies}
         for command in layout.commands:
             number = command[2]
             if command[0] == "run":
-                step, source = assembly.steps[number], sources[number]
+                step = assembly.steps[number]
                 if isinstance(step, Node):
                     self._steps.append(step)
-                elif source is not None and _launched(step):
-                    assert isinstance(step, CudaBound)
-                    self._steps.append(self._prepare(number, step, source))
+                elif number in company and _launched(step):
+                    self._steps.append(self._prepared(company[number], sources))
                 else:
                     continue
             self._commands.append(command)
@@ -174,6 +180,27 @@ class CudaProgram:
         return found
 
     # --- preparation
+
+    def _prepared(self, company: Sequence[int], sources: Sequence[CudaSource | None]) -> Prepared:
+        """The launch of a company of kernels."""
+        own = [
+            self._prepare(number, *_kernel(self.assembly, sources, number)) for number in company
+        ]
+        if len(own) == 1:
+            return own[0]
+        source = company_source(company, sources)
+        pointers = [p for one in own for p in one.pointers]
+        template = bytes(NUMBER_BYTES * len(pointers))
+        dynamic: list[tuple[int, Callable[..., None], int]] = []
+        for one in own:
+            skipped = NUMBER_BYTES * len(one.pointers)
+            moved = len(template) - skipped
+            dynamic += [(at + moved, pack, number) for at, pack, number in one.dynamic]
+            template += one.template[skipped:]
+        bounds = [bound for one in own for bound in one.bounds]
+        template += limits([bound.grid for bound in bounds])
+        pack = struct.Struct("=" + len(pointers) * "Q8x").pack_into
+        return Prepared(source.symbol, source.parameters, bounds, pointers, pack, dynamic, template)
 
     def _prepare(self, number: int, bound: CudaBound, source: CudaSource) -> Prepared:
         kernel = bound.lowered.ir
@@ -200,7 +227,9 @@ class CudaProgram:
                 template += struct.pack("=q8x", bound.integers[name])
         self._counter_words += bound.counters
         pack = struct.Struct("=" + len(pointers) * "Q8x").pack_into
-        return Prepared(source.symbol, source.parameters, bound, pointers, pack, dynamic, template)
+        return Prepared(
+            source.symbol, source.parameters, [bound], pointers, pack, dynamic, template
+        )
 
     def _pointer(
         self, number: int, bound: CudaBound, name: str, by_name: dict[str, int]
@@ -332,9 +361,23 @@ class CudaProgram:
 
 
 def launched(assembly: Assembly, sources: Sequence[CudaSource | None]) -> list[CudaSource]:
-    """The sources of the steps that have anything to do."""
-    steps = zip(assembly.steps, sources, strict=True)
-    return [s for step, s in steps if s is not None and _launched(step)]
+    """The sources of the launches that have anything to do."""
+    launches = [c for c in assembly.launches if _launched(assembly.steps[c[0]])]
+    return [company_source(company, sources) for company in launches]
+
+
+def company_source(company: Sequence[int], sources: Sequence[CudaSource | None]) -> CudaSource:
+    """The source of a launch, which may be of several kernels."""
+    found = [s for n in company if (s := sources[n]) is not None]
+    return found[0] if len(found) == 1 else shared_source(found)
+
+
+def _kernel(
+    assembly: Assembly, sources: Sequence[CudaSource | None], number: int
+) -> tuple[CudaBound, CudaSource]:
+    step, source = assembly.steps[number], sources[number]
+    assert isinstance(step, CudaBound) and source is not None
+    return step, source
 
 
 def _launched(step: Any) -> bool:

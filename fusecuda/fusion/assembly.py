@@ -13,6 +13,7 @@ from .cluster import Cluster
 from .dependences import Needs, Touch, dependences, touched
 from .lowering import lower
 from .planner import Plan
+from .together import Company, companies
 from .walk import Bind, Launch, Memory
 
 
@@ -35,6 +36,12 @@ class Assembly:
     touches: list[Touch]  # the buffers that each step reads and writes
     needs: Needs  # for each step, the earlier ones that it has to wait for, and why
     places: _Places
+    companies: list[Company]  # all steps in order, those together that share a launch
+
+    @property
+    def launches(self) -> list[Company]:
+        """The steps that have anything to do, those together that share a launch."""
+        return [c for c in self.companies if getattr(self.steps[c[0]], "launched", True)]
 
     def memory(self, node: Node) -> Memory:
         """Where ``node``, a stored value or a view or reshape of one, is in memory."""
@@ -95,8 +102,13 @@ class _Places:
         return Memory(below.buffer, offset, node.map.strides(below.strides))
 
 
-def assemble(plan: Plan, strides: Mapping[int, Sequence[int]], bind: Bind) -> Assembly:
-    """``plan`` lowered and bound; ``strides`` are those of parameters that are not contiguous."""
+def assemble(
+    plan: Plan, strides: Mapping[int, Sequence[int]], bind: Bind, shared: bool = False
+) -> Assembly:
+    """``plan`` lowered and bound; ``strides`` are those of parameters that are not contiguous.
+
+    Where launches may be ``shared``, loops that need nothing of each other stand in one.
+    """
     places = _Places(plan, strides)
     steps: list[Launch | Node] = []
     for step in plan.steps:
@@ -109,7 +121,9 @@ def assemble(plan: Plan, strides: Mapping[int, Sequence[int]], bind: Bind) -> As
             steps.append(bind(relower, places.of))
     touches = [touched(step, places.of) for step in steps]
     needs = dependences(touches, plan.commits)
-    return Assembly(plan, steps, places.buffers, touches, needs, places)
+    together = companies(steps, needs, plan.commits) if plan.is_fused and shared else None
+    together = together or [(number,) for number in range(len(steps))]
+    return Assembly(plan, steps, places.buffers, touches, needs, places, together)
 
 
 def kernel_name(cluster: Cluster) -> str:

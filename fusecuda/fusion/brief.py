@@ -31,7 +31,7 @@ class _Group:
 def brief(assembly: Assembly, peak_bytes: int) -> list[str]:
     """The lines of text: totals, launches that repeat once, and what kept them apart."""
     groups = _groups(assembly)
-    steps = sum(len(g.steps) for g in groups)
+    launches = assembly.launches
     calls = sum(len(g.steps) for g in groups if g.summary.kind == "library")
     moved = sum(g.bytes for g in groups)
     work = [n for n in assembly.plan.graph.nodes() if n.op not in NO_WORK]
@@ -39,7 +39,7 @@ def brief(assembly: Assembly, peak_bytes: int) -> list[str]:
     others = f" ({calls:,} of libraries)" if calls else ""
     lines = [
         f"{assembly.plan.graph.name}: {counted(len(work), 'operation')} in "
-        f"{counted(steps, 'launch')}{others}",
+        f"{counted(len(launches), 'launch')}{others}",
         f"  moves {size(moved)}, one operation at a time {size(alone)}; peak {size(peak_bytes)}",
     ]
     order = sorted(groups, key=lambda g: -g.bytes)

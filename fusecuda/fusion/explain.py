@@ -44,6 +44,17 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
 
 
+def launch_names(assembly: Assembly) -> list[str]:
+    """What each launch is called: by its kernels, each name once with its count."""
+    found = []
+    for company in assembly.launches:
+        names = Counter(summarize(assembly.steps[n], assembly).name for n in company)
+        parts = [name if count == 1 else f"{count} × {name}" for name, count in names.items()]
+        more = [f"{len(parts) - _NAMED} more"] if len(parts) > _NAMED + 1 else parts[_NAMED:]
+        found.append(" + ".join([*parts[:_NAMED], *more]))
+    return found
+
+
 def _library_flops(name: str, node: Node) -> int:
     """Multiplications and additions of a matrix product; of other functions nobody knows."""
     if name not in ("matmul", "dot") or not node.operands or not node.operands[0].shape:
@@ -140,8 +151,12 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     operations = [n for n in assembly.plan.graph.nodes() if n.op not in NO_WORK]
     alone = sum(bytes_alone([n]) for n in operations)
     kernels = sum(isinstance(s, Launch) for s in assembly.steps)
+    shared = [c for c in assembly.launches if len(c) > 1]
+    fewer = kernels - sum(len(c) - 1 for c in shared)
+    launches = f", {_plural(fewer, 'launch')}" if shared else ""
     lines = [
-        f"{assembly.plan.graph.name}: {len(operations)} operations in {_plural(kernels, 'kernel')}",
+        f"{assembly.plan.graph.name}: {len(operations)} operations in "
+        f"{_plural(kernels, 'kernel')}{launches}",
         f"  moves {moved:,} B, one operation at a time {max(alone, moved):,} B; "
         f"peak {peak_bytes:,} B",
     ]
@@ -150,6 +165,8 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
         lines.append(f"     reads {s.bytes_read:,} B, writes {s.bytes_written:,} B")
         if isinstance(step, Launch):
             lines.append(f"     {_operations(step)}")
+    for company in shared:
+        lines.append(f"  {company[0]} to {company[-1]} need nothing of each other: one launch")
     buffers = [f"    {label(root)}: {why}" for root, why in assembly.plan.between().items()]
     refusals = [
         f"    {r.producer} into {r.consumer}: {r.reason} ({r.nbytes:,} B)"
@@ -160,11 +177,13 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+_NAMED = 3  # kernels in the name of a launch that they share
 NO_WORK = frozenset(("parameter", "constant", "iota", "index", "reshape"))
 
 
 def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+    several = f"{word}es" if word.endswith("ch") else f"{word}s"
+    return f"{count} {word if count == 1 else several}"
 
 
 def _operations(step: Launch) -> str:

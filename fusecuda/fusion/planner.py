@@ -52,6 +52,7 @@ class Plan:
     stored: dict[Node, None] = field(default_factory=dict)
     commits: int = 0  # so many steps at the end overwrite arguments, once nothing can fail
     unseen: Collection[Node] = ()  # roots that are memory alone: others write all of it
+    is_fused: bool = True  # False where each operation is to have a launch of its own
 
     def between(self) -> dict[Node, str]:
         """The values that are stored between kernels, and why."""
@@ -175,6 +176,7 @@ class _Attempt:
         plan = Plan(self.graph, order, self.roots, home, self.refusals)
         plan.stored = _stored(plan)
         plan.unseen = self.unseen
+        plan.is_fused = self.fuse and not self.apart
         plan.commits = len({self.place[n] for n in self.commits})
         return plan
 

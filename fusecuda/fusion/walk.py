@@ -44,6 +44,17 @@ class Launch:
         """True if there is anything to do: an element, or a reduction over no rows."""
         return self.work > 0 or bool(self.lowered.ir.outer)
 
+    @property
+    def shares_launches(self) -> bool:
+        """True for what may be computed by the launch of others that need nothing of it."""
+        return self.launched and self.lowered.ir.kind == "loop"
+
+    @property
+    def words(self) -> int:
+        """About how many numbers its kernel is given."""
+        kernel = self.lowered.ir
+        return len(kernel.forms) * (1 + kernel.rank) + 2 * (kernel.rank + len(kernel.scalars))
+
 
 Bind = Callable[[Lower, MemoryOf], Launch]
 

@@ -44,7 +44,7 @@ def plan_memory(
 
     Each of ``threads`` threads has scratch of its own.
     """
-    timeline = timeline or one_lane(len(assembly.steps))
+    timeline = timeline or one_lane(len(assembly.steps), assembly.companies)
     lives, slots = temporaries(assembly, threads, timeline)
     found, size = assign_offsets(lives, alignment)
     offsets = dict(zip(slots, found, strict=True))

@@ -6,11 +6,12 @@ issues the commands in their order; a wait for an event that has not been record
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..fusion.dependences import Needs
+from ..fusion.together import Company
 
 RUN, RECORD, WAIT = "run", "record", "wait"
 
@@ -31,6 +32,7 @@ class Timeline:
     """
 
     commands: tuple[Command, ...]
+    companies: tuple[Company, ...] = ()  # steps side by side on a lane that one launch runs at once
 
     @property
     def lanes(self) -> int:
@@ -52,20 +54,22 @@ class Timeline:
         done = [0] * self.lanes  # when a lane comes to its next command
         recorded: dict[int, int] = {}
         found: dict[int, int] = {}
+        first = {step: company[0] for company in self.companies for step in company}
         for kind, lane, number in self.commands:
             if kind == RECORD:
                 recorded[number] = done[lane]
             elif kind == WAIT:
                 done[lane] |= recorded.get(number, 0)
             else:
-                found[number] = done[lane]
+                found[number] = found.get(first.get(number, number), done[lane])
                 done[lane] |= 1 << number
         return [found[step] for step in range(len(found))]
 
 
-def one_lane(steps: int) -> Timeline:
-    """``steps`` steps one after the other."""
-    return Timeline(tuple(Command(RUN, 0, step) for step in range(steps)))
+def one_lane(steps: int, companies: Iterable[Company] = ()) -> Timeline:
+    """``steps`` steps one after the other, those of ``companies`` at once."""
+    commands = tuple(Command(RUN, 0, step) for step in range(steps))
+    return Timeline(commands, tuple(c for c in companies if len(c) > 1))
 
 
 def with_events(placed: Sequence[tuple[int, int]], needs: Needs) -> Timeline:

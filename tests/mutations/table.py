@@ -410,8 +410,8 @@ MEMORY = (
     Mutation(
         "skipped-items",
         "cpu_fallback/driver.h",
-        "job->work * (part + 1) / job->parts",
-        "job->work / job->parts * (part + 1)",
+        "share->work * (part + 1) / share->parts",
+        "share->work / share->parts * (part + 1)",
         "what is left when the work is shared out is not done",
         _ids("reductions", "threads_do_not_change_a_fused_pass"),
     ),

@@ -1,0 +1,60 @@
+"""Shared launches: loops that need nothing of each other, by the blocks of one kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+
+from ..codegen.packing import NUMBER_BYTES
+from .emit import BLOCK, PLACEHOLDER, declared, kernel_text
+from .source import CudaSource
+
+LIMIT = "first"  # how the parameters begin that tell at which block a member begins
+
+
+def shared_source(members: Sequence[CudaSource]) -> CudaSource:
+    """The kernel whose blocks are those of ``members``, one member after the other.
+
+    Its parameters are the pointers of all, then their numbers, then the first block of each but
+    the first; a member's parameter ``name`` is ``name_i`` here.
+    """
+    own = [(i, name, ctype) for i, m in enumerate(members) for name, ctype in m.parameters]
+    pointers = [p for p in own if "*" in p[2]]
+    numbers = [p for p in own if "*" not in p[2]]
+    parameters = [(f"{name}_{i}", ctype) for i, name, ctype in pointers + numbers]
+    parameters += [(f"{LIMIT}{i}", "unsigned") for i in range(1, len(members))]
+    body = "".join(_dispatch(i, m, len(members)) for i, m in enumerate(members))
+    functions = dict.fromkeys(m.function for m in members)
+    listed = [declared(name, ctype) for name, ctype in parameters]
+    text = "\n".join([*functions, kernel_text(PLACEHOLDER, str(BLOCK), listed, body)])
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    symbol = f"shared_{members[0].symbol.rpartition('_')[0]}_{digest}"
+    return CudaSource(
+        symbol, text.replace(PLACEHOLDER, symbol), tuple(parameters), members=tuple(members)
+    )
+
+
+def _dispatch(number: int, member: CudaSource, count: int) -> str:
+    """The lines that let the blocks of one member do its work."""
+    block = f"blockIdx.x - {LIMIT}{number}" if number else "blockIdx.x"
+    arguments = ", ".join([block, *[f"{name}_{number}" for name, _ in member.parameters]])
+    call = f"{_function(member)}({arguments});"
+    if number + 1 == count:
+        return f"    {call}\n"
+    return (
+        f"    if (blockIdx.x < {LIMIT}{number + 1}) {{\n        {call}\n        return;\n    }}\n"
+    )
+
+
+def _function(member: CudaSource) -> str:
+    return f"{member.symbol}_block"
+
+
+def limits(grids: Sequence[int]) -> bytes:
+    """The parameters that tell where members with so many blocks begin, as a launch takes them."""
+    found, first = b"", 0
+    for grid in grids[:-1]:
+        first += grid
+        found += struct.pack("=q", first).ljust(NUMBER_BYTES, b"\0")
+    return found

@@ -1,0 +1,80 @@
+"""Loops that need nothing of each other: one launch, whatever their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.fusion.together import MOST
+from tests.capture_check import equal
+from tests.emulated import EmulatedDevice, back_end
+
+SIZES = (5, 300, 1, 4097, 64, 1000)
+X = [np.random.default_rng(k).integers(-9, 10, n).astype(float) for k, n in enumerate(SIZES)]
+
+
+def updates(*xs: Any) -> Any:
+    return [x * 2 + k for k, x in enumerate(xs)]
+
+
+def in_place(*xs: Any) -> Any:
+    for k in range(len(xs)):
+        xs[k][:] = xs[k] * 2 + k
+
+
+def mixed_types(*xs: Any) -> Any:
+    return [xs[0].astype(np.float32) * 3, np.abs(xs[1]).astype(int) % 7, xs[3] > 2, xs[5][::-1] * 2]
+
+
+def of_matrices(*xs: Any) -> Any:
+    a, b = xs[1].reshape(30, 10), xs[5].reshape(10, 100)
+    return a.T * 2, b + a[:10, :1], xs[3][1:].reshape(64, 64)[::2, ::-1] * xs[4]
+
+
+def one_needs_another(*xs: Any) -> Any:
+    a = xs[1] * 2
+    xs[1][:] = a[::-1]
+    return xs[3] * 3, a
+
+
+def temporaries(*xs: Any) -> Any:
+    parts = [np.sort(x * 2) for x in xs]
+    return [np.sort(p - 1) + q[0] for p, q in pairwise(parts)]
+
+
+def many(*xs: Any) -> Any:
+    return [xs[4] * k for k in range(3)] + [xs[k % 6][: 1 + k] + 1 for k in range(MOST + 9)]
+
+
+def failing(*xs: Any) -> Any:
+    places = np.abs(xs[0]).astype(int)
+    return xs[3] * 2, xs[1][places] * 3, xs[5] + 1
+
+
+LAUNCHES: dict[Callable[..., Any], int] = {
+    updates: 1, in_place: 1, mixed_types: 1, of_matrices: 1, one_needs_another: 2,
+}  # fmt: skip
+
+
+@pytest.fixture(params=["c", "cuda"])
+def emitted(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Kernels of the C back end, or of the CUDA back end on the emulator."""
+    if request.param == "cuda":
+        monkeypatch.setitem(fc.engine.BACK_ENDS, "cpu", back_end(EmulatedDevice()))
+    return str(request.param)
+
+
+@pytest.mark.parametrize("function", [*LAUNCHES, temporaries, many, failing])
+def test_kernels_share_a_launch(function: Callable[..., Any], emitted: str) -> None:
+    """The values are NumPy's, arguments included."""
+    mine, theirs = [x.copy() for x in X], [x.copy() for x in X]
+    program = fc.lower(function, *mine)
+    if function in LAUNCHES:
+        assert program.launches == LAUNCHES[function], program.explain(full=True)
+    for _ in range(2):
+        equal([program(*mine), *mine], [function(*theirs), *theirs])
