@@ -19,6 +19,7 @@ from .cpu_fallback.interpreted import KERNELS
 from .cpu_fallback.program import ElementError, Program, thread_count
 from .emit_cuda import backend as cuda
 from .emit_cuda.nvrtc import cubin
+from .emit_cuda.shared import shared_source
 from .errors import CompilerError
 from .fusion.assembly import Assembly, assemble
 from .fusion.binding import bind as bind_c
@@ -68,6 +69,7 @@ class BackEnd:
     speeds: Callable[[], Speeds] | None = None
     alignment: int = ALIGNMENT
     shares_launches: bool = False
+    joined: Callable[[Sequence[Any]], Any] | None = None
 
 
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
@@ -93,6 +95,7 @@ BACK_ENDS: dict[str, BackEnd] = {
         lambda: Speeds(cuda.device_facts().multiprocessors),
         alignment=256,
         shares_launches=True,
+        joined=shared_source,
     ),
 }
 
@@ -197,9 +200,26 @@ class Executable:
         if device != self.options.device:
             other = dataclasses.replace(self.options, device=device)
             return build(self.graph, self.strides, other).emit(target, arch)
+        emitted = self._emitted()
         if arch is not None:
-            cubin([s for s in self.sources if s], arch)
-        return [k.source for k, s in zip(self.kernels, self.sources, strict=True) if s]
+            cubin([source for _, source in emitted], arch)
+        head = BACK_ENDS[device].head
+        return [header + head + source.text for header, source in emitted]
+
+    def _emitted(self) -> list[tuple[str, Any]]:
+        """What is compiled, with its head: kernels, joined where one text launches several."""
+        joined = BACK_ENDS[self.options.device].joined
+        found = []
+        for company in self.assembly.companies:
+            own = [
+                (summarize(self.assembly.steps[n], self.assembly).header, source)
+                for n in company
+                if (source := self.sources[n])
+            ]
+            if joined is not None and len(own) > 1:
+                own = [("".join(header for header, _ in own), joined([s for _, s in own]))]
+            found += own
+        return found
 
     @property
     def strides(self) -> Strides:

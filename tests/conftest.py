@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fusecuda import engine
+from fusecuda.capture.record import plans
 from fusecuda.capture.record.recorder import default_recorder
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -64,6 +66,28 @@ def time_for_plans() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fusecuda.capture.record.budget.Budget.FIRST", float("inf"))
         yield
+
+
+@pytest.fixture
+def emulated_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The emulated device that stands in the place of the C back end, with plans of its own."""
+    from tests import emulated, emulator
+
+    if not emulator.available():
+        pytest.skip("needs a C++ compiler")
+    device = emulated.EmulatedDevice()
+    plans.forget()
+    monkeypatch.setitem(engine.BACK_ENDS, "cpu", emulated.back_end(device))
+    yield device
+    plans.forget()
+
+
+@pytest.fixture(params=["c", "cuda"])
+def emitted(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Kernels of the C back end, or of the CUDA back end on the emulator."""
+    device = request.getfixturevalue("emulated_cuda") if request.param == "cuda" else None
+    yield str(request.param)
+    assert device is None or device.reports, "nothing ran on the emulator"
 
 
 _STATES: dict[str, dict[int, Any]] = {}

@@ -31,7 +31,7 @@ _SCALARS = {
     "bool": np.bool_, "int": np.int32, "int64_t": np.int64, "float": np.float32,
     "double": np.float64, "int32_t": np.int32, "uint64_t": np.uint64, "uint32_t": np.uint32,
     "int8_t": np.int8, "uint8_t": np.uint8, "int16_t": np.int16, "uint16_t": np.uint16,
-    "fc_c64": np.complex64, "fc_c128": np.complex128,
+    "unsigned": np.uint32, "fc_c64": np.complex64, "fc_c128": np.complex128,
 }  # fmt: skip
 
 

@@ -117,6 +117,7 @@ def gpu_plans() -> Iterator[None]:
         lambda launch, options: None,
         computed,
         lambda: 1,
+        shares_launches=True,
     )
     try:
         yield

@@ -148,7 +148,6 @@ def _cell(n: int) -> tuple[Any, ...]:
 
 
 ROWS = "one pass: a row stays in cache between its reductions"
-HORIZONTAL = "each array has a launch of its own: independent kernels do not share one yet"
 
 PROGRAMS = (
     Program("softmax", softmax, rows_of_1000, why=ROWS, rtol=1e-14),
@@ -170,10 +169,10 @@ PROGRAMS = (
     Program("GELU", gelu, lambda n: (uniform(-4, 4, n),), rtol=1e-14),
     Program("masked attention softmax", masked_attention_softmax, _scores, why=ROWS, rtol=1e-14),
     Program("Adam, ten arrays", adam, _network, written=(0, 2, 3),
-            why="one pass: all arrays in one launch", above=HORIZONTAL),
+            why="one pass: all arrays in one launch"),
     Program("LAMB, ten arrays", lamb, _network, written=(0, 2, 3), rtol=1e-14,
             why="one launch for all arrays, each passed over again when its norms are known",
-            above=f"{HORIZONTAL}; a norm beside an update in place is one more"),
+            above="the norms of all arrays are one launch, their updates another"),
     Program("segment softmax", segment_softmax, _segments,
             why="one pass: a segment stays in cache between its reductions", rtol=1e-14,
             above="NumPy takes maxima and sums by index, on values stored for it"),

@@ -165,8 +165,8 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f, int64_t thr
     for (int64_t k = 0; k < job.count; ++k) job.parts += shares[k].parts;
     if (job.team == 1 || !fc_run_together(&job))
         for (int64_t part = 0; part < job.parts; ++part) fc_run_part(&job, part, 0);
-    if (launches->finish)
-        launches->finish(&shares->args);
+    for (int64_t k = 0; k < job.count; ++k)
+        if (launches[k].finish) launches[k].finish(&shares[k].args);
 }
 
 void fc_run(const fc_launch *launches, int64_t count, fc_frame *frame, int64_t threads)

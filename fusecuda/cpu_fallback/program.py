@@ -121,7 +121,7 @@ class Program:
         self._sites: list[tuple[int, Bound]] = []
         self._run = _run_function() if kernels else _RUN()
         records: list[list[int]] = []
-        for company in assembly.companies:
+        for company in layout.companies:
             if company[0] == len(assembly.steps) - assembly.plan.commits:
                 self._flush(records)
             first = assembly.steps[company[0]]
@@ -225,7 +225,7 @@ class Program:
             pass
         bases = len(self._arguments) + len(self._made) + 1
         steps = len(self.assembly.steps)
-        forms = max(map(self._forms_of, self.assembly.companies), default=0)
+        forms = max(map(self._forms_of, self.layout.companies), default=0)
         scalar = 8 * (_FRAME_WORDS + bases)
         status = scalar + len(self._constants)
         pointers = status + 8 * steps
@@ -364,6 +364,8 @@ class Layout(Protocol):
 
     @property
     def block_bytes(self) -> int: ...
+    @property
+    def companies(self) -> Sequence[tuple[int, ...]]: ...
     @property
     def buffer_offsets(self) -> tuple[int, ...]: ...
     @property

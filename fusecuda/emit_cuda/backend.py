@@ -11,6 +11,7 @@ from ..codegen.texts import complex_text, read
 from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
+from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
 from .choice import COLUMN, GROUP, LOOP, OWN_SHARED, TILES, Facts
 from .columns import ColumnEmitter
@@ -56,8 +57,8 @@ def program(
 
     def unaligned() -> CudaProgram:
         bind_one_by_one = partial(bind, aligned=False, facts=device_facts(), contract=contract)
-        is_shared = any(len(company) > 1 for company in assembly.companies)
-        other = assemble(assembly.plan, assembly.places.strides, bind_one_by_one, is_shared)
+        other = assemble(assembly.plan, assembly.places.strides, bind_one_by_one)
+        other.companies = parted(assembly.companies, other.steps)
         emitted = [emit(s, contract) if isinstance(s, CudaBound) else None for s in other.steps]
         return CudaProgram(other, emitted, layout, device)
 
@@ -87,7 +88,7 @@ def device_facts() -> Facts:
 
 def begin(assembly: Assembly, sources: Sequence[CudaSource | None]) -> None:
     """Begin to compile what ``assembly`` launches for the current device, if there is one."""
-    wanted = launched(assembly, sources)
+    wanted = launched(assembly, assembly.companies, sources)
     if wanted and has_device():
         from .cupy_device import current_device  # noqa: PLC0415 - CuPy is optional
 

@@ -17,6 +17,7 @@ import numpy as np
 from ..codegen import names
 from ..codegen.packing import NUMBER_BYTES, packer
 from ..fusion.assembly import Assembly
+from ..fusion.together import Company
 from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..watch import Lap
@@ -30,6 +31,8 @@ class Layout(Protocol):
 
     @property
     def block_bytes(self) -> int: ...
+    @property
+    def companies(self) -> Sequence[tuple[int, ...]]: ...
     @property
     def buffer_offsets(self) -> tuple[int, ...]: ...
     @property
@@ -142,12 +145,12 @@ class CudaProgram:
         self._made = [b.output for b in buffers if b.output is not None]
         self._outputs = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
         self._base = self._bases_of_buffers()
-        wanted = launched(assembly, sources)
+        company = {c[0]: c for c in layout.companies}
+        wanted = launched(assembly, layout.companies, sources)
         self.kernels = device.load(wanted) if wanted else {}
         self._counter_words = 0
         self._steps: list[Prepared | Node] = []
         self._commands: list[tuple[str, int, int]] = []
-        company = {c[0]: c for c in assembly.companies}
         for command in layout.commands:
             number = command[2]
             if command[0] == "run":
@@ -286,9 +289,10 @@ class CudaProgram:
         else:  # what is measured runs on one stream, in the order in which it would be issued
             if lap is not None:
                 lap()
-            for _ in steps:
+            for kernels in steps:
                 if lap is not None:
-                    lap()
+                    for _ in range(kernels):  # of a launch: its time is that of the first
+                        lap()
         results: list[Any] = [None] * len(self._outputs)
         for i, array in zip(self._made, made, strict=True):
             results[i] = array
@@ -300,22 +304,23 @@ class CudaProgram:
         arguments: Sequence[Any],
         bases: list[Any],
         addresses: list[int],
-    ) -> Iterator[None]:
-        """Start one step after the other, each when the next item is asked for."""
+    ) -> Iterator[int]:
+        """Start one step after the other, each when the next item is asked for: its kernels."""
         frame = iter(frames)
         launch = self.device.launch
         for step in self._steps:
             if isinstance(step, Node):
                 self._library(step, bases)
+                yield 1
             else:
                 now = next(frame)
                 step.pack(now.buffer, 0, *[addresses[b] + offset for b, offset in step.pointers])
                 for at, pack, number in step.dynamic:
                     pack(now.buffer, at, arguments[number])
                 launch(self.kernels[step.symbol], step, now, bases)
-            yield
+                yield len(step.bounds)
 
-    def _on_lanes(self, steps: Iterator[None]) -> None:
+    def _on_lanes(self, steps: Iterator[int]) -> None:
         """Start the steps on their lanes; whatever happens, lane 0 is current again and is last."""
         lanes = self._free_lanes()
         lanes.begin()
@@ -360,9 +365,11 @@ class CudaProgram:
         return self.device.view(bases[base], offset, node.shape, memory.strides, node.dtype)
 
 
-def launched(assembly: Assembly, sources: Sequence[CudaSource | None]) -> list[CudaSource]:
+def launched(
+    assembly: Assembly, companies: Sequence[Company], sources: Sequence[CudaSource | None]
+) -> list[CudaSource]:
     """The sources of the launches that have anything to do."""
-    launches = [c for c in assembly.launches if _launched(assembly.steps[c[0]])]
+    launches = [c for c in companies if _launched(assembly.steps[c[0]])]
     return [company_source(company, sources) for company in launches]
 
 

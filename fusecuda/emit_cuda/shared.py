@@ -24,10 +24,13 @@ def shared_source(members: Sequence[CudaSource]) -> CudaSource:
     numbers = [p for p in own if "*" not in p[2]]
     parameters = [(f"{name}_{i}", ctype) for i, name, ctype in pointers + numbers]
     parameters += [(f"{LIMIT}{i}", "unsigned") for i in range(1, len(members))]
-    body = "".join(_dispatch(i, m, len(members)) for i, m in enumerate(members))
-    functions = dict.fromkeys(m.function for m in members)
+    functions = {m.symbol: f"{PLACEHOLDER}_{k}" for k, m in enumerate(_apart(members))}
+    body = "".join(
+        _dispatch(i, functions[m.symbol], m, i + 1 == len(members)) for i, m in enumerate(members)
+    )
     listed = [declared(name, ctype) for name, ctype in parameters]
-    text = "\n".join([*functions, kernel_text(PLACEHOLDER, str(BLOCK), listed, body)])
+    texts = [m.function.replace(f"{m.symbol}_block", functions[m.symbol]) for m in _apart(members)]
+    text = "\n".join([*texts, kernel_text(PLACEHOLDER, str(BLOCK), listed, body)])
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     symbol = f"shared_{members[0].symbol.rpartition('_')[0]}_{digest}"
     return CudaSource(
@@ -35,20 +38,21 @@ def shared_source(members: Sequence[CudaSource]) -> CudaSource:
     )
 
 
-def _dispatch(number: int, member: CudaSource, count: int) -> str:
+def _apart(members: Sequence[CudaSource]) -> list[CudaSource]:
+    """The members that are kernels of their own, each once."""
+    return list({m.symbol: m for m in members}.values())
+
+
+def _dispatch(number: int, function: str, member: CudaSource, is_last: bool) -> str:
     """The lines that let the blocks of one member do its work."""
     block = f"blockIdx.x - {LIMIT}{number}" if number else "blockIdx.x"
     arguments = ", ".join([block, *[f"{name}_{number}" for name, _ in member.parameters]])
-    call = f"{_function(member)}({arguments});"
-    if number + 1 == count:
+    call = f"{function}({arguments});"
+    if is_last:
         return f"    {call}\n"
     return (
         f"    if (blockIdx.x < {LIMIT}{number + 1}) {{\n        {call}\n        return;\n    }}\n"
     )
-
-
-def _function(member: CudaSource) -> str:
-    return f"{member.symbol}_block"
 
 
 def limits(grids: Sequence[int]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..graph.index_map import contiguous_strides, reshape_strides
@@ -13,7 +13,7 @@ from .cluster import Cluster
 from .dependences import Needs, Touch, dependences, touched
 from .lowering import lower
 from .planner import Plan
-from .together import Company, companies
+from .together import Company, brought_together, companies
 from .walk import Bind, Launch, Memory
 
 
@@ -107,7 +107,7 @@ def assemble(
 ) -> Assembly:
     """``plan`` lowered and bound; ``strides`` are those of parameters that are not contiguous.
 
-    Where launches may be ``shared``, loops that need nothing of each other stand in one.
+    Where launches may be ``shared``, kernels that need nothing of each other stand in one.
     """
     places = _Places(plan, strides)
     steps: list[Launch | Node] = []
@@ -121,8 +121,13 @@ def assemble(
             steps.append(bind(relower, places.of))
     touches = [touched(step, places.of) for step in steps]
     needs = dependences(touches, plan.commits)
-    together = companies(steps, needs, plan.commits) if plan.is_fused and shared else None
-    together = together or [(number,) for number in range(len(steps))]
+    together: list[Company] = [(number,) for number in range(len(steps))]
+    if plan.is_fused and shared:
+        order = brought_together(steps, plan.steps, needs, plan.commits)
+        plan = replace(plan, steps=[plan.steps[n] for n in order])
+        steps, touches = [steps[n] for n in order], [touches[n] for n in order]
+        needs = dependences(touches, plan.commits)
+        together = companies(steps, needs, plan.commits)
     return Assembly(plan, steps, places.buffers, touches, needs, places, together)
 
 

@@ -37,8 +37,10 @@ def brief(assembly: Assembly, peak_bytes: int) -> list[str]:
     work = [n for n in assembly.plan.graph.nodes() if n.op not in NO_WORK]
     alone = max(sum(bytes_alone([n]) for n in work), moved)
     others = f" ({calls:,} of libraries)" if calls else ""
+    kernels = len([n for company in launches for n in company]) - calls
+    shared = f"{counted(kernels, 'kernel')} by " if kernels > len(launches) - calls else ""
     lines = [
-        f"{assembly.plan.graph.name}: {counted(len(work), 'operation')} in "
+        f"{assembly.plan.graph.name}: {counted(len(work), 'operation')} in {shared}"
         f"{counted(len(launches), 'launch')}{others}",
         f"  moves {size(moved)}, one operation at a time {size(alone)}; peak {size(peak_bytes)}",
     ]

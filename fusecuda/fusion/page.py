@@ -38,8 +38,9 @@ def section(assembly: Assembly, sources: Sources, peak_bytes: int, name: str) ->
     work = [n for n in graph.nodes() if n.op not in NO_WORK]
     moved = sum(s.bytes_read + s.bytes_written for _, s in steps)
     alone = max(sum(bytes_alone([n]) for n in work), moved)
+    launches = len(assembly.launches)
     cards = [
-        ("launches", f"{len(work):,}", f"{len(steps):,}", len(work), len(steps)),
+        ("launches", f"{len(work):,}", f"{launches:,}", len(work), launches),
         ("bytes moved", size(alone), size(moved), alone, moved),
     ]
     told = "\n".join(brief(assembly, peak_bytes))

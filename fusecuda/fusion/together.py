@@ -1,22 +1,54 @@
-"""Companies: loops that stand side by side in a plan and need nothing of each other, in one launch.
+"""Companies: kernels side by side in a plan that need nothing of each other, in one launch.
 
-The updates of many arrays, each a loop of its own, cost one launch so: XLA calls it horizontal
-fusion. Nothing is moved in the order of the plan, so what one kernel has written is read as soon
-as before.
+The updates of many arrays, or the statistics of many, cost one launch so: XLA calls it horizontal
+fusion. Only small kernels are moved in the order of the plan to come together: what a large one has
+written is read as soon as before, and its memory is free again as soon.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import islice
 
 from ..graph.node import Node
+from .cluster import Cluster
+from .cost import GRAIN_ELEMENTS
 from .dependences import Needs
 from .walk import Launch
 
 MOST = 32  # kernels of one launch
+_AHEAD = 128  # steps among which those are looked for that may share a launch
 _WORDS = 400  # that they are given: a launch on a device takes 4,096 bytes
 
 Company = tuple[int, ...]  # numbers of steps, side by side
+
+
+def brought_together(
+    steps: Sequence[Launch | Node], clusters: Sequence[Cluster | Node], needs: Needs, commits: int
+) -> list[int]:
+    """The steps in an order that keeps their needs, small ones that may share a launch in a row."""
+    order: list[int] = []
+    left = dict.fromkeys(range(len(steps) - commits))
+    done: set[int] = set()
+    small = [isinstance(c, Cluster) and math.prod(c.shape) <= GRAIN_ELEMENTS for c in clusters]
+    while left:
+        first, *others = islice(left, _AHEAD)
+        company = [first]
+        for number in others if small[first] else ():
+            moves = small[number] and _may_move(steps[number]) and needs[number].keys() <= done
+            if moves and len(company) < MOST and _join([steps[n] for n in (*company, number)]):
+                company.append(number)
+        order += company
+        done.update(company)
+        for number in company:
+            del left[number]
+    return [*order, *range(len(order), len(steps))]
+
+
+def _may_move(step: Launch | Node) -> bool:
+    """True for kernels that cannot fail: the first error of a program is the one that is told."""
+    return isinstance(step, Launch) and not step.lowered.sites
 
 
 def companies(steps: Sequence[Launch | Node], needs: Needs, commits: int = 0) -> list[Company]:
@@ -31,6 +63,15 @@ def companies(steps: Sequence[Launch | Node], needs: Needs, commits: int = 0) ->
             found.append([])
         found[-1].append(number)
     return [tuple(company) for company in found]
+
+
+def parted(known: Sequence[Company], steps: Sequence[Launch | Node]) -> list[Company]:
+    """The companies ``known`` of ``steps`` that are bound anew; apart what may not share now."""
+    found: list[Company] = []
+    for company in known:
+        together = len(company) == 1 or _join([steps[n] for n in company])
+        found += [company] if together else [(number,) for number in company]
+    return found
 
 
 def _join(company: Sequence[Launch | Node]) -> bool:

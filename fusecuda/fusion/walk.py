@@ -47,7 +47,7 @@ class Launch:
     @property
     def shares_launches(self) -> bool:
         """True for what may be computed by the launch of others that need nothing of it."""
-        return self.launched and self.lowered.ir.kind == "loop"
+        return self.launched
 
     @property
     def words(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..fusion.assembly import Assembly
+from ..fusion.together import Company
 from ..fusion.walk import Launch
 from .liveness import ALIGNMENT, Life, assign_offsets, life
 from .timeline import Timeline, one_lane
@@ -30,6 +31,11 @@ class MemoryPlan:
     def commands(self) -> Sequence[tuple[str, int, int]]:
         """What is to be done, in the order in which it is issued: kind, lane, number."""
         return self.timeline.commands
+
+    @property
+    def companies(self) -> Sequence[Company]:
+        """All steps, those in one company that one launch runs."""
+        return self.timeline.together()
 
     @property
     def peak_bytes(self) -> int:

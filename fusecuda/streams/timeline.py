@@ -34,6 +34,14 @@ class Timeline:
     commands: tuple[Command, ...]
     companies: tuple[Company, ...] = ()  # steps side by side on a lane that one launch runs at once
 
+    def together(self) -> list[Company]:
+        """All steps by number, those in one company that one launch runs."""
+        first = {step: company[0] for company in self.companies for step in company}
+        found: dict[int, list[int]] = {}
+        for step in sorted(command.number for command in self.steps):
+            found.setdefault(first.get(step, step), []).append(step)
+        return [tuple(company) for company in found.values()]
+
     @property
     def lanes(self) -> int:
         """The number of lanes that it uses."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..capture.record.dumping import MARK
 from ..engine import BACK_ENDS, Executable
 from ..errors import CompilerError
+from ..fusion.together import Company
 from .usage import UsageError, one_line
 
 
@@ -47,6 +48,10 @@ def use_edited(executable: Executable, path: Path) -> list[str]:
             text = body.replace(source.symbol, symbol)
             executable.sources[i] = replace(source, symbol=symbol, text=text)
             changed.append(source.symbol)
+    if changed:  # what joins kernels to one text does not know of it
+        assembly = executable.assembly
+        apart: list[Company] = [(number,) for number in range(len(assembly.steps))]
+        executable.assembly = replace(assembly, companies=apart)
     options = executable.options
     try:
         BACK_ENDS[options.device].program(

@@ -81,7 +81,7 @@ def test_long_rows_are_split_over_blocks(order: str) -> None:
     """The last block to finish has everybody's results, whoever it is."""
     x = RNG.normal(size=(2, 70_001))
     device = compare(lambda a: (a.sum(axis=1), a.argmax(axis=1)), x, order=order)
-    assert any(p.bound.grid > 2 for p, _ in device.reports)
+    assert any(p.bounds[0].grid > 2 for p, _ in device.reports)
     compare(lambda a: a.sum(), x, order=order)
     compare(lambda a: a.sum(axis=0), np.ascontiguousarray(x.T), order=order)
 
@@ -109,13 +109,13 @@ def test_tiles() -> None:
 
     for shape in ((70, 45), (32, 32), (16, 100), (33, 17)):
         device = compare(sums, RNG.normal(size=shape), RNG.normal(size=shape[::-1]))
-        assert {p.bound.variant.skeleton for p, _ in device.reports} == {"tiles"}
+        assert {p.bounds[0].variant.skeleton for p, _ in device.reports} == {"tiles"}
     batched = RNG.normal(size=(3, 40, 5, 50)).astype("f4")
     device = compare(
         lambda a: a.transpose(3, 1, 2, 0)[:, :20] + a.transpose(3, 1, 2, 0)[:, 20:], batched
     )
     small = compare(sums, RNG.normal(size=(5, 90)), RNG.normal(size=(90, 5)))
-    assert {p.bound.variant.skeleton for p, _ in small.reports} == {"loop"}
+    assert {p.bounds[0].variant.skeleton for p, _ in small.reports} == {"loop"}
 
 
 def test_indices_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_indices_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     x, tall = RNG.normal(size=(5, 1300)), np.asfortranarray(RNG.normal(size=(40, 700)))
     for a in (x, x[:, :50], x[::-1, ::3], tall):
         device = compare(lambda a: (a + a, a.sum(axis=1), a.argmax(axis=0)), a)
-        assert all(p.bound.variant.wide for p, _ in device.reports)
+        assert all(p.bounds[0].variant.wide for p, _ in device.reports)
     compare(centred, x)
     compare(lambda a: a.T + np.pad(a.T, 1)[1:-1, 1:-1], x)
 
@@ -160,7 +160,7 @@ def test_memory_beyond_32_bits(step: int) -> None:
     executable = fc.lower(program, x)
     strides = {0: tuple(s // x.itemsize for s in x.strides)}
     got, device = emulated.run(executable.graph, [x], strides)
-    wide = [p.bound.variant.wide for p, _ in device.reports if _touches(p)]
+    wide = [p.bounds[0].variant.wide for p, _ in device.reports if _touches(p)]
     assert sum(wide) >= 4  # the others touch one row
     for value, wanted in zip([g for g in got if g is not None], want, strict=True):
         assert same_bits(wanted, value)
@@ -180,7 +180,7 @@ def test_arguments_that_are_not_aligned() -> None:
         argument = room[start : start + 1999]
         (got,), device = emulated.run(executable.graph, [argument])
         assert same_bits(argument * 2 + 1, got)
-        packed = [p.bound.variant.packed for p, _ in device.reports]
+        packed = [p.bounds[0].variant.packed for p, _ in device.reports]
         assert packed == [argument.__array_interface__["data"][0] % 16 == 0]
 
 
@@ -213,7 +213,7 @@ def test_rows_kept_in_shared_memory(function: Callable[..., Any], dtype: str) ->
         x = RNG.normal(size=(2, length)).astype(dtype)
         device = compare(function, x)
         (prepared, report), *_ = device.reports
-        assert prepared.bound.variant.kept == "shared memory"
+        assert prepared.bounds[0].variant.kept == "shared memory"
         assert report.read[0] == report.touched_read[0] == x.nbytes
     compare(function, RNG.normal(size=(2, 2 * least)).astype(dtype)[:, ::2])
     compare(lambda a: function(a.reshape(2, -1)), RNG.normal(size=(2, 5, least // 4)).astype(dtype))

@@ -24,7 +24,7 @@ def test_row_values_are_read_for_rows_that_exist() -> None:
     """A block has room for more rows than there are; each row has a factor of its own."""
     x, factors = RNG.normal(size=(5, 20)), RNG.normal(size=(5, 1))
     device = compare(lambda a, b: (a * b).sum(axis=1), x, factors)
-    assert [p.bound.variant.skeleton for p, _ in device.reports] == [SHORT]
+    assert [p.bounds[0].variant.skeleton for p, _ in device.reports] == [SHORT]
 
 
 @needs_emulator
@@ -32,7 +32,7 @@ def test_row_values_are_read_for_columns_that_exist() -> None:
     """As above, for columns."""
     x, factors = RNG.normal(size=(20, 37)), RNG.normal(size=37)
     device = compare(lambda a, b: (a * b).sum(axis=0), x, factors)
-    assert [p.bound.variant.skeleton for p, _ in device.reports] == [COLUMN]
+    assert [p.bounds[0].variant.skeleton for p, _ in device.reports] == [COLUMN]
 
 
 @needs_emulator
@@ -70,7 +70,7 @@ def test_sums_of_long_rows_are_added_up() -> None:
     """Rows that are split over blocks, and what one block makes of their sums."""
     x = RNG.normal(size=(3, 70_001))
     device = compare(lambda a: (np.abs(a).sum(axis=1).sum(), np.abs(a).max(axis=1)), x)
-    assert all(p.bound.grid > 3 for p, _ in device.reports)
+    assert all(p.bounds[0].grid > 3 for p, _ in device.reports)
     compare(lambda a: a - a.sum(axis=1, keepdims=True), RNG.normal(size=(2, 9_001)))
 
 
@@ -81,8 +81,8 @@ def test_long_columns_are_split_over_blocks(order: str) -> None:
     for columns in (9, 40):
         x = RNG.normal(size=(5_001, columns))
         device = compare(lambda a: (a.sum(axis=0), a.argmax(axis=0)), x, order=order)
-        assert {p.bound.variant.skeleton for p, _ in device.reports} == {COLUMN}
-        assert all(p.bound.integers["parts"] > 4 for p, _ in device.reports)
+        assert {p.bounds[0].variant.skeleton for p, _ in device.reports} == {COLUMN}
+        assert all(p.bounds[0].integers["parts"] > 4 for p, _ in device.reports)
         compare(lambda a: np.abs(a).sum(axis=0).max(), x, order=order)
 
 

@@ -11,7 +11,6 @@ import pytest
 
 import fusecuda as fc
 from tests.capture_check import equal
-from tests.emulated import EmulatedDevice, back_end
 
 X, Y = np.random.default_rng(4).integers(-9, 10, size=(2, 20, 72)).astype(float)
 
@@ -93,16 +92,8 @@ def powers(x: Any, y: Any) -> Any:
 
 LAUNCHES: dict[Callable[..., Any], int] = {
     differences: 1, stencil: 1, dear: 2, a_column: 1, turned: 2, of_a_number: 1,
-    whole_by_parts: 2, by_steps: 3, backwards: 3, in_a_loop: 3, picked: 2, powers: 2,
+    whole_by_parts: 2, by_steps: 3, backwards: 3, in_a_loop: 2, picked: 2, powers: 2,
 }  # fmt: skip
-
-
-@pytest.fixture(params=["c", "cuda"])
-def emitted(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Kernels of the C back end, or of the CUDA back end on the emulator."""
-    if request.param == "cuda":
-        monkeypatch.setitem(fc.engine.BACK_ENDS, "cpu", back_end(EmulatedDevice()))
-    return str(request.param)
 
 
 @pytest.mark.parametrize("function", LAUNCHES, ids=lambda f: f.__name__)

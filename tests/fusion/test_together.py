@@ -12,7 +12,6 @@ import pytest
 import fusecuda as fc
 from fusecuda.fusion.together import MOST
 from tests.capture_check import equal
-from tests.emulated import EmulatedDevice, back_end
 
 SIZES = (5, 300, 1, 4097, 64, 1000)
 X = [np.random.default_rng(k).integers(-9, 10, n).astype(float) for k, n in enumerate(SIZES)]
@@ -56,25 +55,36 @@ def failing(*xs: Any) -> Any:
     return xs[3] * 2, xs[1][places] * 3, xs[5] + 1
 
 
+def statistics(*xs: Any) -> Any:
+    return [(x.mean(), (x * x).sum(), x.max()) for x in xs]
+
+
+def in_two_steps(*xs: Any) -> Any:
+    """As LAMB does: a number of each array, then the array by it."""
+    return [x * 2 / (1 + abs(x).sum()) for x in xs]
+
+
+def norms(*xs: Any) -> Any:
+    rows = [x[:, None] * xs[4] for x in xs]
+    return [abs(x).sum(axis=1).max() for x in rows]
+
+
 LAUNCHES: dict[Callable[..., Any], int] = {
     updates: 1, in_place: 1, mixed_types: 1, of_matrices: 1, one_needs_another: 2,
 }  # fmt: skip
+REDUCTIONS = {
+    statistics: {"c": 1, "cuda": 6}, in_two_steps: {"c": 1, "cuda": 6}, norms: {"c": 1, "cuda": 6},
+}  # fmt: skip
 
 
-@pytest.fixture(params=["c", "cuda"])
-def emitted(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Kernels of the C back end, or of the CUDA back end on the emulator."""
-    if request.param == "cuda":
-        monkeypatch.setitem(fc.engine.BACK_ENDS, "cpu", back_end(EmulatedDevice()))
-    return str(request.param)
-
-
-@pytest.mark.parametrize("function", [*LAUNCHES, temporaries, many, failing])
+@pytest.mark.parametrize("function", [*LAUNCHES, *REDUCTIONS, temporaries, many, failing])
 def test_kernels_share_a_launch(function: Callable[..., Any], emitted: str) -> None:
     """The values are NumPy's, arguments included."""
     mine, theirs = [x.copy() for x in X], [x.copy() for x in X]
     program = fc.lower(function, *mine)
     if function in LAUNCHES:
         assert program.launches == LAUNCHES[function], program.explain(full=True)
+    if function in REDUCTIONS:  # whose blocks are a kernel's own on a device
+        assert program.launches == REDUCTIONS[function][emitted], program.explain(full=True)
     for _ in range(2):
         equal([program(*mine), *mine], [function(*theirs), *theirs])

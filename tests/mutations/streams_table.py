@@ -7,6 +7,8 @@ from .mutation import Mutation, ids
 _NEEDS, _LINE = "fusion/dependences.py", "streams/timeline.py"
 _ANY_TIMING = ids("timelines", "random_plans_under_any_timing")
 _BRANCHES = ids("streams_of_plans", "branches_run_side_by_side")
+_TOGETHER = "fusion/together.py"
+_COMPANIES = ids("together", "kernels_share_a_launch")
 
 STREAMS = (
     Mutation(
@@ -152,5 +154,45 @@ STREAMS = (
         "return 1.0",
         "kernels that each fill the device are believed to gain from running at once",
         ids("timelines", "a_full_device_is_shared"),
+    ),
+    Mutation(
+        "company-of-what-it-reads",
+        _TOGETHER,
+        "begins = begins or not needs[number].keys().isdisjoint(last)",
+        "begins = begins or False",
+        "a kernel shares the launch of one that it reads from",
+        _COMPANIES,
+    ),
+    Mutation(
+        "moved-before-its-needs",
+        _TOGETHER,
+        " and needs[number].keys() <= done",
+        "",
+        "a small kernel is moved before what it needs",
+        _COMPANIES,
+    ),
+    Mutation(
+        "company-one-after-the-other",
+        _LINE,
+        "found[number] = found.get(first.get(number, number), done[lane])",
+        "found[number] = done[lane]",
+        "temporaries of kernels that share a launch share memory",
+        _COMPANIES,
+    ),
+    Mutation(
+        "first-one-finishes",
+        "cpu_fallback/driver.h",
+        "if (launches[k].finish) launches[k].finish(&shares[k].args);",
+        "if (!k && launches[k].finish) launches[k].finish(&shares[k].args);",
+        "of kernels that share a launch only the first ends its sums over rows",
+        _COMPANIES,
+    ),
+    Mutation(
+        "blocks-of-the-one-before",
+        "emit_cuda/shared.py",
+        "first += grid",
+        "first = grid",
+        "the third loop of a launch begins where the second one ends if there were no first",
+        _COMPANIES,
     ),
 )

@@ -9,7 +9,6 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,7 @@ from bench.launch_table.count import COUNTED, Row, Run, call, on_gpu, row_of, wa
 from bench.launch_table.program import SIZES, Program
 from bench.launch_table.rows import FIELDS, PROGRAMS
 from fusecuda import engine
-from fusecuda.capture.record import plans
 from fusecuda.emit_cuda.backend import has_device
-from tests import emulated, emulator
 from tests.emulated import EmulatedDevice
 
 ROOT = Path(__file__).parents[2]
@@ -134,23 +131,14 @@ def _write_back(array: Any, lazy: Any) -> None:
         array[...] = np.asarray(lazy)
 
 
-@pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedDevice]:
-    """Plans are made for a GPU, and their kernels run by the emulator."""
-    device = EmulatedDevice()
-    plans.forget()
-    monkeypatch.setitem(engine.BACK_ENDS, "cpu", emulated.back_end(device))
-    yield device
-    plans.forget()
-
-
-@pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
 @most_are_slow
-def test_agrees_with_numpy_on_emulated_cuda(program: Program, device: EmulatedDevice) -> None:
+def test_agrees_with_numpy_on_emulated_cuda(
+    program: Program, emulated_cuda: EmulatedDevice
+) -> None:
     """The CUDA kernels of the same program compute the same."""
     arguments = program.arguments(SIZES[0])
     agree(program, warm(program, arguments), call(program.make(np), arguments))
-    assert device.reports
+    assert emulated_cuda.reports
 
 
 # --- the table itself

@@ -156,7 +156,7 @@ def test_cost_runs_nothing() -> None:
         found = fc.cost(layer, fc.spec((100, 100)), fc.spec((100, 100)))
     assert count.total == 0
     exe = fc.lower(layer, fc.spec((100, 100)), fc.spec((100, 100)))
-    assert found.launches == exe.launches == 3
+    assert found.launches == exe.launches == 2
     assert found.flops >= 2 * 100**3 and found.peak_bytes == exe.memory.peak_bytes
     assert found.bytes == sum(k.bytes_read + k.bytes_written for k in exe.kernels)
     assert fc.cost(lambda x: x + 1.0, fc.spec(1000)) == fc.tools.profile.Cost(1000, 16000, 1, 8000)

@@ -165,12 +165,15 @@ class Tally:
 
 
 def _steps_of(executable: Executable) -> list[_Step]:
-    assembly = executable.assembly
-    found = []
-    for step, alone in zip(assembly.steps, recorded_lines(assembly), strict=True):
-        if isinstance(step, Node) or step.launched:
-            summary = summarize(step, assembly)
-            found.append(_Step(summary.bytes_read + summary.bytes_written, alone))
+    assembly, found = executable.assembly, []
+    recorded = recorded_lines(assembly)
+    for company in assembly.launches:
+        moved, alone = 0, Counter[str]()
+        for number in company:
+            summary = summarize(assembly.steps[number], assembly)
+            moved += summary.bytes_read + summary.bytes_written
+            alone.update(recorded[number])
+        found.append(_Step(moved, dict(alone)))
     return found
 
 
