@@ -29,6 +29,8 @@ from .fusion.explain import KernelSummary, explain_plan, launch_names, summarize
 from .fusion.planner import Plan, make_plan
 from .fusion.verify import verify_kernel
 from .fusion.walk import Bind, Launch
+from .graph.dtypes import DType
+from .graph.index_map import Shape
 from .graph.interpret import interpret
 from .graph.node import Graph, Node
 from .graph.passes import simplify
@@ -127,6 +129,8 @@ class Executable:
     sources: list[Any]
     options: Options
     _program: Native | None = None
+    _call: Callable[..., list[Any]] | None = None  # the program without a lap
+    _checked: Callable[..., list[Any] | None] | None = None  # as `_call`, if arguments fit
     _failure: CompilerError | None = None
     names: list[str] = field(default_factory=list)
     caller: Callable[..., Any] | None = None
@@ -249,9 +253,35 @@ class Executable:
         try:
             if watchers:
                 return told(self, partial(self._timed, program, arguments))  # type: ignore[no-any-return]
-            return program(arguments)
+            return self._call(arguments)  # type: ignore[misc]
         except ElementError as error:
             raise element_error(error.node) from None
+
+    def run_checked(self, arguments: Sequence[Any]) -> list[Array | None] | None:
+        """As `run`; None, with nothing done, if an argument of `seen` is not what it has to be."""
+        if self._checked is not None and not watchers:
+            try:
+                results = self._checked(arguments)
+            except ElementError as error:
+                raise element_error(error.node) from None
+            if results is not None:
+                return results
+        fit = all(_fits(arguments[n], *layout) for n, layout in self.seen.items())
+        return self.run(arguments) if fit else None
+
+    @cached_property
+    def seen(self) -> dict[int, tuple[Any, ...]]:
+        """Shape, strides in bytes and dtype by number, of the arguments that a run looks at."""
+        numbers = [b.argument for b in self.assembly.buffers if b.argument is not None]
+        return {n: self.assembly.layout_of(n) for n in numbers} if self._is_host else {}
+
+    @property
+    def _is_host(self) -> bool:
+        return self.options.device == "cpu"
+
+    def sees(self, number: int, array: Any) -> bool:
+        """True if `run_checked` tells whether the argument ``number`` is laid out as ``array``."""
+        return number in self.seen and _fits(array, *self.seen[number])
 
     def _timed(self, program: Native, arguments: Sequence[Any], lap: Lap | None) -> list[Any]:
         """A run whose steps are timed if somebody wants a ``lap``."""
@@ -275,6 +305,8 @@ class Executable:
                     program = make(self.assembly, self.sources, self.memory, self.options)
                 for wrapped in self.around:
                     program = wrapped(program)
+                self._call = getattr(program, "call", program)
+                self._checked = getattr(program, "checked", None)
                 self._program = program
             except CompilerError as error:
                 if self.options.device != "cpu":  # there is no interpreter on a device
@@ -285,6 +317,12 @@ class Executable:
 
     def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:
         return Interpreted(self.graph).run(arguments)
+
+
+def _fits(value: Any, shape: Shape, strides: tuple[int, ...], dtype: DType) -> bool:
+    """True for a plain NumPy array, aligned and writeable, that is laid out so."""
+    known = type(value) is np.ndarray and value.shape == shape and value.strides == strides
+    return known and value.dtype == dtype and value.flags.behaved
 
 
 class Interpreted:

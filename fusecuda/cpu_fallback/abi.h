@@ -66,14 +66,17 @@ typedef struct {
 
 enum { FC_MOST_KERNELS = 32 };  // of one launch
 
-// A frame holds what differs from call to call. The bases arrive as array objects and become
-// addresses; the last of them is the block of temporaries.
+// A frame holds what differs from call to call, and what is to be run now. The bases arrive as array
+// objects and become addresses; the last of them is the block of temporaries.
 typedef struct {
     const fc_scalar *scalar;
     int64_t *status;
     char **ptr;               // room for the pointers of one launch
     char **base;
-    int64_t bases;
+    int64_t bases, threads;
+    const fc_launch *launches;
+    int64_t count;            // kernels, in companies
     int64_t unresolved;       // so many bases are still array objects
     int64_t data;             // where an array object holds its data pointer
+    const int64_t *layouts;   // what arguments have to be, or nothing; see fc_fits
 } fc_frame;

@@ -133,7 +133,7 @@ static int fc_run_together(const fc_job *job) { (void)job; return 0; }
 #endif
 
 // The kernels of one launch, cut into parts: as many as threads that their work pays for.
-static void fc_run_one(const fc_launch *launches, const fc_frame *f, int64_t threads)
+static void fc_run_one(const fc_launch *launches, const fc_frame *f)
 {
     fc_share shares[FC_MOST_KERNELS];
     fc_job job = {shares, launches->company, 0, 1};
@@ -152,8 +152,8 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f, int64_t thr
         all += 1024 * l->work / l->grain;
     }
     all /= 1024;
-    if (all > 1 && threads > 1) {
-        job.team = all < threads ? all : threads;
+    if (all > 1 && f->threads > 1) {
+        job.team = all < f->threads ? all : f->threads;
         if (job.team > FC_MOST_THREADS) job.team = FC_MOST_THREADS;
         const int64_t most = job.team * FC_PARTS;
         for (int64_t k = 0; k < job.count; ++k) {
@@ -169,11 +169,35 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f, int64_t thr
         if (launches[k].finish) launches[k].finish(&shares[k].args);
 }
 
-void fc_run(const fc_launch *launches, int64_t count, fc_frame *frame, int64_t threads)
+// Whether the array objects are as the layouts say: their number and type, then of each the rank,
+// the dtype object, extents and strides. The fields of an array are where NumPy's ABI has them.
+static int fc_fits(const fc_frame *f)
 {
+    const int64_t *w = f->layouts, count = w[0], type = w[1];
+    w += 2;
+    for (int64_t i = 0; i < count; ++i) {
+        const char *array = f->base[i];
+        if (*(const int64_t *)(array + f->data - 8) != type) return 0;
+        const int64_t *field = (const int64_t *)(array + f->data), rank = w[0];
+        const int64_t *dims = (const int64_t *)field[2], *strides = (const int64_t *)field[3];
+        if (*(const int *)&field[1] != rank || field[5] != w[1]) return 0;
+        if ((*(const int *)&field[6] & 0x500) != 0x500) return 0;  // aligned, writeable
+        for (int64_t a = 0; a < rank; ++a)
+            if (dims[a] != w[2 + a] || strides[a] != w[2 + rank + a]) return 0;
+        w += 2 + 2 * rank;
+    }
+    return 1;
+}
+
+// 0, or 1 where nothing was run since the arguments do not fit.
+int64_t fc_run(fc_frame *frame)
+{
+    if (frame->unresolved && frame->layouts && !fc_fits(frame)) return 1;
     for (int64_t i = 0; i < frame->unresolved; ++i)
         frame->base[i] = *(char **)(frame->base[i] + frame->data);
     frame->unresolved = 0;
-    for (int64_t i = 0; i < count; i += launches[i].company)
-        fc_run_one(&launches[i], frame, threads);
+    const fc_launch *launches = frame->launches;
+    for (int64_t i = 0; i < frame->count; i += launches[i].company)
+        fc_run_one(&launches[i], frame);
+    return 0;
 }

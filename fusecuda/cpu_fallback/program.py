@@ -8,11 +8,11 @@ their data pointers itself.
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,16 +26,17 @@ from ..graph.node import Node
 from ..watch import Lap
 from .backend import compile_kernels, load_driver
 from .loader import KernelSource
-from .pool import pool
+from .pool import SMALLEST, pool
 from .threads import set_thread_count, thread_count
 
 __all__ = ["ElementError", "Layout", "Program", "set_thread_count", "thread_count"]
 
 Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
-_FRAME_WORDS = 7
+_FRAME_WORDS = 11  # of fc_frame
+_NOW = 8 * 6  # the byte at which a frame says what is to be run
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
-_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 
 def _data_offset() -> int | None:
@@ -52,8 +53,28 @@ def _data_offset() -> int | None:
     return offset
 
 
+def _shows_layouts(data: int | None) -> bool:
+    """True if all that `fc_fits` reads of an array object is where it looks."""
+    if data is None:
+        return False
+    for probe in (np.empty((2, 3)), np.empty((4, 6), np.int8)[1:, ::-2]):
+        words = (ctypes.c_int64 * 7).from_address(id(probe) + data)
+        kind = ctypes.c_void_p.from_address(id(probe) + data - _POINTER).value
+        rank = ctypes.c_int.from_address(ctypes.addressof(words) + 8).value
+        flags = ctypes.c_int.from_address(ctypes.addressof(words) + 48).value
+        if (kind, rank, flags) != (id(np.ndarray), probe.ndim, probe.flags.num):
+            return False
+        if words[5] != id(probe.dtype) or not words[2] or not words[3]:
+            return False
+        extents = [(ctypes.c_int64 * probe.ndim).from_address(words[k]) for k in (2, 3)]
+        if [tuple(e) for e in extents] != [probe.shape, probe.strides]:
+            return False
+    return True
+
+
 _DATA = _data_offset()
 _POINTER_BYTES = struct.calcsize("P")
+_LAYOUTS = _POINTER_BYTES == 8 and _shows_layouts(_DATA)
 
 
 def _refuse_unfit() -> None:
@@ -64,10 +85,10 @@ def _refuse_unfit() -> None:
         )
 
 
-_driver: list[Callable[[int, int, int, int], None]] = []
+_driver: list[Callable[[int], None]] = []
 
 
-def _run_function() -> Callable[[int, int, int, int], None]:
+def _run_function() -> Callable[[int], None]:
     """The process's one driver, whose threads all launches share."""
     if not _driver:
         _driver.append(_RUN(load_driver().address()))
@@ -82,8 +103,7 @@ class ElementError(Exception):
         self.node = node
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(NamedTuple):
     """One call's memory in the driver's layout, reused by later calls."""
 
     buffer: ctypes.Array[ctypes.c_char]
@@ -143,13 +163,31 @@ class Program:
         shapes = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
         made = [b.output for b in assembly.buffers if b.output is not None]
         self._made = [(i, *shapes[i]) for i in made]
-        self._pack = struct.Struct(f"={2 + len(self._arguments) + len(made) + 1}q").pack_into
+        self._pack = struct.Struct(f"={3 + len(self._arguments) + len(made) + 1}q").pack_into
         self._frames: list[_Frame] = []
         self._placed: Sequence[Array] | None = None
+        self.call = self._straight()
+        self.checked = self._straight(is_checked=True) if self._checks() else None
+        self._timed: Callable[..., list[Array | None]] | None = None
 
     def place_results(self, arrays: Sequence[Array]) -> None:
         """Let every call write its results into ``arrays``, one for each output."""
         self._placed = arrays
+        self.call, self.checked = self._straight(), None
+
+    def _checks(self) -> bool:
+        """True if the driver can see whether arguments are what the program is for."""
+        begins = bool(self._segments) and not isinstance(self._segments[0], Node)
+        return _LAYOUTS and begins and self._placed is None
+
+    def _layouts(self) -> int:
+        """The address of what `fc_fits` compares arguments with."""
+        words = [len(self._arguments), id(np.ndarray)]
+        for number in self._arguments:
+            shape, strides, dtype = self.assembly.layout_of(number)
+            self._keep.append(dtype)
+            words += [len(shape), id(dtype), *shape, *strides]
+        return self._array(words)
 
     def _record(self, number: int, step: Bound, addresses: tuple[int, int]) -> list[int]:
         """The words of one fc_launch (see abi.h), but for the last."""
@@ -232,7 +270,10 @@ class Program:
         buffer = ctypes.create_string_buffer(pointers + 8 * forms + 8)
         address = ctypes.addressof(buffer)
         head = (address + scalar, address + status, address + pointers)
-        struct.pack_into("=7q", buffer, 0, *head, address + 8 * _FRAME_WORDS, bases, 0, 0)
+        natives = [s for s in self._segments if not isinstance(s, Node)]
+        (launches, _, count) = natives[0] if natives else (0, 0, 0)
+        words = *head, address + 8 * _FRAME_WORDS, bases, self.threads, launches, count
+        struct.pack_into("=8q", buffer, 0, *words)
         ctypes.memmove(address + scalar, bytes(self._constants), len(self._constants))
         size = self.layout.block_bytes
         block = np.empty(max(size, 8), np.uint8) if size <= _KEPT_BLOCK else None
@@ -251,57 +292,83 @@ class Program:
         may not be computed; arguments are then as they were. ``lap`` is called before the first
         launch and after each, library calls among them.
         """
-        frame = self._frame()
-        try:
-            return self._call(frame, arguments, lap)
-        finally:
-            self._frames.append(frame)
+        if lap is None:
+            return self.call(arguments)
+        if self._timed is None:
+            self._timed = self._straight(is_timed=True)
+        return self._timed(arguments, lap)
 
-    def _call(self, frame: _Frame, arguments: Sequence[Any], lap: Lap | None) -> list[Array | None]:
-        arrays = [arguments[n] for n in self._arguments]
-        if self._placed is None:
-            made = [pool.empty(shape, dtype) for _, shape, dtype in self._made]
-        else:
-            made = [self._placed[i] for i, _, _ in self._made]
-        block = frame.block
-        if block is None:
-            block = pool.empty((self.layout.block_bytes,), _BYTE)
-        buffer = frame.buffer
-        bases = len(arrays) + len(made) + 1
-        if _DATA is None:
-            addresses = [a.ctypes.data for a in (*arrays, *made, block)]
-            self._pack(buffer, 40, 0, 0, *addresses)
-        else:
-            self._pack(buffer, 40, bases, _DATA, *map(id, arrays), *map(id, made), id(block))
-        scalar = 8 * (_FRAME_WORDS + bases)
-        for number, offset, pack in self._dynamic:
-            pack(buffer, scalar + offset, arguments[number])
-        commits = len(self._segments) - bool(self.assembly.plan.commits)
-        run = self._run if lap is None else self._measured(lap)
+    def _straight(self, is_timed: bool = False, is_checked: bool = False) -> Callable[..., Any]:
+        """A call as one function of straight lines: it costs what it does and no more.
+
+        If ``is_checked`` the function gives None where the arguments are not what they have to be.
+        """
+        bases = [f"a{n}" for n in self._arguments] + [f"r{i}" for i, _, _ in self._made] + ["block"]
+        space: dict[str, Any] = {
+            "frames": self._frames, "new_frame": self._frame, "pool_empty": pool.empty,
+            "run": self._run, "now": struct.Struct("=2q").pack_into, "pack": self._pack,
+            "check": self._check, "library": self._library, "numpy_empty": np.empty,
+        }  # fmt: skip
+        lines = [f"a{n} = arguments[{n}]" for n in self._arguments]
+        for i, shape, dtype in self._made:
+            space |= {f"shape{i}": shape, f"dtype{i}": dtype}
+            small = math.prod(shape) * dtype.itemsize < SMALLEST
+            lines.append(f"r{i} = {'numpy' if small else 'pool'}_empty(shape{i}, dtype{i})")
+        if self._placed is not None:
+            lines = lines[: len(self._arguments)]
+            lines += [f"r{i} = placed[{i}]" for i, _, _ in self._made]
+            space["placed"] = self._placed
+        if self.layout.block_bytes > _KEPT_BLOCK:
+            space |= {"block_shape": (self.layout.block_bytes,), "block_dtype": _BYTE}
+            lines.append("block = pool_empty(block_shape, block_dtype)")
+        unresolved = (0, 0) if _DATA is None else (len(bases), _DATA)
+        addresses = ", ".join(f"{b}.ctypes.data" if _DATA is None else f"id({b})" for b in bases)
+        known = *unresolved, self._layouts() if is_checked else 0
+        lines.append(f"pack(buffer, {_NOW + 16}, {', '.join(map(str, known))}, {addresses})")
+        for k, (number, offset, pack) in enumerate(self._dynamic):
+            space[f"pack{k}"] = pack
+            scalar = 8 * (_FRAME_WORDS + len(bases)) + offset
+            lines.append(f"pack{k}(buffer, {scalar}, arguments[{number}])")
+        lines += ["lap()"] * is_timed
         for i, segment in enumerate(self._segments):
-            if i == commits and self._sites:
-                self._check(frame)
+            if i == len(self._segments) - bool(self.assembly.plan.commits) and self._sites:
+                lines.append("check(frame)")
             if isinstance(segment, Node):
-                self._library(segment, [*arrays, *made, block], lap)
+                space[f"node{i}"] = segment
+                lines.append(f"library(node{i}, ({', '.join(bases)},))")
+                lines += ["lap()"] * is_timed
             else:
-                run(segment[lap is not None], segment[2], frame.address, self.threads)
-        if self._sites:
-            self._check(frame)
-        results: list[Array | None] = [None] * len(self.assembly.plan.graph.outputs)
-        for (i, _, _), array in zip(self._made, made, strict=True):
-            results[i] = array
-        return results
+                lines += self._runs(segment, is_timed)
+                if is_checked and i == 0:
+                    lines[-1] = "if run(address): return None"
+        lines += ["check(frame)"] * bool(self._sites)
+        made = {i for i, _, _ in self._made}
+        outputs = range(len(self.assembly.plan.graph.outputs))
+        results = ", ".join(f"r{i}" if i in made else "None" for i in outputs)
+        source = [
+            f"def call(arguments{', lap' * is_timed}):",
+            "    try: frame = frames.pop()",
+            "    except IndexError: frame = new_frame()",
+            "    buffer, address, block, _ = frame",
+            "    try:",
+            *(f"        {line}" for line in lines),
+            "    finally: frames.append(frame)",
+            f"    return [{results}]",
+        ]
+        exec(compile("\n".join(source), "<fusecuda call>", "exec"), space)
+        return space["call"]  # type: ignore[no-any-return]
 
-    def _measured(self, lap: Lap) -> Callable[[int, int, int, int], None]:
-        """The driver's entry, kernel by kernel with a ``lap`` after each."""
-
-        def run(launches: int, count: int, frame: int, threads: int) -> None:
-            for number in range(count):
-                self._run(launches + number * self._launch_bytes, 1, frame, threads)
-                lap()
-
-        lap()
-        return run
+    def _runs(self, segment: tuple[int, int, int], is_timed: bool) -> list[str]:
+        """The lines that run kernels, those of a call with one segment as a frame says already."""
+        together, apart, count = segment
+        natives = sum(not isinstance(s, Node) for s in self._segments)
+        if not is_timed:
+            return [f"now(buffer, {_NOW}, {together}, {count})"] * (natives > 1) + ["run(address)"]
+        lines = []
+        for number in range(count):
+            lines += [f"now(buffer, {_NOW}, {apart + number * self._launch_bytes}, 1)"]
+            lines += ["run(address)", "lap()"]
+        return [*lines, f"now(buffer, {_NOW}, {together}, {count})"]
 
     def _check(self, frame: _Frame) -> None:
         """Raise ElementError if a kernel has set its status word."""
@@ -311,13 +378,11 @@ class Program:
                 frame.status[:] = 0
                 raise ElementError(step.lowered.sites[site - 1])
 
-    def _library(self, node: Node, bases: list[Array], lap: Lap | None) -> None:
+    def _library(self, node: Node, bases: Sequence[Array]) -> None:
         operands = [self._view(o, bases) for o in node.operands]
         self._view(node, bases)[...] = evaluate(node, operands)
-        if lap is not None:
-            lap()
 
-    def _view(self, node: Node, bases: list[Array]) -> Array:
+    def _view(self, node: Node, bases: Sequence[Array]) -> Array:
         """``node``'s memory as an array; never handed out."""
         if node.op == "constant":
             return np.asarray(node.value)

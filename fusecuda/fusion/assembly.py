@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ..graph.dtypes import DType
 from ..graph.index_map import contiguous_strides, reshape_strides
 from ..graph.node import Node
 from .cluster import Cluster
@@ -42,6 +43,12 @@ class Assembly:
     def launches(self) -> list[Company]:
         """The steps that have anything to do, those together that share a launch."""
         return [c for c in self.companies if getattr(self.steps[c[0]], "launched", True)]
+
+    def layout_of(self, number: int) -> tuple[tuple[int, ...], tuple[int, ...], DType]:
+        """Shape, strides in bytes and dtype of the argument ``number``."""
+        node = self.plan.graph.parameters[number]
+        assert node.parameter.number == number
+        return node.shape, self.memory(node).strides, node.dtype
 
     def memory(self, node: Node) -> Memory:
         """Where ``node``, a stored value or a view or reshape of one, is in memory."""

@@ -11,6 +11,7 @@ _PATH, _INPUTS, _TRACE = (
     "capture/calls/trace.py",
 )
 _BINDING = "capture/calls/binding.py"
+_DRIVER = "cpu_fallback/driver.h"
 _MEMORY, _OPAQUE = "capture/calls/memory.py", "capture/arrays/opaque.py"
 _NUMBERS, _PLANS = "capture/record/numbers.py", "capture/record/plans.py"
 
@@ -268,5 +269,45 @@ CALLS = (
         'frozenset({"CACHE"',
         "behind many names the reader of bytecode stops at a part of an instruction",
         ids("bytecode", "constants_of_modules_are_followed[300]"),
+    ),
+    Mutation(
+        "any-strides-fit",
+        _DRIVER,
+        "if (dims[a] != w[2 + a] || strides[a] != w[2 + rank + a]) return 0;",
+        "if (dims[a] != w[2 + a]) return 0;",
+        "a trace of contiguous arrays computes others as if they were contiguous",
+        ids("layouts", "each_layout_has_a_trace_of_its_own", "each_argument_is_looked_at"),
+    ),
+    Mutation(
+        "any-dtype-fits",
+        _DRIVER,
+        "|| field[5] != w[1]) return 0;",
+        ") return 0;",
+        "a trace computes arrays of another dtype as if they were of its own",
+        ids("layouts", "each_layout_has_a_trace_of_its_own", "each_argument_is_looked_at"),
+    ),
+    Mutation(
+        "only-the-first-fits",
+        _DRIVER,
+        "*w = f->layouts, count = w[0], type",
+        "*w = f->layouts, count = 1, type",
+        "of the arguments only the first is looked at",
+        ids("layouts", "each_argument_is_looked_at"),
+    ),
+    Mutation(
+        "read-only-fits",
+        _DRIVER,
+        "& 0x500) != 0x500) return 0;",
+        "& 0x100) != 0x100) return 0;",
+        "a trace overwrites what is read-only",
+        ids("layouts", "a_call_that_does_not_fit_runs_nothing"),
+    ),
+    Mutation(
+        "what-is-not-seen-fits",
+        _CALL,
+        "v in self.names and executable.sees(i, leaf.array)",
+        "v in self.names",
+        "an array that no kernel reads is not looked at, by anybody",
+        ids("layouts", "what_no_run_looks_at_is_a_condition"),
     ),
 )

@@ -15,9 +15,9 @@ SEEING = (
     ),
     Mutation(
         "library-calls-not-counted",
-        "engine.py",
-        "if isinstance(s, Node) or s.launched",
-        "if isinstance(s, Launch) and s.launched",
+        "fusion/assembly.py",
+        'getattr(self.steps[c[0]], "launched", True)',
+        'getattr(self.steps[c[0]], "launched", False)',
         "a library call of a plan is no launch",
         ids("counting", "a_region_counts_library_calls"),
     ),
@@ -32,8 +32,8 @@ SEEING = (
     Mutation(
         "laps-of-other-launches",
         "cpu_fallback/program.py",
-        "launches + number * self._launch_bytes, 1,",
-        "launches, 1,",
+        "{apart + number * self._launch_bytes}, 1)",
+        "{apart}, 1)",
         "while a profile is taken the first launch of a plan runs in place of the others",
         ids("profile", "results_are_the_same_while_a_profile_is_taken"),
     ),

@@ -426,8 +426,8 @@ MEMORY = (
     Mutation(
         "commit-after-failure",
         _PROGRAM,
-        "            if i == commits and self._sites:\n                self._check(frame)\n",
-        "",
+        "- bool(self.assembly.plan.commits) and self._sites:",
+        "- bool(self.assembly.plan.commits) and False:",
         "arguments are overwritten although an element has failed",
         _ids(_SURVIVORS, "an_index_out_of_bounds_leaves_arguments_and_later_calls_alone"),
     ),

@@ -44,6 +44,8 @@ class Guard:
         self.reading: list[str] = []  # of the lines those that read places
         self._names: dict[int, str] = {}
         self._numbers: dict[int, str] = {}  # local variables with what was attempted
+        self.arrays: dict[str, int] = {}  # the lines with the layouts of arrays, by their names
+        self.seen: set[str] = set()  # arrays whose layout is looked at where they are used
 
     def constant(self, value: Any) -> str:
         """A name for an object."""
@@ -71,6 +73,7 @@ class Guard:
             self.lines.append(line)
             self.reading.append(line)
         elif kind == "array":
+            self.arrays[name] = len(self.lines)
             self.memory.array(self, name, value)
         elif kind == "type":
             self.demand(f"type({name}) is {self.constant(value)}")
@@ -168,18 +171,31 @@ class Guard:
 
         ``inside`` are lines that may fail as conditions do, ``ending`` what is done if all hold.
         """
-        text = [f"if len(args) != {count}: return MISS", *unpacked(count), "try:"]
-        text += [f"    {line}" for line in ("if raising(): return MISS", *self.lines, *inside)]
-        text += ["except Exception: return MISS"]
-        text += ending
-        return self.made("replay", "args", text)
+        inside, ending = list(inside), list(ending)
+        unseen = {self.arrays[name] for name in self.seen}
+        lines = [line for i, line in enumerate(self.lines) if i not in unseen]
+        made = self.made("replay", "args", _guarded(count, [*lines, *inside], ending))
+        self.space["text of the guard"] = _function(  # for `why`, with all conditions
+            "replay", "args", _guarded(count, [*self.lines, *inside], ending)
+        )
+        return made
 
     def made(self, name: str, parameters: str, text: Iterable[str]) -> Callable[..., Any]:
         """A function of the lines ``text``."""
-        source = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in text)
+        source = _function(name, parameters, text)
         exec(compile(source, f"<fusecuda {name}>", "exec"), self.space)
-        self.space["text of the guard"] = source  # for `why`; the replay is made last
         return self.space[name]  # type: ignore[no-any-return]
+
+
+def _function(name: str, parameters: str, text: Iterable[str]) -> str:
+    return f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in text)
+
+
+def _guarded(count: int, inside: Iterable[str], ending: Iterable[str]) -> list[str]:
+    """The lines of a replay with ``count`` arguments."""
+    text = [f"if len(args) != {count}: return MISS", *unpacked(count), "try:"]
+    text += [f"    {line}" for line in ("if raising(): return MISS", *inside)]
+    return [*text, "except Exception: return MISS", *ending]
 
 
 def plain_call(function: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:

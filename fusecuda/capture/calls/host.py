@@ -6,7 +6,7 @@ one storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,13 +131,13 @@ class HostCall(Call):
         before, after = writer.effects(effects)
         values = [self._source(leaf, guard) for leaf in leaves]
         self._observed(guard)
-        guard.space["run"] = executable.run
+        guard.seen = self._seen(values, leaves, executable)
+        guard.space["run"] = executable.run_checked if guard.seen else executable.run
         inside = [f"values = ({''.join(v + ', ' for v in values)})"]
-        ending = ["results = run(values)", *before, f"result = {text}", *after, "return result"]
+        ran = ["results = run(values)", *["if results is None: return MISS"] * bool(guard.seen)]
+        ending = [*ran, *before, f"result = {text}", *after, "return result"]
         count = len(self.inputs.args)
-        self.replay = guard.function(
-            count, inside, ending if effects else [ending[0], f"return {text}"]
-        )
+        self.replay = guard.function(count, inside, ending if effects else [*ran, f"return {text}"])
         if not self.execute:
             return None
         done = self.replay(tuple(self.inputs.args))
@@ -146,6 +146,18 @@ class HostCall(Call):
         self.replay, self.why = None, "recorded anew at each call: its conditions do not hold"
         self._complete()
         return self._finisher()(result)
+
+    def _seen(
+        self, values: Sequence[str], leaves: Sequence[Leaf], executable: Executable
+    ) -> set[str]:
+        """The names of arrays at whose layouts a run looks itself.
+
+        Nothing that is computed of an array before the run may look at it: then all is looked at.
+        """
+        if any(s.name not in self.names for s in self.shared):
+            return set()
+        pairs = enumerate(zip(values, leaves, strict=True))
+        return {v for i, (v, leaf) in pairs if v in self.names and executable.sees(i, leaf.array)}
 
     def _end_of_path(
         self, result: Any, effects: list[Effect], leaves: list[Leaf], executable: Executable,
