@@ -1,7 +1,8 @@
 """Emission of reductions in columns: blocks of rows that lie side by side themselves.
 
-COLUMN_BLOCK rows advance together, one element of each at a time, and every row value is an array
-over the block. The tree is that of the row skeleton.
+The rows of a block, COLUMN_BLOCK at most, advance together, and every row value is an array over
+the block. The tree is that of the row skeleton; where little is computed, _AT_ONCE elements that
+one lane takes one after the other are read together: lanes are written once for all of them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from ..codegen.scalar import c_type, memory_type
 from ..codegen.statements import forms_of
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
+from ..graph.dtypes import DType
+from ..graph.ops import OPS
 from .emit import NO_TESTS, Place, Tests, tests_of
 from .emit_reduction import ReductionEmitter
 from .scans import scans_of
@@ -39,7 +42,7 @@ class _ColumnPlace(Place):
         return [line, self.define(statement.out, c_type(statement.dtype), total)]
 
     def kept(self, slot: int) -> str:
-        return f"row_keep{slot}[(at + done) * {COLUMN_BLOCK} + c]"
+        return f"row_keep{slot}[(at + done) * block + c]"
 
 
 class ColumnEmitter(ReductionEmitter):
@@ -61,13 +64,12 @@ class ColumnEmitter(ReductionEmitter):
         *outer, inner = self.layout.row_axes
         with self.w.block(self.entry()):
             self.head(forms, statements)
-            self.keeps(f" * {COLUMN_BLOCK}")
+            self.w.line("const int64_t block = part_length;")
+            self.keeps(" * block")
             with self.w.block("for (int64_t item = begin; item < end; ++item)"):
-                self.w.line(
-                    f"const int64_t blocks = ({inner} + {COLUMN_BLOCK - 1}) / {COLUMN_BLOCK};"
-                )
-                self.w.line(f"const int64_t first = item % blocks * {COLUMN_BLOCK};")
-                self.w.line(f"const int64_t width = fc_min({COLUMN_BLOCK}, {inner} - first);")
+                self.w.line(f"const int64_t blocks = ({inner} + block - 1) / block;")
+                self.w.line("const int64_t first = item % blocks * block;")
+                self.w.line(f"const int64_t width = fc_min(block, {inner} - first);")
                 self.w.line("const int64_t outer = item / blocks;")
                 self.w.line(f"const int64_t row = outer * {inner} + first;")
                 self.w.line("(void)row; (void)outer;")
@@ -117,9 +119,13 @@ class ColumnEmitter(ReductionEmitter):
                 name = reductions.tree_name(r)
                 kind = reductions.partial_type(r)
                 self.w.line(f"{kind} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
-                self.w.line(f"for (int64_t l = 0; l < FC_LANES * {COLUMN_BLOCK}; ++l)")
-                self.w.line(f"    lane{r.out}[l] = fc_identity_{name}();")
-            with self.w.block("for (int64_t done = 0; done < count; ++done)"):
+                self.w.line("for (int64_t l = 0; l < FC_LANES; ++l)")
+                self.w.line("    for (int64_t c = 0; c < width; ++c)")
+                self.w.line(f"        lane{r.out}[l * block + c] = fc_identity_{name}();")
+            self.w.line("int64_t done = 0;")
+            if not self.traffic and _is_light(stage):
+                self._at_once(stage)
+            with self.w.block("for (; done < count; ++done)"):
                 self._elements(stage)
             for r in stage.reduces:
                 self._fold(r)
@@ -128,11 +134,47 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line("for (int64_t c = 0; c < width; ++c)")
             self.w.line(f"    {names.value(r.out)}[c] = {reductions.result(r, tree)};")
 
+    def _at_once(self, stage: ir.Stage) -> None:
+        """Elements that meet in one lane, for all lanes, as often as there are enough of them."""
+        forms = forms_of(stage.body)
+        step = f"{_AT_ONCE} * FC_LANES"
+        with (
+            self.w.block(f"for (; block >= {_WIDE} && done + {step} <= count; done += {step})"),
+            self.w.block("for (int64_t l = 0; l < FC_LANES; ++l)"),
+        ):
+            pointers = {f: names.pointer(self.kernel, f) for f in forms}
+            kinds = {f: f"const {memory_type(_dtype(self.kernel, f))} *" for f in forms}
+            for f in forms:
+                self.w.line(f"{kinds[f]}from_{pointers[f]}[{_AT_ONCE}];")
+            with self.w.block(f"for (int64_t k = 0; k < {_AT_ONCE}; ++k)"):
+                self.w.line("const int64_t position = at + done + l + k * FC_LANES;")
+                index = self.unravel("position", self.layout.axes)
+                for f in forms:
+                    self._element_base(f, index)
+                    self.w.line(f"from_{pointers[f]}[k] = {pointers[f]};")
+            place = _ColumnPlace(self, "")
+            self.w.line("#pragma GCC ivdep")
+            with self.w.block("for (int64_t c = 0; c < width; ++c)"):
+                for r in stage.reduces:
+                    kind, lane = reductions.partial_type(r), f"lane{r.out}[l * block + c]"
+                    self.w.line(f"{kind} sum{r.out} = {lane};")
+                with self.w.block(f"for (int64_t k = 0; k < {_AT_ONCE}; ++k)"):
+                    for f in forms:
+                        self.w.line(f"{kinds[f]}const {pointers[f]} = from_{pointers[f]}[k];")
+                    for statement in stage.body:
+                        self.w.lines(place.lines(statement))
+                    for r in stage.reduces:
+                        name, total = reductions.tree_name(r), f"sum{r.out}"
+                        leaf = f"fc_leaf_{name}({place.name(r.value)}, 0)"
+                        self.w.line(f"{total} = fc_combine_{name}({total}, {leaf});")
+                for r in stage.reduces:
+                    self.w.line(f"lane{r.out}[l * block + c] = sum{r.out};")
+
     def _elements(self, stage: ir.Stage) -> None:
         """One element of each row of the block."""
         self.w.line("const int64_t position = at + done;")
         index = self.unravel("position", self.layout.axes)
-        self.w.line(f"const int64_t lanes = done % FC_LANES * {COLUMN_BLOCK};")
+        self.w.line("const int64_t lanes = done % FC_LANES * block;")
         self.w.line("(void)lanes;")
         tests = NO_TESTS if self.traffic else tests_of((), stage.body)  # row values are arrays here
         if not tests:
@@ -179,9 +221,34 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line("for (int64_t l = 0; l < w; ++l)")
             self.w.line("    for (int64_t c = 0; c < width; ++c)")
             lane, other = (
-                f"lane{out}[l * {COLUMN_BLOCK} + c]",
-                f"lane{out}[(l + w) * {COLUMN_BLOCK} + c]",
+                f"lane{out}[l * block + c]",
+                f"lane{out}[(l + w) * block + c]",
             )
             self.w.line(f"        {lane} = fc_combine_{name}({lane}, {other});")
         self.w.line("for (int64_t c = 0; c < width; ++c)")
         self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
+
+
+_AT_ONCE = 8
+_WIDE = 32  # rows side by side for which that pays: a few stay in the first cache anyway
+_LIGHT = 24  # additions that an element costs at most where several are computed at once
+
+
+def _is_light(stage: ir.Stage) -> bool:
+    """True for a stage that reads and adds up: what it computes is written several times."""
+    statements = (ir.Load, ir.Compute, ir.Argument)
+    plain = all(
+        isinstance(s, statements)
+        and getattr(s, "guard", None) is None
+        and getattr(s, "site", -1) < 0
+        for s in stage.body
+    )
+    cost = sum(OPS[s.op].cost for s in stage.body if isinstance(s, ir.Compute))
+    values = all(reductions.partial_type(r) == c_type(r.value_dtype) for r in stage.reduces)
+    return plain and bool(stage.reduces) and values and cost <= _LIGHT
+
+
+def _dtype(kernel: ir.KernelIR, form: int) -> DType:
+    dtype = kernel.forms[form].dtype
+    assert dtype is not None
+    return dtype

@@ -11,7 +11,9 @@ from . import cost, kernel_ir
 from .walk import Launch, Lower, MemoryOf, Walk, limit_value, walk
 
 LOOP, ROW, COLUMN = "loop", "row", "column"
-COLUMN_BLOCK = 32  # row values computed side by side where the rows lie side by side in memory
+COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
+_FEWEST = 8  # rows for which that is done
+_RESIDENT_BLOCK = 32  # and where the threads keep all their elements
 _SHORT = 8  # elements: an axis along which a run costs more than its elements
 _PARTS = 64  # a split row has at most so many parts
 
@@ -32,7 +34,8 @@ class Variant:
 class Bound(Launch):
     """One launch of the C back end: which variant, and its integers in the order of the ABI.
 
-    ``dims`` holds the parts of a row and their length, the extents (rows first), then for each form
+    ``dims`` holds the parts of a row and their length (of columns, how many are computed side by
+    side), the extents (rows first), then for each form
     its strides (and, for an index form, its offset), then the limits. ``work`` counts elements of a
     loop, (parts of) rows of a reduction, or blocks of columns.
     """
@@ -53,7 +56,8 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     rows, elements = walked.rows, _apart_from_tests(kernel, walked.elements)
     variant = _choose(kernel, rows, elements)
     parts, length = _split(kernel, variant, rows, elements)
-    dims = [parts, length]
+    block = _block(kernel, rows) if variant.skeleton == COLUMN else 1
+    dims = [parts, block if variant.skeleton == COLUMN else length]
     dims += elements.extents if kernel.kind == "loop" else rows.extents + elements.extents
     for f, form in enumerate(kernel.forms):
         if kernel.kind != "loop":
@@ -62,7 +66,7 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         if form.dtype is None:
             dims.append(walked.offsets[f])
     dims += [limit_value(limit, memory) for limit in lowered.limits]
-    work, per_item = _work(variant, rows, elements, parts)
+    work, per_item = _work(variant, rows, elements, parts, block)
     count = math.prod(rows.extents)
     resident = math.prod(elements.extents)
     return Bound(
@@ -71,7 +75,7 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         walked.byte_offsets(),
         work,
         _workspace(kernel, count, parts),
-        _scratch(kernel, variant, resident),
+        _scratch(kernel, block * resident),
         variant,
         dims,
         max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel)))),
@@ -103,7 +107,7 @@ def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
     if by_row is not None:
         return Variant(ROW, by_row)
     by_column = _pattern(kernel, rows)
-    many = COLUMN_BLOCK // 4 if elements.extents[-1] > 1 else cost.GRAIN_ELEMENTS
+    many = _FEWEST if elements.extents[-1] > 1 else cost.GRAIN_ELEMENTS
     if by_column is not None and rows.extents[-1] >= many:
         return Variant(COLUMN, by_column)
     return Variant(ROW, None)
@@ -139,7 +143,19 @@ def _split(
     return -(-length // part), part
 
 
-def _work(variant: Variant, rows: Walk, elements: Walk, parts: int) -> tuple[int, float]:
+def _block(kernel: kernel_ir.KernelIR, rows: Walk) -> int:
+    """How many rows are computed side by side: the more, the longer the runs that are read."""
+    most = _RESIDENT_BLOCK if kernel.resident else COLUMN_BLOCK
+    inner = rows.extents[-1]
+    if inner <= _RESIDENT_BLOCK:
+        return inner
+    blocks = max(2, -(-inner // most))  # a block for each of two threads
+    return min(most, -(-inner // (8 * blocks)) * 8)
+
+
+def _work(
+    variant: Variant, rows: Walk, elements: Walk, parts: int, block: int
+) -> tuple[int, float]:
     """The number of work items and how many elements each one has."""
     length = math.prod(elements.extents)
     if variant.skeleton == LOOP:
@@ -147,8 +163,7 @@ def _work(variant: Variant, rows: Walk, elements: Walk, parts: int) -> tuple[int
     count = math.prod(rows.extents)
     if variant.skeleton == COLUMN:
         inner = rows.extents[-1]
-        blocks = -(-inner // COLUMN_BLOCK)
-        return count // max(inner, 1) * blocks, float(length * min(inner, COLUMN_BLOCK))
+        return count // max(inner, 1) * -(-inner // block), float(length * block)
     return count * parts, length / max(parts, 1)
 
 
@@ -168,6 +183,5 @@ def _workspace(kernel: kernel_ir.KernelIR, rows: int, parts: int) -> int:
     return 16 * rows * parts * partial + 16 * rows * len(kernel.outer)
 
 
-def _scratch(kernel: kernel_ir.KernelIR, variant: Variant, length: int) -> int:
-    width = COLUMN_BLOCK if variant.skeleton == COLUMN else 1
-    return sum(-(-length * width * d.itemsize // 64) * 64 for d in kernel.resident)
+def _scratch(kernel: kernel_ir.KernelIR, length: int) -> int:
+    return sum(-(-length * d.itemsize // 64) * 64 for d in kernel.resident)

@@ -12,7 +12,7 @@ centered_columns: 3 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_35f95b9e62d7(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_41a3f2ab683f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -23,50 +23,53 @@ void reduce_sum_divide_subtract_35f95b9e62d7(const fc_args *a, int64_t begin, in
     const int64_t s1_n0 = a->dim[7];
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
+    const int64_t block = part_length;
     char *free_scratch = scratch;
     double *const row_keep0 = (double *)free_scratch;
-    free_scratch += (length * 32 * sizeof(double) + 63) / 64 * 64;
+    free_scratch += (length * block * sizeof(double) + 63) / 64 * 64;
     (void)free_scratch;
     for (int64_t item = begin; item < end; ++item) {
-        const int64_t blocks = (m0 + 31) / 32;
-        const int64_t first = item % blocks * 32;
-        const int64_t width = fc_min(32, m0 - first);
+        const int64_t blocks = (m0 + block - 1) / block;
+        const int64_t first = item % blocks * block;
+        const int64_t width = fc_min(block, m0 - first);
         const int64_t outer = item / blocks;
         const int64_t row = outer * m0 + first;
         (void)row; (void)outer;
         const double *row_in0 = (const double *)(a->ptr[0] + first * s0_m0);
         double *row_out1 = (double *)(a->ptr[1] + first * s1_m0);
-        double v1[32];
-        double v2[32];
-        double v3[32];
+        double v1[64];
+        double v2[64];
+        double v3[64];
         #pragma GCC ivdep
         for (int64_t c = 0; c < width; ++c) {
             v2[c] = a->scalar[0].f64;
         }
-        fc_tree_sum_f64 tree1[32];
+        fc_tree_sum_f64 tree1[64];
         for (int64_t c = 0; c < width; ++c) fc_start_sum_f64(&tree1[c]);
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);
-            double lane1[FC_LANES * 32];
-            for (int64_t l = 0; l < FC_LANES * 32; ++l)
-                lane1[l] = fc_identity_sum_f64();
-            for (int64_t done = 0; done < count; ++done) {
+            double lane1[FC_LANES * 64];
+            for (int64_t l = 0; l < FC_LANES; ++l)
+                for (int64_t c = 0; c < width; ++c)
+                    lane1[l * block + c] = fc_identity_sum_f64();
+            int64_t done = 0;
+            for (; done < count; ++done) {
                 const int64_t position = at + done;
                 const int64_t i_n0 = position;
-                const int64_t lanes = done % FC_LANES * 32;
+                const int64_t lanes = done % FC_LANES * block;
                 (void)lanes;
                 const double *in0 = (const double *)((const char *)row_in0 + i_n0 * s0_n0);
                 #pragma GCC ivdep
                 for (int64_t c = 0; c < width; ++c) {
                     const double v0 = in0[c];
-                    row_keep0[(at + done) * 32 + c] = v0;
+                    row_keep0[(at + done) * block + c] = v0;
                     lane1[lanes + c] = fc_combine_sum_f64(lane1[lanes + c], fc_leaf_sum_f64(v0, position));
                 }
             }
             for (int64_t w = FC_LANES / 2; w; w /= 2) {
                 for (int64_t l = 0; l < w; ++l)
                     for (int64_t c = 0; c < width; ++c)
-                        lane1[l * 32 + c] = fc_combine_sum_f64(lane1[l * 32 + c], lane1[(l + w) * 32 + c]);
+                        lane1[l * block + c] = fc_combine_sum_f64(lane1[l * block + c], lane1[(l + w) * block + c]);
             }
             for (int64_t c = 0; c < width; ++c)
                 fc_push_sum_f64(&tree1[c], lane1[c]);
@@ -79,15 +82,16 @@ void reduce_sum_divide_subtract_35f95b9e62d7(const fc_args *a, int64_t begin, in
         }
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);
-            for (int64_t done = 0; done < count; ++done) {
+            int64_t done = 0;
+            for (; done < count; ++done) {
                 const int64_t position = at + done;
                 const int64_t i_n0 = position;
-                const int64_t lanes = done % FC_LANES * 32;
+                const int64_t lanes = done % FC_LANES * block;
                 (void)lanes;
                 double *out1 = (double *)((char *)row_out1 + i_n0 * s1_n0);
                 #pragma GCC ivdep
                 for (int64_t c = 0; c < width; ++c) {
-                    const double v0 = row_keep0[(at + done) * 32 + c];
+                    const double v0 = row_keep0[(at + done) * block + c];
                     const double v4 = v0 - v3[c];
                     out1[c] = v4;
                 }

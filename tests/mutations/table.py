@@ -160,8 +160,8 @@ EMITTER = (
     Mutation(
         "column-block-width",
         _COLUMNS,
-        "const int64_t width = fc_min({COLUMN_BLOCK}, {inner} - first);",
-        "const int64_t width = fc_min({COLUMN_BLOCK}, {inner});",
+        "const int64_t width = fc_min(block, {inner} - first);",
+        "const int64_t width = fc_min(block, {inner});",
         "the last block of columns goes past the last column",
         _ids("launches", "launches_and_loads[column_mean-(37, 53)]"),
     ),
