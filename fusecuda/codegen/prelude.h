@@ -1,8 +1,8 @@
 // Helpers behind the op table for floats: NumPy's corner cases, once for every element type.
 
-// NaN in either operand of maximum and minimum gives NaN; fmax and fmin ignore it. Tests are joined
-// by &, which a processor does with masks; by | they become branches that nobody predicts. largest
-// and least are maximum and minimum for folds: what is folded waits for one instruction less.
+// NaN in either operand of maximum and minimum gives NaN; fmax and fmin ignore it. They are two
+// selects, one after the other: a test of several parts becomes branches that nobody predicts as soon
+// as another one follows it.
 #define FC_FLOAT(t, T, f, INF)                                                                     \
     FC_INLINE T fc_absolute_##t(T a) { return fabs##f(a); }                                        \
     FC_INLINE T fc_sqrt_##t(T a) { return sqrt##f(a); }                                            \
@@ -11,17 +11,21 @@
     FC_INLINE T fc_ceil_##t(T a) { return ceil##f(a); }                                            \
     FC_INLINE T fc_trunc_##t(T a) { return trunc##f(a); }                                          \
     FC_INLINE T fc_sign_##t(T a) { return a > 0 ? (T)1 : a < 0 ? (T)-1 : a == 0 ? (T)0 : a; }      \
-    FC_INLINE T fc_maximum_##t(T a, T b) { return !(a <= b) & (b == b) ? a : b; }                  \
-    FC_INLINE T fc_minimum_##t(T a, T b) { return !(a >= b) & (b == b) ? a : b; }                  \
-    FC_INLINE T fc_fmax_##t(T a, T b) { return !(a < b) & (a == a) ? a : b; }                      \
-    FC_INLINE T fc_fmin_##t(T a, T b) { return !(a > b) & (a == a) ? a : b; }                      \
-    FC_INLINE T fc_largest_##t(T a, T b) {                                                         \
+    FC_INLINE T fc_maximum_##t(T a, T b) {                                                         \
         const T r = a > b ? a : b;                                                                 \
         return a != a ? a : r;                                                                     \
     }                                                                                              \
-    FC_INLINE T fc_least_##t(T a, T b) {                                                           \
+    FC_INLINE T fc_minimum_##t(T a, T b) {                                                         \
         const T r = a < b ? a : b;                                                                 \
         return a != a ? a : r;                                                                     \
+    }                                                                                              \
+    FC_INLINE T fc_fmax_##t(T a, T b) {                                                            \
+        const T r = a < b ? b : a;                                                                 \
+        return a != a ? b : r;                                                                     \
+    }                                                                                              \
+    FC_INLINE T fc_fmin_##t(T a, T b) {                                                            \
+        const T r = a > b ? b : a;                                                                 \
+        return a != a ? b : r;                                                                     \
     }                                                                                              \
     FC_INLINE T fc_copysign_##t(T a, T b) { return copysign##f(a, b); }                            \
     FC_INLINE T fc_nextafter_##t(T a, T b) { return nextafter##f(a, b); }                          \

@@ -75,7 +75,7 @@ def _extreme(dtype: DType, largest: bool) -> tuple[str, str]:
     """The identity is the value that loses against every other."""
     if dtype == BOOL:
         return ("0", "a | b") if largest else ("1", "a & b")
-    row, name = ELEMENT_TYPES[dtype], "largest" if largest else "least"
+    row, name = ELEMENT_TYPES[dtype], "maximum" if largest else "minimum"
     if dtype.kind == "f":
         huge = f"HUGE_VAL{row.literal.upper()}"
         return f"{'-' if largest else ''}{huge}", f"fc_{name}_{row.hlo}(a, b)"

@@ -68,13 +68,16 @@ FLAGS = (
         "a hundred results of one loop are not compared pairwise, to copy with memcpy",
         False,
     ),
+    Flag("-fno-thread-jumps", "selects that follow each other stay selects", False),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )
 
-_FORMAT = "fusecuda-compiler-5"  # changes with the probe or with what it keeps
-_GCC_ONLY = "-fno-tree-loop-distribute-patterns"
-_CLANG_ONLY = "-fno-unroll-loops"  # else it takes up to ten times as long, for a fifth of speed
+_FORMAT = "fusecuda-compiler-6"  # changes with the probe or with what it keeps
+_FOR_CLANG = {  # what Clang is given instead of flags that are gcc's own
+    "-fno-tree-loop-distribute-patterns": "-fno-unroll-loops",  # else it takes ten times as long
+    "-fno-thread-jumps": "",
+}
 
 
 class _RestingError(CompilerError):
@@ -252,7 +255,7 @@ def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[st
             return None
 
     every = tuple(flag.text for flag in FLAGS)
-    clangs = tuple(_CLANG_ONLY if text == _GCC_ONLY else text for text in every)
+    clangs = tuple(known for text in every if (known := _FOR_CLANG.get(text, text)))
     for flags in (every, clangs):
         library = tried(flags)
         if library is not None:
@@ -338,7 +341,7 @@ def _remembered(problem: str) -> Compiler | None:
 
 
 def _probe_key(argv: tuple[str, ...]) -> str:
-    flags = (*(flag.text for flag in FLAGS), _CLANG_ONLY)
+    flags = (*(flag.text for flag in FLAGS), *_FOR_CLANG.values())
     words = json.dumps(stamps(argv))
     return digest_of(_FORMAT, words, *flags, target_features(), texts.probe())
 

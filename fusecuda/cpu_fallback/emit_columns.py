@@ -65,6 +65,10 @@ class ColumnEmitter(ReductionEmitter):
         with self.w.block(self.entry()):
             self.head(forms, statements)
             self.w.line("const int64_t block = part_length;")
+            self.w.line(
+                "const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it"
+            )
+            self.w.line("(void)is_chunk;")
             self.keeps(" * block")
             with self.w.block("for (int64_t item = begin; item < end; ++item)"):
                 self.w.line(f"const int64_t blocks = ({inner} + block - 1) / block;")
@@ -107,23 +111,25 @@ class ColumnEmitter(ReductionEmitter):
             return
         for r in stage.reduces:
             name = reductions.tree_name(r)
+            self.w.line(f"{reductions.partial_type(r)} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
             self.w.line(f"fc_tree_{name} tree{r.out}[{COLUMN_BLOCK}];")
-            self.w.line(f"for (int64_t c = 0; c < width; ++c) fc_start_{name}(&tree{r.out}[c]);")
+            self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
+            self.w.line(f"    fc_start_{name}(&tree{r.out}[c]);")
         for scan in scans_of(stage):
             self.w.line(f"{c_type(scan.dtype)} total{scan.out}[{COLUMN_BLOCK}];")
             start = reductions.scan_start(scan)
             self.w.line(f"for (int64_t c = 0; c < width; ++c) total{scan.out}[c] = {start};")
         with self.w.block("for (int64_t at = 0; at < length; at += FC_CHUNK)"):
             self.w.line("const int64_t count = fc_min(FC_CHUNK, length - at);")
+            if stage.reduces:
+                self.w.line("const int64_t lanes_used = fc_min(FC_LANES, count);")
             for r in stage.reduces:
-                name = reductions.tree_name(r)
-                kind = reductions.partial_type(r)
-                self.w.line(f"{kind} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
-                self.w.line("for (int64_t l = 0; l < FC_LANES; ++l)")
+                self.w.line("for (int64_t l = 0; l < lanes_used; ++l)")
                 self.w.line("    for (int64_t c = 0; c < width; ++c)")
-                self.w.line(f"        lane{r.out}[l * block + c] = fc_identity_{name}();")
+                identity = f"fc_identity_{reductions.tree_name(r)}()"
+                self.w.line(f"        lane{r.out}[l * block + c] = {identity};")
             self.w.line("int64_t done = 0;")
-            if not self.traffic and _is_light(stage):
+            if self.typed and not self.traffic and _is_light(stage):
                 self._at_once(stage)
             with self.w.block("for (; done < count; ++done)"):
                 self._elements(stage)
@@ -131,8 +137,9 @@ class ColumnEmitter(ReductionEmitter):
                 self._fold(r)
         for r in stage.reduces:
             tree = f"fc_finish_{reductions.tree_name(r)}(&tree{r.out}[c])"
-            self.w.line("for (int64_t c = 0; c < width; ++c)")
-            self.w.line(f"    {names.value(r.out)}[c] = {reductions.result(r, tree)};")
+            for test, found in (("is_chunk", f"lane{r.out}[c]"), ("!is_chunk", tree)):
+                self.w.line(f"for (int64_t c = 0; c < width && {test}; ++c)")
+                self.w.line(f"    {names.value(r.out)}[c] = {reductions.result(r, found)};")
 
     def _at_once(self, stage: ir.Stage) -> None:
         """Elements that meet in one lane, for all lanes, as often as there are enough of them."""
@@ -212,20 +219,23 @@ class ColumnEmitter(ReductionEmitter):
             return
         name = names.pointer(self.kernel, form)
         const = "" if self.kernel.forms[form].store else "const "
-        kind = f"{const}{memory_type(dtype)} *"
+        kind = f"{const}{memory_type(dtype) if self.typed else 'char'} *"
         self.w.line(f"{kind}{name} = ({kind})(({const}char *)row_{name}{moves});")
 
     def _fold(self, r: ir.Reduce) -> None:
         name, out = reductions.tree_name(r), r.out
+        used = f"used{out}"
+        self.w.line(f"int64_t {used} = lanes_used;")
         with self.w.block("for (int64_t w = FC_LANES / 2; w; w /= 2)"):
-            self.w.line("for (int64_t l = 0; l < w; ++l)")
+            self.w.line(f"for (int64_t l = 0; l + w < {used}; ++l)")
             self.w.line("    for (int64_t c = 0; c < width; ++c)")
             lane, other = (
                 f"lane{out}[l * block + c]",
                 f"lane{out}[(l + w) * block + c]",
             )
             self.w.line(f"        {lane} = fc_combine_{name}({lane}, {other});")
-        self.w.line("for (int64_t c = 0; c < width; ++c)")
+            self.w.line(f"{used} = fc_min({used}, w);")
+        self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
         self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
 
 

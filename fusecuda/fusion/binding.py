@@ -12,6 +12,7 @@ from .walk import Launch, Lower, MemoryOf, Walk, limit_value, walk
 
 LOOP, ROW, COLUMN = "loop", "row", "column"
 COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
+_SHORT_ROW = 32  # elements up to which rows are computed side by side however they lie
 _FEWEST = 8  # rows for which that is done
 _RESIDENT_BLOCK = 32  # and where the threads keep all their elements
 _SHORT = 8  # elements: an axis along which a run costs more than its elements
@@ -104,6 +105,8 @@ def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
     by_row = _pattern(kernel, elements)
     if kernel.kind == "loop":
         return Variant(LOOP, by_row)
+    if math.prod(elements.extents) <= _SHORT_ROW and rows.extents[-1] >= COLUMN_BLOCK:
+        return Variant(COLUMN, _pattern(kernel, rows))
     if by_row is not None:
         return Variant(ROW, by_row)
     by_column = _pattern(kernel, rows)
