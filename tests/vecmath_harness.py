@@ -42,7 +42,8 @@ OF_TWO = frozenset((*BINARY, *SPECIAL_BINARY))
 TYPES = {"f64": (np.float64, "double"), "f32": (np.float32, "float")}
 ALL = [(name, kind) for kind in TYPES for name in (*UNARY, *BINARY)]
 ALL += [(name, kind) for kind in TYPES for name in (*SPECIAL_UNARY, *SPECIAL_BINARY)]
-PACKED = ("sin", "cos", "tan")  # with vector functions of our own
+ANGLES = ("sin", "cos", "tan")
+PACKED = (*ANGLES, "pow")  # with vector functions of our own
 # Functions in float arithmetic, and the largest error of each over all floats, in ULP.
 SINGLE = {
     **{"exp": 0.91, "exp2": 0.88, "expm1": 0.90, "log": 0.83, "log2": 0.99, "log1p": 0.85},

@@ -22,7 +22,6 @@ PI = np.pi
 # what was measured.
 BOUND = {"f64": 0.9, "f32": 0.51}
 OTHER = {
-    ("pow", "f64"): 0.501,
     ("erfc", "f64"): 2.0,
     ("logaddexp", "f64"): 2.5,
     ("logaddexp", "f32"): 1.0,
@@ -205,9 +204,9 @@ def test_a_far_angle_leaves_its_pack_alone(
     far = [1e30, -3e6, 2.0**24, 2.0**12, PI, -14.5 * PI, 355.0, 1e-30, -0.0, INF, NAN]
     at = rng.choice(x.size, 120)
     x[at] = rng.choice(np.array(far, dtype), at.size)
-    names = [(name, kind) for name in harness.PACKED]
+    names = [(name, kind) for name in harness.ANGLES]
     plain = harness.Functions(harness.compile_library(tmp_path, (), ("cc",), names, False)[0])
-    for name in harness.PACKED:
+    for name in harness.ANGLES:
         got = lib(name, x)
         alone = np.concatenate([lib(name, x[i : i + 1]) for i in range(x.size)])
         np.testing.assert_array_equal(got, alone)
@@ -215,6 +214,42 @@ def test_a_far_angle_leaves_its_pack_alone(
         finite = x[np.isfinite(x)]
         bound = 0.9 if kind == "f64" else harness.SINGLE.get(name, 0.51)
         assert harness.ulp_errors(name, (finite,), lib(name, finite)).max() <= bound
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_seldom_power_leaves_its_pack_alone(
+    lib: harness.Functions, tmp_path: Path, dtype: type
+) -> None:
+    """Powers that a pack leaves to the long way, each alone, and without packs: one result."""
+    rng = np.random.default_rng(4)
+    kind = "f64" if dtype is np.float64 else "f32"
+    x, y = (rng.uniform(*ends, 2000).astype(dtype) for ends in ((0.1, 10), (-10, 10)))
+    at = rng.choice(x.size, 400)
+    x[at[:300]] = rng.choice(ENDS.astype(dtype), 300)
+    y[at[100:]] = rng.choice(np.array([*ENDS, 80.5, -130, 3e2, -1e3, 2.0**64], dtype), 300)
+    plain = harness.Functions(
+        harness.compile_library(tmp_path, (), ("cc",), [("pow", kind)], False)[0]
+    )
+    got = lib("pow", x, y)
+    alone = np.concatenate([lib("pow", x[i : i + 1], y[i : i + 1]) for i in range(x.size)])
+    np.testing.assert_array_equal(got, alone)
+    np.testing.assert_array_equal(got, plain("pow", x, y))
+    with np.errstate(all="ignore"):
+        usual = np.isfinite(x) & np.isfinite(y) & (x > 0) & (np.abs(y * np.log2(x)) < 1e4)
+    errors = harness.ulp_errors("pow", (x[usual], y[usual]), got[usual])
+    size = np.abs(got[usual])
+    finite = np.isfinite(size)
+    assert errors[finite].max() <= (0.85 if kind == "f64" else 0.51)
+
+
+def test_large_powers_near_1_are_within_bounds(lib: harness.Functions) -> None:
+    """Where the logarithm's error counts most: bases to both ends of a reduced argument."""
+    rng = np.random.default_rng(6)
+    for ends in ((0.7072, 0.74), (1.37, 1.4142), (0.9, 1.1), (1e-300, 1e300)):
+        x = rng.uniform(*ends, 1000)
+        y = rng.uniform(650, 705, 1000) * rng.choice([-1, 1], 1000) / np.log(x)
+        errors = harness.ulp_errors("pow", (x, y), lib("pow", x, y))
+        assert errors.max() <= 0.85, ends
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
