@@ -2,9 +2,9 @@
  *
  * gcc for x86-64 calls them in loops that it vectorises: their names say the instructions, the
  * lanes and the function.  So a whole pack may be tested at once, and only one that has an
- * element for it goes a long way: an angle to be reduced, or a power that is not everyday.  Other compilers, and loops that are not vectorised, take
- * the inlined functions, whose bits are the same.  A library has those that it wants (texts.py),
- * unseen from outside. */
+ * element for it goes a long way: an angle to be reduced, or a power that is not everyday.
+ * Other compilers, and loops that are not vectorised, take the inlined functions, whose bits
+ * are the same.  A library has those that it wants (texts.py), unseen from outside. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 
 #define FC_HIDDEN __attribute__((used, visibility("hidden")))
@@ -87,6 +87,10 @@ FC_PACKS(FC_ONE, v, sin, f32, float)
 #if defined(FC_WANTS_cos_f32)
 FC_PACKS(FC_ONE, v, cos, f32, float)
 #define fc_cos_f32 fc_pack_cos_f32
+#endif
+#if defined(FC_WANTS_tan_f32)
+FC_PACKS(FC_ONE, v, tan, f32, float)
+#define fc_tan_f32 fc_pack_tan_f32
 #endif
 
 /* fc_pow_f64 without what is seldom: a normal x > 0 and a normal result */

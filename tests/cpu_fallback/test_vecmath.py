@@ -25,6 +25,7 @@ OTHER = {
     ("erfc", "f64"): 2.0,
     ("logaddexp", "f64"): 2.5,
     ("logaddexp", "f32"): 1.0,
+    ("arctan2", "f32"): 0.9,
     **{(name, "f32"): bound for name, bound in harness.SINGLE.items()},
 }
 
