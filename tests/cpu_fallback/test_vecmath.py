@@ -253,6 +253,23 @@ def test_large_powers_near_1_are_within_bounds(lib: harness.Functions) -> None:
         assert errors.max() <= 0.85, ends
 
 
+def test_float_angles_of_points_of_all_sizes(lib: harness.Functions) -> None:
+    """Against the doubles', also where a coordinate or what the quotient leaves is subnormal."""
+    rng = np.random.default_rng(8)
+    n = 1 << 17
+    y, x = (rng.integers(0, 1 << 32, n, dtype=np.uint32).view(np.float32) for _ in "yx")
+    with np.errstate(all="ignore"):
+        x[: n // 2] = y[: n // 2] * rng.uniform(0.3, 3, n // 2).astype(np.float32)
+    x[np.isnan(x)], y[np.isnan(y)] = NAN, NAN  # quiet ones
+    got, exact = lib("arctan2", y, x), lib("arctan2", y.astype(float), x.astype(float))
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(exact))
+    known = ~np.isnan(exact)
+    got, exact = got[known], exact[known]
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(exact))
+    place = 2.0 ** (np.frexp(np.maximum(np.abs(exact), 2.0**-126))[1] - 24)
+    assert (np.abs(got - exact) / place).max() <= 0.9
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_powers_of_two_are_exact(lib: harness.Functions, dtype: type) -> None:
     info = np.finfo(dtype)
