@@ -19,6 +19,7 @@
 #define __builtin_nanf(text) NAN
 #define __builtin_rint rint
 #define __builtin_sqrt sqrt
+#define __builtin_sqrtf sqrtf
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12

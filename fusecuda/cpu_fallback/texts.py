@@ -12,7 +12,7 @@ from ..codegen.texts import complex_text, read
 ABI = 2
 DRIVER = "fc_run"  # the driver's entry
 SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
-_PACKED = re.compile(r"\bfc_((?:sin|cos|tan)_f64|(?:sin|cos)_f32)\(")  # by vecmath_packs.h
+_PACKED = re.compile(r"\bfc_((?:sin|cos|tan|pow)_f(?:64|32))\(")  # by vecmath_packs.h
 _COMPLEX = re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\(")  # they call sin and cos
 
 

@@ -121,6 +121,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "__builtin_copysign": np.copysign,
     "__builtin_copysignf": np.copysign,
     "__builtin_sqrt": np.sqrt,
+    "__builtin_sqrtf": np.sqrt,
     "__builtin_rint": np.rint,
     "__builtin_inf": lambda: np.float64(np.inf),
     "__builtin_inff": lambda: np.float32(np.inf),

@@ -1,9 +1,9 @@
-/* Single-precision half of vecmath.h; include that file, not this one.
+/* The single-precision functions of vecmath.h that compute in double, and those that do so for a
+ * few arguments (sin, cos and tan); include that file, not this one.
  *
- * But for sin and cos all of it computes in double with short polynomials: the argument and the
- * result convert exactly or with one rounding, subnormals and overflow come out of the
- * final conversion, and no step needs compensation.  The error is then 0.5 ULP plus
- * the 2^-28 or so of the fits. */
+ * In double the argument and the result convert exactly or with one rounding, subnormals and
+ * overflow come out of the final conversion, and no step needs compensation.  The error is then
+ * 0.5 ULP plus the 2^-28 or so of the fits. */
 #ifndef FUSECUDA_VECMATH_F32_H
 #define FUSECUDA_VECMATH_F32_H
 
@@ -28,17 +28,6 @@ FC_FN double fc_exp32(float x) {                       /* |x| < 700 */
     fc_expo32 e = fc_expo32_of(x);
     double s = fc_pow2(fc_bits(e.t));
     return fc_fma(s, e.p, s);
-}
-
-FC_FN float fc_sinh_f32(float x) {
-    fc_expo32 e = fc_expo32_of(fc_capf(__builtin_fabsf(x), 100.0f));
-    double s = fc_pow2(fc_bits(e.t)), t = fc_fma(s, e.p, s - 1.0);
-    return __builtin_copysignf((float)(0.5 * (t + t / (t + 1.0))), x);
-}
-
-FC_FN float fc_cosh_f32(float x) {
-    double e = fc_exp32(fc_capf(__builtin_fabsf(x), 100.0f));
-    return (float)(0.5 * (e + 1.0 / e));
 }
 
 /* ---- error functions ----------------------------------------------------------- */
@@ -71,44 +60,10 @@ FC_FN double fc_log_poly32(double f) {
     return fc_fma(s, r, s + s);
 }
 
-FC_FN float fc_log_ends32(float x, double r) {
-    float bad = x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
-    float y = x < __builtin_inff() ? (float)r : x;
-    return x > 0.0f ? y : bad;
-}
-
-FC_FN float fc_log10_f32(float x) {
-    fc_split s = fc_split_normal(x);
-    double y = fc_log_poly32(s.f) * 0x1.bcb7b1526e50ep-2;
-    return fc_log_ends32(x, fc_fma(s.k, 0x1.34413509f79ffp-2, y));
-}
-
 FC_FN double fc_log1p32(double y) {   /* y > -1 and finite */
     fc_split s = fc_split_normal(1.0 + y);
     double f = s.k == 0.0 ? y : s.f;
     return fc_fma(s.k, FC_LN2_HI, fc_log_poly32(f));
-}
-
-FC_FN float fc_arcsinh_f32(float x) {
-    double a = __builtin_fabsf(x), w = a * a;
-    float y = (float)fc_log1p32(a + w / (1.0 + __builtin_sqrt(w + 1.0)));
-    return __builtin_copysignf(a < __builtin_inf() ? y : (float)a, x);
-}
-
-FC_FN float fc_arccosh_f32(float x) {
-    double t = (double)x - 1.0;
-    t = t >= 0.0 ? t : 0.0;
-    float y = (float)fc_log1p32(t + __builtin_sqrt(fc_fma(t, t, 2.0 * t)));
-    y = x < __builtin_inff() ? y : x;
-    return x < 1.0f ? __builtin_nanf("") : y;
-}
-
-FC_FN float fc_arctanh_f32(float x) {
-    float a = __builtin_fabsf(x), y;
-    double b = a < 1.0f ? a : 0.0;
-    y = (float)(0.5 * fc_log1p32(2.0 * b / (1.0 - b)));
-    y = a < 1.0f ? y : (a == 1.0f ? __builtin_inff() : __builtin_nanf(""));
-    return __builtin_copysignf(y, x);
 }
 
 FC_FN float fc_logaddexp_f32(float x, float y) {
@@ -119,15 +74,29 @@ FC_FN float fc_logaddexp_f32(float x, float y) {
     return x != x || y != y ? x + y : r;
 }
 
-/* x^y = 2^(y log2 x) with a logarithm good to 2^-50, relative. */
-FC_FN float fc_pow_f32(float x, float y) {
+/* log2 of 2^k (1 + f), to 2^-37 of itself */
+FC_FN double fc_log2_short(double k, double f) {
+    double s = f / (2.0 + f), z = s * s;
+    return fc_fma(s, FC_P5(z, 0x1.71547652bed38p+1, 0x1.ec709d13993ccp-1, 0x1.27777f6042dd3p-1,
+        0x1.a58dc3a68afbap-2, 0x1.5ce45bb33bfbcp-2), k);
+}
+
+/* 2^x, to 2^-34 of itself, for |x| < 1022 */
+FC_FN double fc_exp2_short(double x) {
+    double t = x + FC_MAGIC, r = x - (t - FC_MAGIC);
+    double y = FC_P8(r, 1.0, 0x1.62e42fef84c0bp-1, 0x1.ebfbe07dbb4d2p-3, 0x1.c6b08dd7200b9p-5,
+        0x1.3b29eec9651ebp-7, 0x1.5d87457deecf7p-10, 0x1.445febb5b19c9p-13,
+        0x1.00dc657d19ccdp-16);
+    return fc_from_bits(fc_bits(y) + (fc_bits(t) << 52));
+}
+
+FC_FN float fc_pow_f32(float x, float y) {   /* 2^(y log2 |x|), then the sign */
     double a = __builtin_fabsf(x), b = fc_limit(y, 0x1p200);   /* now 0 * inf is 0 */
     fc_split d = fc_split_normal(a);
-    double log = fc_fma(d.f - fc_log_rest(d.f), 0x1.71547652b82fep+0, d.k);
+    double log = fc_log2_short(d.k, d.f);
     log = a < __builtin_inf() ? log : a;
     log = a == 0.0 ? -__builtin_inf() : log;
-    double p = fc_limit(b * log, 200.0), t = p + FC_MAGIC, s = fc_pow2(fc_bits(t));
-    double r = fc_fma(s, fc_em1_poly32((p - (t - FC_MAGIC)) * FC_LN2_HI), s);
+    double r = fc_exp2_short(fc_limit(b * log, 200.0));
     /* y - 2 rint(y/2) is 0 for even, +-1 for odd whole numbers */
     double parity = fc_abs(fc_fma(-2.0, __builtin_rint(0.5 * b), b));
     uint64_t odd = -(uint64_t)(parity == 1.0);
@@ -215,7 +184,25 @@ FC_FN float fc_cos_f32(float x) {
     return FC_SELDOM(s.far, fc_cos_far_f32, x, s.y);
 }
 
-FC_FN float fc_tan_f32(float x) {
+/* tan x, or for odd quarters -1 / tan, whose divisor is in two words */
+FC_FN fc_attempt_f32 fc_tan_near_f32(float x) {
+    float ax = __builtin_fabsf(x);
+    float t = fc_fmaf(ax, 0x1.45f306p-1f, 0x1.8p23f), n = t - 0x1.8p23f;
+    float w = fc_fmaf(-n, 0x1.921fb6p+0f, ax), r = fc_fmaf(n, 0x1.777a5cp-25f, w);
+    float tail = fc_fmaf(n, 0x1.777a5cp-25f, w - r), z = r * r;
+    float p = FC_Q7(z, 0x1.555562p-2f, 0x1.110d34p-3f, 0x1.bae96cp-5f, 0x1.5c33a6p-6f,
+        0x1.655c12p-7f, 0x1.f305e4p-18f, 0x1.214aaep-8f);
+    float cube = r * z, lost = fc_fmaf(r, fc_fmaf(r, r, -z), fc_fmaf(r, z, -cube));
+    float near = fc_fmaf(cube, p, r), small = fc_fmaf(lost, p, fc_fmaf(near * near, tail, tail));
+    float rest = fc_fmaf(cube, p, small), h = r + rest, l = (r - h) + rest;
+    float q = -1.0f / h, y = fc_fmaf(q, fc_fmaf(q, l, fc_fmaf(q, h, 1.0f)), q);
+    y = fc_bits32(t) & 1 ? y : h;
+    fc_attempt_f32 out = { fc_from_bits32(fc_bits32(y) ^ (fc_bits32(x) & 0x80000000u)),
+        -(uint32_t)((ax >= 0x1p12f) | ((__builtin_fabsf(r) < 0x1p-12f) & (ax > 0.5f))) };
+    return out;
+}
+
+FC_FN float fc_tan_far_f32(float x) {
     double w = x;
     fc_angle32 a = fc_reduce32(fc_abs(w), 0.0, FC_MAGIC);
     double r = a.r * FC_PIO2_HI, z = r * r;
@@ -227,53 +214,9 @@ FC_FN float fc_tan_f32(float x) {
     return (float)fc_from_bits(fc_bits(y) ^ (a.count << 63) ^ (fc_bits(w) & FC_SIGN_BIT));
 }
 
-/* ---- inverse trigonometric functions -------------------------------------------- */
-
-FC_FN double fc_atan_ratio32(double n, double d) {
-    int low = n <= 0x1.a827999fcef32p-2 * d, high = n > 0x1.3504f333f9de6p+1 * d;
-    double base = low ? 0.0 : (high ? FC_PIO2_HI : 0.5 * FC_PIO2_HI);
-    double t = (low ? n : (high ? -d : n - d)) / (low ? d : (high ? n : n + d)), z = t * t;
-    double p = FC_P6(z, -0x1.555554c5a7d33p-2, 0x1.9999185b21153p-3,
-        -0x1.247ed2029a6cbp-3, 0x1.c46321ba5da12p-4, -0x1.5b2b1976ded4ep-4,
-        0x1.848c22dc191a3p-5);
-    return base + fc_fma(z * t, p, t);
-}
-
-FC_FN float fc_arctan_f32(float x) {
-    double a = __builtin_fabsf(x);
-    float y = (float)fc_atan_ratio32(a > 0x1p60 ? 0x1p60 : a, 1.0);
-    return __builtin_copysignf(x != x ? x : y, x);
-}
-
-FC_FN float fc_arctan2_f32(float y, float x) {
-    double n = __builtin_fabsf(y), d = __builtin_fabsf(x), inf = __builtin_inf();
-    double d1 = d == inf ? (n == inf ? n : 1.0) : (n == 0.0 && d == 0.0 ? 1.0 : d);
-    double n1 = n == inf ? (d == inf ? d : 0x1p200) : (d == inf ? 0.0 : n);
-    n1 = n == inf && d == inf ? 1.0 : n1;
-    d1 = n == inf && d == inf ? 1.0 : d1;
-    double a = fc_atan_ratio32(n1, d1);
-    uint64_t left = fc_bits(x) & FC_SIGN_BIT;
-    float r = (float)(left ? 2.0 * FC_PIO2_HI - a : a);
-    return __builtin_copysignf(x != x || y != y ? x + y : r, y);
-}
-
-FC_FN double fc_asin_core32(double a) {
-    double z = a > 0.5 ? fc_fma(-0.5, a, 0.5) : a * a;
-    double s = a > 0.5 ? __builtin_sqrt(a > 0.5 ? z : 0.0) : a;
-    return fc_fma(z * s, FC_P6(z, 0x1.55554c5938d13p-3, 0x1.33387fde04fb1p-4,
-        0x1.6cae4c7f5f070p-5, 0x1.04963f94d8105p-5, 0x1.d8d61a181b7e4p-7,
-        0x1.3370c7427c9d4p-5), s);
-}
-
-FC_FN float fc_arcsin_f32(float x) {
-    double a = __builtin_fabsf(x), y = fc_asin_core32(a);
-    return __builtin_copysignf((float)(a > 0.5 ? fc_fma(-2.0, y, FC_PIO2_HI) : y), x);
-}
-
-FC_FN float fc_arccos_f32(float x) {
-    double a = __builtin_fabsf(x), y = fc_asin_core32(a);
-    double pos = a > 0.5 ? 2.0 * y : FC_PIO2_HI - y;
-    return (float)(x < 0.0f ? 2.0 * FC_PIO2_HI - pos : pos);
+FC_FN float fc_tan_f32(float x) {
+    fc_attempt_f32 s = fc_tan_near_f32(x);
+    return FC_SELDOM(s.far, fc_tan_far_f32, x, s.y);
 }
 
 /* ---- roots ------------------------------------------------------------------------ */
@@ -282,14 +225,6 @@ FC_FN float fc_hypot_f32(float x, float y) {
     double a = __builtin_fabsf(x), b = __builtin_fabsf(y), inf = __builtin_inf();
     double r = __builtin_sqrt(fc_fma(a, a, b * b));
     return (float)(a == inf || b == inf ? inf : r);
-}
-
-FC_FN float fc_cbrt_f32(float x) {
-    double a = __builtin_fabsf(x);
-    fc_thirds d = fc_split_thirds(a);
-    double w = d.w * fc_fma(fc_fma(-d.z * d.w, d.w * d.w, 1.0), 0x1.5555555555555p-2, 1.0);
-    float y = (float)(d.z * w * w * d.scale);
-    return a > 0.0 && a < __builtin_inf() ? __builtin_copysignf(y, x) : x + x;
 }
 
 #endif

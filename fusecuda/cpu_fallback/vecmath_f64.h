@@ -14,6 +14,9 @@ FC_FN double fc_div(fc_dd n, fc_dd d) {
     return fc_fma(rest, r, q);
 }
 
+/* A value, and whether it is to be computed another way instead. */
+typedef struct { double y; uint64_t far; } fc_attempt_f64;
+
 /* ---- exponentials ---------------------------------------------------------- */
 
 /* e^x = 2^n * (1 + p.hi + p.lo); `t` holds n in its low bits. */
@@ -45,22 +48,31 @@ FC_FN fc_expo fc_expo_of(double x) {
     return e;
 }
 
-FC_FN double fc_one_plus(fc_dd p) {
-    fc_dd s = fc_fast_sum(1.0, p.hi);
-    return s.hi + (s.lo + p.lo);
+/* Adding it leaves n plus 2046 in the low bits: the exponents of two factors. */
+#define FC_MAGIC_TWO 6755399441057790.0
+
+FC_FN double fc_scale_two(double x, double t) {
+    uint64_t n = fc_bits(t), half = n >> 1;
+    return x * fc_from_bits(half << 52) * fc_from_bits((n - half) << 52);
 }
 
 FC_FN double fc_exp_f64(double x) {
-    fc_expo e = fc_expo_of(fc_limit(x, 760.0));
-    return fc_scale(fc_one_plus(e.p), e.t);
+    double c = fc_limit(x, 760.0), t = fc_fma(c, 0x1.71547652b82fep+0, FC_MAGIC_TWO);
+    double n = t - FC_MAGIC_TWO, r = fc_fma(-n, FC_LN2_LO, fc_fma(-n, FC_LN2_HI, c));
+    double y = FC_P12(r, 1.0, 1.0, 0x1.000000000000cp-1, 0x1.555555555555cp-3,
+        0x1.555555554fe0bp-5, 0x1.111111110e9efp-7, 0x1.6c16c186053d3p-10, 0x1.a01a01b44afd9p-13,
+        0x1.a01995c12cadcp-16, 0x1.71ddee619014cp-19, 0x1.28b0efa86035cp-22,
+        0x1.af6e9ed00b522p-26);
+    return fc_scale_two(y, t);
 }
 
 FC_FN double fc_exp2_f64(double x) {
-    double c = fc_limit(x, 1100.0);
-    double t = c + FC_MAGIC;
-    double r = c - (t - FC_MAGIC);
-    fc_dd y = fc_mul(r, FC_LN2_HI);
-    return fc_scale(fc_one_plus(fc_em1_poly(y.hi, fc_fma(r, FC_LN2_LO, y.lo))), t);
+    double c = fc_limit(x, 1100.0), t = c + FC_MAGIC_TWO, r = c - (t - FC_MAGIC_TWO);
+    double y = FC_P12(r, 1.0, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c5a6p-3, 0x1.c6b08d704a183p-5,
+        0x1.3b2ab6fb9fd4fp-7, 0x1.5d87fe7888b62p-10, 0x1.4309130f862b6p-13,
+        0x1.ffcbfcdbb0815p-17, 0x1.62bfc60f5590bp-20, 0x1.b524224fbe196p-24,
+        0x1.e61dcc21b6ec9p-28, 0x1.eafe8868eac99p-32);
+    return fc_scale_two(y, t);
 }
 
 FC_FN double fc_expm1_f64(double x) {
@@ -309,59 +321,67 @@ FC_FN double fc_logaddexp_f64(double x, double y) {
 
 /* ---- powers ------------------------------------------------------------------- */
 
-/* log2(1 + f) in two words, to 2^-70 of itself: s times an even polynomial of it at
- * s = f / (2 + f), whose first three terms are in two words as well. */
-FC_FN fc_dd fc_log2_fine(double f) {
-    fc_dd d = fc_fast_sum(2.0, f), s, z;
-    double r = 1.0 / d.hi;
-    s.hi = f * r;
-    s.lo = r * (fc_fma(-s.hi, d.hi, f) - s.hi * d.lo);
-    z = fc_mul(s.hi, s.hi);
-    z.lo += 2.0 * s.hi * s.lo;
-    double p = z.hi * FC_P8(z.hi, 0x1.a61762a7aded9p-2, 0x1.484b13d7c0366p-2,
-        0x1.0c9a84991f51dp-2, 0x1.c68f56d2b8bc9p-3, 0x1.89f38d4ad74fap-3,
-        0x1.5ba4f42598068p-3, 0x1.356fc6df3d9a3p-3, 0x1.39b1e43dfa5e8p-3);
-    fc_dd c = fc_fast_sum(0x1.2776c50ef9bfep-1, p);
-    c.lo += 0x1.e4b29ccc535d4p-55;
-    fc_dd q = fc_mul(z.hi, c.hi), b = fc_fast_sum(0x1.ec709dc3a03fdp-1, q.hi);
-    b.lo += 0x1.d27f05548af0cp-55 + (q.lo + (z.hi * c.lo + z.lo * c.hi));
-    q = fc_mul(z.hi, b.hi);
-    fc_dd a = fc_fast_sum(0x1.71547652b82fep+1, q.hi);
-    a.lo += 0x1.777d0ffda0d24p-55 + (q.lo + (z.hi * b.lo + z.lo * b.hi));
-    fc_dd y = fc_mul(s.hi, a.hi);
-    y.lo += s.hi * a.lo + s.lo * a.hi;
-    return y;
+/* log(2^k (1 + f)) in two words, to 2^-64 of itself and mostly to much less: k ln 2 + s + s^3 / 12
+ * in two words, at s = 2f / (2 + f), and s^5 times an even polynomial. */
+FC_FN fc_dd fc_log_fine(double k, double f) {
+    double d = fc_fma(0.5, f, 1.0), r = 1.0 / d, s = f * r;
+    double tail = r * fc_fma(-s, fc_fma(0.5, f, 1.0 - d), fc_fma(-s, d, f));
+    fc_dd z = fc_mul(s, s), c = fc_mul(s, z.hi), cube = fc_mul(c.hi, 0x1.5555555555555p-4);
+    c.lo = fc_fma(s, z.lo, c.lo);
+    cube.lo = fc_fma(c.lo, 0x1.5555555555555p-4, fc_fma(c.hi, 0x1.5555555555555p-58, cube.lo));
+    double zz = z.hi * z.hi, slope = z.hi * fc_fma(z.hi, 0.0625, 0.25);
+    double low = fc_fma(zz, FC_P2(z.hi, 0x1.c71c71c56a206p-12, 0x1.745d183dd16e4p-14),
+        FC_P2(z.hi, 0x1.9999999999995p-7, 0x1.2492492492ff9p-9));
+    double high = fc_fma(zz, FC_P2(z.hi, 0x1.de26565029d5dp-21, 0x1.eb7460d29f436p-23),
+        FC_P2(z.hi, 0x1.3b13600773528p-16, 0x1.11211164c768fp-18));
+    double a = fc_fma(k, FC_LN2_TOP, s), b = a + cube.hi;
+    double rest = fc_fma(k, FC_LN2_REST, cube.lo) + fc_fma(slope, tail, tail);
+    rest += (s + fc_fma(k, FC_LN2_TOP, -a)) + ((a - b) + cube.hi);
+    return fc_fast_sum(b, fc_fma(c.hi * z.hi, fc_fma(zz * zz, high, low), rest));
 }
 
-/* 2^(x.hi + x.lo), within 0.51 ULP, for |x.hi| < 2000 */
-FC_FN double fc_exp2_fine(fc_dd x) {
-    double t = x.hi + FC_MAGIC, n = x.hi - (t - FC_MAGIC);
-    fc_dd r = fc_mul(n, FC_LN2_HI);
-    r = fc_sum(r.hi, r.lo + fc_fma(n, FC_LN2_LO, x.lo * FC_LN2_HI));
-    double q = FC_P10(r.hi, 0x1.5555555555555p-5, 0x1.1111111111111p-7,
-        0x1.6c16c16c167e1p-10, 0x1.a01a01a019ddbp-13, 0x1.a01a01a47b054p-16,
-        0x1.71de3a57c23dap-19, 0x1.27e4e1f48534fp-22, 0x1.ae643b49c9e32p-26,
-        0x1.1f66df7fca49fp-29, 0x1.61a5c4fe0af61p-33);
-    /* 1 + r + r^2 / 2 + r^3 / 6 in two words, and r^4 q */
-    fc_dd z = fc_mul(r.hi, r.hi), w = fc_mul(z.hi, r.hi);
-    w.lo += z.lo * r.hi;
-    fc_dd cube = fc_mul(w.hi, 0x1.5555555555555p-3);
-    cube.lo += fc_fma(w.hi, 0x1.5555555555555p-57, w.lo * 0x1.5555555555555p-3);
-    fc_dd one = fc_fast_sum(1.0, r.hi), two = fc_fast_sum(one.hi, 0.5 * z.hi);
-    fc_dd y = fc_fast_sum(two.hi, cube.hi);
-    double lo = fc_fma(z.hi * z.hi, q, fc_fma(r.lo, y.hi, fc_fma(0.5, z.lo, cube.lo)));
-    return fc_scale(y.hi + (y.lo + (two.lo + (one.lo + lo))), t);
+/* e^x = 2^n y, within 0.51 ULP */
+typedef struct { double y; uint64_t n; } fc_power;
+
+/* for |x.hi| < 2000; n halves of an octave are taken off */
+FC_FN fc_power fc_exp_fine(fc_dd x) {
+    double t = fc_fma(x.hi, 0x1.71547652b82fep+1, FC_MAGIC), n = t - FC_MAGIC;
+    double r = fc_fma(-n, 0.5 * FC_LN2_HI, x.hi);      /* exact */
+    double tail = fc_fma(-n, 0.5 * FC_LN2_LO, x.lo);
+    fc_dd z = fc_mul(r, r), a = fc_fast_sum(1.0, r);
+    double b = fc_fma(0.5, z.hi, a.hi), lost = fc_fma(0.5, z.hi, a.hi - b);
+    double low = fc_fma(z.hi, FC_P2(r, 0x1.11111111115efp-7, 0x1.6c16c16c5bdcep-10),
+        FC_P2(r, 0x1.5555555555555p-3, 0x1.5555555555530p-5));
+    double high = fc_fma(z.hi, FC_P3(r, 0x1.71de6c1d35e02p-19, 0x1.281409cf31e47p-22,
+        0x1.ad5aa59955235p-26),
+        FC_P2(r, 0x1.a01a019a04c5dp-13, 0x1.a019fc1c4059dp-16));
+    double cube = r * z.hi * fc_fma(z.hi * z.hi, high, low);
+    double rest = cube + fc_fma(tail, b + cube, fc_fma(0.5, z.lo, a.lo + lost));
+    uint64_t odd = fc_bits(t) & 1;
+    double root = odd ? 0x1.6a09e667f3bcdp+0 : 1.0, more = odd ? -0x1.bdd3413b26456p-54 : 0.0;
+    fc_dd y = fc_mul(b, root);
+    fc_power p = { y.hi + fc_fma(b, more, fc_fma(rest, root, y.lo)), fc_bits(t) >> 1 };
+    return p;
 }
 
-FC_FN double fc_pow_f64(double x, double y) {   /* 2^(y log2 |x|), then the sign */
+FC_FN double fc_power_value(fc_power p) {
+    uint64_t half = p.n >> 1;
+    return p.y * fc_pow2(half) * fc_pow2(p.n - half);
+}
+
+FC_FN fc_dd fc_times(fc_dd l, double y) {
+    fc_dd p = fc_mul(y, l.hi);
+    p.lo = fc_fma(y, l.lo, p.lo);
+    return p;
+}
+
+FC_FN double fc_pow_f64(double x, double y) {   /* e^(y log |x|), then the sign */
     double a = fc_abs(x), b = fc_limit(y, 0x1p80), inf = __builtin_inf();
     fc_split d = fc_split_of(a);
-    fc_dd m = fc_log2_fine(d.f), l = fc_fast_sum(d.k, m.hi);
-    l.lo += m.lo;
-    fc_dd p = fc_mul(b, l.hi);
-    p.lo = fc_fma(b, l.lo, p.lo);
-    fc_dd c = { fc_limit(p.hi, 1200.0), fc_abs(p.hi) < 1200.0 ? p.lo : 0.0 };
-    double r = fc_exp2_fine(c);
+    fc_dd p = fc_times(fc_log_fine(d.k, d.f), b);
+    fc_dd c = { fc_limit(p.hi, 800.0), fc_abs(p.hi) < 800.0 ? p.lo : 0.0 };
+    fc_power e = fc_exp_fine(c);
+    double r = fc_power_value(e);
     r = a == 0.0 || a == inf ? ((a == 0.0) == (b < 0.0) ? inf : 0.0) : r;
     /* y - 2 rint(y/2) is 0 for even, +-1 for odd whole numbers */
     double parity = fc_abs(fc_fma(-2.0, __builtin_rint(0.5 * b), b));

@@ -65,31 +65,30 @@ FC_FN double fc_gammaln_f64(double x) {
 
 /* ---- gamma ------------------------------------------------------------------------ */
 
-/* log2 gamma(b + e) in two words, for 3 <= b <= 200 and a tiny e */
-FC_FN fc_dd fc_log2_gamma(double b, double e) {
+/* log gamma(b + e) in two words, for 3 <= b <= 200 and a tiny e */
+FC_FN fc_dd fc_log_gamma(double b, double e) {
     fc_split d = fc_split_normal(b);
-    fc_dd m = fc_log2_fine(d.f), l = fc_fast_sum(d.k, m.hi);
-    l.lo += m.lo;
+    fc_dd l = fc_log_fine(d.k, d.f);
     double r = 1.0 / b, z = r * r;
-    double series = r * FC_P11(z, 0x1.ec709dc3a03fbp-4, -0x1.06a276461bd16p-8,
-        0x1.2c276212aef3ap-10, -0x1.c23a7b06c9a95p-11, 0x1.3e419e0a4caf3p-10,
-        -0x1.6893519511f20p-9, 0x1.200308436c5e2p-7, -0x1.101a6e7ea09afp-5,
-        0x1.e09b1d20451f6p-4, -0x1.31f16995d9ac8p-2, 0x1.82c66007e8acap-2);
-    double slope = l.hi - 0x1.71547652b82fep+0 * fc_fma(z, 0x1.5555555555555p-4, 0.5 * r);
-    fc_dd f = fc_sum(l.hi, -0x1.71547652b82fep+0);
-    f.lo += l.lo - 0x1.777d0ffda0d24p-56;
-    fc_dd p = fc_mul(b - 0.5, f.hi), y = fc_sum(p.hi, 0x1.3573fcf6d5af9p-1);
-    double lo = p.lo + fc_fma(b - 0.5, f.lo, fc_fma(e, slope, 0x1.0e57879459ce1p-55));
+    double series = r * FC_P11(z, 0x1.5555555555554p-4, -0x1.6c16c16bf6282p-9,
+        0x1.a01a00e5622e2p-11, -0x1.3813174192ecdp-11, 0x1.b9326a92f5e66p-11,
+        -0x1.f3dd1d895f8ddp-10, 0x1.8f44ea0ec1548p-8, -0x1.7937174913bd8p-6,
+        0x1.4d2171357754ap-4, -0x1.a820884cf6c53p-3, 0x1.0c1788f27869cp-2);
+    double slope = l.hi - fc_fma(z, 0x1.5555555555555p-4, 0.5 * r);
+    fc_dd f = fc_sum(l.hi, -1.0);
+    f.lo += l.lo;
+    fc_dd p = fc_mul(b - 0.5, f.hi), y = fc_sum(p.hi, 0x1.acfe390c97d69p-2);
+    double lo = p.lo + fc_fma(b - 0.5, f.lo, fc_fma(e, slope, 0x1.3494bc9001442p-56));
     return fc_fast_sum(y.hi, y.lo + (lo + series));
 }
 
-/* With a = |x| and D = a (a + 1) (a + 2), or 1 from 3 on, gamma(a) is 2^y / D, and
+/* With a = |x| and D = a (a + 1) (a + 2), or 1 from 3 on, gamma(a) is e^y / D, and
  * gamma(-a) is -pi / sin(pi a) / a / gamma(a). */
 FC_FN double fc_gamma_f64(double x) {
     double a = fc_abs(x), capped = fc_cap(a, 200.0);
     int low = a < 3.0;
     fc_dd b = fc_sum(low ? a : capped, low ? 3.0 : 0.0);
-    fc_dd y = fc_log2_gamma(b.hi, b.lo);
+    fc_dd y = fc_log_gamma(b.hi, b.lo);
     fc_dd one = fc_sum(a, 1.0), two = fc_sum(a, 2.0), d = fc_mul(one.hi, two.hi);
     d.lo += fc_fma(one.hi, two.lo, one.lo * two.hi);
     d.hi = low ? d.hi : 1.0;
@@ -103,9 +102,11 @@ FC_FN double fc_gamma_f64(double x) {
     fc_dd below = fc_mul(low ? 1.0 : a, s.hi);
     below.lo = fc_fma(low ? 1.0 : a, s.lo, below.lo);
     /* 100 more in the exponent, so that subnormal results round once */
-    fc_dd up = fc_sum(x < 0.0 ? 100.0 : 0.0, x < 0.0 ? -y.hi : y.hi);
-    up.lo += x < 0.0 ? -y.lo : y.lo;
-    double power = fc_exp2_fine(up);
+    fc_dd up = { x < 0.0 ? -y.hi : y.hi, x < 0.0 ? -y.lo : y.lo };
+    fc_power e = fc_exp_fine(up);
+    uint64_t more = x < 0.0 ? 100 : 0;
+    e.n += more;
+    double power = fc_power_value(e);
     fc_dd n = { x < 0.0 ? d.hi : power, x < 0.0 ? d.lo : 0.0 };
     fc_dd under = { x < 0.0 ? below.hi : full.hi, x < 0.0 ? below.lo : full.lo };
     double q = low || x < 0.0 ? fc_div(n, under) : power;

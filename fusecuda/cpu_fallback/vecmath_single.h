@@ -154,15 +154,197 @@ FC_FN float fc_log2_f32(float x) {
     return fc_log_ends_f(x, s.k + fc_fmaf(s.f, 0x1.715476p+0f, s.f * p));
 }
 
-FC_FN float fc_log1p_f32(float x) {     /* log(u + lost), u = 1 + x */
-    int big = x >= 0x1p60f;
-    float v = big ? 0.0f : x, sum = 1.0f + v, b = sum - 1.0f, lost = (1.0f - (sum - b)) + (v - b);
-    float u = big ? 0.5f * x : sum;
+FC_FN float fc_log10_f32(float x) {
+    fc_split_single s = fc_split_f(x);
+    float top = s.k * 0x1.344p-2f, h = s.f * 0x1.bcb7b2p-2f, hi = top + h, lo = (top - hi) + h;
+    float p = FC_Q9(s.f, -0x1.bcb7aap-3f, 0x1.287a78p-3f, -0x1.bcbf2cp-4f, 0x1.63cc26p-4f,
+        -0x1.276caap-4f, 0x1.f8f87ep-5f, -0x1.d8034cp-5f, 0x1.c8cbe4p-5f, -0x1.0a5508p-5f);
+    float small = fc_fmaf(s.f, -0x1.5b235ep-27f, fc_fmaf(s.f, 0x1.bcb7b2p-2f, -h));
+    float y = fc_fmaf(s.f * s.f, p, fc_fmaf(s.k, 0x1.3509f8p-18f, small));
+    return fc_log_ends_f(x, hi + (lo + y));
+}
+
+typedef struct { float hi, lo; } fc_pair_single;
+
+FC_FN fc_pair_single fc_sum_f(float a, float b) {
+    float hi = a + b, bb = hi - a;
+    fc_pair_single s = { hi, (a - (hi - bb)) + (b - bb) };
+    return s;
+}
+
+/* log(u + lost) + extra ln 2 for a normal u and a small rest */
+FC_FN float fc_log_pair_f(float u, float lost, float extra) {
     fc_split_single s = fc_split_normal_f(u);
-    float c = lost * fc_from_bits32((127 - s.kbits) << 23), k = s.k + (big ? 1.0f : 0.0f);
+    float c = lost * fc_from_bits32((127 - s.kbits) << 23), k = s.k + extra;
     float f = s.f + c, rest = (s.f - f) + c;
-    float y = fc_log_sum_f(k, f, fc_fmaf(k, FC_LN2_REST_F, fc_fmaf(-f, rest, rest)));
+    return fc_log_sum_f(k, f, fc_fmaf(k, FC_LN2_REST_F, fc_fmaf(-f, rest, rest)));
+}
+
+FC_FN float fc_log1p_f32(float x) {
+    int big = x >= 0x1p60f;
+    fc_pair_single s = fc_sum_f(1.0f, big ? 0.0f : x);
+    float u = big ? 0.5f * x : s.hi;
+    float y = fc_log_pair_f(u, s.lo, big ? 1.0f : 0.0f);
     return __builtin_copysignf(fc_log_ends_f(u, y), x);
+}
+
+/* ---- inverse hyperbolics ------------------------------------------------------- */
+
+FC_FN float fc_arcsinh_f32(float x) {   /* log1p of a + a^2 / (1 + sqrt(a^2 + 1)) */
+    float a = __builtin_fabsf(x);
+    int big = a > 0x1p14f;
+    float b = big ? 1.0f : a, r = 1.0f / (1.0f + __builtin_sqrtf(fc_fmaf(b, b, 1.0f)));
+    float w = b * b * r, off = fc_fmaf(-w, w, fc_fmaf(b, b, -2.0f * w));   /* of w (w + 2) = b^2 */
+    float y = b + w, tail = fc_fmaf(off, r, (b - y) + w);
+    fc_pair_single u = fc_sum_f(1.0f, y);
+    y = fc_log_pair_f(big ? 0.5f * a : u.hi, big ? 0.0f : u.lo + tail, big ? 2.0f : 0.0f);
+    return __builtin_copysignf(a < __builtin_inff() ? y : a, x);
+}
+
+FC_FN float fc_arccosh_f32(float x) {   /* log1p of t + sqrt(t^2 + 2t) with t = x - 1 */
+    int big = x > 0x1p14f;
+    float t = (big ? 2.0f : x) - 1.0f, p = t * t;
+    fc_pair_single w = fc_sum_f(2.0f * t, p);
+    float s = __builtin_sqrtf(w.hi), rest = fc_fmaf(-s, s, w.hi) + (w.lo + fc_fmaf(t, t, -p));
+    float tail = rest / (s > 0.0f ? 2.0f * s : 1.0f);
+    fc_pair_single y = fc_sum_f(s, t), u = fc_sum_f(1.0f, y.hi);
+    float lost = u.lo + (y.lo + tail);
+    float r = fc_log_pair_f(big ? 0.5f * x : u.hi, big ? 0.0f : lost, big ? 2.0f : 0.0f);
+    r = x < __builtin_inff() ? r : x;
+    return x < 1.0f ? __builtin_nanf("") : r;
+}
+
+FC_FN float fc_arctanh_f32(float x) {   /* log1p of 2a / (1 - a) in two words */
+    float a = __builtin_fabsf(x), b = a < 1.0f ? a : 0.0f;
+    float d = 1.0f - b, lost = (1.0f - d) - b, r = 1.0f / d, q = 2.0f * b * r;
+    float tail = r * fc_fmaf(-q, lost, fc_fmaf(-q, d, 2.0f * b));
+    fc_pair_single u = fc_sum_f(1.0f, q);
+    float y = 0.5f * fc_log_pair_f(u.hi, u.lo + tail, 0.0f);
+    y = a < 1.0f ? y : (a == 1.0f ? __builtin_inff() : __builtin_nanf(""));
+    return __builtin_copysignf(y, x);
+}
+
+/* ---- hyperbolics --------------------------------------------------------------- */
+
+/* e^x / 4 for 0 <= x < 89.7, as scale * (hi + lo) with lo small */
+typedef struct { float scale, hi, lo; } fc_quarter_single;
+
+FC_FN fc_quarter_single fc_exp_quarter_f(float x) {
+    float t = fc_fmaf(x, 0x1.715476p+0f, FC_MAGIC_ONE_F), n = t - FC_MAGIC_ONE_F;
+    float whole = fc_fmaf(-n, FC_LN2_HI_F, x), r = fc_fmaf(n, FC_LN2_OVER_F, whole);
+    float tail = fc_fmaf(n, FC_LN2_OVER_F, whole - r), h = 1.0f + r;
+    fc_quarter_single e = { fc_scale_one_f(t - 2.0f), h,
+        fc_fmaf(r * r, fc_em1_rest_f(r), tail) + ((1.0f - h) + r) };
+    return e;
+}
+
+FC_FN float fc_sinh_f32(float x) {      /* a polynomial to 1; above, (e^a - e^-a) / 2 */
+    float a = __builtin_fabsf(x), z = a * a;
+    fc_quarter_single e = fc_exp_quarter_f(fc_capf(a, 89.7f));
+    float less = 0.0625f / (e.scale * (e.hi + e.lo));
+    float far = 2.0f * fc_fmaf(e.scale, e.hi, fc_fmaf(e.scale, e.lo, -less));
+    float near = fc_fmaf(a * z, FC_Q4(z, 0x1.555556p-3f, 0x1.1110ecp-7f, 0x1.a01accp-13f,
+        0x1.76adcp-19f), a);
+    return __builtin_copysignf(a < 1.0f ? near : far, x);
+}
+
+FC_FN float fc_cosh_f32(float x) {
+    fc_quarter_single e = fc_exp_quarter_f(fc_capf(__builtin_fabsf(x), 89.7f));
+    float more = 0.0625f / (e.scale * (e.hi + e.lo));
+    return 2.0f * fc_fmaf(e.scale, e.hi, fc_fmaf(e.scale, e.lo, more));
+}
+
+/* ---- inverse trigonometric functions ---------------------------------------------- */
+
+/* base + rest + atan(t), for t between -0.6 and 0.6 */
+FC_FN float fc_atan_sum_f(float t, float base, float rest) {
+    float z = t * t;
+    float p = FC_Q6(z, -0x1.555538p-2f, 0x1.998ce6p-3f, -0x1.23a49cp-3f, 0x1.b6c3dap-4f,
+        -0x1.283faap-4f, 0x1.e3af2p-6f);
+    return base + (t + fc_fmaf(t * z, p, rest));
+}
+
+/* By so much of them are pi's float and its parts too large. */
+#define FC_PI_OVER_F 0x1.de12cap-26f
+
+/* |x| from 0, (|x| - 1) / (|x| + 1) from pi/4, or -1 / |x| from pi/2 */
+FC_FN float fc_arctan_f32(float x) {
+    float a = __builtin_fabsf(x);
+    int low = a <= 0.6f, high = a > 2.0f;
+    float n = low ? a : (high ? -1.0f : a - 1.0f), d = low ? 1.0f : (high ? a : a + 1.0f);
+    float base = low ? 0.0f : (high ? 0x1.921fb6p+0f : 0x1.921fb6p-1f);
+    return __builtin_copysignf(fc_atan_sum_f(n / d, base, -FC_PI_OVER_F * base), x);
+}
+
+/* the same for |y| / |x| in two words, and pi less that where x is negative */
+FC_FN float fc_arctan2_f32(float y, float x) {
+    float inf = __builtin_inff(), a = __builtin_fabsf(y), b = __builtin_fabsf(x);
+    /* keeps the sum from overflow, and what the quotient leaves from underflow */
+    float big = a > b ? a : b, up = big > 0x1p40f ? 0x1p-4f : 0x1p60f;
+    /* infinities become finite pairs of the same angle, 0/0 becomes 0/1 */
+    float n = a == inf ? 1.0f : (b == inf ? 0.0f : a * up);
+    float d = b == inf ? 1.0f : (a == inf ? 0.0f : b * up);
+    d = big == 0.0f ? 1.0f : d;
+    int low = n <= 0.6f * d, high = n > 2.0f * d;
+    float p = low ? n : (high ? -d : n - d), q = low ? d : (high ? n : n + d), r = 1.0f / q;
+    float t = p * r, tail = r * fc_fmaf(-t, q, p), side = fc_bits32(x) >> 31 != 0 ? -1.0f : 1.0f;
+    float base = low ? 0.0f : (high ? 0x1.921fb6p+0f : 0x1.921fb6p-1f);
+    base = side < 0.0f ? (low ? 0x1.921fb6p+1f : (high ? base : 0x1.2d97c8p+1f)) : base;
+    float rest = base == 0x1.2d97c8p+1f ? -0x1.99bc5cp-28f : -FC_PI_OVER_F * base;
+    rest = fc_fmaf(side, fc_fmaf(-t * t, tail, tail), rest);
+    float angle = fc_atan_sum_f(side * t, base, rest);
+    return __builtin_copysignf(x != x || y != y ? x + y : angle, y);
+}
+
+/* asin(s) - s, for 0 <= s <= 1/2 and z = s^2 */
+FC_FN float fc_asin_rest_f(float s, float z) {
+    return s * z * FC_Q5(z, 0x1.5555c8p-3f, 0x1.330224p-4f, 0x1.74772ep-5f, 0x1.8c719cp-6f,
+        0x1.592e74p-5f);
+}
+
+FC_FN float fc_arcsin_f32(float x) {    /* above 1/2, pi/2 less twice that of sqrt((1 - a) / 2) */
+    float a = __builtin_fabsf(x), half = 0.5f * (1.0f - a);
+    int high = a > 0.5f;
+    float z = high ? half : a * a, s = high ? __builtin_sqrtf(high ? half : 0.0f) : a;
+    /* what the root lost, over nearly 2s, is of no account below 1/2 and where s is small */
+    float tail = fc_fmaf(-s, s, z) * (high ? fc_fmaf(s, -0x1.0fp+2f, 0x1.85p+1f) : 0.0f);
+    float rest = fc_asin_rest_f(s, z) + tail, h = 0x1.921fb6p+0f - 2.0f * s;
+    float lost = (0x1.921fb6p+0f - h) - 2.0f * s;
+    float far = h + fc_fmaf(-2.0f, rest, lost - 0x1.777a5cp-25f);
+    return __builtin_copysignf(high ? far : s + rest, x);
+}
+
+FC_FN float fc_arccos_f32(float x) {
+    float a = __builtin_fabsf(x), half = 0.5f * (1.0f - a);
+    int high = a > 0.5f, left = x < 0.0f;
+    float z = high ? half : a * a, s = high ? __builtin_sqrtf(high ? half : 0.0f) : a;
+    float tail = high & (s > 0.0f) ? fc_fmaf(-s, s, z) / (2.0f * s) : 0.0f;
+    float rest = fc_asin_rest_f(s, z) + tail;
+    /* 0 + 2 asin, pi - 2 asin, or pi/2 -+ asin */
+    float base = high ? (left ? 0x1.921fb6p+1f : 0.0f) : 0x1.921fb6p+0f;
+    float times = (high ? 2.0f : 1.0f) * (high != left ? 1.0f : -1.0f), p = times * s;
+    float h = base + p, lost = (base - h) + p;
+    return h + fc_fmaf(times, rest, fc_fmaf(-base, FC_PI_OVER_F, lost));
+}
+
+/* ---- roots ----------------------------------------------------------------------- */
+
+FC_FN float fc_cbrt_f32(float x) {      /* z w^2 with w = z^(-1/3), and one step of Newton's */
+    float a = __builtin_fabsf(x);
+    int tiny = a < 0x1p-126f;
+    uint32_t u = fc_bits32(a * (tiny ? 0x1p24f : 1.0f));
+    float m = fc_from_bits32((u & 0x7fffffu) | 0x3f800000u);
+    float k = fc_from_bits32((u >> 23) | 0x4b000000u) - 8388735.0f;
+    float t = fc_fmaf(k, 0x1.555556p-2f, FC_MAGIC_ONE_F);   /* k = 3j + rem */
+    float rem = fc_fmaf(-3.0f, t - FC_MAGIC_ONE_F, k);
+    float w = FC_Q6(m, 0x1.c74242p+0f, -0x1.8e778ep+0f, 0x1.3b07a8p+0f, -0x1.2d7e64p-1f,
+        0x1.396aaap-3f, -0x1.103bacp-6f);
+    float z = m * (rem < 0.0f ? 0.5f : (rem > 0.0f ? 2.0f : 1.0f));
+    w *= rem < 0.0f ? 0x1.428a3p+0f : (rem > 0.0f ? 0x1.965feap-1f : 1.0f);
+    float ww = w * w, y = z * ww, yy = y * y;
+    float rest = fc_fmaf(yy, y, -z) + fc_fmaf(y, y, -yy) * y;
+    y = fc_fmaf(-rest * 0x1.555556p-2f, ww, y) * fc_scale_one_f(t) * (tiny ? 0x1p-8f : 1.0f);
+    return a > 0.0f && a < __builtin_inff() ? __builtin_copysignf(y, x) : x + x;
 }
 
 #endif

@@ -135,7 +135,10 @@ FC_FN double fc_pseudo_huber_f64(double delta, double x) {
 
 /* ---- powers and exponentials --------------------------------------------------------- */
 
-FC_FN double fc_exp10_f64(double x) { return fc_pow_f64(10.0, x); }
+FC_FN double fc_exp10_f64(double x) {   /* its log 10 is the one that pow(10, x) computes */
+    fc_dd log10 = { 0x1.26bb1bbb55516p+1, -0x1.f48b8p-53 };
+    return fc_power_value(fc_exp_fine(fc_times(log10, fc_limit(x, 340.0))));
+}
 
 FC_FN double fc_exprel_f64(double x) {
     double r = fc_expm1_f64(x) / x;

@@ -98,9 +98,6 @@ FC_FN fc_angle fc_near_angle(double ax) {
     return a;
 }
 
-/* A value, and whether it is to be computed the long way instead. */
-typedef struct { double y; uint64_t far; } fc_attempt_f64;
-
 FC_FN uint64_t fc_far_f64(double ax, double r) {
     return -(uint64_t)((ax >= 0x1p24) | ((fc_abs(r) < 0x1p-26) & (ax > 0.5)));
 }

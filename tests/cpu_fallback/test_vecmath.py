@@ -22,10 +22,10 @@ PI = np.pi
 # what was measured.
 BOUND = {"f64": 0.9, "f32": 0.51}
 OTHER = {
-    ("pow", "f64"): 0.501,
     ("erfc", "f64"): 2.0,
     ("logaddexp", "f64"): 2.5,
     ("logaddexp", "f32"): 1.0,
+    ("arctan2", "f32"): 0.9,
     **{(name, "f32"): bound for name, bound in harness.SINGLE.items()},
 }
 
@@ -205,9 +205,9 @@ def test_a_far_angle_leaves_its_pack_alone(
     far = [1e30, -3e6, 2.0**24, 2.0**12, PI, -14.5 * PI, 355.0, 1e-30, -0.0, INF, NAN]
     at = rng.choice(x.size, 120)
     x[at] = rng.choice(np.array(far, dtype), at.size)
-    names = [(name, kind) for name in harness.PACKED]
+    names = [(name, kind) for name in harness.ANGLES]
     plain = harness.Functions(harness.compile_library(tmp_path, (), ("cc",), names, False)[0])
-    for name in harness.PACKED:
+    for name in harness.ANGLES:
         got = lib(name, x)
         alone = np.concatenate([lib(name, x[i : i + 1]) for i in range(x.size)])
         np.testing.assert_array_equal(got, alone)
@@ -215,6 +215,59 @@ def test_a_far_angle_leaves_its_pack_alone(
         finite = x[np.isfinite(x)]
         bound = 0.9 if kind == "f64" else harness.SINGLE.get(name, 0.51)
         assert harness.ulp_errors(name, (finite,), lib(name, finite)).max() <= bound
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_seldom_power_leaves_its_pack_alone(
+    lib: harness.Functions, tmp_path: Path, dtype: type
+) -> None:
+    """Powers that a pack leaves to the long way, each alone, and without packs: one result."""
+    rng = np.random.default_rng(4)
+    kind = "f64" if dtype is np.float64 else "f32"
+    x, y = (rng.uniform(*ends, 2000).astype(dtype) for ends in ((0.1, 10), (-10, 10)))
+    at = rng.choice(x.size, 400)
+    x[at[:300]] = rng.choice(ENDS.astype(dtype), 300)
+    y[at[100:]] = rng.choice(np.array([*ENDS, 80.5, -130, 3e2, -1e3, 2.0**64], dtype), 300)
+    plain = harness.Functions(
+        harness.compile_library(tmp_path, (), ("cc",), [("pow", kind)], False)[0]
+    )
+    got = lib("pow", x, y)
+    alone = np.concatenate([lib("pow", x[i : i + 1], y[i : i + 1]) for i in range(x.size)])
+    np.testing.assert_array_equal(got, alone)
+    np.testing.assert_array_equal(got, plain("pow", x, y))
+    with np.errstate(all="ignore"):
+        usual = np.isfinite(x) & np.isfinite(y) & (x > 0) & (np.abs(y * np.log2(x)) < 1e4)
+    errors = harness.ulp_errors("pow", (x[usual], y[usual]), got[usual])
+    size = np.abs(got[usual])
+    finite = np.isfinite(size)
+    assert errors[finite].max() <= (0.85 if kind == "f64" else 0.51)
+
+
+def test_large_powers_near_1_are_within_bounds(lib: harness.Functions) -> None:
+    """Where the logarithm's error counts most: bases to both ends of a reduced argument."""
+    rng = np.random.default_rng(6)
+    for ends in ((0.7072, 0.74), (1.37, 1.4142), (0.9, 1.1), (1e-300, 1e300)):
+        x = rng.uniform(*ends, 1000)
+        y = rng.uniform(650, 705, 1000) * rng.choice([-1, 1], 1000) / np.log(x)
+        errors = harness.ulp_errors("pow", (x, y), lib("pow", x, y))
+        assert errors.max() <= 0.85, ends
+
+
+def test_float_angles_of_points_of_all_sizes(lib: harness.Functions) -> None:
+    """Against the doubles', also where a coordinate or what the quotient leaves is subnormal."""
+    rng = np.random.default_rng(8)
+    n = 1 << 17
+    y, x = (rng.integers(0, 1 << 32, n, dtype=np.uint32).view(np.float32) for _ in "yx")
+    with np.errstate(all="ignore"):
+        x[: n // 2] = y[: n // 2] * rng.uniform(0.3, 3, n // 2).astype(np.float32)
+    x[np.isnan(x)], y[np.isnan(y)] = NAN, NAN  # quiet ones
+    got, exact = lib("arctan2", y, x), lib("arctan2", y.astype(float), x.astype(float))
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(exact))
+    known = ~np.isnan(exact)
+    got, exact = got[known], exact[known]
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(exact))
+    place = 2.0 ** (np.frexp(np.maximum(np.abs(exact), 2.0**-126))[1] - 24)
+    assert (np.abs(got - exact) / place).max() <= 0.9
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

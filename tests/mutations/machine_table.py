@@ -26,6 +26,22 @@ MACHINE = (
         _ids("vecmath", "reduction_next_to_multiples_of_half_pi[cos]"),
     ),
     Mutation(
+        "rare-powers-are-near",
+        "cpu_fallback/vecmath_packs.h",
+        "(fc_abs(p.hi + p.lo) < 708.0)",
+        "(fc_abs(p.hi + p.lo) < 7080.0)",
+        "a power that overflows wraps around where loops are vectorised",
+        _ids("vecmath", "a_seldom_power_leaves_its_pack_alone[float64]"),
+    ),
+    Mutation(
+        "logarithm-loses-its-tail",
+        "cpu_fallback/vecmath_f64.h",
+        "fc_fma(slope, tail, tail)",
+        "tail",
+        "powers of bases near 1 with large exponents are wrong by a unit and a half",
+        _ids("vecmath", "large_powers_near_1_are_within_bounds"),
+    ),
+    Mutation(
         "ties-round-twice",
         "cpu_fallback/quick_fma.py",
         "(rest != result) | (result == 0)",
