@@ -19,8 +19,7 @@ from fusecuda.engine import BACK_ENDS, BackEnd, Interpreted
 from fusecuda.fusion.explain import NO_WORK
 from fusecuda.tools.counting import ProcessCounter
 from fusecuda.tools.profile import steps_of
-
-from .program import Program, arrays_in
+from fusecuda.tools.programs.program import Program, arrays_in
 
 COUNTED = 100_000  # elements of the largest argument
 

@@ -1,0 +1,140 @@
+"""Pictures of a run as SVG, drawn by matplotlib: bars by program, roofline, ratio by size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .peers import OURS, PLAIN
+from .report import programs_of
+from .rows import Row, Table, geometric_mean
+
+INK, FAINT = "#1f2933", "#b8c2cc"
+COLOURS = ("#1f77b4", "#d1495b", "#edae49", "#3a7d44", "#6f4e7c", "#8c6d46")
+
+
+def draw(table: Table, folder: Path, name: str) -> list[Path]:
+    """The files of the pictures that the table has figures for.
+
+    Raises ImportError without matplotlib.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    found = []
+    style: Any = {"svg.fonttype": "none", "svg.hashsalt": "fusecuda", "font.size": 8.0}
+    with mpl.rc_context(style):
+        for title, draw_one in PICTURES.items():
+            figure = Figure(layout="constrained")
+            if draw_one(figure, table):
+                path = folder / f"{name}-{title}.svg"
+                figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+                found.append(path)
+    return found
+
+
+def _timed(table: Table, size: int) -> list[Row]:
+    rows = (table.of(program, size) for program in programs_of(table))
+    return [row for row in rows if row is not None]
+
+
+def _axes(figure: Any, title: str) -> Any:
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", fontsize=10, fontweight="bold", color=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=INK, which="both")
+    return axes
+
+
+def _times(value: float, _: Any = None) -> str:
+    return f"{value:g}×"
+
+
+def draw_bars(figure: Any, table: Table) -> bool:
+    """Of each program at the largest size: how much longer it takes unfused, and by peers."""
+    rows = _timed(table, table.sizes[-1])[::-1]
+    if not rows:
+        return False
+    figure.set_size_inches(7.5, 1.1 + 0.19 * len(rows))
+    axes = _axes(figure, f"time ÷ fused, {table.sizes[-1]:,} elements")
+    places = list(range(len(rows)))
+    ratios = [row.ratio() for row in rows]
+    noise = [row.ratio() * min(row.spread(), 0.9) for row in rows]
+    axes.barh(places, [r - 1 for r in ratios], left=1.0, color=COLOURS[0], alpha=0.75, height=0.7,
+              xerr=noise, error_kw={"ecolor": INK, "elinewidth": 0.6}, label=PLAIN)  # fmt: skip
+    for number, peer in enumerate((p for p in table.peers if p != PLAIN), 1):
+        points = [(row.ratio(peer), y) for y, row in enumerate(rows) if peer in row.times]
+        axes.plot(*zip(*points, strict=True), "o", ms=3.5, label=peer,
+                  color=COLOURS[number % len(COLOURS)])  # fmt: skip
+    axes.set_yticks(places, [row.program for row in rows])
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(_times)
+    axes.axvline(1.0, color=INK, linewidth=0.8)
+    axes.set_xlabel("to the right of 1 fused is faster")
+    axes.legend(loc="lower right", frameon=False)
+    return True
+
+
+def draw_sizes(figure: Any, table: Table) -> bool:
+    """How the ratio depends on the size: each program faint, the geometric means strong."""
+    sizes = table.sizes
+    if len(sizes) < 2 or not any(_timed(table, size) for size in sizes):
+        return False
+    figure.set_size_inches(7.5, 4.5)
+    axes = _axes(figure, "time ÷ fused by size")
+    for program in programs_of(table):
+        rows = [row for size in sizes if (row := table.of(program, size))]
+        axes.plot([r.size for r in rows], [r.ratio() for r in rows], color=FAINT, linewidth=0.7)
+    for number, peer in enumerate(table.peers):
+        means = []
+        for size in sizes:
+            ratios = [r.ratio(peer) for r in _timed(table, size) if peer in r.times]
+            means += [(size, geometric_mean(ratios))] if ratios else []
+        axes.plot(*zip(*means, strict=True), "o-", color=COLOURS[number % len(COLOURS)],
+                  label=f"{peer}, geometric mean")  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(_times)
+    axes.axhline(1.0, color=INK, linewidth=0.8)
+    axes.set_xlabel("elements of the largest argument; a faint line is a program, unfused")
+    axes.legend(loc="upper left", frameon=False)
+    return True
+
+
+def draw_roofline(figure: Any, table: Table) -> bool:
+    """Operations a second of each fused program at the largest size, under what was measured."""
+    rows = [r for r in _timed(table, table.sizes[-1]) if r.bytes and r.flops]
+    moved, computed = (table.facts.get(n) for n in ("copy, bytes/s", "operations/s"))
+    if not rows or not moved or not computed:
+        return False
+    figure.set_size_inches(7.5, 5.5)
+    axes = _axes(figure, f"operations/s of fused programs, {table.sizes[-1]:,} elements")
+    points = [_point(row) for row in rows]
+    ridge = computed / moved
+    low = min(*(x for x, _ in points), ridge) / 2
+    high = max(*(x for x, _ in points), ridge) * 2
+    axes.plot([low, ridge, high], [low * moved, computed, computed], color=INK, linewidth=1.0,
+              label="this device's own copy; independent polynomials in cache")  # fmt: skip
+    axes.plot(*zip(*points, strict=True), "o", color=COLOURS[0], ms=4)
+    for row, (x, y) in zip(rows, points, strict=True):
+        axes.annotate(row.program, (x, y), textcoords="offset points", xytext=(4, 2), fontsize=5)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("operations for each byte that launches have to move (in caches: faster)")
+    axes.set_ylabel("operations/s")
+    axes.legend(loc="lower right", frameon=False)
+    return True
+
+
+def _point(row: Row) -> tuple[float, float]:
+    assert row.bytes is not None and row.flops is not None
+    return row.flops / row.bytes, row.flops / row.times[OURS].median
+
+
+PICTURES: dict[str, Callable[[Any, Table], bool]] = {
+    "bars": draw_bars,
+    "roofline": draw_roofline,
+    "sizes": draw_sizes,
+}

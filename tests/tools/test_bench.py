@@ -1,0 +1,493 @@
+"""``python -m fusecuda bench``: what it compares, times, writes and tells. No time is asserted."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fusecuda.capture.record.budget import Budget
+from fusecuda.tools.bench import command, compare, peers, report, rounds
+from fusecuda.tools.bench.expressions import LONGEST, Expression, Namespace, written
+from fusecuda.tools.bench.peers import OURS, PLAIN, Way
+from fusecuda.tools.bench.rows import Figure, Row, Table, read
+from fusecuda.tools.bench.worker import Contender, Worker, disagreement, values_of
+from fusecuda.tools.cli import main, make_parser
+from fusecuda.tools.programs.program import Program
+from fusecuda.tools.programs.rows import PROGRAMS, named
+from fusecuda.tools.usage import UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+TWO = ("sum of x + y z", "column sum")
+SECONDS = re.compile(r"\d\s*(s|ms|µs|ns)\b|second")
+Make = Callable[[Program, str, int], Way]
+
+
+class Here:
+    """Stands for a contender's process: the same requests, answered in this one."""
+
+    def __init__(self, name: str, device: str, way: Make | None = None) -> None:
+        peer = peers.named(name)
+        self.worker = Worker(replace(peer, way=way) if way else peer, device, 1)
+        self.is_alive = True
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(json.dumps(self.worker.answer(request)))
+        return answer
+
+    def close(self) -> None:
+        self.is_alive = False
+
+
+def starting(**ways: Make) -> Any:
+    """What starts contenders here, some of them with other ways."""
+    return lambda name, device, threads: Here(name, device, ways.get(name))
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two programs, two contenders, one round more than must be."""
+    monkeypatch.setattr(Budget, "FIRST", Budget.FIRST)  # which workers change
+    monkeypatch.setattr(command, "PROGRAMS", [named(name) for name in TWO])
+    monkeypatch.setattr(command, "QUICK", rounds.Effort(0.0, 0.0, 1))
+    monkeypatch.setattr(command, "ceilings", lambda device: {"copy, bytes/s": 10**10,
+                                                             "operations/s": 10**10})  # fmt: skip
+    found = [OURS, PLAIN], {"Numba": "is not installed"}
+    monkeypatch.setattr(command, "present", lambda device: found)
+
+
+def arguments_of(*words: str | Path) -> argparse.Namespace:
+    line = ["bench", "--quick", "--device", "cpu", "--sizes", "60,200", *map(str, words)]
+    return make_parser().parse_args(line)
+
+
+def run(folder: Path, start: Any) -> tuple[int, Table]:
+    """The command's status, and the table that it has written."""
+    status = command.run(arguments_of("--out", folder), start)
+    (path,) = folder.glob("bench-*.json")
+    return status, read(path)
+
+
+# --- the command
+
+
+def test_it_times_two_programs_and_writes_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, table = run(tmp_path, starting())
+    assert status == 0
+    assert [(r.program, r.size) for r in table.rows] == [(n, s) for n in TWO for s in (60, 200)]
+    for row in table.rows:
+        assert set(row.times) == {OURS, PLAIN}
+        assert all(f.runs >= rounds.LEAST and f.median > 0 for f in row.times.values())
+        assert not row.wrong and not row.missing
+        assert set(row.launches) == {OURS, PLAIN}
+    out = capsys.readouterr().out
+    assert all(name in out for name in TWO)
+    assert "Numba takes no part: it is not installed" in out
+    (document,) = tmp_path.glob("*.md")
+    text = document.read_text(encoding="utf-8")
+    assert "60 elements" in text and "200 elements" in text and "Numba" in text
+    assert str(document) in out
+
+
+def test_pictures_are_drawn_where_matplotlib_is(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    data, text, *pictures = map(Path, command.write(two_sizes(), tmp_path))
+    assert sorted(tmp_path.iterdir()) == sorted([data, text, *pictures])
+    assert [p.stem.rpartition("-")[2] for p in pictures] == ["bars", "roofline", "sizes"]
+    for picture in pictures:
+        assert picture.name in text.read_text(encoding="utf-8")
+        assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+    shown = [p.read_text(encoding="utf-8") for p in pictures]
+    assert all(name in picture for name in TWO for picture in shown[:2])
+    assert "JAX" in shown[0] and "JAX" in shown[2]
+
+
+def two_sizes() -> Table:
+    """A made-up table of two programs, of which a peer runs only one."""
+
+    def figures(*names: str) -> dict[str, Figure]:
+        return {
+            name: Figure(2e-5 * k, 1e-5 * k, 4e-5 * k, 0.1, 5) for k, name in enumerate(names, 1)
+        }
+
+    rows = [
+        Row(name, size, figures(*names), {}, bytes=8 * size, flops=3 * size)
+        for name, names in ((TWO[0], (OURS, PLAIN, "JAX")), (TWO[1], (OURS, PLAIN)))
+        for size in (1000, 100_000)
+    ]
+    facts = {"device": "cpu", "machine": "a machine", "date": "today", "threads": 1}
+    return Table(facts | {"copy, bytes/s": 10**10, "operations/s": 10**11}, rows)
+
+
+def test_it_says_so_where_matplotlib_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    run(tmp_path, starting())
+    assert "no pictures: they need matplotlib" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*.svg"))
+    assert len(list(tmp_path.glob("*.md"))) == 1
+
+
+def test_files_go_into_the_checkout_or_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.default_folder() == ROOT / "bench" / "results"
+    monkeypatch.chdir(tmp_path)
+    installed = tmp_path / "lib" / "fusecuda" / "tools" / "bench" / "command.py"
+    monkeypatch.setattr(command, "__file__", str(installed))
+    assert command.default_folder() == tmp_path
+    command.run(arguments_of(), starting())  # quick: nothing is written
+    assert not list(tmp_path.iterdir())
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--only", "no such program"], "no program"),
+        (["--sizes", "10,x"], "whole numbers"),
+        (["compare", "a.json", "b.json"], "No such file"),
+    ],
+)
+def test_mistakes_are_told(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--device", "cpu", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_command_with_processes_of_its_own(tmp_path: Path) -> None:
+    """All that is installed takes part, from another folder."""
+    words = ["bench", "--only", "column sum", "--sizes", "64", "--quick", "--device", "cpu"]
+    program = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+               "from fusecuda.tools.cli import main; sys.exit(main(sys.argv[1:]))"]  # fmt: skip
+    done = subprocess.run(
+        [*program, *words, "--out", "found"], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "found").glob("*.json")
+    (row,) = read(path).rows
+    assert {OURS, PLAIN} <= set(row.times)
+
+
+# --- wrong results
+
+
+def off_by(amount: float, after: int = 0) -> Make:
+    """A way whose results are off by ``amount``, after so many right calls."""
+
+    def way(program: Program, device: str, threads: int) -> Way:
+        plain, calls = program.make(np), []
+
+        def call(*args: Any) -> Any:
+            calls.append(args)
+            return plain(*args) + amount * (len(calls) > after)
+
+        return Way(call)
+
+    return way
+
+
+def explained(make: Make) -> Make:
+    """A way whose call says of itself what a fused function does."""
+
+    class Call:
+        def __init__(self, call: Any) -> None:
+            self.call = call
+
+        def __call__(self, *args: Any) -> Any:
+            return self.call(*args)
+
+        def explain(self) -> str:
+            return "replayed"
+
+    return lambda *what: Way(Call(make(*what).call))
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_a_wrong_fused_result_is_reported_and_not_timed(
+    after: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Be it that of the first call, or of a later one, which replays it."""
+    status, table = run(tmp_path, starting(fused=off_by(1e-3, after)))
+    assert status == 1
+    assert all(not row.times and "differ" in row.wrong[OURS] for row in table.rows)
+    out = capsys.readouterr().out
+    assert "wrong, not timed: column sum at 60 elements by fused" in out
+    assert "÷" in out and "takes" not in out.partition("Numba")[0]  # no figure stands there
+
+
+def test_a_wrong_peer_is_reported_and_not_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "present", lambda device: ([OURS, PLAIN, "Numba", "JAX"], {}))
+
+    def unable(program: Program, device: str, threads: int) -> Way:
+        raise NotImplementedError("it has no\n such function")
+
+    status, table = run(tmp_path, starting(Numba=off_by(1e-3), JAX=unable))
+    assert status == 0
+    for row in table.rows:
+        assert set(row.times) == {OURS, PLAIN}
+        assert "differ" in row.wrong["Numba"]
+        assert row.missing == {"JAX": "NotImplementedError: it has no such function"}
+    out = capsys.readouterr().out
+    assert "JAX does not run sum of x + y z (60 and 200); column sum (60 and 200)" in out
+
+
+def test_rounding_of_peers_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "present", lambda device: ([OURS, PLAIN, "Numba"], {}))
+    _, table = run(tmp_path, starting(Numba=off_by(1e-12)))
+    assert all("Numba" in row.times for row in table.rows)
+    assert table.peers == [PLAIN, "Numba"]
+    assert "Numba ÷ fused" in report.markdown(table, [])
+
+
+def test_what_disagrees() -> None:
+    x = np.array([1.0, 2.0, np.nan])
+    whole = np.array([1, 2])
+    assert not disagreement([x, whole], [x.copy(), whole.copy()], 0.0, strict=True)
+    assert "at [1]" in disagreement([x], [np.array([1.0, 2.5, np.nan])], 0.0, strict=True)
+    assert "2 arrays, not 1" in disagreement([x], [x, x], 0.0, strict=True)
+    assert "float64[3]" in disagreement([x], [x[:2]], 0.0, strict=False)
+    assert disagreement([whole], [whole.astype(np.int32)], 0.0, strict=True)
+    assert not disagreement([whole], [whole.astype(np.int32)], 0.0, strict=False)
+    assert disagreement([whole], [whole + 1], 1.0, strict=False)  # whole numbers are exact
+    two = np.array([1.0, 1000.0])
+    assert not disagreement([two], [two + 0.9], 1e-3, strict=True)
+    assert disagreement([two], [two + 1.1], 1e-3, strict=True)
+    assert disagreement([two], [two * np.nan], 1e-3, strict=True)
+    assert "array 0" in disagreement([np.float64(2.0)], [np.asarray(3.0)], 1e-9, strict=False)
+
+
+# --- contenders
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.written], ids=lambda p: p.name)
+def test_what_calls_overwrite_is_put_back(program: Program) -> None:
+    """So that a thousand calls do not leave other numbers, or only zeros, than the first had."""
+    arguments = program.arguments(1000)
+    way = Way(program.make(np))
+    contender = Contender(way, arguments, program.written)
+    before = values_of(way, None, arguments)
+    contender.call()
+    assert disagreement(before, values_of(way, None, contender.given), 0.0, strict=True)
+    contender.settle(2)
+    assert not disagreement(before, values_of(way, None, contender.given), 0.0, strict=True)
+    contender.sample(3)
+    contender.restore()
+    assert not disagreement(before, values_of(way, None, contender.given), 0.0, strict=True)
+
+
+def test_all_programs_that_write_to_arguments_say_so() -> None:
+    for program in PROGRAMS:
+        arguments = program.arguments(1000)
+        way = Way(program.make(np))
+        contender = Contender(way, arguments, ())
+        contender.call()
+        for number, (before, after) in enumerate(zip(arguments, contender.given, strict=True)):
+            pair = values_of(way, None, [before]), values_of(way, None, [after])
+            changed = bool(disagreement(*pair, 0.0, strict=True))
+            assert changed == (number in program.written), (program.name, number)
+
+
+def test_a_call_that_is_passed_through_says_so() -> None:
+    """What is timed then is NumPy's own, which a table must not hide."""
+
+    class Passed:
+        def __call__(self, x: Any) -> Any:
+            return np.sum(x, axis=0)
+
+        def explain(self) -> str:
+            return "column_sum: runs unfused: fusing does not pay, as measured"
+
+    peer = replace(peers.named(OURS), way=lambda program, device, threads: Way(Passed()))
+    answer = Worker(peer, "cpu", 1).prepare("column sum", 64)
+    assert "does not pay" in answer["remark"] and "bytes" not in answer
+    row = Row("column sum", 64, dict.fromkeys((OURS, PLAIN), FIGURE), remark=answer["remark"])
+    assert any("called as it is" in line for line in report.summary(Table({}, [row])))
+
+
+def test_who_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *_: None if name != "numpy" else "there"
+    )
+    names, absent = peers.present("cpu")
+    assert names == [OURS, PLAIN]
+    assert absent == {
+        "numexpr": "is not installed", "Numba": "is not installed", "JAX": "is not installed",
+        "torch.compile": "is not installed", "cupy.fuse": "runs on cuda only",
+        "CuPy": "runs on cuda only",
+    }  # fmt: skip
+    names, absent = peers.present("cuda")
+    assert names == [OURS, PLAIN, "NumPy"] and absent["Numba"] == "runs on cpu only"
+
+
+# --- rounds
+
+
+class Told:
+    """A process that writes down when it is asked, and dies after so many samples."""
+
+    def __init__(self, name: str, log: list[str], lives: int = 10**6) -> None:
+        self.name, self.log, self.lives = name, log, lives
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        self.log.append(self.name)
+        self.lives -= 1
+        return {"missing": "its process ended"} if self.lives < 0 else {"seconds": 1.0}
+
+
+def test_all_take_turns_in_both_directions() -> None:
+    log: list[str] = []
+    ready: Any = {name: (Told(name, log), 1) for name in "abc"}
+    samples, lost = rounds.rounds(ready, budget=0.0)
+    assert "".join(log) == "abccbaabc"
+    assert not lost and {len(s) for s in samples.values()} == {rounds.LEAST}
+
+
+def test_one_that_dies_does_not_stop_the_others() -> None:
+    log: list[str] = []
+    ready: Any = {"a": (Told("a", log), 1), "b": (Told("b", log, lives=1), 1)}
+    samples, lost = rounds.rounds(ready, budget=0.0)
+    assert lost == {"b": "its process ended"}
+    assert len(samples["a"]) == rounds.LEAST and log.count("b") == 2
+
+
+def test_each_set_of_processes_adds_samples() -> None:
+    """And what is wrong in a later one takes the times of the first away."""
+    begun: list[str] = []
+
+    def start(name: str) -> Any:
+        begun.append(name)
+        late = begun.count(OURS) > 3 and name == OURS
+        return Here(name, "cpu", explained(off_by(1e-3 * late)))
+
+    program, effort = named("column sum"), rounds.Effort(0.0, 0.0, 2)
+    ((row, _),) = rounds.measure(program, [60], [OURS, PLAIN], start, effort)
+    assert begun == [OURS, PLAIN] * 2
+    assert {f.runs for f in row.times.values()} == {2 * rounds.LEAST}
+    ((row, _),) = rounds.measure(program, [60], [OURS, PLAIN], start, effort)
+    assert row.wrong and not row.times
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("import sys; sys.exit('no memory')", "status 1: no memory"),
+        ("input()", "status 0"),
+        ("import time; time.sleep(60)", "no answer after 1 seconds"),
+    ],
+)
+def test_processes_that_do_not_answer(code: str, said: str) -> None:
+    process = rounds.Process([sys.executable, "-S", "-c", code], 1)
+    answer = process.ask(limit=1.0 if "sleep" in code else 30.0, do="sample", repeats=1)
+    assert said in answer["missing"]
+    assert not process.is_alive
+    process.close()
+
+
+# --- comparing two runs
+
+FIGURE = Figure(1.0, 1.0, 1.0, 0.01, 9)
+
+
+def table_of(*ratios: float, speed: float = 1.0, spread: float = 0.01, **facts: str) -> Table:
+    """A row for each ratio of unfused to fused, on a machine of that speed."""
+
+    def figure(seconds: float) -> Figure:
+        return Figure(seconds / speed, seconds / speed, seconds / speed, spread, 9)
+
+    rows = [
+        Row(p.name, 1000, {OURS: figure(1.5), PLAIN: figure(1.5 * r)}, {PLAIN: 5, OURS: 1})
+        for p, r in zip(PROGRAMS, ratios, strict=False)
+    ]
+    return Table(facts, rows)
+
+
+def test_compare_speaks_of_ratios_only() -> None:
+    """Another machine, ten times as fast, with the same ratios, is no better."""
+    before, after = table_of(3.0, 4.0, machine="old"), table_of(3.0, 4.0, speed=10, machine="new")
+    lines = compare.compared(before, after)
+    text = "\n".join(lines)
+    assert not SECONDS.search(text)
+    assert "better" not in lines[0] and "worse" not in lines[0]
+    assert "unfused ÷ fused, geometric mean of 2: 3.46, then 3.46; B ÷ A 1.00" in text
+    assert "0 better, 0 worse of 2" in text
+    assert "machine: old, then new" in text
+
+
+def test_compare_tells_gains_losses_and_noise() -> None:
+    lines = compare.compared(table_of(2.0, 2.0, 2.0), table_of(4.0, 1.0, 2.05))[0].splitlines()
+    assert [line.split()[-1] for line in lines[-3:]] == ["better", "worse", "1.02"]
+    noisy = compare.compared(table_of(2.0, spread=0.4), table_of(3.0, spread=0.4))
+    assert "0 better, 0 worse of 1" in "\n".join(noisy)
+
+
+def test_compare_takes_files_and_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, ratio in (("a", 2.0), ("b", 3.0)):
+        (tmp_path / name).mkdir()
+        path = tmp_path / name / "bench-cpu.json"
+        path.write_text(table_of(ratio).text(), encoding="utf-8")
+        assert read(path) == table_of(ratio)
+    assert main(["bench", "compare", str(tmp_path / "a"), str(tmp_path / "b/bench-cpu.json")]) == 0
+    assert "B ÷ A 1.50" in capsys.readouterr().out
+    (tmp_path / "a/bench-other.json").write_text("{}", encoding="utf-8")
+    assert main(["bench", "compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+    assert "2 tables" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="no table"):
+        read(tmp_path / "a/bench-other.json")
+    with pytest.raises(UsageError, match="in common"):
+        compare.compared(table_of(), table_of(2.0))
+
+
+# --- expressions
+
+
+def test_expressions_compute_what_the_program_does() -> None:
+    """Python computes the text itself: constants, the order of operands, signs and brackets."""
+    space = Namespace({"sqrt", "exp", "log", "abs", "where", "sum"})
+    functions = {name: getattr(np, name) for name in ("sqrt", "exp", "log", "abs", "where", "sum")}
+    for name in ("chain of 12", "Black-Scholes", "seawater density", "sum of x + y z", "Greeks"):
+        program = named(name)
+        arguments = program.arguments(50)
+        names, texts, single = written(program.make(space), len(arguments))
+        values = functions | dict(zip(names, arguments, strict=True))
+        found = [eval(text, {"__builtins__": {"abs": np.abs}}, values) for text in texts]
+        expected = program.make(np)(*arguments)
+        assert single == (not isinstance(expected, tuple))
+        for a, b in zip(found, (expected,) if single else expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+    x = Expression("x")
+    assert (2 - -x % 3).text == "(2 - ((-x) % 3))" and (x == 1).text == "(x == 1)"
+    assert abs(x).text == "abs(x)" and (~(x < 1) & (x < 1)).text == "((~(x < 1)) & (x < 1))"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x[1:], lambda x: x.T, bool, list, lambda x: x + np.ones(2),
+        lambda x: Namespace({"sum"}).cumsum(x), lambda x: x.__setitem__(0, 1),
+        lambda x: Expression("x" * (LONGEST + 1)),
+    ],
+)  # fmt: skip
+def test_expressions_refuse_what_numexpr_has_not(use: Callable[[Expression], Any]) -> None:
+    with pytest.raises(NotImplementedError):
+        use(Expression("x"))
