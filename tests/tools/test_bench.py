@@ -249,6 +249,15 @@ def test_a_wrong_peer_is_reported_and_not_timed(
     assert "JAX does not run sum of x + y z (60 and 200); column sum (60 and 200)" in out
 
 
+@pytest.mark.parametrize(("device", "is_wrong"), [("cpu", True), ("cuda", False)])
+def test_ours_has_numpys_bits_on_the_cpu(device: str, is_wrong: bool) -> None:
+    """Where they are promised; on a GPU rounding may be CuPy's."""
+    for name in ("FIR filter", "heat equation"):
+        assert named(name).rtol == 0.0
+        peer = replace(peers.named(OURS), way=explained(off_by(1e-12)))
+        assert ("wrong" in Worker(peer, device, 1).prepare(name, 64)) == is_wrong
+
+
 def test_rounding_of_peers_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "present", lambda device: ([OURS, PLAIN, "Numba"], {}))
     _, table = run(tmp_path, starting(Numba=off_by(1e-12)))

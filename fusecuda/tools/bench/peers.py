@@ -151,7 +151,7 @@ def _torch(program: Program, device: str, threads: int) -> Way:
     import torch
 
     torch.set_num_threads(threads)
-    function = torch.compile(torch.compiler.wrap_numpy(program.make(numpy)))
+    function = torch.compile(torch.compiler.wrap_numpy(program.make(numpy)), fullgraph=True)
 
     def host(value: Any) -> Any:
         return value.cpu().numpy() if isinstance(value, torch.Tensor) else numpy.asarray(value)
@@ -174,7 +174,7 @@ PEERS = (
     Peer("Numba", "`njit(parallel=True)` of the program over NumPy", "numba", ("cpu",), _numba),
     Peer("JAX", "`jit` of the program over `jax.numpy`, 64 bits enabled", "jax",
          ("cpu", "cuda"), _jax),
-    Peer("torch.compile", "`torch.compile` of the program over NumPy, by `wrap_numpy`", "torch",
+    Peer("torch.compile", "`torch.compile(wrap_numpy(program), fullgraph=True)`", "torch",
          ("cpu", "cuda"), _torch),
 )  # fmt: skip
 
