@@ -237,14 +237,14 @@ def test_a_wrong_peer_is_reported_and_not_timed(
     monkeypatch.setattr(command, "present", lambda device: ([OURS, PLAIN, "Numba", "JAX"], {}))
 
     def unable(program: Program, device: str, threads: int) -> Way:
-        raise NotImplementedError("it has no\n such function")
+        raise NotImplementedError("it has no\n \x1b[1m<function f at 0x7f00>\x1b[0m")
 
     status, table = run(tmp_path, starting(Numba=off_by(1e-3), JAX=unable))
     assert status == 0
     for row in table.rows:
         assert set(row.times) == {OURS, PLAIN}
         assert "differ" in row.wrong["Numba"]
-        assert row.missing == {"JAX": "NotImplementedError: it has no such function"}
+        assert row.missing == {"JAX": "NotImplementedError: it has no <function f>"}
     out = capsys.readouterr().out
     assert "JAX does not run sum of x + y z (60 and 200); column sum (60 and 200)" in out
 

@@ -19,7 +19,7 @@ from ..programs.program import Program
 from .peers import OURS, PLAIN
 from .rows import Figure, Row
 
-LONGEST = 300.0  # seconds for an answer
+LONGEST = 600.0  # seconds for an answer
 LEAST, MOST = 3, 101  # rounds
 PACKAGE = Path(__file__).resolve().parents[2]
 _THREADS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_MAX_THREADS")
