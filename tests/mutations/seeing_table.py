@@ -117,6 +117,6 @@ SEEING = (
         "grown = b.ratio(peer) / a.ratio(peer)",
         "grown = a.times[OURS].median / b.times[OURS].median",
         "a faster machine is taken for a gain",
-        ids("bench", "compare_speaks_of_ratios_only"),
+        ids("bench_compare", "compare_speaks_of_ratios_only"),
     ),
 )

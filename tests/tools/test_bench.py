@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,20 +17,18 @@ import numpy as np
 import pytest
 
 from fusecuda.capture.record.budget import Budget
-from fusecuda.tools.bench import command, compare, peers, report, rounds
-from fusecuda.tools.bench.expressions import LONGEST, Expression, Namespace, written
+from fusecuda.tools.bench import command, peers, report, rounds
 from fusecuda.tools.bench.peers import OURS, PLAIN, Way
 from fusecuda.tools.bench.rows import Figure, Row, Table, read
 from fusecuda.tools.bench.worker import Contender, Worker, disagreement, values_of
 from fusecuda.tools.cli import main, make_parser
 from fusecuda.tools.programs.program import Program
 from fusecuda.tools.programs.rows import PROGRAMS, named
-from fusecuda.tools.usage import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 TWO = ("sum of x + y z", "column sum")
-SECONDS = re.compile(r"\d\s*(s|ms|µs|ns)\b|second")
 Make = Callable[[Program, str, int], Way]
+FIGURE = Figure(1.0, 1.0, 1.0, 0.01, 9)
 
 
 class Here:
@@ -409,94 +406,3 @@ def test_processes_that_do_not_answer(code: str, said: str) -> None:
     assert said in answer["missing"]
     assert not process.is_alive
     process.close()
-
-
-# --- comparing two runs
-
-FIGURE = Figure(1.0, 1.0, 1.0, 0.01, 9)
-
-
-def table_of(*ratios: float, speed: float = 1.0, spread: float = 0.01, **facts: str) -> Table:
-    """A row for each ratio of unfused to fused, on a machine of that speed."""
-
-    def figure(seconds: float) -> Figure:
-        return Figure(seconds / speed, seconds / speed, seconds / speed, spread, 9)
-
-    rows = [
-        Row(p.name, 1000, {OURS: figure(1.5), PLAIN: figure(1.5 * r)}, {PLAIN: 5, OURS: 1})
-        for p, r in zip(PROGRAMS, ratios, strict=False)
-    ]
-    return Table(facts, rows)
-
-
-def test_compare_speaks_of_ratios_only() -> None:
-    """Another machine, ten times as fast, with the same ratios, is no better."""
-    before, after = table_of(3.0, 4.0, machine="old"), table_of(3.0, 4.0, speed=10, machine="new")
-    lines = compare.compared(before, after)
-    text = "\n".join(lines)
-    assert not SECONDS.search(text)
-    assert "better" not in lines[0] and "worse" not in lines[0]
-    assert "unfused ÷ fused, geometric mean of 2: 3.46, then 3.46; B ÷ A 1.00" in text
-    assert "0 better, 0 worse of 2" in text
-    assert "machine: old, then new" in text
-
-
-def test_compare_tells_gains_losses_and_noise() -> None:
-    lines = compare.compared(table_of(2.0, 2.0, 2.0), table_of(4.0, 1.0, 2.05))[0].splitlines()
-    assert [line.split()[-1] for line in lines[-3:]] == ["better", "worse", "1.02"]
-    noisy = compare.compared(table_of(2.0, spread=0.4), table_of(3.0, spread=0.4))
-    assert "0 better, 0 worse of 1" in "\n".join(noisy)
-
-
-def test_compare_takes_files_and_folders(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, ratio in (("a", 2.0), ("b", 3.0)):
-        (tmp_path / name).mkdir()
-        path = tmp_path / name / "bench-cpu.json"
-        path.write_text(table_of(ratio).text(), encoding="utf-8")
-        assert read(path) == table_of(ratio)
-    assert main(["bench", "compare", str(tmp_path / "a"), str(tmp_path / "b/bench-cpu.json")]) == 0
-    assert "B ÷ A 1.50" in capsys.readouterr().out
-    (tmp_path / "a/bench-other.json").write_text("{}", encoding="utf-8")
-    assert main(["bench", "compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
-    assert "2 tables" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="no table"):
-        read(tmp_path / "a/bench-other.json")
-    with pytest.raises(UsageError, match="in common"):
-        compare.compared(table_of(), table_of(2.0))
-
-
-# --- expressions
-
-
-def test_expressions_compute_what_the_program_does() -> None:
-    """Python computes the text itself: constants, the order of operands, signs and brackets."""
-    space = Namespace({"sqrt", "exp", "log", "abs", "where", "sum"})
-    functions = {name: getattr(np, name) for name in ("sqrt", "exp", "log", "abs", "where", "sum")}
-    for name in ("chain of 12", "Black-Scholes", "seawater density", "sum of x + y z", "Greeks"):
-        program = named(name)
-        arguments = program.arguments(50)
-        names, texts, single = written(program.make(space), len(arguments))
-        values = functions | dict(zip(names, arguments, strict=True))
-        found = [eval(text, {"__builtins__": {"abs": np.abs}}, values) for text in texts]
-        expected = program.make(np)(*arguments)
-        assert single == (not isinstance(expected, tuple))
-        for a, b in zip(found, (expected,) if single else expected, strict=True):
-            np.testing.assert_array_equal(a, b)
-    x = Expression("x")
-    assert (2 - -x % 3).text == "(2 - ((-x) % 3))" and (x == 1).text == "(x == 1)"
-    assert abs(x).text == "abs(x)" and (~(x < 1) & (x < 1)).text == "((~(x < 1)) & (x < 1))"
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda x: x[1:], lambda x: x.T, bool, list, lambda x: x + np.ones(2),
-        lambda x: Namespace({"sum"}).cumsum(x), lambda x: x.__setitem__(0, 1),
-        lambda x: Expression("x" * (LONGEST + 1)),
-    ],
-)  # fmt: skip
-def test_expressions_refuse_what_numexpr_has_not(use: Callable[[Expression], Any]) -> None:
-    with pytest.raises(NotImplementedError):
-        use(Expression("x"))

@@ -42,7 +42,7 @@ def add_parser(commands: Any) -> None:
         help="where JSON, Markdown and SVG go; part of the programs, and --quick, write only there",
     )  # fmt: skip
     parser.set_defaults(run=run)
-    further = parser.add_subparsers(dest="bench_command", metavar="")
+    further = parser.add_subparsers(dest="bench_command", metavar="compare A B", title="or")
     two = further.add_parser("compare", help="the ratios of two runs")
     two.add_argument("before", type=Path, metavar="A", help="a table's JSON, or its folder")
     two.add_argument("after", type=Path, metavar="B")
