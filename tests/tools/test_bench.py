@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,32 +22,11 @@ from fusecuda.tools.bench.worker import Contender, Worker, disagreement, values_
 from fusecuda.tools.cli import main, make_parser
 from fusecuda.tools.programs.program import Program
 from fusecuda.tools.programs.rows import PROGRAMS, named
+from tests.contenders import explained, off_by, starting
 
 ROOT = Path(__file__).resolve().parents[2]
 TWO = ("sum of x + y z", "column sum")
-Make = Callable[[Program, str, int], Way]
 FIGURE = Figure(1.0, 1.0, 1.0, 0.01, 9)
-
-
-class Here:
-    """Stands for a contender's process: the same requests, answered in this one."""
-
-    def __init__(self, name: str, device: str, way: Make | None = None) -> None:
-        peer = peers.named(name)
-        self.worker = Worker(replace(peer, way=way) if way else peer, device, 1)
-        self.is_alive = True
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(json.dumps(self.worker.answer(request)))
-        return answer
-
-    def close(self) -> None:
-        self.is_alive = False
-
-
-def starting(**ways: Make) -> Any:
-    """What starts contenders here, some of them with other ways."""
-    return lambda name, device, threads: Here(name, device, ways.get(name))
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +126,38 @@ def test_files_go_into_the_checkout_or_here(
     assert command.default_folder() == tmp_path
     command.run(arguments_of(), starting())  # quick: nothing is written
     assert not list(tmp_path.iterdir())
+    assert "| time ÷ fused | 60 elements | 200 elements |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("words", "is_written"), [([], True), (["--only", "column"], False)])
+def test_a_whole_run_writes_the_table_of_the_readme(
+    words: list[str], is_written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    for name in ("fusecuda/tools/bench", "bench/results"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", "utf-8")
+    monkeypatch.setattr(command, "__file__", str(tmp_path / "fusecuda/tools/bench/command.py"))
+    monkeypatch.setattr(command, "SIZES", {"cpu": (60, 200)})
+    monkeypatch.setattr(command, "FULL", command.QUICK)
+    line = ["bench", "--device", "cpu", *words]
+    assert command.run(make_parser().parse_args(line), starting()) == 0
+    text, files = readme.read_text("utf-8"), list((tmp_path / "bench/results").iterdir())
+    assert ("old" in text) != is_written and bool(files) == is_written
+    assert text.startswith(f"before\n{report.BEGIN}\n")
+    assert text.endswith(f"{report.END}\nafter\n")
+    if is_written:
+        (name,) = (path.name for path in files if path.suffix == ".md")
+        assert f"(bench/results/{name})" in text and "| unfused | " in text
     capsys.readouterr()
+
+
+def test_the_readme_has_a_place_for_the_table() -> None:
+    document = (ROOT / "README.md").read_text("utf-8")
+    assert "| JAX | " in report.inserted(document, two_sizes(), "name")
+    assert report.inserted("no marks", two_sizes(), "name") == "no marks"
 
 
 @pytest.mark.parametrize(
@@ -182,37 +190,6 @@ def test_the_command_with_processes_of_its_own(tmp_path: Path) -> None:
 
 
 # --- wrong results
-
-
-def off_by(amount: float, after: int = 0) -> Make:
-    """A way whose results are off by ``amount``, after so many right calls."""
-
-    def way(program: Program, device: str, threads: int) -> Way:
-        plain, calls = program.make(np), []
-
-        def call(*args: Any) -> Any:
-            calls.append(args)
-            return plain(*args) + amount * (len(calls) > after)
-
-        return Way(call)
-
-    return way
-
-
-def explained(make: Make) -> Make:
-    """A way whose call says of itself what a fused function does."""
-
-    class Call:
-        def __init__(self, call: Any) -> None:
-            self.call = call
-
-        def __call__(self, *args: Any) -> Any:
-            return self.call(*args)
-
-        def explain(self) -> str:
-            return "replayed"
-
-    return lambda *what: Way(Call(make(*what).call))
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])
@@ -292,10 +269,10 @@ def test_what_calls_overwrite_is_put_back(program: Program) -> None:
     before = values_of(way, None, arguments)
     contender.call()
     assert disagreement(before, values_of(way, None, contender.given), 0.0, strict=True)
-    contender.settle(2)
+    contender.settle()
     assert not disagreement(before, values_of(way, None, contender.given), 0.0, strict=True)
     contender.sample(3)
-    contender.restore()
+    contender.move()
     assert not disagreement(before, values_of(way, None, contender.given), 0.0, strict=True)
 
 
@@ -341,68 +318,3 @@ def test_who_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     }  # fmt: skip
     names, absent = peers.present("cuda")
     assert names == [OURS, PLAIN, "NumPy"] and absent["Numba"] == "runs on cpu only"
-
-
-# --- rounds
-
-
-class Told:
-    """A process that writes down when it is asked, and dies after so many samples."""
-
-    def __init__(self, name: str, log: list[str], lives: int = 10**6) -> None:
-        self.name, self.log, self.lives = name, log, lives
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        self.log.append(self.name)
-        self.lives -= 1
-        return {"missing": "its process ended"} if self.lives < 0 else {"seconds": 1.0}
-
-
-def test_all_take_turns_in_both_directions() -> None:
-    log: list[str] = []
-    ready: Any = {name: (Told(name, log), 1) for name in "abc"}
-    samples, lost = rounds.rounds(ready, budget=0.0)
-    assert "".join(log) == "abccbaabc"
-    assert not lost and {len(s) for s in samples.values()} == {rounds.LEAST}
-
-
-def test_one_that_dies_does_not_stop_the_others() -> None:
-    log: list[str] = []
-    ready: Any = {"a": (Told("a", log), 1), "b": (Told("b", log, lives=1), 1)}
-    samples, lost = rounds.rounds(ready, budget=0.0)
-    assert lost == {"b": "its process ended"}
-    assert len(samples["a"]) == rounds.LEAST and log.count("b") == 2
-
-
-def test_each_set_of_processes_adds_samples() -> None:
-    """And what is wrong in a later one takes the times of the first away."""
-    begun: list[str] = []
-
-    def start(name: str) -> Any:
-        begun.append(name)
-        late = begun.count(OURS) > 3 and name == OURS
-        return Here(name, "cpu", explained(off_by(1e-3 * late)))
-
-    program, effort = named("column sum"), rounds.Effort(0.0, 0.0, 2)
-    ((row, _),) = rounds.measure(program, [60], [OURS, PLAIN], start, effort)
-    assert begun == [OURS, PLAIN] * 2
-    assert {f.runs for f in row.times.values()} == {2 * rounds.LEAST}
-    ((row, _),) = rounds.measure(program, [60], [OURS, PLAIN], start, effort)
-    assert row.wrong and not row.times
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("import os; os.kill(os.getpid(), 9)", "SIGKILL"),
-        ("import sys; sys.exit('no memory')", "status 1: no memory"),
-        ("input()", "status 0"),
-        ("import time; time.sleep(60)", "no answer after 1 seconds"),
-    ],
-)
-def test_processes_that_do_not_answer(code: str, said: str) -> None:
-    process = rounds.Process([sys.executable, "-S", "-c", code], 1)
-    answer = process.ask(limit=1.0 if "sleep" in code else 30.0, do="sample", repeats=1)
-    assert said in answer["missing"]
-    assert not process.is_alive
-    process.close()

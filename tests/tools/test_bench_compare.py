@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fusecuda.tools.bench import compare
+from fusecuda.tools.bench import compare, report
 from fusecuda.tools.bench.expressions import LONGEST, Expression, Namespace, written
 from fusecuda.tools.bench.peers import OURS, PLAIN
 from fusecuda.tools.bench.rows import Figure, Row, Table, read
@@ -70,6 +70,36 @@ def test_compare_takes_files_and_folders(
         read(tmp_path / "a/bench-other.json")
     with pytest.raises(UsageError, match="in common"):
         compare.compared(table_of(), table_of(2.0))
+
+
+# --- what a table tells
+
+
+def raced(**seconds: float) -> Row:
+    """A row of contenders with these times."""
+    return Row("p", 1000, {n: Figure(s, s, s, 0.01, 9) for n, s in seconds.items()})
+
+
+def test_where_another_is_faster_is_told() -> None:
+    """The fastest of all others, the worst row first, and nothing within the noise."""
+    rows = [raced(fused=1.0, unfused=3.0, JAX=0.9), raced(fused=1.0, unfused=0.5, JAX=2.0),
+            raced(fused=1.0, unfused=4.0, JAX=0.99)]  # fmt: skip
+    table = Table({"machine": "m", "threads": 1}, rows)
+    found = report.behind(table)
+    assert [line[3] for line in found] == ["unfused 500 ms", "JAX 900 ms"]
+    assert found[0][4] == "0.50 ±1%"
+    assert "| p | 1,000 | 1.00 s | unfused 500 ms | 0.50 ±1% |" in report.markdown(table, [])
+
+
+def test_the_short_table_has_means_of_all_and_of_the_fastest() -> None:
+    rows = [raced(fused=1.0, unfused=4.0), raced(fused=1.0, unfused=1.0, JAX=0.25)]
+    assert report.short(Table({}, rows)) == [
+        "| time ÷ fused | 1,000 elements |",
+        "|---|---:|",
+        "| unfused | 2.00 (of 2, faster in 0) |",
+        "| JAX | 0.25 (of 1, faster in 1) |",
+        "| the fastest of them | 1.00 (of 2, faster in 1) |",
+    ]
 
 
 # --- expressions

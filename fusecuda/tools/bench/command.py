@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,21 @@ from typing import Any
 from ...cpu_fallback.program import thread_count
 from ...emit_cuda.backend import has_device
 from .. import tables
-from ..programs.program import SIZES
+from ..programs.program import Program
 from ..programs.rows import PROGRAMS
 from ..usage import UsageError, one_line
 from . import compare, pictures, report
 from .facts import ceilings, facts_of, file_name
 from .peers import OURS, PLAIN, present
-from .rounds import Effort, Process, measure, worker_of
+from .rounds import Contenders, Effort, Process, measure, worker_of
 from .rows import Row, Table
 
 Start = Callable[[str, str, int], Process]
 
 
-FULL, QUICK = Effort(2.0, 5e-3, 2), Effort(0.2, 1e-3, 1)
+FULL, QUICK = Effort(1.5, 5e-3, 2), Effort(0.2, 1e-3, 1)
+# What a core's cache holds, what that of all holds, and what memory alone does.
+SIZES = {"cpu": (1_000, 100_000, 4_000_000), "cuda": (1_000, 100_000, 10_000_000)}
 
 
 def add_parser(commands: Any) -> None:
@@ -36,6 +39,11 @@ def add_parser(commands: Any) -> None:
         "--sizes", type=_sizes, metavar="N,N", help="elements of the largest argument"
     )
     parser.add_argument("--quick", action="store_true", help="one size, short samples")
+    parser.add_argument(
+        "--minutes", type=float, default=10.0, metavar="N",
+        help="for all programs, about; with fewer, peers that compile long are left out "
+             "(default: %(default)g)",
+    )  # fmt: skip
     parser.add_argument("--device", choices=("cpu", "cuda"), help="a GPU where there is one")
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER",
@@ -64,27 +72,49 @@ def run(arguments: argparse.Namespace, start: Start = worker_of) -> int:
     programs = [p for p in PROGRAMS if arguments.only.lower() in p.name.lower()]
     if not programs:
         raise UsageError(f"no program's name has {arguments.only!r}")
-    sizes = arguments.sizes or list(SIZES[1:2] if arguments.quick else SIZES)
+    sizes = arguments.sizes or list(SIZES[device][1:2] if arguments.quick else SIZES[device])
     effort = QUICK if arguments.quick else FULL
-    names, absent = present(device)
-    facts = facts_of(device) | ceilings(device)
-    facts |= {"sets of processes": effort.processes, "absent": absent}
-    threads = thread_count()
+    threads, (names, absent) = thread_count(), present(device)
+    facts = facts_of(device) | ceilings(device) | {"absent": absent}
+    contenders = Contenders(lambda name: start(name, device, threads))
+    try:
+        table = measured(programs, sizes, names, contenders, effort, 60 * arguments.minutes)
+    finally:
+        contenders.close()
+    table = Table(facts | table.facts, table.rows)
+    show(table)
+    whole = not (arguments.only or arguments.quick or arguments.sizes)
+    if arguments.out or whole:
+        folder = arguments.out or default_folder()
+        print(*write(table, folder), sep="\n")
+        if folder == checkout():
+            write_readme(table, folder.parents[1] / "README.md")
+    print(*report.short(table), sep="\n")
+    return 1 if any(OURS in row.wrong for row in table.rows) else 0
+
+
+def measured(
+    programs: Sequence[Program],
+    sizes: Sequence[int],
+    names: Sequence[str],
+    contenders: Contenders,
+    effort: Effort,
+    seconds: float,
+) -> Table:
+    """All rows, in about so many ``seconds``, and the versions of who took part.
+
+    What a program leaves of its share, the later ones have.
+    """
     rows: list[Row] = []
-
-    def begin(name: str) -> Process:
-        return start(name, device, threads)
-
-    for program in programs:
-        for row, versions in measure(program, sizes, names, begin, effort):
+    facts: dict[str, str] = {}
+    end = time.monotonic() + seconds
+    for number, program in enumerate(programs):
+        share = max(0.0, end - time.monotonic()) / (len(programs) - number)
+        for row, versions in measure(program, sizes, names, contenders, effort.within(share)):
             rows.append(row)
             facts |= {n: v for n, v in versions.items() if n not in (OURS, PLAIN)}
-            print(f"{row.program} {row.size:,}", file=sys.stderr)
-    table = Table(facts, rows)
-    show(table)
-    if arguments.out or not (arguments.only or arguments.quick):
-        print(*write(table, arguments.out or default_folder()), sep="\n")
-    return 1 if any(OURS in row.wrong for row in rows) else 0
+        print(f"{number + 1}/{len(programs)} {program.name}", file=sys.stderr, flush=True)
+    return Table(facts, rows)
 
 
 def show(table: Table) -> None:
@@ -92,14 +122,28 @@ def show(table: Table) -> None:
     head, rows = report.screen(table)
     title = f"unfused ÷ fused on {table.facts['machine']}, {table.facts['threads']} thread(s)"
     tables.show_table(title, head, rows)
+    slower = report.behind(table)
+    if slower:
+        tables.show_table("where another is faster, by more than the noise", report.BEHIND, slower)
     print("\n".join([*report.summary(table), *report.absences(table)]))
+
+
+def write_readme(table: Table, path: Path) -> None:
+    """The document's table is that of this run."""
+    document = path.read_text(encoding="utf-8")
+    path.write_text(report.inserted(document, table, file_name(table.facts)), encoding="utf-8")
 
 
 def default_folder() -> Path:
     """``bench/results`` of the checkout that this package is run from, else the current folder."""
+    return checkout() or Path.cwd()
+
+
+def checkout() -> Path | None:
+    """``bench/results`` of the checkout that this package is run from."""
     root = Path(__file__).resolve().parents[3]
-    is_checkout = (root / "pyproject.toml").is_file() and (root / "bench" / "results").is_dir()
-    return root / "bench" / "results" if is_checkout else Path.cwd()
+    folder = root / "bench" / "results"
+    return folder if (root / "pyproject.toml").is_file() and folder.is_dir() else None
 
 
 def write(table: Table, folder: Path) -> Sequence[Path | str]:

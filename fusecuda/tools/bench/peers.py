@@ -6,6 +6,7 @@ Where a program does not run so, a peer says why and takes no part: nothing is w
 from __future__ import annotations
 
 import copy
+import functools
 import importlib.util
 import warnings
 from collections.abc import Callable
@@ -125,11 +126,18 @@ def _numexpr(program: Program, device: str, threads: int) -> Way:
 
 
 def _numba(program: Program, device: str, threads: int) -> Way:
+    return Way(_numba_function(program, threads))
+
+
+@functools.lru_cache(maxsize=1)
+def _numba_function(program: Program, threads: int) -> Callable[..., Any]:
+    """Compiled once for all sizes, for it does not depend on them."""
     import numba
 
     warnings.simplefilter("ignore")  # that nothing was found to run in parallel, and the like
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    return Way(numba.njit(parallel=True)(program.make(numpy)))
+    function: Callable[..., Any] = numba.njit(parallel=True)(program.make(numpy))
+    return function
 
 
 def _jax(program: Program, device: str, threads: int) -> Way:
@@ -150,6 +158,7 @@ def _jax(program: Program, device: str, threads: int) -> Way:
 def _torch(program: Program, device: str, threads: int) -> Way:
     import torch
 
+    torch.compiler.reset()  # so that it knows the sizes, and keeps to no limit on their number
     torch.set_num_threads(threads)
     function = torch.compile(torch.compiler.wrap_numpy(program.make(numpy)), fullgraph=True)
 

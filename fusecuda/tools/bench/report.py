@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from ..tables import seconds
@@ -10,7 +11,7 @@ from .rows import Row, Table, geometric_mean
 
 NOTES = (
     "Each contender is a process of its own, and all take turns, round after round; the samples of "
-    "several sets of processes are put together. Figures are medians, ± is half the distance of "
+    "two places in memory are put together. Figures are medians, ± is half the distance of "
     "the quartiles. A column “÷ fused” says how many times as long as fused it takes: above 1, "
     "fused is faster. Results were compared with NumPy's before anything was timed: fused to the "
     "bit or within each program's tolerance, peers within 1e-9 of the largest element. Calls are "
@@ -66,7 +67,7 @@ def summary(table: Table) -> list[str]:
             mine = [r for r in rows if peer in r.times]
             if mine:
                 worst = min(mine, key=lambda r, p=peer: r.ratio(p))  # type: ignore[misc]
-                slower = sum(r.ratio(peer) < 1 - r.spread(peer) for r in mine)
+                slower = sum(r.is_behind(peer) for r in mine)
                 mean = geometric_mean([r.ratio(peer) for r in mine])
                 lines.append(
                     f"{size:,} elements: {peer} takes {mean:.2f} times as long as fused in "
@@ -82,6 +83,19 @@ def summary(table: Table) -> list[str]:
             for peer, why in row.wrong.items()
         ]
     return lines
+
+
+BEHIND = ("program", "elements", OURS, "the fastest", "÷ fused")
+
+
+def behind(table: Table) -> list[list[str]]:
+    """Where a peer is faster by more than the noise, the most first, by the headings `BEHIND`."""
+    rows = [r for r in table.rows if r.is_timed and r.is_behind(r.fastest)]
+    return [
+        [row.program, f"{row.size:,}", seconds(row.times[OURS].median),
+         f"{row.fastest} {seconds(row.times[row.fastest].median)}", ratio(row, row.fastest)]
+        for row in sorted(rows, key=lambda r: r.ratio(r.fastest))
+    ]  # fmt: skip
 
 
 def absences(table: Table) -> list[str]:
@@ -113,6 +127,7 @@ def markdown(table: Table, pictures: Sequence[str]) -> str:
     lines = ["# Unfused against fused", "", *(f"- {n}: {v}" for n, v in shown.items())]
     lines += ["", NOTES, ""]
     lines += [f"- {p}: {named(p).how}" for p in [OURS, *table.peers]]
+    lines += ["", *short(table)]
     lines += ["", *(f"![{picture.rpartition('-')[2][:-4]}]({picture})" for picture in pictures)]
     lines += ["", "## Unfused ÷ fused", "", *_table(columns(table), _all_cells(table))]
     lines += ["", *(f"- {line}" for line in summary(table))]
@@ -121,6 +136,7 @@ def markdown(table: Table, pictures: Sequence[str]) -> str:
         lines += ["", f"## {size:,} elements", ""]
         rows = [r for r in table.rows if r.size == size and r.is_timed]
         lines += _table(head, [_timed(r, [PLAIN, *peers]) for r in rows])
+    lines += ["", "## Where another is faster", "", *_table(BEHIND, behind(table))]
     lines += ["", "## Who takes no part", "", *(f"- {line}" for line in absences(table))]
     return "\n".join(lines) + "\n"
 
@@ -143,3 +159,51 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def screen(table: Table) -> tuple[list[str], list[list[str]]]:
     """Headings and lines of the table that is printed."""
     return columns(table), _all_cells(table)
+
+
+# --- the table in a document
+
+BEGIN, END = "<!-- bench table -->", "<!-- end of the bench table -->"
+
+
+def short(table: Table) -> list[str]:
+    """A Markdown table of geometric means, one line for each contender and one for the fastest."""
+    head = [f"time ÷ {OURS}", *(f"{size:,} elements" for size in table.sizes)]
+    rows = [[peer, *(_mean(table, size, peer) for size in table.sizes)] for peer in table.peers]
+    if len(rows) > 1:
+        rows.append(["the fastest of them", *(_mean(table, size) for size in table.sizes)])
+    return _table(head, rows)
+
+
+def _mean(table: Table, size: int, peer: str = "") -> str:
+    """How many times as long a peer takes, or the fastest one, of how many programs."""
+    rows = [
+        r for r in table.rows if r.size == size and r.is_timed and (not peer or peer in r.times)
+    ]
+    if not rows:
+        return "–"
+    pairs = [(row, peer or row.fastest) for row in rows]
+    slower = sum(row.is_behind(p) for row, p in pairs)
+    mean = geometric_mean([row.ratio(p) for row, p in pairs])
+    return f"{mean:.2f} (of {len(rows)}, faster in {slower})"
+
+
+def inserted(document: str, table: Table, name: str) -> str:
+    """``document`` with the table between its two marks, and where the whole report ``name`` is.
+
+    A document without the marks stays as it is.
+    """
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        return document
+    facts = table.facts
+    where = f"{facts['machine']}, {facts['threads']} thread(s)"
+    text = (
+        f"Geometric means over the named programs on {where}: how many times as long as fused each "
+        f"takes, of how many programs that it runs, and in how many of them it is faster by more "
+        f"than the noise. `python -m fusecuda bench` writes this table and [each "
+        f"program's](bench/results/{name}.md)."
+    )
+    lines = [*textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False), "", *short(table)]
+    return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"])

@@ -1,7 +1,12 @@
-"""Rounds: the contenders are processes of their own, and each is asked in turn for a sample."""
+"""Rounds: the contenders are processes of their own, and each is asked in turn for a sample.
+
+Nothing else runs while one is sampled, nor while ours gets ready, which measures by itself what
+pays. The others get ready at once, for that is mostly compiling.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -11,16 +16,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..programs.program import Program
 from .peers import OURS, PLAIN
 from .rows import Figure, Row
+from .worker import write_task
 
 LONGEST = 600.0  # seconds for an answer
-LEAST, MOST = 3, 101  # rounds
+LEAST, MOST = 2, 101  # rounds in each place
 PACKAGE = Path(__file__).resolve().parents[2]
 _THREADS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_MAX_THREADS")
 
@@ -37,8 +43,9 @@ class Process:
         }  # fmt: skip
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=space
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=space,
+            start_new_session=True,
+        )  # fmt: skip
         self._rest = b""
 
     @property
@@ -46,15 +53,16 @@ class Process:
         """True if it can be asked."""
         return self._process.poll() is None
 
-    def ask(self, limit: float = LONGEST, **request: Any) -> Answer:
-        """The answer to a request, or why there is none, as ``missing``."""
+    def send(self, **request: Any) -> None:
+        """Ask for something, whose `answer` comes later."""
         assert self._process.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):  # its end is told as the answer
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
-            line = self._line(limit)
-        except BrokenPipeError:
-            line = b""
+
+    def answer(self, limit: float = LONGEST) -> Answer:
+        """The answer to what was sent; why there is none in ``limit`` seconds, as ``missing``."""
+        line = self._line(limit)
         if line is None:
             self.close()
             return {"missing": f"no answer after {limit:.0f} seconds"}
@@ -86,8 +94,9 @@ class Process:
         return f"its process ended by {how}: {last}"[:300].rstrip(": ")
 
     def close(self) -> None:
-        """End it."""
-        self._process.kill()
+        """End it, and the compilers that it has begun."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
         self._said.close()
 
@@ -101,36 +110,79 @@ def worker_of(peer: str, device: str, threads: int) -> Process:
 Start = Callable[[str], Process]  # the process of a peer by its name
 
 
+class Contenders:
+    """The process of each contender, for all programs: a lost one is begun again when needed."""
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        self._processes: dict[str, Process] = {}
+
+    def __getitem__(self, name: str) -> Process:
+        if name not in self._processes or not self._processes[name].is_alive:
+            self._processes[name] = self._start(name)
+        return self._processes[name]
+
+    def ask(self, names: Sequence[str], limit: float, **request: Any) -> dict[str, Answer]:
+        """The answers to one request, at which all work at once, in ``limit`` seconds at most."""
+        end = time.monotonic() + limit
+        for name in names:
+            self[name].send(**request)
+        return {
+            name: self._processes[name].answer(max(end - time.monotonic(), 0.1)) for name in names
+        }
+
+    def close(self) -> None:
+        """End all."""
+        for process in self._processes.values():
+            process.close()
+
+
 @dataclass(frozen=True)
 class Effort:
-    """Seconds of sampling for a row, and of one sample at least; processes of each contender."""
+    """What a row may take: seconds of sampling, and of one sample at least; places in memory.
+
+    ``patience`` are the seconds in which a peer has to be ready, compiled and compared.
+    """
 
     budget: float
     shortest: float
-    processes: int
+    places: int
+    patience: float = LONGEST
+
+    def within(self, share: float) -> Effort:
+        """That of a program that may take about ``share`` seconds, with all of its sizes."""
+        budget, patience = min(self.budget, share / 6), max(5.0, 2.5 * share)
+        return replace(self, budget=budget, patience=min(self.patience, patience))
 
 
 def measure(
-    program: Program, sizes: Sequence[int], peers: Sequence[str], start: Start, effort: Effort
+    program: Program,
+    sizes: Sequence[int],
+    peers: Sequence[str],
+    contenders: Contenders,
+    effort: Effort,
 ) -> list[tuple[Row, dict[str, str]]]:
-    """The rows of one program, and the versions of who took part, in processes of its own.
+    """The rows of one program, and the versions of who took part.
 
-    ``effort`` says for how long; the samples of several sets of processes are put together, for
-    where memory lies differs from one to the other.
+    Where memory lies makes a difference, so the samples of several places are put together. Who
+    does not get ready for one size is not asked for larger ones.
     """
-    found = {size: Samples({name: {} for name in peers}) for size in sizes}
-    for _ in range(effort.processes):
-        _sample(program, found, start, effort)
-    return [
-        (samples.row(program.name, size), samples.versions()) for size, samples in found.items()
-    ]
+    found, lost = [], dict[str, str]()
+    for size in sorted(sizes):
+        samples = Samples({n: {"missing": lost[n]} if n in lost else {} for n in peers})
+        _prepare(program, size, samples, contenders, effort)
+        if samples.fit():
+            _sample(samples, contenders, effort)
+        lost = {n: a["missing"] for n, a in samples.answers.items() if "missing" in a}
+        found.append((samples.row(program.name, size), samples.versions()))
+    return found
 
 
 @dataclass
 class Samples:
     """What contenders have answered about one size, and how long their calls took."""
 
-    answers: dict[str, Answer]  # the first of each, with the reason why it was lost
+    answers: dict[str, Answer]  # of each, with the reason why it was lost
     seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def fit(self) -> list[str]:
@@ -138,9 +190,10 @@ class Samples:
         fit = [n for n, a in self.answers.items() if not {"missing", "wrong"} & set(a)]
         return fit if OURS in fit and PLAIN in fit else []
 
-    def heard(self, name: str, answer: Answer) -> None:
-        """A contender is ready, or is not and is not asked again."""
-        self.answers[name] = {**answer, **self.answers[name]}
+    def heard(self, answers: dict[str, Answer]) -> None:
+        """Contenders are ready, or are not and are not asked again."""
+        for name, answer in answers.items():
+            self.answers[name] = {**answer, **self.answers[name]}
 
     def versions(self) -> dict[str, str]:
         """Those of the libraries that took part."""
@@ -166,51 +219,52 @@ class Samples:
         return {n: a[what] for n, a in self.answers.items() if what in a}
 
 
-def _sample(program: Program, found: dict[int, Samples], start: Start, effort: Effort) -> None:
-    """Samples of all sizes by one process for each contender."""
-    processes: dict[str, Process] = {}
-    try:
-        for size, samples in found.items():
-            ready = {}
-            for name in samples.fit():
-                if name not in processes or not processes[name].is_alive:
-                    processes[name] = start(name)
-                answer = processes[name].ask(do="prepare", program=program.name, size=size)
-                samples.heard(name, answer)
-                if "once" in answer:
-                    repeats = max(1, int(effort.shortest / max(answer["once"], 1e-9)))
-                    ready[name] = processes[name], repeats
-            if samples.fit():
-                seconds, lost = rounds(ready, effort.budget / effort.processes)
-                for name, why in lost.items():
-                    samples.heard(name, {"missing": why})
-                for name, some in seconds.items():
-                    samples.seconds.setdefault(name, []).extend(some)
-    finally:
-        for process in processes.values():
-            process.close()
+def _prepare(
+    program: Program, size: int, samples: Samples, contenders: Contenders, effort: Effort
+) -> None:
+    """All that can be timed are ready, and have been compared."""
+    request: dict[str, Any] = {"do": "prepare", "program": program.name, "size": size}
+    with tempfile.TemporaryDirectory() as folder:
+        request["task"] = str(Path(folder) / "task")
+        write_task(program, size, Path(request["task"]))
+        for name in samples.fit()[:2]:
+            samples.heard(contenders.ask([name], LONGEST, **request))
+        samples.heard(contenders.ask(samples.fit()[2:], effort.patience, **request))
+
+
+def _sample(samples: Samples, contenders: Contenders, effort: Effort) -> None:
+    """Samples of all who are ready, from each place in memory."""
+    for place in range(effort.places):
+        if place:
+            samples.heard(contenders.ask(samples.fit(), LONGEST, do="move"))
+        ready = {name: contenders[name] for name in samples.fit()}
+        seconds, lost = rounds(ready, effort.budget / effort.places, effort.shortest)
+        samples.heard({name: {"missing": why} for name, why in lost.items()})
+        for name, some in seconds.items():
+            samples.seconds.setdefault(name, []).extend(some)
 
 
 def rounds(
-    ready: dict[str, tuple[Process, int]], budget: float
+    ready: dict[str, Process], budget: float, shortest: float
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     """The samples of each, who take turns, in the other direction each time; and who was lost.
 
-    ``ready`` has for each the process, and how many calls make a sample.
+    A sample is as many calls as take ``shortest`` seconds, by one that is not counted.
     """
     samples: dict[str, list[float]] = {name: [] for name in ready}
+    repeats = dict.fromkeys(ready, 1)
     lost: dict[str, str] = {}
-    order, number, begin = list(ready), 0, time.monotonic()
+    order, number, begin = list(ready), -1, time.monotonic()
     while number < LEAST or (number < MOST and time.monotonic() - begin < budget):
-        for name in order:
-            if name in lost:
-                continue
-            process, repeats = ready[name]
-            answer = process.ask(do="sample", repeats=repeats)
-            if "seconds" in answer:
-                samples[name].append(answer["seconds"])
-            else:
+        for name in [name for name in order if name not in lost]:
+            ready[name].send(do="sample", repeats=repeats[name])
+            answer = ready[name].answer()
+            if "seconds" not in answer:
                 lost[name] = answer["missing"]
+            elif number < 0:
+                repeats[name] = max(1, int(shortest / max(answer["seconds"], 1e-9)))
+            else:
+                samples[name].append(answer["seconds"])
         order.reverse()
         number += 1
     return samples, lost

@@ -64,6 +64,15 @@ class Row:
         """The uncertainty of `ratio`, as a share of it."""
         return math.hypot(self.times[peer].spread, self.times[OURS].spread)
 
+    def is_behind(self, peer: str = PLAIN) -> bool:
+        """True if ours takes longer, by more than the uncertainty."""
+        return self.ratio(peer) < 1 - self.spread(peer)
+
+    @property
+    def fastest(self) -> str:
+        """The fastest of all others."""
+        return min((p for p in self.times if p != OURS), key=self.ratio)
+
 
 @dataclass(frozen=True)
 class Table:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import copy
 import json
 import os
+import pickle
 import re
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -53,7 +55,7 @@ class Contender:
         self.way = way
         self.given = [way.place(a) for a in arguments]
         self._kept = {i: way.place(arguments[i]) for i in written}
-        self.once = 0.0  # seconds for a call
+        self.once = float("inf")  # seconds of the fastest sample
 
     def restore(self) -> None:
         """What calls have overwritten is as it was."""
@@ -67,13 +69,17 @@ class Contender:
         self.way.wait(result)
         return time.perf_counter() - begin, result
 
-    def settle(self, calls: int) -> None:
-        """Make so many calls, that they are as all later ones; fewer where they are long."""
-        taken = [self.call()[0]]
-        while len(taken) < calls and (len(taken) < 3 or sum(taken) < ENOUGH):
+    def settle(self) -> None:
+        """Make so many calls that they are as all later ones; fewer where they are long."""
+        taken: list[float] = []
+        while len(taken) < DECIDED and (len(taken) < 3 or sum(taken) < ENOUGH):
             taken.append(self.call()[0])
-        self.once = min(taken)
         self.restore()
+
+    def move(self) -> None:
+        """The arguments lie elsewhere in memory."""
+        self.restore()
+        self.given = copy.deepcopy(self.given)
 
     def sample(self, repeats: int) -> float:
         """Seconds for a call, of ``repeats`` in a row."""
@@ -84,7 +90,9 @@ class Contender:
         for _ in range(repeats):
             result = self.way.call(*self.given)
         self.way.wait(result)
-        return (time.perf_counter() - begin) / repeats
+        seconds = (time.perf_counter() - begin) / repeats
+        self.once = min(self.once, seconds)
+        return seconds
 
 
 def _write(target: Any, source: Any) -> None:
@@ -96,6 +104,27 @@ def _write(target: Any, source: Any) -> None:
 
 
 # --- comparing
+
+Task = tuple[Sequence[Any], list[Any]]  # the arguments of a call, and what NumPy computes of them
+
+
+def task_of(program: Program, size: int) -> Task:
+    """The program's task at that size."""
+    arguments = program.arguments(size)
+    return arguments, expected_of(program, arguments)
+
+
+def write_task(program: Program, size: int, path: Path) -> None:
+    """Leave the task in a file, so that it is drawn and computed once for all contenders."""
+    with path.open("wb") as file:
+        pickle.dump(task_of(program, size), file, protocol=5)
+
+
+def read_task(path: Path) -> Task:
+    """What `write_task` has left."""
+    with path.open("rb") as file:
+        task: Task = pickle.load(file)
+    return task
 
 
 def values_of(way: Way, result: Any, arguments: Sequence[Any]) -> list[Any]:
@@ -163,15 +192,14 @@ class Worker:
         self.peer, self.device, self.threads = peer, device, threads
         self.contender: Contender | None = None
 
-    def prepare(self, name: str, size: int) -> Answer:
+    def prepare(self, name: str, size: int, task: str = "") -> Answer:
         """The program at that size is ready: facts about it, or why it is ``missing``, ``wrong``.
 
-        Nothing that is not right can be sampled.
+        Nothing that is not right can be sampled. ``task`` is a file of `write_task`.
         """
         self.contender = None
         program = program_named(name)
-        arguments = program.arguments(size)
-        expected = expected_of(program, arguments)
+        arguments, expected = read_task(Path(task)) if task else task_of(program, size)
         try:
             way = self.peer.way(program, self.device, self.threads)
             first, wrong = self._compared(program, way, arguments, expected)
@@ -183,10 +211,11 @@ class Worker:
             return {"wrong": wrong}
         del expected
         contender = Contender(way, arguments, program.written)
-        contender.settle(DECIDED if self.peer.name == OURS else 3)
+        if self.peer.name == OURS:
+            contender.settle()
         facts = self._facts(program, contender)
         self.contender = contender
-        return {"once": contender.once, "first": first, **facts}
+        return {"first": first, **facts}
 
     def _compared(
         self, program: Program, way: Way, arguments: Sequence[Any], expected: Sequence[Any]
@@ -228,16 +257,15 @@ class Worker:
                 facts["remark"] = told
         return facts
 
-    def sample(self, repeats: int) -> Answer:
-        """The seconds of a call."""
-        assert self.contender is not None
-        return {"seconds": self.contender.sample(repeats)}
-
     def answer(self, request: Answer) -> Answer:
         """What the request asks for."""
-        if request["do"] == "sample":
-            return self.sample(request["repeats"])
-        return self.prepare(request["program"], request["size"])
+        if request["do"] == "prepare":
+            return self.prepare(request["program"], request["size"], request["task"])
+        assert self.contender is not None
+        if request["do"] == "move":
+            self.contender.move()
+            return {}
+        return {"seconds": self.contender.sample(request["repeats"])}
 
 
 def main(arguments: Sequence[str]) -> None:
