@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+import fusecuda as fc
 from fusecuda.tools import tables
+from fusecuda.tools.bench import facts
 
 EXAMPLES = (
     "sum_of_product", "dense_softmax", "softmax", "digits", "lstm", "residual_block", "transformer",
@@ -23,15 +25,16 @@ def line(name, row):
     """The row of the page for a program of an example."""
     plain, fused = row.launches
     sizes = (tables.size(peak) for peak in row.peak_bytes)
-    cells = (name, row.program, f"{row.operations:,}", f"{plain:,}", f"{fused:,}", *sizes)
+    times = (tables.seconds(time) for time in row.seconds)
+    cells = (name, row.program, f"{row.operations:,}", f"{plain:,}", f"{fused:,}", *times, *sizes)
     return f"| {' | '.join(cells)} |"
 
 
 def main():
     lines = [
         f"| example | program | operations | launches of NumPy {np.__version__} | fused "
-        "| peak memory of NumPy | fused |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| time of NumPy | fused | peak memory of NumPy | fused |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     with tempfile.TemporaryDirectory() as folder:
         for name in EXAMPLES:
@@ -40,6 +43,7 @@ def main():
         for made in Path(folder).iterdir():
             if made.suffix in (".svg", ".png", ".gif"):
                 shutil.copy(made, DOCS / "pictures")
+    lines += ["", f"Times are medians on {facts.machine()}, {fc.info()['threads']} thread(s)."]
     page = DOCS / "gallery.md"
     text = "\n".join([*lines, ""])
     page.write_text(TABLE.sub(lambda _: text, page.read_text("utf-8")), "utf-8")

@@ -61,9 +61,9 @@ def main(arguments=None):
 
     run.compare(heat, (expected, 0.2), exact=True)
     picture = run.array(plate(min(run.size, 240)))
-    for _ in range(6 * steps):
+    for _ in range(100 * steps):
         fused_step(picture, 0.2)
-    run.picture(colours(picture, 0, 500))
+    run.picture(colours(picture, 0, 160))
     run.chart()
     return run
 

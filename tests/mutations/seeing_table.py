@@ -112,6 +112,24 @@ SEEING = (
         ids("bench", "what_calls_overwrite_is_put_back"),
     ),
     Mutation(
+        "bench-ready-among-others",
+        "tools/bench/rounds.py",
+        """        for name in samples.fit()[:2]:
+            samples.heard(contenders.ask([name], LONGEST, **request))
+        samples.heard(contenders.ask(samples.fit()[2:], effort.patience, **request))""",
+        """        samples.heard(contenders.ask(samples.fit(), effort.patience, **request))""",
+        "`fused` decides by its measurements while compilers take the processors",
+        ids("bench_rounds", "ours_gets_ready_alone"),
+    ),
+    Mutation(
+        "bench-lost-asked-again",
+        "tools/bench/rounds.py",
+        'lost = {n: a["missing"] for n, a in samples.answers.items() if "missing" in a}',
+        "lost = {}",
+        "who takes too long to compile takes as long again for each size",
+        ids("bench_rounds", "who_is_not_ready_in_time_is_asked_for_no_larger_size"),
+    ),
+    Mutation(
         "bench-compares-seconds",
         "tools/bench/compare.py",
         "grown = b.ratio(peer) / a.ratio(peer)",

@@ -220,7 +220,7 @@ def test_a_wrong_peer_is_reported_and_not_timed(
         assert "differ" in row.wrong["Numba"]
         assert row.missing == {"JAX": "NotImplementedError: it has no <function f>"}
     out = capsys.readouterr().out
-    assert "JAX does not run sum of x + y z (60 and 200); column sum (60 and 200)" in out
+    assert "JAX does not run sum of x + y z; column sum: " in out
 
 
 @pytest.mark.parametrize(("device", "is_wrong"), [("cpu", True), ("cuda", False)])

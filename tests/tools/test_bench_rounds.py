@@ -67,13 +67,32 @@ def test_one_that_dies_does_not_stop_the_others() -> None:
 def test_all_work_at_once_where_nothing_is_timed() -> None:
     """In the time that all have together; a lost process is begun again for the next request."""
     log: list[str] = []
-    contenders = rounds.Contenders(lambda name: Told(name, log, lives=1))  # type: ignore[arg-type,return-value]
+    contenders = rounds.Contenders(lambda name: Told(name, log, lives=2))  # type: ignore[arg-type,return-value]
     assert all("seconds" in a for a in contenders.ask("ab", 9.0, do="prepare").values())
-    assert log == ["ap", "bp", "a", "b"]
+    assert log == ["ab", "bb", "a", "b", "ap", "bp", "a", "b"]  # they begin, and prepare
     first: Any = contenders["a"]
     assert 0 < first.limit <= 9.0
     assert all("missing" in a for a in contenders.ask("ab", 9.0, do="move").values())
-    assert contenders["a"] is not first and contenders["a"].is_alive
+    assert not first.is_alive
+    assert "seconds" in contenders.ask("a", 9.0, do="prepare")["a"]
+    assert contenders["a"] is not first
+
+
+def test_one_that_does_not_begin_is_not_asked() -> None:
+    log: list[str] = []
+    contenders = rounds.Contenders(lambda name: Told(name, log, lives=0))  # type: ignore[arg-type,return-value]
+    assert "ended" in contenders.ask("a", 9.0, do="prepare")["a"]["missing"]
+    assert log == ["ab", "a"]
+
+
+def test_ours_gets_ready_alone() -> None:
+    """For it measures what pays while it does; the plain program too, then all others at once."""
+    log: list[str] = []
+    contenders = rounds.Contenders(lambda name: Told(name, log))  # type: ignore[arg-type,return-value]
+    effort = rounds.Effort(0.0, 0.0, 1)
+    rounds.measure(named("column sum"), [60], [OURS, PLAIN, "c", "d"], contenders, effort)
+    log = [what for what in log if what[-1] not in "bs"]  # they begin, and are sampled
+    assert log[:10] == [OURS, f"{OURS}p", OURS, PLAIN, f"{PLAIN}p", PLAIN, "c", "d", "cp", "dp"]
 
 
 def test_samples_come_from_two_places() -> None:
@@ -128,6 +147,31 @@ def test_programs_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert none.budget == 0.0 and found[5].patience > long.patience  # what nobody has used
 
 
+DEAF = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+SLOW = """
+import sys, time
+for line in sys.stdin:
+    try:
+        if "slow" in line:
+            time.sleep(60)
+        print('{"seconds": 1.0}', flush=True)
+    except KeyboardInterrupt:
+        print('{"missing": "interrupted"}', flush=True)
+"""
+
+
+def test_one_that_takes_too_long_is_interrupted() -> None:
+    """And goes on with the next request: what it has imported is not lost."""
+    process = rounds.Process([sys.executable, "-S", "-c", SLOW], 1)
+    process.send(do="sample")
+    assert process.answer(limit=30.0) == {"seconds": 1.0}
+    process.send(do="slow")
+    assert "no answer after 0 seconds" in process.answer(limit=0.2)["missing"]
+    process.send(do="sample")
+    assert process.answer(limit=30.0) == {"seconds": 1.0}
+    process.close()
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -135,9 +179,13 @@ def test_programs_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
         ("import sys; sys.exit('no memory')", "status 1: no memory"),
         ("input()", "status 0"),
         ("import time; time.sleep(60)", "no answer after 1 seconds"),
+        (f"{DEAF}; time.sleep(60)", "no answer after 1 seconds"),
     ],
 )
-def test_processes_that_do_not_answer(code: str, said: str) -> None:
+def test_processes_that_do_not_answer(
+    code: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "GRACE", 0.1)
     process = rounds.Process([sys.executable, "-S", "-c", code], 1)
     process.send(do="sample", repeats=1)
     answer = process.answer(limit=1.0 if "sleep" in code else 30.0)

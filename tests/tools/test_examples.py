@@ -26,6 +26,7 @@ EXAMPLES, PAGE = ROOT / "examples", ROOT / "docs" / "gallery.md"
 NAMES = sorted(
     path.stem for path in EXAMPLES.glob("*.py") if path.stem not in ("common", "gallery")
 )
+LONG = {"digits", "lstm", "residual_block", "transformer"}
 Load = Callable[[str], types.ModuleType]
 
 
@@ -54,7 +55,10 @@ def gallery_rows() -> tuple[str, dict[tuple[str, str], list[str]]]:
     return version, {(name, program): rest.split(" | ")[:3] for name, program, rest in rows}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in NAMES],
+)
 def test_an_example_does_what_the_gallery_says(
     name: str, load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,7 +95,8 @@ def test_the_gallery_shows_every_example(load: Load) -> None:
 
 def test_the_table_is_written_from_the_rows(load: Load) -> None:
     row = load("common").Row("f", 1234, (1500, 2), (12_345_678, 80), (1.0, 0.1))
-    assert load("gallery").line("e", row) == "| e | f | 1,234 | 1,500 | 2 | 12.3 MB | 80 B |"
+    line = "| e | f | 1,234 | 1,500 | 2 | 1.00 s | 100 ms | 12.3 MB | 80 B |"
+    assert load("gallery").line("e", row) == line
 
 
 def test_a_timeline_is_left(load: Load, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from .rows import Row, Table
 Start = Callable[[str, str, int], Process]
 
 
-FULL, QUICK = Effort(1.5, 5e-3, 2), Effort(0.2, 1e-3, 1)
+FULL, QUICK = Effort(1.2, 5e-3, 2), Effort(0.2, 1e-3, 1)
 # What a core's cache holds, what that of all holds, and what memory alone does.
 SIZES = {"cpu": (1_000, 100_000, 4_000_000), "cuda": (1_000, 100_000, 10_000_000)}
 

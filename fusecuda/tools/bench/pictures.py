@@ -118,14 +118,39 @@ def draw_roofline(figure: Any, table: Table) -> bool:
     axes.plot([low, ridge, high], [low * moved, computed, computed], color=INK, linewidth=1.0,
               label="this device's own copy; independent polynomials in cache")  # fmt: skip
     axes.plot(*zip(*points, strict=True), "o", color=COLOURS[0], ms=4)
-    for row, (x, y) in zip(rows, points, strict=True):
-        axes.annotate(row.program, (x, y), textcoords="offset points", xytext=(4, 2), fontsize=5)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    _name_points(axes, [row.program for row in rows], points)
     axes.set_xlabel("operations for each byte that launches have to move (in caches: faster)")
     axes.set_ylabel("operations/s")
-    axes.legend(loc="lower right", frameon=False)
+    axes.legend(loc="upper left", frameon=False)
     return True
+
+
+def _name_points(axes: Any, names: list[str], points: list[tuple[float, float]]) -> None:
+    """Each name beside its point, on the first side where it covers no other and no point."""
+    at = [tuple(axes.transData.transform(point)) for point in points]
+    wide, high = axes.bbox.width / 250, axes.bbox.height / 60  # of a letter
+    taken = [(x - wide, y - high / 2, x + wide, y + high / 2) for x, y in at]
+    for name, point, (x, y) in zip(names, points, at, strict=True):
+        width = wide * len(name)
+        sides = {
+            "left": (x + 2 * wide, y - high / 2), "right": (x - 2 * wide - width, y - high / 2),
+            "above": (x - width / 2, y + high / 2), "below": (x - width / 2, y - 1.5 * high),
+        }  # fmt: skip
+        boxes = {side: (a, b, a + width, b + high) for side, (a, b) in sides.items()}
+        free = [s for s, one in boxes.items() if not any(_meet(one, other) for other in taken)]
+        side = free[0] if free else "left"
+        taken.append(boxes[side])
+        offset = {"left": (4, 0), "right": (-4, 0), "above": (0, 5), "below": (0, -5)}[side]
+        axes.annotate(
+            name, point, textcoords="offset points", xytext=offset, fontsize=5, va="center",
+            ha=side if side in ("left", "right") else "center",
+        )  # fmt: skip
+
+
+def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _point(row: Row) -> tuple[float, float]:

@@ -76,7 +76,9 @@ def summary(table: Table) -> list[str]:
                 )
     passed = [r for r in table.rows if r.remark]
     if passed:
-        lines.append(f"* called as it is, since fusing does not pay there: {_places(passed)}")
+        lines.append(
+            f"* called as it is, since fusing does not pay there: {_places(table, passed)}"
+        )
     for row in table.rows:
         lines += [
             f"wrong, not timed: {row.program} at {row.size:,} elements by {peer}: {why}"
@@ -107,16 +109,20 @@ def absences(table: Table) -> list[str]:
         for peer, why in row.missing.items():
             reasons.setdefault((peer, why), []).append(row)
     for (peer, why), rows in sorted(reasons.items(), key=lambda entry: entry[0][0]):
-        lines.append(f"{peer} does not run {_places(rows)}: {why}")
+        lines.append(f"{peer} does not run {_places(table, rows)}: {why}")
     return lines
 
 
-def _places(rows: Iterable[Row]) -> str:
-    """Programs, with their sizes."""
-    sizes: dict[str, list[str]] = {}
+def _places(table: Table, rows: Iterable[Row]) -> str:
+    """Programs, and if it is not all of them, their sizes."""
+    sizes: dict[str, list[int]] = {}
     for row in rows:
-        sizes.setdefault(row.program, []).append(f"{row.size:,}")
-    return "; ".join(f"{name} ({' and '.join(of)})" for name, of in sizes.items())
+        sizes.setdefault(row.program, []).append(row.size)
+    words = []
+    for name, found in sizes.items():
+        of = " and ".join(f"{size:,}" for size in found)
+        words.append(name if sorted(found) == table.sizes else f"{name} ({of})")
+    return "; ".join(words)
 
 
 def markdown(table: Table, pictures: Sequence[str]) -> str:
@@ -205,5 +211,9 @@ def inserted(document: str, table: Table, name: str) -> str:
         f"than the noise. `python -m fusecuda bench` writes this table and [each "
         f"program's](bench/results/{name}.md)."
     )
-    lines = [*textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False), "", *short(table)]
+    lines = [
+        *textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False),
+        "",
+        *short(table),
+    ]
     return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"])

@@ -26,6 +26,7 @@ from .rows import Figure, Row
 from .worker import write_task
 
 LONGEST = 600.0  # seconds for an answer
+GRACE = 5.0  # seconds in which one that is interrupted stops
 LEAST, MOST = 2, 101  # rounds in each place
 PACKAGE = Path(__file__).resolve().parents[2]
 _THREADS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_MAX_THREADS")
@@ -47,6 +48,7 @@ class Process:
             start_new_session=True,
         )  # fmt: skip
         self._rest = b""
+        self._sent = 0.0
 
     @property
     def is_alive(self) -> bool:
@@ -56,16 +58,23 @@ class Process:
     def send(self, **request: Any) -> None:
         """Ask for something, whose `answer` comes later."""
         assert self._process.stdin is not None
+        self._sent = time.monotonic()
         with contextlib.suppress(BrokenPipeError):  # its end is told as the answer
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
 
     def answer(self, limit: float = LONGEST) -> Answer:
-        """The answer to what was sent; why there is none in ``limit`` seconds, as ``missing``."""
+        """The answer to what was sent; why there is none in ``limit`` seconds, as ``missing``.
+
+        What takes longer is interrupted, and if that does not help, the process ends.
+        """
         line = self._line(limit)
         if line is None:
-            self.close()
-            return {"missing": f"no answer after {limit:.0f} seconds"}
+            seconds = time.monotonic() - self._sent
+            os.kill(self._process.pid, signal.SIGINT)
+            if not self._line(GRACE):
+                self.close()
+            return {"missing": f"no answer after {seconds:.0f} seconds"}
         if not line:
             return {"missing": self._death()}
         answer: Answer = json.loads(line)
@@ -118,18 +127,25 @@ class Contenders:
         self._processes: dict[str, Process] = {}
 
     def __getitem__(self, name: str) -> Process:
-        if name not in self._processes or not self._processes[name].is_alive:
-            self._processes[name] = self._start(name)
         return self._processes[name]
 
     def ask(self, names: Sequence[str], limit: float, **request: Any) -> dict[str, Answer]:
         """The answers to one request, at which all work at once, in ``limit`` seconds at most."""
+        lost = {name: a for name, a in self._begin(names).items() if "missing" in a}
+        asked = [name for name in names if name not in lost]
+        return lost | self._send(asked, limit, request)
+
+    def _begin(self, names: Sequence[str]) -> dict[str, Answer]:
+        """Those that do not run yet import their library and compile a first program."""
+        new = [n for n in names if n not in self._processes or not self._processes[n].is_alive]
+        self._processes |= {name: self._start(name) for name in new}
+        return self._send(new, LONGEST, {"do": "begin"})
+
+    def _send(self, names: Sequence[str], limit: float, request: Answer) -> dict[str, Answer]:
         end = time.monotonic() + limit
         for name in names:
             self[name].send(**request)
-        return {
-            name: self._processes[name].answer(max(end - time.monotonic(), 0.1)) for name in names
-        }
+        return {name: self[name].answer(max(end - time.monotonic(), 0.1)) for name in names}
 
     def close(self) -> None:
         """End all."""

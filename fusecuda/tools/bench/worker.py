@@ -22,6 +22,7 @@ import numpy
 from ..counting import ProcessCounter
 from ..profile import steps_of
 from ..programs.program import Program
+from ..programs.rows import PROGRAMS
 from ..programs.rows import named as program_named
 from ..usage import one_line
 from .peers import OURS, PLAIN, Peer, Way, named
@@ -203,6 +204,8 @@ class Worker:
         try:
             way = self.peer.way(program, self.device, self.threads)
             first, wrong = self._compared(program, way, arguments, expected)
+        except KeyboardInterrupt:
+            return {"missing": "interrupted"}
         except Exception as error:  # whatever a library fails with, the others go on
             if self.peer.name == OURS:
                 return {"wrong": f"raises {one_line(error)}"}
@@ -259,6 +262,9 @@ class Worker:
 
     def answer(self, request: Answer) -> Answer:
         """What the request asks for."""
+        if request["do"] == "begin":
+            self.prepare(PROGRAMS[0].name, 100)
+            return {}
         if request["do"] == "prepare":
             return self.prepare(request["program"], request["size"], request["task"])
         assert self.contender is not None
