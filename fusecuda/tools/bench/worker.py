@@ -30,7 +30,7 @@ from .peers import OURS, PLAIN, Peer, Way, named
 Answer = dict[str, Any]
 
 DECIDED = 12  # calls after which `fused` has decided between its two ways
-ENOUGH = 30.0  # seconds of such calls
+ENOUGH = 8.0  # seconds of such calls
 PEERS_RTOL = 1e-9  # of the largest element, for libraries that round otherwise
 SLACK = 10.0  # times a program's own tolerance, which is that of 100,000 elements
 REASON = 200  # characters
