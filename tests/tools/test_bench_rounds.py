@@ -58,10 +58,16 @@ def test_all_take_turns_in_both_directions() -> None:
 
 def test_one_that_dies_does_not_stop_the_others() -> None:
     log: list[str] = []
-    ready: Any = {"a": Told("a", log), "b": Told("b", log, lives=1)}
-    samples, lost = rounds.rounds(ready, budget=0.0, shortest=1.0)
+    ready: Any = {"a": Told("a", log, seconds=1e-3), "b": Told("b", log, lives=1)}
+    samples, lost = rounds.rounds(ready, budget=0.0, shortest=1e-3)
     assert lost == {"b": "its process ended"}
     assert len(samples["a"]) == rounds.LEAST and log.count("b") == 2
+
+
+def test_a_first_call_that_is_long_is_a_sample() -> None:
+    ready: Any = {"a": Told("a", [], seconds=9.0), "b": Told("b", [], seconds=1e-3)}
+    samples, _ = rounds.rounds(ready, budget=0.0, shortest=1e-3)
+    assert {name: len(some) for name, some in samples.items()} == {"a": 3, "b": 2}
 
 
 def test_all_work_at_once_where_nothing_is_timed() -> None:

@@ -76,7 +76,7 @@ def _means(pairs: list[tuple[Row, Row]]) -> list[str]:
 
 
 def _differences(before: Table, after: Table) -> list[str]:
-    """The facts in which the runs differ."""
-    names = [n for n in {**before.facts, **after.facts} if n not in OWN]
+    """The facts in which the runs differ; rates are measured, and always do."""
+    names = [n for n in {**before.facts, **after.facts} if n not in OWN and not n.endswith("/s")]
     found = [(n, before.facts.get(n, "none"), after.facts.get(n, "none")) for n in names]
     return [f"{name}: {a}, then {b}" for name, a, b in found if a != b]

@@ -28,6 +28,7 @@ from .worker import write_task
 LONGEST = 600.0  # seconds for an answer
 GRACE = 5.0  # seconds in which one that is interrupted stops
 LEAST, MOST = 2, 101  # rounds in each place
+LONG = 0.1  # seconds: a call so long is a sample, even the first
 PACKAGE = Path(__file__).resolve().parents[2]
 _THREADS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_MAX_THREADS")
 
@@ -249,8 +250,11 @@ def _prepare(
 
 
 def _sample(samples: Samples, contenders: Contenders, effort: Effort) -> None:
-    """Samples of all who are ready, from each place in memory."""
+    """Samples of all who are ready, from each place in memory; from one where they take long."""
+    begin = time.monotonic()
     for place in range(effort.places):
+        if place and time.monotonic() - begin > max(4 * effort.budget, 1.0):
+            break
         if place:
             samples.heard(contenders.ask(samples.fit(), LONGEST, do="move"))
         ready = {name: contenders[name] for name in samples.fit()}
@@ -265,7 +269,7 @@ def rounds(
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     """The samples of each, who take turns, in the other direction each time; and who was lost.
 
-    A sample is as many calls as take ``shortest`` seconds, by one that is not counted.
+    A sample is as many calls as take ``shortest`` seconds by the first one, which is not counted.
     """
     samples: dict[str, list[float]] = {name: [] for name in ready}
     repeats = dict.fromkeys(ready, 1)
@@ -277,9 +281,10 @@ def rounds(
             answer = ready[name].answer()
             if "seconds" not in answer:
                 lost[name] = answer["missing"]
-            elif number < 0:
+                continue
+            if number < 0:
                 repeats[name] = max(1, int(shortest / max(answer["seconds"], 1e-9)))
-            else:
+            if number >= 0 or answer["seconds"] > LONG:
                 samples[name].append(answer["seconds"])
         order.reverse()
         number += 1

@@ -33,6 +33,7 @@ DECIDED = 12  # calls after which `fused` has decided between its two ways
 ENOUGH = 8.0  # seconds of such calls
 PEERS_RTOL = 1e-9  # of the largest element, for libraries that round otherwise
 SLACK = 10.0  # times a program's own tolerance, which is that of 100,000 elements
+LENGTHY = 1.0  # seconds: a peer's first call that takes longer is the only one compared
 REASON = 200  # characters
 SHORT = 0.02  # seconds: shorter calls are made once before a sample, while others go to sleep
 
@@ -235,7 +236,7 @@ class Worker:
             first = first or seconds
             found = values_of(way, result, contender.given)
             wrong = wrong or disagreement(expected, found, rtol, strict=ours)
-            if number and not ours:
+            if not ours and (number or seconds > LENGTHY):
                 break
         return first, wrong
 
