@@ -24,9 +24,9 @@ TABLE = re.compile(r"(?<=<!-- gallery table -->\n).*?(?=<!-- end -->)", re.DOTAL
 def line(name, row):
     """The row of the page for a program of an example."""
     plain, fused = row.launches
-    sizes = (tables.size(peak) for peak in row.peak_bytes)
-    times = (tables.seconds(time) for time in row.seconds)
-    cells = (name, row.program, f"{row.operations:,}", f"{plain:,}", f"{fused:,}", *times, *sizes)
+    figures = [*map(tables.seconds, row.seconds), *map(tables.size, row.peak_bytes)]
+    figures = [figure.replace(" ", "\N{NO-BREAK SPACE}") for figure in figures]
+    cells = (name, row.program, f"{row.operations:,}", f"{plain:,}", f"{fused:,}", *figures)
     return f"| {' | '.join(cells)} |"
 
 

@@ -150,7 +150,7 @@ def test_a_whole_run_writes_the_table_of_the_readme(
     assert text.endswith(f"{report.END}\nafter\n")
     if is_written:
         (name,) = (path.name for path in files if path.suffix == ".md")
-        assert f"(bench/results/{name})" in text and "| unfused | " in text
+        assert f"(bench/results/{name})" in text and "| unfused NumPy | " in text
     capsys.readouterr()
 
 

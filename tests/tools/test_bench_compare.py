@@ -97,7 +97,7 @@ def test_the_short_table_has_means_of_all_and_of_the_fastest() -> None:
     assert report.short(Table({}, rows)) == [
         "| time ÷ fused | 1,000 elements |",
         "|---|---:|",
-        "| unfused | 2.00 (of 2, faster in 0) |",
+        "| unfused NumPy | 2.00 (of 2, faster in 0) |",
         "| JAX | 0.25 (of 1, faster in 1) |",
         "| the fastest of them | 1.00 (of 2, faster in 1) |",
     ]

@@ -175,7 +175,11 @@ BEGIN, END = "<!-- bench table -->", "<!-- end of the bench table -->"
 def short(table: Table) -> list[str]:
     """A Markdown table of geometric means, one line for each contender and one for the fastest."""
     head = [f"time ÷ {OURS}", *(f"{size:,} elements" for size in table.sizes)]
-    rows = [[peer, *(_mean(table, size, peer) for size in table.sizes)] for peer in table.peers]
+    plain = f"{PLAIN} {'CuPy' if table.facts.get('device') == 'cuda' else 'NumPy'}"
+    rows = [
+        [plain if peer == PLAIN else peer, *(_mean(table, size, peer) for size in table.sizes)]
+        for peer in table.peers
+    ]
     if len(rows) > 1:
         rows.append(["the fastest of them", *(_mean(table, size) for size in table.sizes)])
     return _table(head, rows)
