@@ -27,7 +27,7 @@ help:
 	@echo 'make test-matrix  tests with each Python and NumPy that is here or can be installed'
 	@echo 'make test-gpu  the tests that need a CUDA device (CUDA=12 or CUDA=13)'
 	@echo 'make golden    run the tests and rewrite the golden files'
-	@echo 'make bench     the benchmarks on the CPU'
+	@echo 'make bench     times of our own on the CPU, beside those of the last run'
 	@echo 'make bench-gpu the benchmarks on a CUDA device (CUDA=12 or CUDA=13)'
 	@echo 'make demo      a short tour of what fusion does'
 	@echo 'make clean     remove $(VENV), caches and build products'
@@ -94,8 +94,10 @@ test-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
 golden: $(VENV)/.stamp-test $(VENV)/.stamp-cupy
 	$(RUN) -m pytest --update-goldens $(ARGS)
 
-bench: $(VENV)/.stamp-bench
-	$(RUN) -m bench $(ARGS)
+# Each run is saved under .benchmarks/ and shown beside the one before.
+bench: $(VENV)/.stamp-test $(VENV)/.stamp-bench
+	$(RUN) -m pytest bench/test_programs.py --numprocesses=0 --timeout=0 -p benchmark -W default \
+	    --benchmark-autosave --benchmark-compare --benchmark-columns=median,iqr,min,rounds $(ARGS)
 
 bench-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
 	$(RUN) -m bench.gpu $(ARGS)

@@ -1,1 +1,1 @@
-"""bench: fusecuda against NumPy and its rivals on the CPU, side by side in one process."""
+"""bench: fusecuda against NumPy and, written by hand, its rivals on the CPU, in one process."""

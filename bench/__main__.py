@@ -17,6 +17,7 @@ import numpy as np
 import fusecuda as fc
 from fusecuda.cpu_fallback.program import thread_count
 from fusecuda.tools import tables
+from fusecuda.tools.bench.facts import machine
 from fusecuda.tools.timing import side_by_side
 
 from . import report
@@ -100,23 +101,13 @@ def facts_of(names: list[str]) -> dict[str, Any]:
     """What the figures depend on."""
     return {
         "date": datetime.date.today().isoformat(),
-        "machine": _machine(),
+        "machine": machine(),
         "threads": thread_count(),
         "load average before": f"{os.getloadavg()[0]:.1f}",
         "compiler": fc.info()["compiler"],
         "python": platform.python_version(),
         **versions(names),
     }
-
-
-def _machine() -> str:
-    """The processor's name."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        text = ""
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

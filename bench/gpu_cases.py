@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from .launch_table.rows import named
+from fusecuda.tools.programs.rows import named
 
 MIB = 1 << 20
 SIZES = (64 * MIB, 256 * MIB, 4 * MIB)  # the order in which they are measured

@@ -1,11 +1,11 @@
-"""The programs whose times are taken: rows of the launch table that the rivals know too."""
+"""The programs whose times are taken: those that the rivals know too."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from .launch_table.program import Program
-from .launch_table.rows import named
+from fusecuda.tools.programs.program import Program
+from fusecuda.tools.programs.rows import named
 
 __all__ = ["PROGRAMS", "Program"]
 

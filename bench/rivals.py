@@ -6,7 +6,6 @@ A rival that is not installed takes no part. All run on the same number of threa
 from __future__ import annotations
 
 import functools
-import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy
 
 from fusecuda import fused
+from fusecuda.tools.bench.expressions import Namespace, written
 
 from . import loops
 from .programs import Program
@@ -54,40 +54,7 @@ def versions(names: list[str]) -> dict[str, str]:
 
 # --- numexpr: expressions as texts, written by running the program on names
 
-
-class _Text:
-    """An operand whose operations write numexpr's text."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-def _operator(name: str, symbol: str) -> None:
-    def forward(self: _Text, other: Any) -> _Text:
-        return _Text(f"({self.text} {symbol} {_text(other)})")
-
-    def backward(self: _Text, other: Any) -> _Text:
-        return _Text(f"({_text(other)} {symbol} {self.text})")
-
-    setattr(_Text, f"__{name}__", forward)
-    setattr(_Text, f"__r{name}__", backward)
-
-
-for _name, _symbol in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"), ("lt", "<")):
-    _operator(_name, _symbol)
-
-
-def _text(value: Any) -> str:
-    return value.text if isinstance(value, _Text) else repr(value)
-
-
-def _called(name: str) -> Callable[..., _Text]:
-    return lambda *args: _Text(f"{name}({', '.join(map(_text, args))})")
-
-
-_TEXTS = types.SimpleNamespace(
-    **{n: _called(n) for n in ("sqrt", "exp", "log", "abs", "where")}, sum=_called("sum")
-)
+_TEXTS = Namespace({"sqrt", "exp", "log", "abs", "where", "sum"})
 _ONE_EXPRESSION = ("chain of 12", "Black-Scholes", "seawater density", "sum of x + y z")
 
 
@@ -102,10 +69,7 @@ def _numexpr(threads: int) -> Rival:
             return lambda: function(*inputs)
         if program.name not in _ONE_EXPRESSION:
             return None
-        names = [f"v{i}" for i in range(len(inputs))]
-        results = program.make(_TEXTS)(*map(_Text, names))
-        single = isinstance(results, _Text)
-        texts = [r.text for r in ([results] if single else results)]
+        names, texts, single = written(program.make(_TEXTS), len(inputs))
         space = dict(zip(names, inputs, strict=True))
         if single:
             return lambda: ne.evaluate(texts[0], local_dict=space, global_dict={})

@@ -5,7 +5,7 @@ intermediate value in registers, and writes the two results.
 """
 
 import numpy as np
-from common import compare
+from common import Example
 from scipy.special import erf
 
 from fusecuda import fused
@@ -30,20 +30,22 @@ def black_scholes(spot, strike, maturity, rate, volatility):
 fused_black_scholes = fused(black_scholes)
 
 
-def main(options=1_000_000):
+def main(arguments=None):
+    run = Example(__file__, __doc__, arguments, size=1_000_000, quick=1003)
     rng = np.random.default_rng(0)
-    spot = rng.uniform(50, 150, options)
-    strike = rng.uniform(50, 150, options)
-    maturity = rng.uniform(0.1, 2, options)
-    volatility = rng.uniform(0.1, 0.5, options)
-    compare(black_scholes, fused_black_scholes, (spot, strike, maturity, 0.03, volatility))
+    spot, strike = (run.array(rng.uniform(50, 150, run.size)) for _ in range(2))
+    maturity = run.array(rng.uniform(0.1, 2, run.size))
+    volatility = run.array(rng.uniform(0.1, 0.5, run.size))
+    run.compare(black_scholes, (spot, strike, maturity, 0.03, volatility))
 
     # Another rate is another argument of the same kernel: nothing is recorded or compiled again.
-    traces = fused_black_scholes.traces
-    call, put = fused_black_scholes(spot, strike, maturity, 0.05, volatility)
-    assert fused_black_scholes.traces == traces
+    for rate in (0.03, 0.05):
+        call, put = fused_black_scholes(spot, strike, maturity, rate, volatility)
+    assert fused_black_scholes.traces == 1
     parity = call - put - (spot - strike * np.exp(-0.05 * maturity))
-    print(f"put-call parity holds to {np.max(np.abs(parity)):.1e}")
+    print(f"put-call parity holds to {float(np.max(np.abs(parity))):.1e}")
+    run.chart()
+    return run
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ as a function of NumPy arrays, and without any function, by lazy arrays in a Pyt
 """
 
 import numpy as np
-from common import check, compare
+from common import Example, colours
 
 import fusecuda as fc
 from fusecuda import fused
@@ -35,26 +35,37 @@ def heat(u, k):
     return u
 
 
-def main(size=1000, steps=20):
-    expected = plate(size)
+def main(arguments=None):
+    run = Example(__file__, __doc__, arguments, size=1000, quick=33)
+    steps = 20
+    expected = run.array(plate(run.size))
     for _ in range(steps):
         step(expected, 0.2)
 
     # A fused function: traced at the first step, replayed at all others.
-    u = plate(size)
+    u = run.array(plate(run.size))
     for _ in range(steps):
         fused_step(u, 0.2)
-    check("fused step", expected, u, exact=True)
+    print(f"fused step: {run.check('fused step', expected, u, exact=True)}")
 
-    # Lazy arrays: the same loop, no function. What is pending is computed when the block is left.
+    # The same loop, no function. What is pending is computed when the block is left.
     with fused() as region:
-        lazy = fc.Array.of_array(plate(size))
+        lazy = run.array(plate(run.size))
+        if run.device == "cpu":  # NumPy's arrays cannot be followed from outside
+            lazy = fc.Array.of_array(lazy)
         for _ in range(steps):
             step(lazy, 0.2)
-    check("lazy loop", expected, np.asarray(lazy), exact=True)
-    print(f"lazy loop: {region.launches} launches for {steps} steps")
+    lazy = lazy if run.device == "cuda" else np.asarray(lazy)
+    print(f"block: {run.check('block', expected, lazy, exact=True)}, "
+          f"{region.launches} launches for {steps} steps")  # fmt: skip
 
-    compare(heat, fused(heat), (expected, 0.2), exact=True)
+    run.compare(heat, (expected, 0.2), exact=True)
+    picture = run.array(plate(min(run.size, 240)))
+    for _ in range(100 * steps):
+        fused_step(picture, 0.2)
+    run.picture(colours(picture, 0, 160))
+    run.chart()
+    return run
 
 
 if __name__ == "__main__":

@@ -5,9 +5,8 @@ where the sum over the other bodies needs it.
 """
 
 import numpy as np
-from common import compare
+from common import Example
 
-import fusecuda as fc
 from fusecuda import fused
 
 
@@ -30,23 +29,26 @@ def energy(x, y, z, vx, vy, vz, mass, softening):
     return np.sum(mass * (vx * vx + vy * vy + vz * vz)) / 2 - pairs / 2
 
 
-def main(bodies=1000, steps=20):
+def main(arguments=None):
+    run = Example(__file__, __doc__, arguments, size=1000, quick=61)
     rng = np.random.default_rng(0)
-    place, speed = rng.normal(size=(3, bodies)), 0.5 * rng.normal(size=(3, bodies))
-    mass, softening, dt = rng.uniform(0.5, 1.5, bodies) / bodies, 0.05, 0.01
-    compare(acceleration, fused_acceleration, (*place, mass, softening))
-
-    peak = fc.lower(acceleration, *place, mass, softening).memory.peak_bytes
-    print(f"peak memory {peak:,} B; one array of all pairs would take {8 * bodies**2:,} B")
+    place = run.array(rng.normal(size=(3, run.size)))
+    speed = run.array(0.5 * rng.normal(size=(3, run.size)))
+    mass = run.array(rng.uniform(0.5, 1.5, run.size) / run.size)
+    softening, dt, steps = 0.05, 0.01, 3 if run.quick else 20
+    run.compare(acceleration, (*place, mass, softening), tolerance=1e-13)
+    print(f"one array of all pairs would take {8 * run.size**2:,} B")
 
     total = fused(energy)
-    before = total(*place, *speed, mass, softening)
+    before = float(total(*place, *speed, mass, softening))
     for _ in range(steps):  # leapfrog
-        speed += dt / 2 * np.array(fused_acceleration(*place, mass, softening))
+        speed += dt / 2 * np.stack(fused_acceleration(*place, mass, softening))
         place += dt * speed
-        speed += dt / 2 * np.array(fused_acceleration(*place, mass, softening))
-    after = total(*place, *speed, mass, softening)
+        speed += dt / 2 * np.stack(fused_acceleration(*place, mass, softening))
+    after = float(total(*place, *speed, mass, softening))
     print(f"energy {before:.6f}, after {steps} steps {after:.6f}")
+    run.chart()
+    return run
 
 
 if __name__ == "__main__":

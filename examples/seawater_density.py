@@ -5,7 +5,7 @@ the fused kernel makes one. As there is only + − × ÷ √ in it, every bit is
 """
 
 import numpy as np
-from common import compare
+from common import Example
 
 from fusecuda import fused
 
@@ -45,13 +45,18 @@ def density(s, t, p):
 fused_density = fused(density)
 
 
-def main(points=1_000_000):
+def main(arguments=None):
+    run = Example(__file__, __doc__, arguments, size=1_000_000, quick=1003)
     published = 1062.53817  # the check value for s = 35, t = 25 °C, p = 1000 bar
-    found = fused_density(*np.array([[35.0], [25.0], [1000.0]]))
+    found = fused_density(*(run.array([value]) for value in (35.0, 25.0, 1000.0)))
     assert round(float(found[0]), 5) == published
     rng = np.random.default_rng(0)
-    s, t, p = rng.uniform(0, 42, points), rng.uniform(-2, 40, points), rng.uniform(0, 1000, points)
-    compare(density, fused_density, (s, t, p), exact=True)
+    s = run.array(rng.uniform(0, 42, run.size))
+    t = run.array(rng.uniform(-2, 40, run.size))
+    p = run.array(rng.uniform(0, 1000, run.size))
+    run.compare(density, (s, t, p), exact=True)
+    run.chart()
+    return run
 
 
 if __name__ == "__main__":

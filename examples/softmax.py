@@ -5,10 +5,9 @@ Fused, each row is read from memory once, stays in the cache between the steps, 
 """
 
 import numpy as np
-from common import compare
+from common import Example
 
 import fusecuda as fc
-from fusecuda import fused
 
 
 def softmax(x):
@@ -23,17 +22,17 @@ def layer_norm(x, gain, bias, epsilon=1e-5):
     return gain * centered / np.sqrt(variance + epsilon) + bias
 
 
-fused_softmax = fused(softmax)
-fused_layer_norm = fused(layer_norm)
-
-
-def main(rows=2000, columns=1000):
+def main(arguments=None):
+    run = Example(__file__, __doc__, arguments, size=2000, quick=7)
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(rows, columns))
-    gain, bias = rng.normal(size=(2, columns))
-    compare(softmax, fused_softmax, (x,))
-    compare(layer_norm, fused_layer_norm, (x, gain, bias))
-    print(fc.lower(softmax, x).explain())
+    columns = 1000
+    x = run.array(rng.normal(size=(run.size, columns)))
+    gain, bias = (run.array(v) for v in rng.normal(size=(2, columns)))
+    run.compare(softmax, (x,))
+    run.compare(layer_norm, (x, gain, bias))
+    print(fc.lower(softmax, fc.spec(x.shape), device=run.device).explain())
+    run.chart()
+    return run
 
 
 if __name__ == "__main__":

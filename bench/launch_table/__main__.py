@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy
 
 from fusecuda.tools import tables
+from fusecuda.tools.programs.rows import PROGRAMS
 
 from . import report
 from .count import count
-from .rows import PROGRAMS
 
 BENCH = Path(__file__).parent.parent
 RESULTS, README = BENCH / "results", BENCH.parent / "README.md"

@@ -17,10 +17,9 @@ from fusecuda.capture.record.budget import Budget
 from fusecuda.emit_cuda import backend as cuda
 from fusecuda.engine import BACK_ENDS, BackEnd, Interpreted
 from fusecuda.fusion.explain import NO_WORK
-from fusecuda.tools.counting import ProcessCounter
+from fusecuda.tools.bench.worker import Kept
 from fusecuda.tools.profile import steps_of
-
-from .program import Program, arrays_in
+from fusecuda.tools.programs.program import Program, arrays_in
 
 COUNTED = 100_000  # elements of the largest argument
 
@@ -47,25 +46,13 @@ class Row:
         return None if self.bytes is None else self.bytes / self.least_bytes
 
 
-class _Counter(ProcessCounter):
-    """Counts launches, and keeps what ran."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.executables: list[Any] = []
-
-    def ran(self, executable: Any, lap: Any) -> None:
-        super().ran(executable, lap)
-        self.executables.append(executable)
-
-
 @dataclass(frozen=True)
 class Run:
     """One call of a program: its result, its arguments afterwards, and what was counted."""
 
     results: Any
     arguments: tuple[Any, ...]
-    counter: _Counter
+    counter: Kept
 
     @property
     def values(self) -> list[Any]:
@@ -78,7 +65,7 @@ class Run:
 def call(function: Any, arguments: Sequence[Any]) -> Run:
     """A call on copies of ``arguments``."""
     given = copy.deepcopy(tuple(arguments))
-    with _Counter() as counter:
+    with Kept() as counter:
         results = function(*given)
     return Run(results, given, counter)
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from .. import __version__
 from . import bisect, cache, demo, explain, info, reduce, replay, run
+from .bench import command as bench
 from .usage import UsageError
 
-COMMANDS = (demo, run, explain, replay, bisect, reduce, cache, info)
+COMMANDS = (demo, run, explain, replay, bisect, reduce, bench, cache, info)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -95,4 +95,46 @@ SEEING = (
         "a graph that the interpreter refuses counts as failing",
         ids("faults", "only_the_same_fault_is_followed"),
     ),
+    Mutation(
+        "bench-only-first-calls-compared",
+        "tools/bench/worker.py",
+        "for number in range(3):",
+        "for number in range(1):",
+        "a wrong replay is timed, since only what the recording gave was compared",
+        ids("bench", "a_wrong_fused_result_is_reported_and_not_timed"),
+    ),
+    Mutation(
+        "bench-nothing-put-back",
+        "tools/bench/worker.py",
+        "_write(self.given[i], kept)",
+        "_write(kept, self.given[i])",
+        "what calls overwrite is never put back, and runs out into zeros",
+        ids("bench", "what_calls_overwrite_is_put_back"),
+    ),
+    Mutation(
+        "bench-ready-among-others",
+        "tools/bench/rounds.py",
+        """        for name in samples.fit()[:2]:
+            samples.heard(contenders.ask([name], LONGEST, **request))
+        samples.heard(contenders.ask(samples.fit()[2:], effort.patience, **request))""",
+        """        samples.heard(contenders.ask(samples.fit(), effort.patience, **request))""",
+        "`fused` decides by its measurements while compilers take the processors",
+        ids("bench_rounds", "ours_gets_ready_alone"),
+    ),
+    Mutation(
+        "bench-lost-asked-again",
+        "tools/bench/rounds.py",
+        'lost = {n: a["missing"] for n, a in samples.answers.items() if "missing" in a}',
+        "lost = {}",
+        "who takes too long to compile takes as long again for each size",
+        ids("bench_rounds", "who_is_not_ready_in_time_is_asked_for_no_larger_size"),
+    ),
+    Mutation(
+        "bench-compares-seconds",
+        "tools/bench/compare.py",
+        "grown = b.ratio(peer) / a.ratio(peer)",
+        "grown = a.times[OURS].median / b.times[OURS].median",
+        "a faster machine is taken for a gain",
+        ids("bench_compare", "compare_speaks_of_ratios_only"),
+    ),
 )

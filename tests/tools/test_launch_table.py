@@ -20,10 +20,10 @@ import fusecuda.numpy as fnp
 from bench.launch_table import __main__ as command
 from bench.launch_table import report
 from bench.launch_table.count import COUNTED, Row, Run, call, on_gpu, row_of, warm
-from bench.launch_table.program import SIZES, Program
-from bench.launch_table.rows import FIELDS, PROGRAMS
 from fusecuda import engine
 from fusecuda.emit_cuda.backend import has_device
+from fusecuda.tools.programs.program import SIZES, Program
+from fusecuda.tools.programs.rows import FIELDS, PROGRAMS
 from tests.emulated import EmulatedDevice
 
 ROOT = Path(__file__).parents[2]

@@ -110,6 +110,7 @@ def _borrowed(function: Any) -> Handler:
 BORROWED = (
     "gradient", "trapezoid", "polyval", "unwrap", "sinc", "fix", "isposinf", "isneginf", "cross",
     "isclose", "outer", "tile", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
+    "split", "array_split", "hsplit", "vsplit", "dsplit",
 )  # fmt: skip
 for _name in BORROWED:
     _function = getattr(np, _name)

@@ -51,7 +51,7 @@ class HostCall(Call):
         owner, execute = self.owner, self.execute
         self.shared: list[Shared] = []
         trace = Trace(owner.options, self.path, not self.reads.at_once, execute)
-        trace.budget = owner.budget if execute else None
+        trace.budget = owner.budget if execute and not owner.options.strict else None
         return trace
 
     def _unfusable(self) -> str:

@@ -95,6 +95,12 @@ CASES: dict[str, list[Case]] = {
     ],
     "angle": [*each(A, I, S, F, Z), case(A, deg=True), case(ZERO_D)],
     "ediff1d": [*each(A, I, V, EMPTY, ZERO_D), case(V, 99), case(V, to_begin=[1.0, 2.0])],
+    "split": [case(A, 2), case(A, 5, axis=1), case(A, 3), case(V, [1, 3]), case(A, (2, 9), 1),
+              case(C, 2, -1), case(A, 2, 4), case(ZERO_D, 1), case(H, 2), case(Z, 4)],
+    "array_split": [case(A, 3), case(A, 3, axis=1), case(V, 7), case(A, 0), case(I, [0, 2, 2])],
+    "hsplit": [case(A, 5), case(V, 5), case(V, [2]), case(A, 2), case(ZERO_D, 1)],
+    "vsplit": [case(A, 2), case(A, [1]), case(V, 1)],
+    "dsplit": [case(C, 2), case(A, 1)],
     "i0": each(V, F, I, ZERO_D, H, EMPTY, Z),
 }  # fmt: skip
 INEXACT = {"nanvar": 8, "nanstd": 8, "nanmean": 4, "trapezoid": 8, "sinc": 8, "cov": 64,
@@ -164,6 +170,8 @@ ONE_LAUNCH: dict[str, Callable[[Any], Any]] = {
     "nanvar": lambda a: np.nanvar(a, axis=1),
     "nanmax": lambda a: np.nanmax(a, axis=0),
     "average": lambda a: np.average(a, axis=0),
+    "split": lambda a: sum(np.split(a * 2, 4, axis=1)),
+    "hsplit": lambda a: np.multiply(*np.hsplit(np.exp(a), 2)),
     "angle": lambda a: np.angle(a) + 1,
     "i0": lambda a: np.i0(a) + 1,
 }

@@ -496,6 +496,25 @@ def test_a_budget_ends_and_grows_with_time(monkeypatch: pytest.MonkeyPatch) -> N
     assert "too long" in fused.explain()
 
 
+def test_what_is_strict_has_all_the_time_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It raises for what cannot be fused, not on a slow machine for what can."""
+    from fusecuda.capture.record import budget, plans
+
+    monkeypatch.setattr(budget.Budget, "FIRST", 0.0)
+    monkeypatch.setattr(budget.Budget, "SHARE", 0.0)
+    plans.forget()
+
+    def f(x: Any) -> Any:
+        for k in range(300):
+            x = x * 0.5 + np.cos(x + k)
+        return x
+
+    fused = fc.fused(f, strict=True)
+    for _ in range(2):
+        equal(fused(X), f(X), ulp=1 << 12)
+    assert fused.traces == 1
+
+
 def test_slices_from_elsewhere_are_indices() -> None:
     """Of NumPy's index helper, and of an object that nobody can look into."""
     x = np.arange(12.0).reshape(3, 4)

@@ -1,4 +1,4 @@
-"""What a program of the launch table is, and how its arguments are drawn."""
+"""What a program is, and how its arguments are drawn."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Program:
     def make(self, xp: Any) -> Callable[..., Any]:
         """The function of the arguments alone, in which ``xp`` is a global name.
 
-        Its text is the program's own, so that compilers of Python functions take it as well.
+        Its text is the program's own, so that compilers of Python functions take it as well; its
+        module has a name outside of this package, so that its lines count as the user's.
         """
         (definition,) = ast.parse(inspect.getsource(self.function)).body
         assert isinstance(definition, ast.FunctionDef)
@@ -53,7 +54,8 @@ class Program:
         del definition.args.args[0]
         ast.increment_lineno(definition, self.function.__code__.co_firstlineno - 1)
         code = compile(ast.Module([definition], []), inspect.getfile(self.function), "exec")
-        space = {**self.function.__globals__, "xp": xp}
+        module = self.function.__module__.rpartition(".")[2]
+        space = {**self.function.__globals__, "xp": xp, "__name__": f"programs.{module}"}
         exec(code, space)
         made = space[definition.name]
         assert isinstance(made, types.FunctionType)
@@ -61,7 +63,7 @@ class Program:
 
     def least_bytes(self, arguments: Any, results: Any) -> int:
         """The bytes that have to move: arguments, results, what is written, unavoidable passes."""
-        moved = sum(a.nbytes for a in arrays_in((arguments, results)))
+        moved: int = sum(a.nbytes for a in arrays_in((arguments, results)))
         moved += sum(a.nbytes for i in self.written for a in arrays_in(arguments[i]))
         return moved + (self.passes(*arguments) if self.passes else 0)
 

@@ -1,4 +1,4 @@
-"""All programs of the launch table, by field and by name."""
+"""All programs, by field and by name."""
 
 from __future__ import annotations
 
