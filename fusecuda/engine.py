@@ -69,6 +69,15 @@ class BackEnd:
     alignment: int = ALIGNMENT
 
 
+def add_back_end(name: str, back_end: BackEnd, on_host: bool = True) -> None:
+    """Let ``device=name`` compute by ``back_end``, in the whole process from now on.
+
+    ``on_host`` tells that its arrays are NumPy's, and that its program returns when all is done.
+    """
+    BACK_ENDS[name] = back_end
+    settings.DEVICES[name] = on_host
+
+
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
 BACK_ENDS: dict[str, BackEnd] = {
     "cpu": BackEnd(
@@ -185,12 +194,14 @@ class Executable:
     def emit(self, target: str = "c", arch: str | None = None) -> list[str]:
         """The sources of all kernels for ``target``, "c" or "cuda"; needs neither GPU nor driver.
 
-        With ``arch`` (such as "sm_90") NVRTC has to accept them for that architecture; raises
-        CompilerError if it does not, ValueError for an unknown target.
+        Another back end's ``target`` is its name. With ``arch`` (such as "sm_90") NVRTC has to
+        accept them for that architecture; raises CompilerError if it does not, ValueError for an
+        unknown target.
         """
-        device = {"c": "cpu", "cuda": "cuda"}.get(target)
+        targets = {"c" if name == "cpu" else name: name for name in BACK_ENDS}
+        device = targets.get(target)
         if device is None:
-            raise ValueError(f"target must be 'c' or 'cuda', not {target!r}")
+            raise ValueError(f"target must be {' or '.join(map(repr, targets))}, not {target!r}")
         if device != self.options.device:
             other = dataclasses.replace(self.options, device=device)
             return build(self.graph, self.strides, other).emit(target, arch)
@@ -232,7 +243,7 @@ class Executable:
 
     def _timed(self, program: Native, arguments: Sequence[Any], lap: Lap | None) -> list[Any]:
         """A run whose steps are timed if somebody wants a ``lap``."""
-        if lap is None or self.options.device != "cpu":  # a device's steps are only started then
+        if lap is None or not self.options.on_host:  # a device's steps are only started then
             return program(arguments, lap)
         marks: list[float] = []
 

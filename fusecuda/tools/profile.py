@@ -66,16 +66,17 @@ class _Clock:
     def __init__(self, executable: Any) -> None:
         self.executable = executable
         self.device = executable.options.device
+        self.on_host = executable.options.on_host
         self.begin = perf_counter()
         self.marks: list[Any] = []
-        self.mark: Callable[[], Any] = perf_counter if self.device == "cpu" else _event
+        self.mark: Callable[[], Any] = perf_counter if self.on_host else _event
 
     def __call__(self) -> None:
         self.marks.append(self.mark())
 
     def times(self) -> list[float]:
         """Seconds of `time.perf_counter`, for a device reckoned from the first launch."""
-        if self.device == "cpu" or not self.marks:
+        if self.on_host or not self.marks:
             return self.marks
         self.marks[-1].synchronize()
         elapsed = sys.modules["cupy"].cuda.get_elapsed_time
@@ -142,7 +143,7 @@ class Profile(Watcher):
             self.spans.append(Span("run", executable.graph.name, thread, lap.begin, end))
             peak = executable.memory.peak_bytes
             self.memory += [(lap.begin, peak), (end, 0)]
-            if lap.device == "cpu":
+            if lap.on_host:
                 self._enter_launches(lap, thread)
             else:  # the device still works: its clock is read at the end
                 self._clocks.append(lap)
