@@ -105,7 +105,12 @@ BACK_ENDS: dict[str, BackEnd] = {
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of an executable, as the user sees it."""
+    """One kernel or library call of an executable, as the user sees it.
+
+    ``name`` tells its operations and ``kind`` is "loop", "reduction" or "library"; ``source`` is
+    its text in the back end's language; ``bytes_read`` and ``bytes_written`` are what it has to
+    move at least, ``flops`` counts operations of the op table.
+    """
 
     name: str
     kind: str
@@ -122,7 +127,10 @@ _SECONDS_A_CHARACTER = 1.2e-5
 
 @dataclass
 class Executable:
-    """A graph planned, emitted and (when first called) compiled, for one set of shapes."""
+    """A graph planned, emitted and (when first called) compiled, for one set of shapes.
+
+    `lower` makes it. ``memory.peak_bytes`` is what a call holds at once beside its arguments.
+    """
 
     graph: Graph
     assembly: Assembly
@@ -137,7 +145,11 @@ class Executable:
     _marks: list[float] = field(default_factory=list)  # of the last run whose steps were timed
 
     def __call__(self, *args: Any) -> Any:
-        """What the lowered function returns for ``args``; raises TypeError if they do not fit."""
+        """What the lowered function returns for ``args``, arrays and numbers of the lowered kinds.
+
+        Raises TypeError if they do not fit; CompilerError where a device's kernels do not compile;
+        IndexError or ValueError, naming the line, for an element that cannot be computed.
+        """
         if self.caller is None:
             return self.run(args)
         return self.caller(*args)
@@ -185,6 +197,7 @@ class Executable:
         """Text: which operations share a launch, what keeps the others apart, bytes and peak.
 
         On one screen, hottest first, what repeats once; if ``full`` each step and each reason.
+        Bytes are those that have to be moved at least.
         """
         peak = self.memory.peak_bytes
         if full:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 
 def default_check() -> float:
@@ -49,6 +50,16 @@ class Options:
     def on_host(self) -> bool:
         """True if the device works on NumPy's arrays, and is done when its program returns."""
         return DEVICES[self.device]
+
+
+class Choices(TypedDict, total=False):
+    """`Options` as keywords, each of which may be left out."""
+
+    device: str
+    contract: bool
+    strict: bool
+    streams: int
+    check: float
 
 
 def default_device() -> str:
