@@ -68,15 +68,12 @@ def types() -> str:
 def operations() -> str:
     """The rows of the op table."""
     rows = ((f"`{r.name}`", _home(r), _kinds(r), str(r.cost), f"`{_text(r)}`") for r in ROWS)
-    return table(("operation", "as", "types", "cost", "C"), rows)
+    return table(("operation", "of", "types", "cost", "C"), rows)
 
 
 def _home(row: OpRow) -> str:
-    if row.name == "join":
-        return "complex numbers of two parts"
-    if row.name == "convert":
-        return "`astype`"
-    return f"`{'scipy.special' if row.home == SPECIAL else 'numpy'}.{row.name}`"
+    own = {"join": "complex numbers of two parts", "convert": "`astype`"}
+    return own.get(row.name) or ("SciPy" if row.home == SPECIAL else "NumPy")
 
 
 def _kinds(row: OpRow) -> str:

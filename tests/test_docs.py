@@ -114,6 +114,22 @@ def test_hlo_of_the_pages_is_read() -> None:
     assert found
 
 
+def test_reasons_are_those_that_are_given() -> None:
+    """What "Why did it not fuse?" quotes stands in the texts of the program."""
+    folders = ("fusion", "capture")
+    files = (f for name in folders for f in (ROOT / "fusecuda" / name).rglob("*.py"))
+    program = re.sub(
+        r"\{[^{}]*\}|%d|\"\n\s*f?\"", "…", "".join(f.read_text("utf-8") for f in files)
+    )
+    page = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.*?) \|", page, re.MULTILINE)
+    quoted = [part for row in rows if row != "it says" for part in row.split("; ")]
+    assert len(quoted) > 20
+    for phrase in quoted:
+        for part in re.split(r"…|240", phrase):
+            assert part.strip(" ,") in program, phrase
+
+
 # --- links, and the site
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
