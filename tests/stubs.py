@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import fusecuda.numpy as fnp
 from fusecuda.capture.arrays.array import Array
 from fusecuda.capture.arrays.wrapping import is_function
 from fusecuda.graph.ops import OPS
-from fusecuda.numpy import fft, linalg, special
+from fusecuda.numpy import fft, linalg, random, special
 from tests.stub_texts import ARRAY, CALL, HEAD, PRODUCT, TYPES, WHERE
 
 FOLDER = Path(fnp.__file__).parent
@@ -114,9 +115,11 @@ def function_text(name: str, function: Any, skip: int = 0) -> str:
     return f"def {name}({', '.join(shown)}) -> {result}: ...\n"
 
 
-def _parameter_text(function: str, p: inspect.Parameter) -> str:
+def _parameter_text(
+    function: str, p: inspect.Parameter, kinds: Mapping[str, str] = _PARAMETERS
+) -> str:
     prefix = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-    kind = "Any" if (function, p.name) in _OTHERWISE else _PARAMETERS.get(p.name, "Any")
+    kind = "Any" if (function, p.name) in _OTHERWISE else kinds.get(p.name, "Any")
     if prefix:
         return f"{prefix}{p.name}: {'_Data' if p.name == 'arrays' else 'Any'}"
     if p.default is p.empty:
@@ -142,6 +145,9 @@ def array_text() -> str:
     for name in sorted(vars(_operators())):
         if getattr(getattr(Array, name), "__doc__", "") == f"As `numpy.{name}`.":
             text += "    " + function_text(name, getattr(np, name), skip=1)
+    for name in sorted(vars(np.ndarray)):  # what is NumPy's on the array's memory
+        if not name.startswith("_") and f" {name}(" not in text:
+            text += f"    def {name}(self, *args: Any, **kwargs: Any) -> Any: ...\n"
     return text
 
 
@@ -235,6 +241,51 @@ def module_text(module: types.ModuleType) -> str:
     return text
 
 
+def random_text() -> str:
+    """The stub of `fusecuda.numpy.random`: its generators, and what draws arrays."""
+    imports = (
+        "\nimport builtins\nfrom typing import Any\n\nfrom numpy.typing import DTypeLike\n\n"
+        "from . import Array, _Shape\n"
+    )
+    text = HEAD.format(numpy=NUMPY, imports=imports)
+    names = {n: getattr(np.random, n) for n in random.__all__}
+    kinds = [n for n, v in names.items() if isinstance(v, type) and n != "Generator"]
+    text += "".join(f"from numpy.random import {n} as {n}\n" for n in kinds)
+    text += "\nclass Generator:\n    def __init__(self, bit_generator: BitGenerator) -> None: ...\n"
+    text += "    @property\n    def bit_generator(self) -> BitGenerator: ...\n"
+    text += "    def spawn(self, n_children: int) -> list[Generator]: ...\n"
+    for name, value in sorted(vars(np.random.Generator).items()):
+        if not name.startswith("_") and callable(value) and name != "spawn":
+            text += f"    {_draw_text(name, value, 'self, ')}"
+    text += "\ndef default_rng(seed: Any = None) -> Generator: ...\n"
+    for name, value in sorted(names.items()):
+        if name not in kinds and name not in ("Generator", "default_rng"):
+            text += _draw_text(name, value)
+    return text
+
+
+_DRAWS = {"bytes": "builtins.bytes", "seed": "None", "shuffle": "None", "set_state": "None",
+          "get_state": "Any", "choice": "Any"}  # fmt: skip
+
+
+_DRAWN = {"size": "_Shape", "dtype": "DTypeLike", "endpoint": "bool"}
+
+
+def _draw_text(name: str, function: Any, head: str = "") -> str:
+    """The stub of what draws; parameters by name where NumPy tells them."""
+    try:
+        parameters = [
+            p for p in inspect.signature(function).parameters.values() if p.name != "self"
+        ]
+    except (TypeError, ValueError):
+        parameters = []
+    if not parameters or any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in parameters):
+        shown = "*args: Any, **kwargs: Any"
+    else:
+        shown = ", ".join(_parameter_text("random", p, _DRAWN) for p in parameters)
+    return f"def {name}({head}{shown}) -> {_DRAWS.get(name, 'Array')}: ...\n"
+
+
 def texts() -> dict[str, str]:
     """Each stub by the name of its file."""
     return {
@@ -242,6 +293,7 @@ def texts() -> dict[str, str]:
         "special.pyi": special_text(),
         "linalg.pyi": module_text(linalg),
         "fft.pyi": module_text(fft),
+        "random.pyi": random_text(),
     }
 
 

@@ -64,7 +64,7 @@ import numpy.typing as npt
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
-from fusecuda.numpy import fft, linalg, special
+from fusecuda.numpy import fft, linalg, random, special
 
 x: npt.NDArray[np.float64] = np.ones((3, 4))
 a: fc.Array = fnp.asarray(x, dtype=np.float32)
@@ -83,6 +83,7 @@ sums: fc.Array = fnp.add.reduce(a, axis=1)
 e: fc.Array = fnp.stack([a, b], axis=-1).astype("f4").clip(0, 1).sum(0).max()
 back: npt.NDArray[np.float64] = np.asarray(c)
 bits: npt.DTypeLike = fnp.float32
+drawn: fc.Array = random.default_rng(0).normal(1.0, size=(3, 4)) + random.rand(3, 4)
 cost: int = fc.cost(abs, fc.spec((3, 4), fnp.float32), device="cpu", check=0.5).launches
 
 fnp.exp("text")  # wrong
@@ -93,6 +94,8 @@ fnp.nosuch(a)  # wrong
 a.nosuch()  # wrong
 special.erf(a, a)  # wrong
 fnp.zeros("3")  # wrong
+random.default_rng(0).normal(size="3")  # wrong
+random.default_rng(0).nosuch()  # wrong
 fnp.add(a)  # wrong
 n: int = fnp.exp(a)  # wrong
 a.astype("f4", casting="never")  # wrong
@@ -143,7 +146,7 @@ def test_each_name_has_a_type() -> None:
         assert set(fnp.__all__) - names == {"ndarray"}
     array = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Array")
     for member in array.body:
-        assert isinstance(member, ast.FunctionDef | ast.Expr)
+        assert isinstance(member, ast.FunctionDef | ast.Expr | ast.AnnAssign)
         if isinstance(member, ast.FunctionDef):
             assert hasattr(fc.Array, member.name), member.name
 

@@ -66,7 +66,7 @@ def emit(launch: Launch) -> Source:
 
 
 def _reduction(reduce: ir.Reduce, over: str) -> str:
-    return f"    v{reduce.out} = at.reduce_{over}({reduce.kind!r}, v{reduce.value})"
+    return f'    v{reduce.out} = at.reduce_{over}("{reduce.kind}", v{reduce.value})'
 
 
 def _line(statement: ir.Statement) -> str:
@@ -109,7 +109,7 @@ def _read(statement: ir.Load | ir.Index | ir.Gather | ir.InRange) -> str:
 def _computed(statement: ir.Compute) -> str:
     """A row of the op table: its name is that of NumPy's function."""
     if statement.op == "convert":
-        return f"at.convert(v{statement.operands[0]}, {statement.dtype.str!r})"
+        return f'at.convert(v{statement.operands[0]}, "{statement.dtype.str}")'
     text = f"{statement.op}({', '.join(f'v{o}' for o in statement.operands)})"
     return text if statement.site < 0 else f"at.may_fail({statement.site}, lambda: {text})"
 

@@ -38,7 +38,7 @@ def example(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_it_runs_as_a_program(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
     example.main(7, 130)
     printed = capsys.readouterr().out
-    assert "at.reduce_row('max', v0)" in printed and "agrees" in printed
+    assert 'at.reduce_row("max", v0)' in printed and "agrees" in printed
 
 
 @pytest.mark.parametrize("batch", range(4))
