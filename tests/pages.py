@@ -25,7 +25,7 @@ from tests import programs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 EXAMPLE = DOCS.parent / "examples" / "back_end" / "numpy_back_end.py"
-PICTURE = DOCS / "pictures" / "fusion.svg"
+PICTURE = DOCS / "fusion.svg"
 
 # Operation, a line of it, what it is.
 STRUCTURE = {
@@ -241,7 +241,6 @@ def main() -> None:
     """Write the pages and the picture."""
     for name in PARTS:
         (DOCS / name).write_text(page(name), encoding="utf-8")
-    PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(picture(), encoding="utf-8")
 
 
