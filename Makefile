@@ -13,7 +13,7 @@ RUN  := $(BIN)/python
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup fmt check quick test test-features test-cupy13 test-wheel test-matrix test-gpu golden bench bench-gpu demo clean
+.PHONY: help setup fmt check quick test test-features test-cupy13 test-wheel test-matrix test-gpu golden bench bench-gpu demo docs clean
 
 help:
 	@echo 'make setup     create $(VENV) with what tests and tools need'
@@ -30,6 +30,7 @@ help:
 	@echo 'make bench     times of our own on the CPU, beside those of the last run'
 	@echo 'make bench-gpu the benchmarks on a CUDA device (CUDA=12 or CUDA=13)'
 	@echo 'make demo      a short tour of what fusion does'
+	@echo 'make docs      the documentation as a site, in build/docs; dead links are errors'
 	@echo 'make clean     remove $(VENV), caches and build products'
 
 # One stamp per extra: an extra is installed once, and again when pyproject.toml changes.
@@ -104,6 +105,9 @@ bench-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
 
 demo: $(VENV)/.stamp-tools
 	$(RUN) -m fusecuda demo $(ARGS)
+
+docs: $(VENV)/.stamp-docs
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-cupy13 $(VENV)-matrix build dist *.egg-info .hypothesis

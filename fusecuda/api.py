@@ -6,7 +6,7 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from .emit_cuda import nvrtc
 from .emit_cuda.backend import devices
 from .engine import Executable
 from .graph.dtypes import DType
-from .options import Options
+from .options import Choices, Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +31,29 @@ class ArraySpec:
 
 
 def spec(shape: int | tuple[int, ...], dtype: Any = np.float64) -> ArraySpec:
-    """A stand-in for an array argument of `lower`: its shape and dtype."""
+    """A stand-in for an array argument of `lower` and `cost`, C-contiguous, that need not exist.
+
+    ``shape`` has the extents, or is the one extent; ``dtype`` is whatever `numpy.dtype` takes.
+    Raises TypeError for what is no dtype.
+    """
     full = (shape,) if isinstance(shape, int) else tuple(shape)
     return ArraySpec(full, np.dtype(dtype))
 
 
 def lower(
-    function: Callable[..., Any], *args: Any, longest: int | None = None, **options: Any
+    function: Callable[..., Any],
+    *args: Any,
+    longest: int | None = None,
+    **options: Unpack[Choices],
 ) -> Executable:
-    """The executable that ``function`` becomes for these arguments, without running it.
+    """The executable that ``function`` becomes for the arguments ``args``, without running it.
 
-    Arguments are arrays, numbers, or `spec` stand-ins. Calling the executable with arguments of the
+    Arguments are arrays, numbers, or `spec` stand-ins. ``options`` are those of `fused`; where
+    ``function`` is a fused one, its own hold besides. Calling the executable with arguments of the
     same shapes, dtypes and strides gives what the function would. Raises NotFusedError if the
     function looks at a value while it is recorded, for it is then no single graph, or has more
-    operations than the ``longest`` that is wanted.
+    operations than the ``longest`` that is wanted (None: any number); TypeError and ValueError as
+    `fused` does, and whatever ``function`` raises for such arguments.
     """
     if isinstance(function, FusedFunction):
         options = {**_options_of(function.options), **options}
@@ -61,12 +70,23 @@ def _describe(compiler: Compiler | None) -> str:
     return f"{compiler.version}, for what is cached: {problem}" if problem else compiler.version
 
 
-def _options_of(options: Options) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in Options.__dataclass_fields__}
+def _options_of(options: Options) -> Choices:
+    return {
+        "device": options.device,
+        "contract": options.contract,
+        "strict": options.strict,
+        "streams": options.streams,
+        "check": options.check,
+    }
 
 
 def info() -> dict[str, Any]:
-    """Versions, devices, compiler, threads and cache of this process."""
+    """Versions, devices, compiler, threads and cache of this process, by name.
+
+    "devices" lists "cpu" and each GPU, "nvrtc" and "compiler" versions (or "none" and why),
+    "threads" how many a kernel may use, "cached bytes" the size of the folder "cache" in bytes.
+    Compiles nothing, raises nothing.
+    """
     compiler = find_compiler()
     stats = default_cache().stats()
     return {

@@ -74,6 +74,15 @@ class BackEnd:
     joined: Callable[[Sequence[Any]], Any] | None = None
 
 
+def add_back_end(name: str, back_end: BackEnd, on_host: bool = True) -> None:
+    """Let ``device=name`` compute by ``back_end``, in the whole process from now on.
+
+    ``on_host`` tells that its arrays are NumPy's, and that its program returns when all is done.
+    """
+    BACK_ENDS[name] = back_end
+    settings.DEVICES[name] = on_host
+
+
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
 BACK_ENDS: dict[str, BackEnd] = {
     "cpu": BackEnd(
@@ -104,7 +113,12 @@ BACK_ENDS: dict[str, BackEnd] = {
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of an executable, as the user sees it."""
+    """One kernel or library call of an executable, as the user sees it.
+
+    ``name`` tells its operations and ``kind`` is "loop", "reduction" or "library"; ``source`` is
+    its text in the back end's language; ``bytes_read`` and ``bytes_written`` are what it has to
+    move at least, ``flops`` counts operations of the op table.
+    """
 
     name: str
     kind: str
@@ -121,7 +135,10 @@ _SECONDS_A_CHARACTER = 1.2e-5
 
 @dataclass
 class Executable:
-    """A graph planned, emitted and (when first called) compiled, for one set of shapes."""
+    """A graph planned, emitted and (when first called) compiled, for one set of shapes.
+
+    `lower` makes it. ``memory.peak_bytes`` is what a call holds at once beside its arguments.
+    """
 
     graph: Graph
     assembly: Assembly
@@ -138,7 +155,11 @@ class Executable:
     _marks: list[float] = field(default_factory=list)  # of the last run whose steps were timed
 
     def __call__(self, *args: Any) -> Any:
-        """What the lowered function returns for ``args``; raises TypeError if they do not fit."""
+        """What the lowered function returns for ``args``, arrays and numbers of the lowered kinds.
+
+        Raises TypeError if they do not fit; CompilerError where a device's kernels do not compile;
+        IndexError or ValueError, naming the line, for an element that cannot be computed.
+        """
         if self.caller is None:
             return self.run(args)
         return self.caller(*args)
@@ -186,6 +207,7 @@ class Executable:
         """Text: which operations share a launch, what keeps the others apart, bytes and peak.
 
         On one screen, hottest first, what repeats once; if ``full`` each step and each reason.
+        Bytes are those that have to be moved at least.
         """
         peak = self.memory.peak_bytes
         if full:
@@ -195,12 +217,14 @@ class Executable:
     def emit(self, target: str = "c", arch: str | None = None) -> list[str]:
         """The sources of all kernels for ``target``, "c" or "cuda"; needs neither GPU nor driver.
 
-        With ``arch`` (such as "sm_90") NVRTC has to accept them for that architecture; raises
-        CompilerError if it does not, ValueError for an unknown target.
+        Another back end's ``target`` is its name. With ``arch`` (such as "sm_90") NVRTC has to
+        accept them for that architecture; raises CompilerError if it does not, ValueError for an
+        unknown target.
         """
-        device = {"c": "cpu", "cuda": "cuda"}.get(target)
+        targets = {"c" if name == "cpu" else name: name for name in BACK_ENDS}
+        device = targets.get(target)
         if device is None:
-            raise ValueError(f"target must be 'c' or 'cuda', not {target!r}")
+            raise ValueError(f"target must be {' or '.join(map(repr, targets))}, not {target!r}")
         if device != self.options.device:
             other = dataclasses.replace(self.options, device=device)
             return build(self.graph, self.strides, other).emit(target, arch)
@@ -285,7 +309,7 @@ class Executable:
 
     def _timed(self, program: Native, arguments: Sequence[Any], lap: Lap | None) -> list[Any]:
         """A run whose steps are timed if somebody wants a ``lap``."""
-        if lap is None or self.options.device != "cpu":  # a device's steps are only started then
+        if lap is None or not self.options.on_host:  # a device's steps are only started then
             return program(arguments, lap)
         marks: list[float] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 
 def default_check() -> float:
@@ -15,11 +16,20 @@ def default_check() -> float:
         raise ValueError(f"FUSECUDA_CHECK must be a number, not {text!r}") from None
 
 
+# The names in the engine's table of back ends; True for those that work on NumPy's arrays, at once.
+DEVICES = {"cpu": True, "cuda": False}
+MOST_STREAMS = 4
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a user may choose for a region; equal options share plans and kernels.
 
-    At most ``streams`` of a device are used at once; a CPU has none, so there it has no effect.
+    ``device`` names the back end, "cpu" or "cuda"; with ``contract`` products and sums may be
+    rounded once; ``strict`` raises for what would run unfused. At most ``streams`` of a device, 1
+    to 4, are used at once; a CPU has none, so there it has no effect. The share ``check``, from 0
+    to 1, of the runs of each plan is computed unfused too, and compared. Raises ValueError for what
+    is out of range.
     """
 
     device: str = "cpu"
@@ -36,9 +46,20 @@ class Options:
         if not 0 <= self.check <= 1:
             raise ValueError(f"check must be a share from 0 to 1, not {self.check}")
 
+    @property
+    def on_host(self) -> bool:
+        """True if the device works on NumPy's arrays, and is done when its program returns."""
+        return DEVICES[self.device]
 
-DEVICES = ("cpu", "cuda")
-MOST_STREAMS = 4
+
+class Choices(TypedDict, total=False):
+    """`Options` as keywords, each of which may be left out."""
+
+    device: str
+    contract: bool
+    strict: bool
+    streams: int
+    check: float
 
 
 def default_device() -> str:

@@ -159,6 +159,13 @@ def fake_cc(
 
 
 @pytest.fixture
+def update_goldens(request: pytest.FixtureRequest) -> bool:
+    """True if what is compared with what is generated is to be written anew."""
+    asked: bool = request.config.getoption("--update-goldens")
+    return asked
+
+
+@pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
     """``golden("name.txt", text)`` demands that tests/goldens/name.txt holds just that text.
 

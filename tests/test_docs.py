@@ -1,4 +1,4 @@
-"""The Python in README and docs runs as it stands, in the order in which it is read.
+"""README and docs: their Python runs as it stands, links lead somewhere, tables are as generated.
 
 A comment before a block may say what the reader is taken to have (``<!-- given: x = … -->``), and
 what the block needs besides NumPy and a compiler (``<!-- needs: cupy -->``). Blocks on CuPy arrays
@@ -8,12 +8,20 @@ run on host memory.
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+import fusecuda as fc
+from fusecuda import engine, options
+from fusecuda.graph.text import print_hlo
+from tests import pages, stubs
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -47,6 +55,9 @@ def host(value: Any) -> Any:
 def test_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block, in one program for a page."""
     monkeypatch.setenv("FUSECUDA_DEVICE", "cpu")
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "back_end"))
+    monkeypatch.setattr(engine, "BACK_ENDS", dict(engine.BACK_ENDS))
+    monkeypatch.setattr(options, "DEVICES", dict(options.DEVICES))
     space: dict[str, Any] = {"__name__": page.stem, "np": np, "host": host}
     for comments, source, line in blocks(page):
         assert {kind for kind, _ in comments} <= {"given", "needs"}
@@ -61,3 +72,118 @@ def test_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_there_are_blocks() -> None:
     """So that the pattern is known to find them."""
     assert len(blocks(PAGES[0])) == PAGES[0].read_text(encoding="utf-8").count("```python") > 2
+
+
+# --- what is generated
+
+
+@pytest.mark.parametrize("name", pages.PARTS)
+def test_tables_are_what_is_generated(name: str, update_goldens: bool) -> None:
+    """``python -m tests.pages`` would change nothing; `make golden` does the same."""
+    if f"NumPy {stubs.NUMPY};" not in (stubs.FOLDER / "__init__.pyi").read_text(encoding="utf-8"):
+        pytest.skip("the tables are those of another NumPy")
+    made = pages.page(name)
+    if update_goldens:
+        (pages.DOCS / name).write_text(made, encoding="utf-8")
+    there = (pages.DOCS / name).read_text(encoding="utf-8")
+    assert there == made, f"docs/{name} is not up to date; `make golden` writes it"
+
+
+def test_the_picture_is_what_is_generated(update_goldens: bool) -> None:
+    if update_goldens:
+        pages.PICTURE.write_text(pages.picture(), encoding="utf-8")
+    assert pages.PICTURE.read_text(encoding="utf-8") == pages.picture()
+
+
+@pytest.mark.parametrize(("op", "line"), [(op, line) for op, (line, _) in pages.STRUCTURE.items()])
+def test_the_lines_of_the_reference_are_hlo(op: str, line: str) -> None:
+    """Each is read, and written as it is."""
+    if op == "parameter":
+        line = line.replace("(0)", "(4)")
+    given = {"%0": "f64[6] parameter(0)", "%1": "f64[] parameter(1)", "%2": "s64[4] parameter(2)",
+             "%3": "f64[6] parameter(3)"}  # fmt: skip
+    lines = [f"  {name} = {text}" for name, text in given.items()]
+    graph = fc.parse_hlo("\n".join(["HloModule one", *lines, f"  %4 = {line}", "ROOT (%4)", ""]))
+    assert graph.outputs[0].op == op
+    assert f" = {line}" in print_hlo(graph)
+
+
+def test_hlo_of_the_pages_is_read() -> None:
+    """Each block of HLO, and what is printed of it is read again."""
+    found = 0
+    for page in PAGES:
+        for text in re.findall(r"^```hlo\n(.*?)^```$", page.read_text("utf-8"), re.M | re.DOTALL):
+            graph = fc.parse_hlo(text)
+            assert print_hlo(fc.parse_hlo(print_hlo(graph))) == print_hlo(graph)
+            found += 1
+    assert found
+
+
+def test_reasons_are_those_that_are_given() -> None:
+    """What "Why did it not fuse?" quotes stands in the texts of the program."""
+    folders = ("fusion", "capture")
+    files = (f for name in folders for f in (ROOT / "fusecuda" / name).rglob("*.py"))
+    program = re.sub(
+        r"\{[^{}]*\}|%d|\"\n\s*f?\"", "…", "".join(f.read_text("utf-8") for f in files)
+    )
+    page = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.*?) \|", page, re.MULTILINE)
+    quoted = [part for row in rows if row != "it says" for part in row.split("; ")]
+    assert len(quoted) > 20
+    for phrase in quoted:
+        for part in re.split(r"…|240", phrase):
+            assert part.strip(" ,") in program, phrase
+
+
+# --- links, and the site
+
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+TEXTS = [*PAGES, ROOT / "ARCHITECTURE.md"]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as its generator and forges make them."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    words = (re.sub(r"[^\w\s-]", "", head.lower()).strip() for head in heads)
+    return {re.sub(r"[-\s]+", "-", word) for word in words}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda p: p.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    """To files and headings that are there; pages link to pages only, which are on the site."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    text = re.sub(r"`[^`\n]*`", "code", text)
+    for target in LINK.findall(text):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        there = (page.parent / name).resolve() if name else page
+        assert there.exists(), f"{page.name}: {target}"
+        if page.parent.name == "docs":
+            assert there.is_relative_to(ROOT / "docs"), f"{page.name}: {target} is not on the site"
+        assert not anchor or anchor in anchors(there), f"{page.name}: {target}"
+
+
+def test_what_the_navigation_names_is_there() -> None:
+    """Pages are listed once in mkdocs.yml; those that are not stand at its end."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"^\s+- .*: (\w+\.md)$", text, re.MULTILINE)
+    assert len(set(listed)) == len(listed) > 10
+    assert set(listed) <= {page.name for page in PAGES}
+
+
+@pytest.mark.slow
+def test_the_site_is_built(tmp_path: Path) -> None:
+    """Strictly: without a warning, a dead link, or a name of the interface that is not found."""
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("mkdocstrings")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    reference = (tmp_path / "api" / "index.html").read_text(encoding="utf-8")
+    assert all(f'id="fusecuda.{name}"' in reference for name in fc.__all__)

@@ -24,7 +24,11 @@ os.register_at_fork(after_in_child=_process.reset)
 
 
 def compile_count() -> int:
-    """How often a compiler ran for a kernel in this process; cache hits do not count."""
+    """How often a compiler (cc or NVRTC) ran for kernels in this process.
+
+    Kernels that were found in the process or in the cache on disk do not count; a forked child
+    begins at 0.
+    """
     return _process.runs
 
 

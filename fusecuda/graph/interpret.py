@@ -148,7 +148,8 @@ def view(array: Array, view_map: IndexMap, shape: tuple[int, ...]) -> Array:
     if 0 in shape:
         return np.empty(shape, array.dtype)
     assert view_map.fits(shape, array.shape)
-    base = array[tuple(slice(o, None) for o in view_map.offsets)]
+    starts: Any = (*(slice(o, None) for o in view_map.offsets), ...)  # `...`: a view, 0-d too
+    base = array[starts]
     strides = view_map.strides(array.strides)
     return np.lib.stride_tricks.as_strided(base, shape, strides)
 

@@ -84,7 +84,10 @@ _MAP_TERM = re.compile(r"(?:(-?\d+)\*)?d(\d+)|(-?\d+)")
 
 
 def parse_hlo(text: str) -> Graph:
-    """The graph that ``text`` describes; raises GraphError, with the line, for malformed text."""
+    """The graph that ``text`` describes, as `Executable.hlo` and dumps have it.
+
+    Raises GraphError, with the line, for malformed text and for graphs that break a rule.
+    """
     nodes: dict[str, Node] = {}
     name = "region"
     outputs: tuple[Node, ...] | None = None

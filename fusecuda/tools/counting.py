@@ -39,7 +39,7 @@ class ProcessCounter(LaunchCounter):
             self.by_name.update(device.stop())
 
     def ran(self, executable: Any, lap: Lap | None) -> None:
-        if self._device is None or executable.options.device == "cpu":
+        if self._device is None or executable.options.on_host:
             super().ran(executable, lap)
 
     def launched(self, name: str) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from ..api import lower
 from ..fusion.explain import recorded_lines, summarize
 from ..graph.node import Node
+from ..options import Choices
 from ..watch import Lap, Watcher
 from . import tables, trace
 from .measure import ProcessorCounters, Sensors, copy_bandwidth, ranges
@@ -53,7 +54,7 @@ class Span:
 
 @dataclass(slots=True)
 class Row:
-    """All launches of one kernel."""
+    """All launches of one kernel: what it is, their ``count``, and ``seconds`` for all."""
 
     step: Step
     count: int = 0
@@ -66,16 +67,17 @@ class _Clock:
     def __init__(self, executable: Any) -> None:
         self.executable = executable
         self.device = executable.options.device
+        self.on_host = executable.options.on_host
         self.begin = perf_counter()
         self.marks: list[Any] = []
-        self.mark: Callable[[], Any] = perf_counter if self.device == "cpu" else _event
+        self.mark: Callable[[], Any] = perf_counter if self.on_host else _event
 
     def __call__(self) -> None:
         self.marks.append(self.mark())
 
     def times(self) -> list[float]:
         """Seconds of `time.perf_counter`, for a device reckoned from the first launch."""
-        if self.device == "cpu" or not self.marks:
+        if self.on_host or not self.marks:
             return self.marks
         self.marks[-1].synchronize()
         elapsed = sys.modules["cupy"].cuda.get_elapsed_time
@@ -142,7 +144,7 @@ class Profile(Watcher):
             self.spans.append(Span("run", executable.graph.name, thread, lap.begin, end))
             peak = executable.memory.peak_bytes
             self.memory += [(lap.begin, peak), (end, 0)]
-            if lap.device == "cpu":
+            if lap.on_host:
                 self._enter_launches(lap, thread)
             else:  # the device still works: its clock is read at the end
                 self._clocks.append(lap)
@@ -233,7 +235,11 @@ class Profile(Watcher):
         return notes
 
     def save_trace(self, path: str | Path) -> None:
-        """Write a trace for chrome://tracing and Perfetto: host and device, threads, memory."""
+        """Write a trace for chrome://tracing and Perfetto to the file ``path``, as JSON.
+
+        It has tracks of the host's threads and of the device, in microseconds, and the memory that
+        runs held, in bytes. Raises OSError where the file cannot be written.
+        """
         sensors = self._sensors.samples if self._sensors is not None else []
         trace.save(Path(path), self, sensors)
 
@@ -262,10 +268,12 @@ class Cost:
     peak_bytes: int  # that it holds at once, its results among them, arguments not
 
 
-def cost(function: Callable[..., Any], *args: Any, **options: Any) -> Cost:
-    """The `Cost` of ``function`` for these arguments, arrays or `spec` stand-ins, without a run.
+def cost(function: Callable[..., Any], *args: Any, **options: Unpack[Choices]) -> Cost:
+    """The `Cost` of ``function`` for ``args``, arrays or `spec` stand-ins, without a run.
 
-    Options are those of `lower`. Raises NotFusedError for a function that is no single graph.
+    Its fields are ``flops`` (operations of the op table), ``bytes`` (that launches read and write
+    at least), ``launches``, and ``peak_bytes`` (that a call holds at once beside its arguments).
+    ``options`` are those of `lower`. Raises NotFusedError for a function that is no single graph.
     """
     executable = lower(function, *args, **options)
     steps = steps_of(executable)
@@ -274,7 +282,10 @@ def cost(function: Callable[..., Any], *args: Any, **options: Any) -> Cost:
 
 
 def profile() -> Profile:
-    """A context manager that measures each launch: ``table()``, ``save_trace(path)``, ``rows()``.
+    """A context manager that measures each launch of compiled plans while its block runs.
+
+    It then has ``table()``, a text, ``rows()``, the same as objects, ``seconds``, the time of all
+    launches, and ``save_trace(path)``.
 
     On the CPU the clock is read around each launch of the driver, on a GPU events are recorded on
     the current stream. While a profile is taken, launches of one call are started one by one.

@@ -104,3 +104,13 @@ def test_versions_that_are_read_late(seed: int) -> None:
     found = interpret.interpret(graph, [np.arange(32.0).reshape(ROWS, COLUMNS) + seed])
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_a_single_element_is_written() -> None:
+    """An array of no axes has views too: the update of one is not lost."""
+    old, value = build.parameter(0, (), FLOAT64), build.parameter(1, (), FLOAT64)
+    written = build.update(old, value, axis_map([], 0))
+    given = [np.array(1.0), np.array(2.0)]
+    (result,) = interpret.interpret(Graph((old, value), (written,)), given)
+    assert result == 2.0 and given[0] == 1.0
+    assert np.shares_memory(interpret.view(given[0], axis_map([], 0), ()), given[0])

@@ -193,6 +193,14 @@ EMITTER = (
 
 GRAPH = (
     Mutation(
+        "elements-not-written",
+        "graph/interpret.py",
+        "view_map.offsets), ...)",
+        "view_map.offsets),)",
+        "the interpreter loses updates of arrays of no axes",
+        _ids("interpret_updates", "a_single_element_is_written"),
+    ),
+    Mutation(
         "composition-offset",
         _MAP,
         "offsets = inner(self.offsets)",

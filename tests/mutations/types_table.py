@@ -9,6 +9,22 @@ _SCANS, _UNROLLED = "cpu_fallback/scans.py", "fusion/unrolled.py"
 
 TYPES = (
     Mutation(
+        "stub-of-another-arity",
+        "numpy/__init__.pyi",
+        "arctan2: _Binary",
+        "arctan2: _Unary",
+        "type checkers refuse right calls",
+        ids("types", "stubs_are_what_is_generated"),
+    ),
+    Mutation(
+        "option-unexplained",
+        "capture/calls/fused.py",
+        "    - ``streams``: how many",
+        "    - streams: how many",
+        "help() is silent on an option",
+        ids("help", "each_option_is_explained"),
+    ),
+    Mutation(
         "halves-round-up",
         _HALVES,
         "(rest + 0x0fffu + (rest >> 13 & 1))",

@@ -18,7 +18,7 @@ from ..record.recorder import current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order
 from .memory import elements, in_force, new, values, view
-from .methods import Methods
+from .methods import Methods, document
 from .parts import build_snapshot, joined, part_of, part_shown, shown_of, written
 from .table import ENTRIES, TABLE
 
@@ -510,3 +510,4 @@ def _of_memory(name: str) -> property:
 for _name in dir(np.ndarray):
     if not _name.startswith("__") and not hasattr(Array, _name):
         setattr(Array, _name, _of_memory(_name))
+document(Array)

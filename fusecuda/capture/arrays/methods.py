@@ -12,6 +12,14 @@ from .observed import Observed
 from .table import ENTRIES, TABLE
 
 
+def document(kind: type) -> None:
+    """Let each undocumented member of ``kind`` that `numpy.ndarray` has say so."""
+    for base in kind.__mro__[:-1]:
+        for name, member in vars(base).items():
+            if not name.startswith("_") and hasattr(np.ndarray, name) and not member.__doc__:
+                member.__doc__ = f"As `numpy.ndarray.{name}`."
+
+
 class Methods(Observed):
     """The methods of an array that functions and operators are behind."""
 

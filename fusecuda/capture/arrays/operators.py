@@ -229,6 +229,7 @@ def _method(function: Any) -> Callable[..., Any]:
 
     method.__name__ = function.__name__
     method.__doc__ = f"As `numpy.{function.__name__}`."
+    method.__wrapped__ = function  # type: ignore[attr-defined]  # help() shows its signature
     return method
 
 

@@ -356,14 +356,18 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
     def explain(self, full: bool = False) -> str:
         """Text on the last recorded call: its outcome and why, and its plans, hottest first.
 
-        One screen, unless it is to be ``full``.
+        One screen, unless it is to be ``full``: then each step and each reason, with bytes.
         """
         plan = summary(self._reports, full) if self._reports else ""
         where = "" if self._why.startswith("replayed") or ".py:" in self._why else self._where()
         return f"{self.__name__}: {self._why}{f' ({where})' if where else ''}\n{plan}"
 
     def why(self, *args: Any) -> str:
-        """Text: why the last call that was not replayed was not; or what ``args`` would lead to."""
+        """Text: why the last call that was not replayed was not; or what ``args`` would lead to.
+
+        It names the condition that failed, the value that was and the one that is, and the line
+        that reads it. Nothing runs.
+        """
         if args:
             given = self.head + args
             key = _signature(given)

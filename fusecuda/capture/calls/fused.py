@@ -35,14 +35,16 @@ def fused(function: Any = None, **options: Any) -> Any:
     """``with fused() as region``, ``@fused``, ``fused(fn, **options)`` or ``@fused(**options)``.
 
     As a block, operations on CuPy and lazy arrays are computed together when it is left. As a
-    decorator it makes a `FusedFunction`: arrays in, arrays of the same kind out. Options:
+    decorator it makes a `FusedFunction` of ``function``, anything that can be called, which keeps
+    its signature: arrays in, arrays of the same kind out. The ``options``, with their defaults:
 
-    - ``device``: "cpu" or "cuda"; that of the arrays if it is not given;
+    - ``device``: "cpu" or "cuda" (``FUSECUDA_DEVICE``); that of the arrays if neither is given;
     - ``contract``: products and sums may be contracted to one rounding (default: False);
     - ``strict``: raise NotFusedError, naming the line, for what would run unfused (False);
-    - ``streams``: how many streams of a device may be used (1);
-    - ``check``: of the runs of each plan the first and then this share are computed unfused, too,
-      and the first difference is warned of (0); calls are fused then even where it does not pay.
+    - ``streams``: how many streams of a device may be used, 1 to 4 (1);
+    - ``check``: of the runs of each plan the first and then this share, 0 to 1, are computed
+      unfused, too, and the first difference is warned of (0, or ``FUSECUDA_CHECK``); calls are
+      fused then even where it does not pay.
 
     Raises TypeError for what cannot be called, ValueError for options out of range.
     """
@@ -57,7 +59,10 @@ def fused(function: Any = None, **options: Any) -> Any:
 
 
 class FusedBlock:
-    """What ``fused(**options)`` gives: the region of a ``with`` statement, or a decorator."""
+    """What ``fused(**options)`` gives: the region of a ``with`` statement, or a decorator.
+
+    ``launches`` is the number of kernels and library calls that the block has launched.
+    """
 
     def __init__(self, options: Options, device_chosen: bool) -> None:
         self.launches = 0  # kernels that the block has launched

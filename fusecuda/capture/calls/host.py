@@ -205,8 +205,7 @@ class HostCall(Call):
 
     def _guard(self, written: list[Shared]) -> Guard:
         """The conditions of the trace; each shared memory has its name from then on."""
-        on_device = self.owner.options.device != "cpu"
-        guard = Guard(DeviceMemory() if on_device else HostMemory())
+        guard = Guard(HostMemory() if self.owner.options.on_host else DeviceMemory())
         guard.reads(self.reads)
         guard.inputs(self.inputs)
         if any(True for _ in self.inputs.effects()):
