@@ -297,11 +297,7 @@ class Executable:
     def seen(self) -> dict[int, tuple[Any, ...]]:
         """Shape, strides in bytes and dtype by number, of the arguments that a run looks at."""
         numbers = [b.argument for b in self.assembly.buffers if b.argument is not None]
-        return {n: self.assembly.layout_of(n) for n in numbers} if self._is_host else {}
-
-    @property
-    def _is_host(self) -> bool:
-        return self.options.device == "cpu"
+        return {n: self.assembly.layout_of(n) for n in numbers} if self.options.on_host else {}
 
     def sees(self, number: int, array: Any) -> bool:
         """True if `run_checked` tells whether the argument ``number`` is laid out as ``array``."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +23,7 @@ from ..graph.dtypes import DType
 from ..graph.interpret import evaluate
 from ..graph.node import Node
 from ..watch import Lap
+from .array_object import data_offset, shows_layouts
 from .backend import compile_kernels, load_driver
 from .loader import KernelSource
 from .pool import SMALLEST, pool
@@ -35,46 +35,12 @@ Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
 _FRAME_WORDS = 11  # of fc_frame
 _NOW = 8 * 6  # the byte at which a frame says what is to be run
-_POINTER = ctypes.sizeof(ctypes.c_void_p)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 
-def _data_offset() -> int | None:
-    """Where an ndarray object holds its data pointer: behind the head, as NumPy's ABI says.
-
-    None where it does not, or where `id` is no address; then NumPy is asked at each call.
-    """
-    offset = object.__basicsize__
-    if sys.implementation.name != "cpython" or np.ndarray.__basicsize__ < offset + _POINTER:
-        return None
-    for probe in (np.empty(3), np.empty((2, 2), np.int8)[1:]):
-        if ctypes.c_void_p.from_address(id(probe) + offset).value != probe.ctypes.data:
-            return None
-    return offset
-
-
-def _shows_layouts(data: int | None) -> bool:
-    """True if all that `fc_fits` reads of an array object is where it looks."""
-    if data is None:
-        return False
-    for probe in (np.empty((2, 3)), np.empty((4, 6), np.int8)[1:, ::-2]):
-        words = (ctypes.c_int64 * 7).from_address(id(probe) + data)
-        kind = ctypes.c_void_p.from_address(id(probe) + data - _POINTER).value
-        rank = ctypes.c_int.from_address(ctypes.addressof(words) + 8).value
-        flags = ctypes.c_int.from_address(ctypes.addressof(words) + 48).value
-        if (kind, rank, flags) != (id(np.ndarray), probe.ndim, probe.flags.num):
-            return False
-        if words[5] != id(probe.dtype) or not words[2] or not words[3]:
-            return False
-        extents = [(ctypes.c_int64 * probe.ndim).from_address(words[k]) for k in (2, 3)]
-        if [tuple(e) for e in extents] != [probe.shape, probe.strides]:
-            return False
-    return True
-
-
-_DATA = _data_offset()
+_DATA = data_offset()
 _POINTER_BYTES = struct.calcsize("P")
-_LAYOUTS = _POINTER_BYTES == 8 and _shows_layouts(_DATA)
+_LAYOUTS = _POINTER_BYTES == 8 and shows_layouts(_DATA)
 
 
 def _refuse_unfit() -> None:
@@ -166,7 +132,7 @@ class Program:
         self._pack = struct.Struct(f"={3 + len(self._arguments) + len(made) + 1}q").pack_into
         self._frames: list[_Frame] = []
         self._placed: Sequence[Array] | None = None
-        self.call = self._straight()
+        self.call: Callable[..., list[Array | None]] = self._straight()
         self.checked = self._straight(is_checked=True) if self._checks() else None
         self._timed: Callable[..., list[Array | None]] | None = None
 

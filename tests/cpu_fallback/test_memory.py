@@ -17,6 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fusecuda as fc
+from fusecuda.capture.record import plans
+from fusecuda.cpu_fallback import array_object
 from fusecuda.cpu_fallback import pool as pool_module
 from fusecuda.cpu_fallback import program as program_module
 from fusecuda.cpu_fallback.pool import LARGEST, LIMIT, SMALLEST, Pool, free_count
@@ -223,15 +225,19 @@ def test_without_a_known_object_layout_numpy_gives_the_addresses(
         return np.sort(y * x) + y.sum()
 
     x, y = np.arange(3000.0)[::3], np.linspace(0, 1, 1000)
-    expected_y, executable = y.copy(), fc.lower(program, x, y)
-    expected = executable(x, expected_y)
-    assert program_module._data_offset() is not None
+    expected_y = y.copy()
+    expected = fc.lower(program, x, y)(x, expected_y)
+    assert array_object.shows_layouts(array_object.data_offset())
     monkeypatch.setattr(sys, "implementation", SimpleNamespace(name="another"))
-    monkeypatch.setattr(program_module, "_DATA", program_module._data_offset())
-    assert program_module._DATA is None
-    monkeypatch.setattr(program_module, "id", lambda value: 8, raising=False)
+    monkeypatch.setattr(program_module, "_DATA", array_object.data_offset())
+    assert program_module._DATA is None and not array_object.shows_layouts(None)
+    monkeypatch.setattr(program_module, "_LAYOUTS", False)
+    plans.forget()
+    executable = fc.lower(program, x, y)
     np.testing.assert_array_equal(executable(x, y), expected)
     np.testing.assert_array_equal(y, expected_y)
+    assert executable._program.checked is None
+    plans.forget()
 
 
 def test_an_argument_that_is_overwritten_needs_no_temporary() -> None:
