@@ -259,10 +259,9 @@ class KernelEmitter:
     def make(self, tests: Tests, axis: str, start: str = "") -> None:
         """Shorten the run from ``start`` on until no test changes its answer, and make them."""
         place = Place(self, start, axis, "")
-        for test in tests.made:
-            for form, limit in test.tests:
-                step, bound = names.stride(form, axis), names.limit(limit)
-                self.w.line(f"run = fc_stretch(run, {place.index(form)}, {step}, {bound});")
+        for form, limit in dict.fromkeys(pair for test in tests.made for pair in test.tests):
+            step, bound = names.stride(form, axis), names.limit(limit)
+            self.w.line(f"run = fc_stretch(run, {place.index(form)}, {step}, {bound});")
         for test in tests.made:
             self.w.lines(place.lines(test))
         for form, guard in tests.guards.items():

@@ -9,5 +9,6 @@ FC_INLINE int64_t fc_stretch(int64_t run, int64_t at, int64_t step, int64_t limi
     if (step > 0 && at < limit) room = (at < 0 ? -1 : limit - 1) - at;
     else if (step < 0 && at >= 0) room = at - (at < limit ? 0 : limit);
     else return run;
-    return fc_min(run, room / (step < 0 ? -step : step) + 1);
+    if (step != 1) room /= step < 0 ? -step : step;
+    return fc_min(run, room + 1);
 }

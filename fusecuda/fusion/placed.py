@@ -7,6 +7,7 @@ one kernel with a store for each part, if the parts are alike in shape. ``out = 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import combinations
 
@@ -60,6 +61,9 @@ def _costs(nodes: list[Node]) -> dict[Node, int]:
 def _is_worth_it(node: Node, cost: dict[Node, int]) -> bool:
     if node.op != "concatenate" or len({part.shape for part in node.operands}) > 1:
         return False
+    line = min(math.prod(node.operands[0].shape[node.axis :]), node.shape[-1])
+    if line < _SHORT and node.size > _LITTLE and len(node.operands) > 1:
+        return True
     return any(cost[p] > SELECTED_COST and _is_computed(p) for p in node.operands)
 
 

@@ -11,7 +11,7 @@ column_mean: 2 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_e354b2012efc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_79dd623b6347(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -23,6 +23,8 @@ void reduce_sum_divide_e354b2012efc(const fc_args *a, int64_t begin, int64_t end
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
     const int64_t block = part_length;
+    const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it
+    (void)is_chunk;
     char *free_scratch = scratch;
     (void)free_scratch;
     for (int64_t item = begin; item < end; ++item) {
@@ -37,12 +39,14 @@ void reduce_sum_divide_e354b2012efc(const fc_args *a, int64_t begin, int64_t end
         double v1[64];
         double v2[64];
         double v3[64];
+        double lane1[FC_LANES * 64];
         fc_tree_sum_f64 tree1[64];
-        for (int64_t c = 0; c < width; ++c) fc_start_sum_f64(&tree1[c]);
+        for (int64_t c = 0; c < width && !is_chunk; ++c)
+            fc_start_sum_f64(&tree1[c]);
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);
-            double lane1[FC_LANES * 64];
-            for (int64_t l = 0; l < FC_LANES; ++l)
+            const int64_t lanes_used = fc_min(FC_LANES, count);
+            for (int64_t l = 0; l < lanes_used; ++l)
                 for (int64_t c = 0; c < width; ++c)
                     lane1[l * block + c] = fc_identity_sum_f64();
             int64_t done = 0;
@@ -79,15 +83,19 @@ void reduce_sum_divide_e354b2012efc(const fc_args *a, int64_t begin, int64_t end
                     lane1[lanes + c] = fc_combine_sum_f64(lane1[lanes + c], fc_leaf_sum_f64(v0, position));
                 }
             }
+            int64_t used1 = lanes_used;
             for (int64_t w = FC_LANES / 2; w; w /= 2) {
-                for (int64_t l = 0; l < w; ++l)
+                for (int64_t l = 0; l + w < used1; ++l)
                     for (int64_t c = 0; c < width; ++c)
                         lane1[l * block + c] = fc_combine_sum_f64(lane1[l * block + c], lane1[(l + w) * block + c]);
+                used1 = fc_min(used1, w);
             }
-            for (int64_t c = 0; c < width; ++c)
+            for (int64_t c = 0; c < width && !is_chunk; ++c)
                 fc_push_sum_f64(&tree1[c], lane1[c]);
         }
-        for (int64_t c = 0; c < width; ++c)
+        for (int64_t c = 0; c < width && is_chunk; ++c)
+            v1[c] = lane1[c] + 0;
+        for (int64_t c = 0; c < width && !is_chunk; ++c)
             v1[c] = fc_finish_sum_f64(&tree1[c]) + 0;
         #pragma GCC ivdep
         for (int64_t c = 0; c < width; ++c) {
@@ -97,7 +105,7 @@ void reduce_sum_divide_e354b2012efc(const fc_args *a, int64_t begin, int64_t end
         }
     }
 }
-void reduce_sum_divide_e354b2012efc_finish(const fc_args *a) {
+void reduce_sum_divide_79dd623b6347_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

@@ -12,13 +12,13 @@ cross_entropy: 10 operations in 1 kernel
 // 2 passes over each row, which stays resident between them
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
-FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_largest_f64(a, b))
+FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_max_subtract_iota_gather_divide_cb37853dbd2b(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_iota_gather_divide_0b2c57fdec4a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -101,7 +101,7 @@ void reduce_max_subtract_iota_gather_divide_cb37853dbd2b(const fc_args *a, int64
         ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 16 * rows * 0))[row * (16 / sizeof(double))] = v10;
     }
 }
-void reduce_max_subtract_iota_gather_divide_cb37853dbd2b_finish(const fc_args *a) {
+void reduce_max_subtract_iota_gather_divide_0b2c57fdec4a_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

@@ -10,13 +10,13 @@ softmax: 5 operations in 1 kernel
 // 3 passes over each row, which stays resident between them
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
-FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_largest_f64(a, b))
+FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_max_subtract_exp_sum_divide_96da7fb7bcb3(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_exp_sum_divide_5dd5f85ccb46(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
