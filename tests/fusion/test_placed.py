@@ -100,7 +100,7 @@ def shifted(x: Any, y: Any) -> Any:
 
 
 def neighbours(x: Any, y: Any) -> Any:
-    """The nine neighbours of each pixel of four pictures, side by side, as convolutions take them."""
+    """The nine neighbours of each pixel of pictures, as convolutions take them."""
     pixels = (x[None, None, :16, :] + y[:16, None, None, :]).reshape(16, 16, 4, 10)
     padded = np.pad(pixels, ((1, 1), (1, 1), (0, 0), (0, 0)))
     return np.concatenate([padded[i : i + 16, j : j + 16] for i in range(3) for j in range(3)], 3)
@@ -109,7 +109,7 @@ def neighbours(x: Any, y: Any) -> Any:
 LAUNCHES: dict[Callable[..., Any], int] = {
     channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 1, crossing: 2,
     seen_between: 2, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3,
-    rolled: 2, neighbours: 2,
+    rolled: 2, neighbours: 1,
 }  # fmt: skip
 
 
