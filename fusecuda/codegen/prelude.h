@@ -1,9 +1,8 @@
 // Helpers behind the op table for floats: NumPy's corner cases, once for every element type.
 
-// NaN in either operand of maximum and minimum gives NaN; fmax and fmin ignore it. They are two
-// selects, one after the other: a test of several parts becomes branches that nobody predicts as soon
-// as another one follows it.
-#define FC_FLOAT(t, T, f, INF)                                                                     \
+// NaN in either operand of maximum and minimum gives NaN; fmax and fmin ignore it. NaN is chosen by
+// the bits of a mask: tests that follow each other become branches, which nobody predicts.
+#define FC_FLOAT(t, T, U, f, INF)                                                                  \
     FC_INLINE T fc_absolute_##t(T a) { return fabs##f(a); }                                        \
     FC_INLINE T fc_sqrt_##t(T a) { return sqrt##f(a); }                                            \
     FC_INLINE T fc_rint_##t(T a) { return rint##f(a); }                                            \
@@ -11,22 +10,19 @@
     FC_INLINE T fc_ceil_##t(T a) { return ceil##f(a); }                                            \
     FC_INLINE T fc_trunc_##t(T a) { return trunc##f(a); }                                          \
     FC_INLINE T fc_sign_##t(T a) { return a > 0 ? (T)1 : a < 0 ? (T)-1 : a == 0 ? (T)0 : a; }      \
-    FC_INLINE T fc_maximum_##t(T a, T b) {                                                         \
-        const T r = a > b ? a : b;                                                                 \
-        return a != a ? a : r;                                                                     \
+    FC_INLINE T fc_either_##t(bool first, T a, T b) {                                              \
+        U u, v;                                                                                    \
+        const U mask = -(U)first;                                                                  \
+        memcpy(&u, &a, sizeof u);                                                                  \
+        memcpy(&v, &b, sizeof v);                                                                  \
+        u = (u & mask) | (v & ~mask);                                                              \
+        memcpy(&a, &u, sizeof a);                                                                  \
+        return a;                                                                                  \
     }                                                                                              \
-    FC_INLINE T fc_minimum_##t(T a, T b) {                                                         \
-        const T r = a < b ? a : b;                                                                 \
-        return a != a ? a : r;                                                                     \
-    }                                                                                              \
-    FC_INLINE T fc_fmax_##t(T a, T b) {                                                            \
-        const T r = a < b ? b : a;                                                                 \
-        return a != a ? b : r;                                                                     \
-    }                                                                                              \
-    FC_INLINE T fc_fmin_##t(T a, T b) {                                                            \
-        const T r = a > b ? b : a;                                                                 \
-        return a != a ? b : r;                                                                     \
-    }                                                                                              \
+    FC_INLINE T fc_maximum_##t(T a, T b) { return fc_either_##t(a != a, a, a > b ? a : b); }       \
+    FC_INLINE T fc_minimum_##t(T a, T b) { return fc_either_##t(a != a, a, a < b ? a : b); }       \
+    FC_INLINE T fc_fmax_##t(T a, T b) { return fc_either_##t(a != a, b, a < b ? b : a); }          \
+    FC_INLINE T fc_fmin_##t(T a, T b) { return fc_either_##t(a != a, b, a > b ? b : a); }          \
     FC_INLINE T fc_copysign_##t(T a, T b) { return copysign##f(a, b); }                            \
     FC_INLINE T fc_nextafter_##t(T a, T b) { return nextafter##f(a, b); }                          \
     FC_INLINE T fc_heaviside_##t(T a, T b) {                                                       \
@@ -51,8 +47,8 @@
         return q - whole > (T)0.5 ? whole + (T)1 : whole;                                          \
     }
 
-FC_FLOAT(f32, float, f, HUGE_VALF)
-FC_FLOAT(f64, double, , HUGE_VAL)
+FC_FLOAT(f32, float, uint32_t, f, HUGE_VALF)
+FC_FLOAT(f64, double, uint64_t, , HUGE_VAL)
 
 FC_INLINE bool fc_signbit_f32(float a) { return copysignf(1.0f, a) < 0; }
 FC_INLINE bool fc_signbit_f64(double a) { return copysign(1.0, a) < 0; }

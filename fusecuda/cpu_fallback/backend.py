@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from ..fusion.binding import COLUMN, LOOP, ROW, Bound
+from ..fusion.binding import ANY, COLUMN, LOOP, ROW, Bound
 from .emit import PLACEHOLDER, KernelEmitter, LoopEmitter
-from .emit_columns import ColumnEmitter
+from .emit_columns import AnyEmitter, ColumnEmitter
 from .emit_reduction import RowEmitter
 from .loader import KernelSource, LoadedKernel, load_kernels
 from .texts import ABI, DRIVER, driver, epilogue, prelude
@@ -16,6 +16,7 @@ _EMITTERS: dict[str, type[KernelEmitter]] = {
     LOOP: LoopEmitter,
     ROW: RowEmitter,
     COLUMN: ColumnEmitter,
+    ANY: AnyEmitter,
 }
 
 

@@ -68,7 +68,6 @@ FLAGS = (
         "a hundred results of one loop are not compared pairwise, to copy with memcpy",
         False,
     ),
-    Flag("-fno-thread-jumps", "selects that follow each other stay selects", False),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )
@@ -76,7 +75,6 @@ FLAGS = (
 _FORMAT = "fusecuda-compiler-6"  # changes with the probe or with what it keeps
 _FOR_CLANG = {  # what Clang is given instead of flags that are gcc's own
     "-fno-tree-loop-distribute-patterns": "-fno-unroll-loops",  # else it takes ten times as long
-    "-fno-thread-jumps": "",
 }
 
 

@@ -14,8 +14,8 @@ from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..graph.dtypes import DType
 from ..graph.ops import OPS
-from .emit import NO_TESTS, Place, Tests, tests_of
-from .emit_reduction import ReductionEmitter
+from .emit import NO_TESTS, PLACEHOLDER, Place, Tests, tests_of
+from .emit_reduction import ReductionEmitter, RowEmitter
 from .scans import scans_of
 
 
@@ -47,6 +47,8 @@ class _ColumnPlace(Place):
 
 class ColumnEmitter(ReductionEmitter):
     """Blocks of rows side by side; each stage walks the rows' elements in step."""
+
+    is_whole = True  # with what runs when all rows are done
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         super().__init__(kernel, variant, traffic)
@@ -84,7 +86,7 @@ class ColumnEmitter(ReductionEmitter):
                 for stage in kernel.stages:
                     self._stage(stage)
                 self._rows(kernel.tail, with_outer=True)
-        if kernel.outer or kernel.splittable:
+        if self.is_whole and (kernel.outer or kernel.splittable):
             self.finish()
         return self.w.text()
 
@@ -237,6 +239,36 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line(f"{used} = fc_min({used}, w);")
         self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
         self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
+
+
+class _Side(ColumnEmitter):
+    """The part of a kernel that computes rows side by side."""
+
+    is_whole = False
+
+    def prologue(self) -> None:
+        """The other part has it."""
+
+    def entry(self) -> str:
+        return super().entry().replace(f"void {PLACEHOLDER}(", f"static void {PLACEHOLDER}_side(")
+
+
+class _Rows(RowEmitter):
+    """The part of a kernel that computes one row after the other."""
+
+    def entry(self) -> str:
+        return super().entry().replace(f"void {PLACEHOLDER}(", f"static void {PLACEHOLDER}_rows(")
+
+
+class AnyEmitter(ReductionEmitter):
+    """Rows of any strides, one after the other or, many short ones, side by side."""
+
+    def emit(self) -> str:
+        parts = [kind(self.kernel, self.variant, self.traffic).emit() for kind in (_Rows, _Side)]
+        with self.w.block(self.entry()):
+            self.w.line(f"if (a->dim[0]) {PLACEHOLDER}_rows(a, begin, end, scratch);")
+            self.w.line(f"else {PLACEHOLDER}_side(a, begin, end, scratch);")
+        return "\n".join([*parts, self.w.text()])
 
 
 _AT_ONCE = 8

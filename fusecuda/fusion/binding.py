@@ -10,7 +10,7 @@ from ..graph.tree import CHUNK
 from . import cost, kernel_ir
 from .walk import Launch, Lower, MemoryOf, Walk, limit_value, walk
 
-LOOP, ROW, COLUMN = "loop", "row", "column"
+LOOP, ROW, COLUMN, ANY = "loop", "row", "column", "any"
 COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
 _SHORT_ROW = 32  # elements up to which rows are computed side by side however they lie
 _FEWEST = 8  # rows for which that is done
@@ -22,6 +22,8 @@ _PARTS = 64  # a split row has at most so many parts
 @dataclass(frozen=True, slots=True)
 class Variant:
     """Which text of a kernel fits: its skeleton, and which forms walk the inner axis by one.
+
+    The skeleton ANY has two ways, rows one after the other and rows side by side, for any strides.
 
     ``unit[f]`` is True where form ``f`` steps by one element, False where it stands still; None
     means that any strides will do.
@@ -35,10 +37,10 @@ class Variant:
 class Bound(Launch):
     """One launch of the C back end: which variant, and its integers in the order of the ABI.
 
-    ``dims`` holds the parts of a row and their length (of columns, how many are computed side by
-    side), the extents (rows first), then for each form
-    its strides (and, for an index form, its offset), then the limits. ``work`` counts elements of a
-    loop, (parts of) rows of a reduction, or blocks of columns.
+    ``dims`` holds the parts of a row and their length (where rows are computed side by side, how
+    many are; and 0 parts say so to a kernel that can do both), the extents (rows first), then for
+    each form its strides (and, for an index form, its offset), then the limits. ``work`` counts
+    elements of a loop, (parts of) rows of a reduction, or blocks of rows side by side.
     """
 
     variant: Variant = Variant(LOOP, None)
@@ -57,8 +59,8 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     rows, elements = walked.rows, _apart_from_tests(kernel, walked.elements)
     variant = _choose(kernel, rows, elements)
     parts, length = _split(kernel, variant, rows, elements)
-    block = _block(kernel, rows) if variant.skeleton == COLUMN else 1
-    dims = [parts, block if variant.skeleton == COLUMN else length]
+    block = _block(kernel, variant, rows, elements)
+    dims = [1 if variant.skeleton == COLUMN else 0, block] if block else [parts, length]
     dims += elements.extents if kernel.kind == "loop" else rows.extents + elements.extents
     for f, form in enumerate(kernel.forms):
         if kernel.kind != "loop":
@@ -76,7 +78,7 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         walked.byte_offsets(),
         work,
         _workspace(kernel, count, parts),
-        _scratch(kernel, block * resident),
+        _scratch(kernel, max(1, block) * resident),
         variant,
         dims,
         max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel)))),
@@ -105,15 +107,18 @@ def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
     by_row = _pattern(kernel, elements)
     if kernel.kind == "loop":
         return Variant(LOOP, by_row)
-    if math.prod(elements.extents) <= _SHORT_ROW and rows.extents[-1] >= COLUMN_BLOCK:
-        return Variant(COLUMN, _pattern(kernel, rows))
-    if by_row is not None:
+    if by_row is not None and not _are_short(rows, elements):
         return Variant(ROW, by_row)
     by_column = _pattern(kernel, rows)
     many = _FEWEST if elements.extents[-1] > 1 else cost.GRAIN_ELEMENTS
     if by_column is not None and rows.extents[-1] >= many:
         return Variant(COLUMN, by_column)
-    return Variant(ROW, None)
+    return Variant(ANY, None)
+
+
+def _are_short(rows: Walk, elements: Walk) -> bool:
+    """True for many rows of a few elements."""
+    return math.prod(elements.extents) <= _SHORT_ROW and rows.extents[-1] >= COLUMN_BLOCK
 
 
 def _pattern(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[bool, ...] | None:
@@ -136,7 +141,11 @@ def _split(
 ) -> tuple[int, int]:
     """Into how many parts a row is cut, and their length, a power of two of chunks."""
     length = math.prod(elements.extents)
-    if variant.skeleton != ROW or not kernel.splittable or length < 2 * cost.SPLIT_ELEMENTS:
+    if (
+        variant.skeleton not in (ROW, ANY)
+        or not kernel.splittable
+        or length < 2 * cost.SPLIT_ELEMENTS
+    ):
         return 1, length
     if math.prod(rows.extents) >= 8:  # enough rows for the threads
         return 1, length
@@ -146,8 +155,13 @@ def _split(
     return -(-length // part), part
 
 
-def _block(kernel: kernel_ir.KernelIR, rows: Walk) -> int:
-    """How many rows are computed side by side: the more, the longer the runs that are read."""
+def _block(kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: Walk) -> int:
+    """How many rows are computed side by side: the more, the longer the runs that are read.
+
+    0 where rows are computed one after the other.
+    """
+    if variant.skeleton != COLUMN and not (variant.skeleton == ANY and _are_short(rows, elements)):
+        return 0
     most = _RESIDENT_BLOCK if kernel.resident else COLUMN_BLOCK
     inner = rows.extents[-1]
     if inner <= _RESIDENT_BLOCK:
@@ -164,7 +178,7 @@ def _work(
     if variant.skeleton == LOOP:
         return length, 1
     count = math.prod(rows.extents)
-    if variant.skeleton == COLUMN:
+    if block:
         inner = rows.extents[-1]
         return count // max(inner, 1) * -(-inner // block), float(length * block)
     return count * parts, length / max(parts, 1)
