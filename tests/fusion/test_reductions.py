@@ -111,6 +111,42 @@ def test_every_layout(layout: str) -> None:
     check([(values, axes) for values in drawn for axes in some_axes(values.shape)], layout)
 
 
+SIDE_BY_SIDE: list[Subject] = [
+    (np.empty(shape), (axis,))
+    for shape, axis in (
+        ((100, 3), 1), ((70, 32), 1), ((64, 33), 1), ((3, 80, 5), 2), ((65, 1), 1), ((2, 3, 90), 1),
+        ((300, 70), 0), ((1100, 100), 0), ((600, 64), 0), ((255, 130), 0), ((520, 33), 0),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "reversed", "transposed", "mixed"])
+@pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32, np.dtype(np.int16), BOOL], ids=str)
+def test_rows_side_by_side(dtype: DType, layout: str) -> None:
+    """Many short rows, and columns of which several elements of a lane are read at once."""
+    check([(tame(dtype, like.shape), axes) for like, axes in SIDE_BY_SIDE], layout)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "mixed"])
+@pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32], ids=str)
+def test_rows_side_by_side_are_kept(dtype: DType, layout: str) -> None:
+    """What a row is read again for: its elements less the largest, the sum of their squares."""
+    parameters, outputs, arguments = [], [], []
+    for number, (like, (axis,)) in enumerate(SIDE_BY_SIDE):
+        x = build.parameter(number, like.shape, dtype)
+        kept = tuple(1 if a == axis else n for a, n in enumerate(like.shape))
+        top = build.broadcast_to(build.reshape(build.reduce("max", x, (axis,)), kept), like.shape)
+        y = build.elementwise("subtract", [x, top], dtype)
+        squares = build.elementwise("multiply", [y, y], dtype)
+        parameters.append(x)
+        outputs += [y, build.reduce("sum", squares, (axis,))]
+        arguments.append(lay_out(tame(dtype, like.shape, number), layout))
+    graph = Graph(tuple(parameters), tuple(outputs))
+    got = compile_graph(graph, strides_of(arguments), Options()).run(arguments)
+    for node, a, b in zip(outputs, got, interpret(graph, arguments), strict=True):
+        assert a is not None and same_bits(a, b), (node, layout)
+
+
 @pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32, np.dtype(np.int32), BOOL], ids=str)
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_long_reductions_on_any_number_of_threads(dtype: DType, count: int, threads: None) -> None:
