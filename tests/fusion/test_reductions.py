@@ -127,6 +127,18 @@ def test_rows_side_by_side(dtype: DType, layout: str) -> None:
     check([(tame(dtype, like.shape), axes) for like, axes in SIDE_BY_SIDE], layout)
 
 
+@pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32, np.dtype(np.int16), BOOL], ids=str)
+def test_columns_of_which_elements_are_read_at_once(dtype: DType) -> None:
+    """Each kind alone, so that what is combined is a value and nothing else."""
+    for kind in [k for k in kinds_for(dtype) if not k.startswith("arg")]:
+        values = [tame(dtype, like.shape) for like, axes in SIDE_BY_SIDE if axes == (0,)]
+        nodes = [build.parameter(i, v.shape, dtype) for i, v in enumerate(values)]
+        graph = Graph(tuple(nodes), tuple(build.reduce(kind, x, (0,)) for x in nodes))
+        got = compile_graph(graph, {}, Options()).run(values)
+        for node, a, b in zip(nodes, got, interpret(graph, values), strict=True):
+            assert a is not None and same_bits(a, b), (kind, node)
+
+
 @pytest.mark.parametrize("layout", ["contiguous", "mixed"])
 @pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32], ids=str)
 def test_rows_side_by_side_are_kept(dtype: DType, layout: str) -> None:

@@ -421,7 +421,7 @@ MEMORY = (
         "position = at + done + l + k * FC_LANES;",
         "position = at + done + l * 8 + k;",
         "elements that are read at once are neighbours, not those of one lane",
-        _ids("reductions", "rows_side_by_side"),
+        _ids("reductions", "columns_of_which_elements_are_read_at_once"),
     ),
     Mutation(
         "two-chunks-without-a-tree",

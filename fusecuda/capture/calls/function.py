@@ -177,8 +177,6 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             self.__class__ = PassedThrough
 
     def _replayed(self, entry: Entry, replay: Replay, seconds: float, result: Any) -> Any:
-        if self.options.strict:
-            entry.trial.plain = False
         entry.trial.took(seconds, plain=False, replayed=True)
         if entry.trial.plain is False:  # decided: no look-up from now on
             self._newest = replay
@@ -274,7 +272,8 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         with self._lock:
             if len(self._entries) >= _SIGNATURES_LIMIT:
                 self._entries = {}
-            return self._entries.setdefault(key, Entry(always=self.options.check > 0))
+            always = self.options.strict or self.options.check > 0
+            return self._entries.setdefault(key, Entry(always))
 
     def _keep(self, entry: Entry, replay: Replay) -> None:
         self._history.newest = replay
