@@ -57,6 +57,10 @@ def crossing(x: Any, y: Any) -> Any:
     return out
 
 
+def crossing_in_place(x: Any, y: Any) -> Any:
+    y[:2], y[1:3] = x[:2] * 2, x[1:3] * 3
+
+
 def seen_between(x: Any, y: Any) -> Any:
     out = np.zeros((2, *x.shape))
     out[0] = x * y
@@ -108,7 +112,7 @@ def neighbours(x: Any, y: Any) -> Any:
 
 LAUNCHES: dict[Callable[..., Any], int] = {
     channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 1, crossing: 2,
-    seen_between: 2, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3,
+    crossing_in_place: 2, seen_between: 2, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3,
     rolled: 2, neighbours: 1,
 }  # fmt: skip
 

@@ -290,7 +290,7 @@ FUSION = (
         "        if not all(are_disjoint(*place, *other) for other in chain.places):",
         "        if False:",
         "one kernel writes two values to the same element",
-        _ids("placed", "parts_are_written_to_their_places[c-crossing]"),
+        _ids("placed", "parts_are_written_to_their_places[c-crossing_in_place]"),
     ),
     Mutation(
         "older-version-not-minded",
