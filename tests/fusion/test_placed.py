@@ -112,8 +112,8 @@ def neighbours(x: Any, y: Any) -> Any:
 
 LAUNCHES: dict[Callable[..., Any], int] = {
     channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 1, crossing: 2,
-    crossing_in_place: 2, seen_between: 2, in_place: 2, read_first: 1, read_turned: 2, read_after: 1, shifted: 3,
-    rolled: 2, neighbours: 1,
+    crossing_in_place: 2, seen_between: 2, in_place: 2, read_first: 1, read_turned: 2,
+    read_after: 1, shifted: 3, rolled: 2, neighbours: 1,
 }  # fmt: skip
 
 
