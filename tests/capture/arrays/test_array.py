@@ -402,6 +402,7 @@ def test_a_shape_that_is_assigned_is_the_arrays_own(size: int) -> None:
     assert a.sum() == 1.5 * size
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # of NumPy 2.5 on
 def test_a_function_that_shapes_its_argument_runs_as_it_stands() -> None:
     @fc.fused
     def f(a: Any) -> Any:
