@@ -58,7 +58,8 @@ class BackEnd:
     compiles the sources of an assembly and is then called with arguments, and ``begin`` may begin
     with that as soon as they are there; ``threads`` tells how many share a launch's scratch.
     Where independent launches may run at once, ``speeds`` tells what that brings. Temporaries
-    start at multiples of ``alignment``. Where it ``shares_launches``, independent loops are one.
+    start at multiples of ``alignment``. Where it ``shares_launches``, independent kernels are one;
+    ``joined`` makes the source of such a launch, if the kernels' own are not what is compiled.
     """
 
     machine: Callable[[], Machine]

@@ -51,7 +51,7 @@ typedef void fc_kernel(const fc_args *a, int64_t begin, int64_t end, char *scrat
 typedef void fc_finish(const fc_args *a);
 
 // One kernel with its numbers. Those that share a launch stand side by side, the first of them with
-// their number: loops that need nothing of each other.
+// their number: kernels that need nothing of each other.
 typedef struct {
     fc_kernel *kernel;
     fc_finish *finish;

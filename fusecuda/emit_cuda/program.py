@@ -17,7 +17,7 @@ import numpy as np
 from ..codegen import names
 from ..codegen.packing import NUMBER_BYTES, packer
 from ..fusion.assembly import Assembly
-from ..fusion.together import Company
+from ..fusion.together import Company, common
 from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..watch import Lap
@@ -145,8 +145,10 @@ class CudaProgram:
         self._made = [b.output for b in buffers if b.output is not None]
         self._outputs = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
         self._base = self._bases_of_buffers()
-        company = {c[0]: c for c in layout.companies}
-        wanted = launched(assembly, layout.companies, sources)
+        # Those for which memory was planned, less those that were parted since.
+        companies = common(layout.companies, assembly.companies)
+        company = {c[0]: c for c in companies}
+        wanted = launched(assembly, companies, sources)
         self.kernels = device.load(wanted) if wanted else {}
         self._counter_words = 0
         self._steps: list[Prepared | Node] = []

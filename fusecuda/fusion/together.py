@@ -74,6 +74,12 @@ def parted(known: Sequence[Company], steps: Sequence[Launch | Node]) -> list[Com
     return found
 
 
+def common(known: Sequence[Company], others: Sequence[Company]) -> list[Company]:
+    """The companies ``known`` that are among ``others`` too; the steps of any other one apart."""
+    both = set(others)
+    return [c for k in known for c in ([k] if k in both else [(number,) for number in k])]
+
+
 def _join(company: Sequence[Launch | Node]) -> bool:
     """True if kernels may share a launch as far as they themselves go."""
     launches = [step for step in company if isinstance(step, Launch) and step.shares_launches]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from fusecuda.fusion.together import MOST
+from fusecuda.fusion.together import MOST, common
 from tests.capture_check import equal
 
 SIZES = (5, 300, 1, 4097, 64, 1000)
@@ -88,3 +88,9 @@ def test_kernels_share_a_launch(function: Callable[..., Any], emitted: str) -> N
         assert program.launches == REDUCTIONS[function][emitted], program.explain(full=True)
     for _ in range(2):
         equal([program(*mine), *mine], [function(*theirs), *theirs])
+
+
+def test_what_was_parted_since_is_launched_apart() -> None:
+    """As kernels that a user has edited are: the text that joins them does not know of it."""
+    assert common([(0, 1), (2,), (3, 4)], [(0,), (1,), (2,), (3, 4)]) == [(0,), (1,), (2,), (3, 4)]
+    assert common([(0,), (1,)], [(0, 1)]) == [(0,), (1,)]
