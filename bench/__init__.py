@@ -1,1 +1,1 @@
-"""bench: fusecuda against NumPy and, written by hand, its rivals on the CPU, in one process."""
+"""bench: launches and times of named programs, small work, and what a GPU reaches."""

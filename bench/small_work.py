@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import datetime
 import importlib
 import json
 import math
@@ -230,12 +229,12 @@ def main() -> None:
 
 def save(text: str, rows: list[dict[str, Any]]) -> None:
     """Write the table and the figures beside the other results."""
-    from bench.__main__ import RESULTS, facts_of
+    from fusecuda.tools.bench.facts import facts_of
 
-    facts = facts_of([])
+    facts = facts_of("cpu")
     machine = re.sub(r"\W+", "-", facts["machine"]).strip("-").lower()
-    path = RESULTS / f"small-work-{machine}-{datetime.date.today().isoformat()}"
-    RESULTS.mkdir(exist_ok=True)
+    path = ROOT / "bench" / "results" / f"small-work-{machine}-{facts['date']}"
+    path.parent.mkdir(exist_ok=True)
     told = "".join(f"- {name}: {value}\n" for name, value in facts.items())
     path.with_suffix(".md").write_text(f"# Small work\n\n{told}\n{text}", encoding="utf-8")
     data = json.dumps({"facts": facts, "rows": rows}, indent=1)

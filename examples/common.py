@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import fusecuda as fc
-from fusecuda.fusion.explain import NO_WORK
+from fusecuda.graph.structure import operations
 from fusecuda.tools import tables
 
 
@@ -124,7 +124,7 @@ class Example:
 
     def _operations(self, function, arguments):
         graph = fc.lower(function, *host(arguments), device=self.device).graph
-        return sum(node.op not in NO_WORK for node in graph.nodes())
+        return len(operations(graph.nodes()))
 
     def _launches(self, function, arguments):
         with fc.count_launches() as counter:

@@ -26,15 +26,15 @@ def line(name, row):
     plain, fused = row.launches
     figures = [*map(tables.seconds, row.seconds), *map(tables.size, row.peak_bytes)]
     figures = [figure.replace(" ", "\N{NO-BREAK SPACE}") for figure in figures]
-    cells = (name, row.program, f"{row.operations:,}", f"{plain:,}", f"{fused:,}", *figures)
+    title = name if name == row.program else f"{name}: {row.program}"
+    cells = (title, f"{row.operations:,}", f"{plain:,}", f"{fused:,}", *figures)
     return f"| {' | '.join(cells)} |"
 
 
 def main():
     lines = [
-        f"| example | program | operations | launches of NumPy {np.__version__} | fused "
-        "| time of NumPy | fused | peak memory of NumPy | fused |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| program | operations | launches | fused | time | fused | peak memory | fused |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     with tempfile.TemporaryDirectory() as folder:
         for name in EXAMPLES:
@@ -43,7 +43,8 @@ def main():
         for made in Path(folder).iterdir():
             if made.suffix in (".svg", ".png", ".gif"):
                 shutil.copy(made, DOCS / "pictures")
-    lines += ["", f"Times are medians on {facts.machine()}, {fc.info()['threads']} thread(s)."]
+    machine = f"{facts.machine()}, {fc.info()['threads']} thread(s)"
+    lines += ["", f"Plain is NumPy {np.__version__}; times are medians on {machine}."]
     page = DOCS / "gallery.md"
     text = "\n".join([*lines, ""])
     page.write_text(TABLE.sub(lambda _: text, page.read_text("utf-8")), "utf-8")

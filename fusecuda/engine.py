@@ -1,4 +1,4 @@
-"""The engine: the pipeline as one straight function of named steps, and the table of back ends."""
+"""The engine: the pipeline as one straight function of named steps."""
 
 from __future__ import annotations
 
@@ -12,104 +12,36 @@ from typing import Any
 import numpy as np
 
 from . import options as settings
+from .back_ends import BACK_ENDS, Native
 from .cases.case import Case
 from .cases.checked import Checked
-from .cpu_fallback import backend as c_backend
+from .cpu_fallback.array_object import are_apart
 from .cpu_fallback.interpreted import KERNELS
-from .cpu_fallback.program import ElementError, Program, thread_count
-from .emit_cuda import backend as cuda
+from .cpu_fallback.program import ElementError
 from .emit_cuda.nvrtc import cubin
-from .emit_cuda.shared import shared_source
 from .errors import CompilerError
 from .fusion.assembly import Assembly, assemble
-from .fusion.binding import bind as bind_c
 from .fusion.brief import brief
-from .fusion.cost import CPU, Machine
 from .fusion.explain import KernelSummary, explain_plan, launch_names, summarize
 from .fusion.planner import Plan, make_plan
 from .fusion.verify import verify_kernel
-from .fusion.walk import Bind, Launch
+from .fusion.walk import Launch
 from .graph.dtypes import DType
+from .graph.faults import element_error
 from .graph.index_map import Shape
 from .graph.interpret import interpret
-from .graph.node import Graph, Node
+from .graph.node import Graph
 from .graph.passes import simplify
 from .graph.text import print_hlo
 from .graph.verify import verify
 from .options import Options
 from .streams.chart import Chart
-from .streams.costs import Speeds
-from .streams.liveness import ALIGNMENT
 from .streams.memory_plan import MemoryPlan
 from .streams.plans import chart_of, memory_of, verify_lanes
 from .watch import Lap, timed, told, watchers
 
 Array = np.ndarray[Any, Any]
-Native = Callable[..., list[Any]]  # results from arguments by number, and a lap after each step
 Strides = Mapping[int, Sequence[int]]  # parameter number -> strides in elements, if not contiguous
-
-
-@dataclass(frozen=True)
-class BackEnd:
-    """What the engine needs of a back end.
-
-    ``machine`` tells the planner what it plans for; ``bind`` chooses the launch of a kernel,
-    ``emit`` turns it into its source (whose text the user sees behind ``head``); ``program``
-    compiles the sources of an assembly and is then called with arguments, and ``begin`` may begin
-    with that as soon as they are there; ``threads`` tells how many share a launch's scratch.
-    Where independent launches may run at once, ``speeds`` tells what that brings. Temporaries
-    start at multiples of ``alignment``. Where it ``shares_launches``, independent kernels are one;
-    ``joined`` makes the source of such a launch, if the kernels' own are not what is compiled.
-    """
-
-    machine: Callable[[], Machine]
-    bind: Callable[[Options], Bind]
-    emit: Callable[[Any, Options], Any]
-    program: Callable[[Assembly, Sequence[Any], MemoryPlan, Options], Native]
-    threads: Callable[[], int]
-    begin: Callable[[Assembly, Sequence[Any]], None] = lambda assembly, sources: None
-    head: str = ""
-    speeds: Callable[[], Speeds] | None = None
-    alignment: int = ALIGNMENT
-    shares_launches: bool = False
-    joined: Callable[[Sequence[Any]], Any] | None = None
-
-
-def add_back_end(name: str, back_end: BackEnd, on_host: bool = True) -> None:
-    """Let ``device=name`` compute by ``back_end``, in the whole process from now on.
-
-    ``on_host`` tells that its arrays are NumPy's, and that its program returns when all is done.
-    """
-    BACK_ENDS[name] = back_end
-    settings.DEVICES[name] = on_host
-
-
-_INCLUDE = '#include "fusecuda.cuh"\n\n'
-BACK_ENDS: dict[str, BackEnd] = {
-    "cpu": BackEnd(
-        lambda: CPU,
-        lambda _: bind_c,
-        lambda launch, _: c_backend.emit(launch),
-        lambda assembly, sources, memory, _: Program(assembly, sources, memory),
-        thread_count,
-        shares_launches=True,
-    ),
-    "cuda": BackEnd(
-        cuda.machine,
-        lambda options: partial(cuda.bind_here, contract=options.contract),
-        lambda launch, options: cuda.emit(launch, options.contract),
-        lambda assembly, sources, memory, options: cuda.DevicePrograms(
-            assembly, sources, memory, options.contract
-        ),
-        lambda: 1,
-        cuda.begin,
-        _INCLUDE,
-        lambda: Speeds(cuda.device_facts().multiprocessors),
-        alignment=256,
-        shares_launches=True,
-        joined=shared_source,
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -283,7 +215,10 @@ class Executable:
             raise element_error(error.node) from None
 
     def run_checked(self, arguments: Sequence[Any]) -> list[Array | None] | None:
-        """As `run`; None, with nothing done, if an argument of `seen` is not what it has to be."""
+        """As `run`; None, with nothing done, if an argument of `seen` is not what it has to be.
+
+        It is laid out so, and shares no memory with another one if either is overwritten.
+        """
         if self._checked is not None and not watchers:
             try:
                 results = self._checked(arguments)
@@ -291,8 +226,11 @@ class Executable:
                 raise element_error(error.node) from None
             if results is not None:
                 return results
-        fit = all(_fits(arguments[n], *layout) for n, layout in self.seen.items())
-        return self.run(arguments) if fit else None
+        if not all(_fits(arguments[n], *layout) for n, layout in self.seen.items()):
+            return None
+        written = sorted(self.seen.keys(), key=lambda n: n not in self.assembly.written)
+        apart = are_apart([arguments[n] for n in written], len(self.assembly.written))
+        return self.run(arguments) if apart else None
 
     @cached_property
     def seen(self) -> dict[int, tuple[Any, ...]]:
@@ -390,35 +328,6 @@ def warn_interpreted(error: CompilerError) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
-def is_before_effects(error: Exception) -> bool:
-    """True for an error that is raised before any argument is overwritten."""
-    return isinstance(error, CompilerError) or getattr(error, "before_effects", False)
-
-
-def mark_before_effects(error: Exception) -> None:
-    """Let it be known that ``error`` was raised before any argument was overwritten."""
-    error.before_effects = True  # type: ignore[attr-defined]
-
-
-def element_error(node: Node) -> Exception:
-    """`_element_error`, which is known to come before arguments are overwritten."""
-    error = _element_error(node)
-    mark_before_effects(error)
-    return error
-
-
-def _element_error(node: Node) -> Exception:
-    """The exception for an element that cannot be computed, naming the recorded line."""
-    where = f" (recorded at {node.line})" if node.line else ""
-    if node.op == "gather":
-        extents = node.operands[0].shape[: len(node.operands) - 1]
-        bounds = ", ".join(f"size {n} of axis {a}" for a, n in enumerate(extents))
-        return IndexError(f"an index is out of bounds for {bounds}{where}")
-    from .graph.ops import row_of  # noqa: PLC0415
-
-    return ValueError(f"{row_of(node.op).may_fail}{where}")
-
-
 def build(graph: Graph, strides: Strides, options: Options) -> Executable:
     """The executable of ``graph`` for parameters laid out as ``strides`` says."""
     if settings.verify_enabled():
@@ -455,4 +364,4 @@ def build_plan(graph: Graph, plan: Plan, strides: Strides, options: Options) -> 
     return executable
 
 
-__all__ = ["Executable", "Interpreted", "Kernel", "KernelSummary", "build", "element_error"]
+__all__ = ["Executable", "Interpreted", "Kernel", "KernelSummary", "build"]

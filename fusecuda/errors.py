@@ -21,3 +21,13 @@ class NotFusedError(FusecudaError, RuntimeError):
 
 class FlushError(FusecudaError, RuntimeError):
     """A pending array could not be computed; raised whenever that array is touched."""
+
+
+def is_before_effects(error: Exception) -> bool:
+    """True for an error that is raised before any argument is overwritten."""
+    return isinstance(error, CompilerError) or getattr(error, "before_effects", False)
+
+
+def mark_before_effects(error: Exception) -> None:
+    """Let it be known that ``error`` was raised before any argument was overwritten."""
+    error.before_effects = True  # type: ignore[attr-defined]

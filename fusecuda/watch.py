@@ -41,6 +41,9 @@ class Watcher:
     def ran(self, executable: Any, lap: Lap | None) -> None:
         """It has run, without an error."""
 
+    def failed(self, executable: Any, lap: Lap | None) -> None:
+        """Its run has raised one."""
+
     def spent(self, kind: str, title: str, begin: float, end: float) -> None:
         """A span has ended; times are those of `time.perf_counter`."""
 
@@ -60,7 +63,12 @@ def told(executable: Any, run: Callable[[Lap | None], Any]) -> Any:
     try:
         laps = [(w, w.runs(executable)) for w in listening]
         wanted = [lap for _, lap in laps if lap is not None]
-        result = run(_together(wanted) if wanted else None)
+        try:
+            result = run(_together(wanted) if wanted else None)
+        except BaseException:
+            for watcher, lap in laps:
+                watcher.failed(executable, lap)
+            raise
         for watcher, lap in laps:
             watcher.ran(executable, lap)
     finally:

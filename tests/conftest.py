@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fusecuda import engine
+from fusecuda.back_ends import BACK_ENDS
 from fusecuda.capture.record import plans
 from fusecuda.capture.record.recorder import default_recorder
 
@@ -77,7 +77,7 @@ def emulated_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         pytest.skip("needs a C++ compiler")
     device = emulated.EmulatedDevice()
     plans.forget()
-    monkeypatch.setitem(engine.BACK_ENDS, "cpu", emulated.back_end(device))
+    monkeypatch.setitem(BACK_ENDS, "cpu", emulated.back_end(device))
     yield device
     plans.forget()
 

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from fusecuda.back_ends import BackEnd
 from fusecuda.codegen.packing import NUMBER_BYTES
 from fusecuda.emit_cuda.backend import emit, machine, prelude, program
 from fusecuda.emit_cuda.launch import CudaBound, bind
 from fusecuda.emit_cuda.program import Frame, Prepared
 from fusecuda.emit_cuda.source import CudaSource
-from fusecuda.engine import BackEnd
 from fusecuda.fusion.assembly import Assembly, assemble
 from fusecuda.fusion.cost import Machine
 from fusecuda.fusion.planner import make_plan
 from fusecuda.graph.dtypes import DType
 from fusecuda.graph.interpret import evaluate
-from fusecuda.graph.node import Graph, Node
+from fusecuda.graph.library import Into
+from fusecuda.graph.node import Graph, LibraryCall, Node
 from fusecuda.graph.passes import simplify
 from fusecuda.streams.memory_plan import plan_memory
 from tests.emulator import Module, Report
@@ -102,12 +103,15 @@ class EmulatedDevice:
         """Memory of ``base`` under a shape and strides."""
         return _at(base, offset, shape, strides, dtype)
 
-    def library(self, node: Node, operands: Sequence[Any], out: Any) -> None:
-        """NumPy's own value."""
+    def library(self, node: Node, operands: Sequence[Any], out: Any, apart: bool) -> None:
+        """NumPy's own value, straight into its memory where it may be."""
 
         def run() -> None:
             with np.errstate(all="ignore"):
-                out[...] = evaluate(node, [np.asarray(o) for o in operands])
+                if apart and isinstance(node.attr, LibraryCall):
+                    Into(node.attr)(operands, out)
+                else:
+                    out[...] = evaluate(node, [np.asarray(o) for o in operands])
 
         self.start(run)
 

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 _VALUE_TESTS = """
     vecmath vecmath_digests ops reductions functions array_api numpy_namespace array fused
     fused_results plans other_dtypes without_compiler run cupy_calls cupy_tape cupy_tape_faults
-    cupy_fused
+    cupy_fused philox counters
 """
 VALUE_TESTS = tuple(
     str(found.relative_to(HERE))

@@ -17,40 +17,28 @@ import fusecuda as fc
 import fusecuda.numpy  # its handlers are entered
 from fusecuda.capture.arrays.table import TABLE
 from fusecuda.fusion.assembly import assemble
-from fusecuda.fusion.explain import NO_WORK, bytes_alone
+from fusecuda.fusion.explain import bytes_alone
 from fusecuda.graph.dtypes import ELEMENT_TYPES, FLOAT64
-from fusecuda.graph.node import REDUCTIONS, STRUCTURAL
-from fusecuda.graph.ops import ROWS, SPECIAL, OpRow
+from fusecuda.graph.node import REDUCTIONS
+from fusecuda.graph.ops import OWN, ROWS, SPECIAL, OpRow
+from fusecuda.graph.structure import STRUCTURES, Structure
+from fusecuda.graph.structure import operations as work_of
 from tests import programs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 EXAMPLE = DOCS.parent / "examples" / "back_end" / "numpy_back_end.py"
 PICTURE = DOCS / "fusion.svg"
 
-# Operation, a line of it, what it is.
-STRUCTURE = {
-    "parameter": ("f64[100] parameter(0)", "argument 0; `, scalar`: a number given by value"),
-    "constant": ("f64[] constant(0x3ff0000000000000)", "one value, its exact bits"),
-    "iota": ("s64[4,3] iota(), axis=1", "the index along an axis"),
-    "index": ("f64[3] index(%0), map=(d0) -> (d0 + 1)", "the operand through an affine map"),
-    "reshape": ("f64[2,3] reshape(%0)", "the same elements, in row-major order"),
-    "reduce": (
-        "f64[] reduce(%0), kind=sum, axes={0}",
-        f"over the axes; kinds are {', '.join(REDUCTIONS)}",
-    ),
-    "concatenate": ("f64[12] concatenate(%0, %0), axis=0", "operands joined along an axis"),
-    "pad": ("f64[8] pad(%0, %1), widths=1_1", "the operand framed by a value"),
-    "gather": ("f64[4] gather(%0, %2)", "`result[b…, r…] = operand[i0[b…], …, r…]`"),
-    "update": ("f64[6] update(%0, %3), map=(d0) -> (d0)", "operand 0, operand 1 written in it"),
-    "library": ("f64[6] library(%0), call=sort($0, axis=-1)", "NumPy's function as it is"),
-}
-
 
 def structure() -> str:
     """The operations that are no rows of the op table."""
-    assert set(STRUCTURE) == STRUCTURAL - {"scan"}
-    rows = ((f"`{op}`", f"`{line}`", said) for op, (line, said) in STRUCTURE.items())
+    rows = ((f"`{r.name}`", f"`{r.example}`", str(r.__doc__)) for r in in_graphs())
     return table(("operation", "for example", "meaning"), rows)
+
+
+def in_graphs() -> list[Structure]:
+    """The structural operations that are not plans' alone."""
+    return [row for row in STRUCTURES.values() if not row.in_plans]
 
 
 def types() -> str:
@@ -73,15 +61,16 @@ def operations() -> str:
 
 def _home(row: OpRow) -> str:
     own = {"join": "complex numbers of two parts", "convert": "`astype`"}
-    return own.get(row.name) or ("SciPy" if row.home == SPECIAL else "NumPy")
+    homes = {SPECIAL: "SciPy", OWN: "random numbers"}
+    return own.get(row.name) or homes.get(row.home, "NumPy")
 
 
 def _kinds(row: OpRow) -> str:
-    return "".join(k for k in "biufc" if row.text.get(k))
+    return "".join(k for k in ("biufc" if row.home != OWN else row.text) if row.text.get(k))
 
 
 def _text(row: OpRow) -> str:
-    text = row.c_text(FLOAT64) or next(row.text[k] for k in "biuc" if row.text.get(k))
+    text = row.c_text(FLOAT64) or next(iter(filter(None, row.text.values())))
     suffix = "f64" if row.c_text(FLOAT64) else "s64" if row.text.get("i") else "c128"
     shown = text.format("a", "b", "c", T="T", U="U", t=suffix)
     return shown.replace("|", r"\|")
@@ -120,7 +109,7 @@ def first() -> str:
         ("sum of x + y z, 1000 × 1000", programs.sum_of_product, (x, x, x)),
     ):
         exe = fc.lower(function, *arguments)
-        nodes = [n for n in exe.graph.nodes() if n.op not in NO_WORK]
+        nodes = work_of(exe.graph.nodes())
         moved = sum(k.bytes_read + k.bytes_written for k in exe.kernels)
         alone = sum(bytes_alone([n]) for n in nodes)
         figures = len(nodes), exe.launches, f"{alone / _MEGA:,.0f} MB", f"{moved / _MEGA:,.0f} MB"
@@ -139,7 +128,7 @@ def picture() -> str:
     """Bytes through memory: layer norm one operation at a time, and by its one kernel."""
     x, v = fc.spec((1000, 1000)), fc.spec(1000)
     exe = fc.lower(programs.layer_norm, x, v, v)
-    nodes = [n for n in exe.graph.nodes() if n.op not in NO_WORK]
+    nodes = work_of(exe.graph.nodes())
     alone = [(n.reduction.kind if n.op == "reduce" else n.op, bytes_alone([n]),
               n.nbytes) for n in nodes]  # fmt: skip
     fused = [(k.name, k.bytes_read + k.bytes_written, k.bytes_written) for k in exe.kernels]

@@ -5,7 +5,7 @@
     loop dtypes that NumPy picks, operands converted and broadcast; where; convert;
   * slices of any step, flips, transposes, new and broadcast axes, fixed indices, diagonals;
   * reshapes, reductions of all kinds over any axes, used broadcast back over what they reduced;
-  * concatenate, pad, gather at valid indices of either sign, library calls;
+  * concatenate, pad, gather and scatter at valid indices of either sign, library calls;
   * chains of updates whose earlier versions are still read, stencils that read what they write;
   * several results, repeated results, results that overwrite an argument.
 Every value is computed while the graph is drawn, so that what NumPy leaves unspecified is left out:
@@ -34,8 +34,9 @@ from fusecuda.graph.dtypes import (
 )
 from fusecuda.graph.index_map import Shape
 from fusecuda.graph.interpret import evaluate
+from fusecuda.graph.library import SCATTERS
 from fusecuda.graph.node import REDUCTIONS, Graph, Node, Parameter
-from fusecuda.graph.ops import ROWS, SCIPY_NAMES, OpRow
+from fusecuda.graph.ops import OWN, ROWS, SCIPY_NAMES, OpRow
 from tests.strategies import (
     COMPLEX_INEXACT,
     DTYPES,
@@ -73,7 +74,7 @@ class _Drawing:
 
     def __init__(self, rng: Rng, exact: bool, failing: bool) -> None:
         self.rng = rng
-        self.rows = [r for r in ROWS if r.name not in ("where", "convert")]
+        self.rows = [r for r in ROWS if r.name not in ("where", "convert") and r.home != OWN]
         if exact:
             self.rows = [r for r in self.rows if r.name not in TRANSCENDENTAL]
         self.exact, self.failing = exact, failing
@@ -268,20 +269,57 @@ class _Drawing:
         fill = scalars[-1] if scalars else self.constant(node.dtype)
         self.add(build.pad(node, fill, widths))
 
-    def gather(self) -> None:
-        node = self.pick()
-        axes = int(self.rng.integers(1, 3))
-        if not self.failing or len(node.shape) < axes or 0 in node.shape:
-            return
-        indices, shape = [], self.pick().shape
-        for extent in node.shape[:axes]:
+    def indices(self, extents: Sequence[int]) -> list[Node]:
+        """Valid indices of either sign along axes of ``extents``, which broadcast together."""
+        found, shape = [], self.pick().shape
+        for extent in extents:
             drawn = self.cast(self.partner(shape, target=True), INT64)
             count = build.constant(extent, INT64)
             at = build.elementwise("remainder", [drawn, count], INT64)
             if self.rng.random() < 0.5:
                 at = build.elementwise("subtract", [at, count], INT64)
-            indices.append(at)
-        self.add(build.gather(node, indices))
+            found.append(at)
+        return found
+
+    def gather(self) -> None:
+        node = self.pick()
+        axes = int(self.rng.integers(1, 3))
+        if not self.failing or len(node.shape) < axes or 0 in node.shape:
+            return
+        self.add(build.gather(node, self.indices(node.shape[:axes])))
+
+    def scatter(self) -> None:
+        old = self.pick()
+        for _ in range(int(self.rng.integers(1, 3))):
+            axes, view, shape = int(self.rng.integers(1, 3)), None, old.shape
+            if self.rng.random() < 0.4:
+                view, shape = random_view(self.rng, old.shape, injective=True)
+            if not self.failing or len(shape) < axes or 0 in shape:
+                return
+            indices = self.indices(shape[:axes])
+            common = np.broadcast_shapes(*(i.shape for i in indices))
+            full = (*common, *shape[axes:])
+            if math.prod(full) > _MAX_SIZE or len(full) > 5:
+                return
+            drawn = self.partner(full, target=True)
+            if self.rng.random() < 0.2 and math.prod(common) == 1:
+                drawn = build.index(old, view, shape) if view else old  # what it overwrites
+                drawn = drawn if np.broadcast_shapes(drawn.shape, full) == full else indices[0]
+            part = build.index(old, view, shape) if view else old
+            kind = str(self.rng.choice([k for k in SCATTERS if self.scatters(k, old.dtype)]))
+            value = self.cast(drawn, old.dtype)
+            if kind in EITHER_ZERO:
+                part, value = self.one_zero(part), self.one_zero(value)
+            new = build.scatter(kind, part, value, indices)
+            old = self.add(build.update(old, new, view) if view else new)
+
+    def scatters(self, kind: str, dtype: DType) -> bool:
+        """True if kernels may scatter elements of ``dtype`` so."""
+        if kind == "set":
+            return True
+        if self.exact and dtype.kind == "c" and kind in COMPLEX_INEXACT:
+            return False
+        return build.fusible(kind, (dtype, dtype)) and not (dtype == BOOL and kind == "subtract")
 
     def update(self) -> None:
         old = self.pick()
@@ -326,7 +364,7 @@ class _Drawing:
         """One more operation."""
         moves = [self.elementwise] * 9 + [self.where, self.convert, self.view, self.view]
         moves += [self.reshape, self.reduce, self.reduce, self.reduce, self.concatenate, self.pad]
-        moves += [self.gather, self.update, self.update, self.library, self.iota]
+        moves += [self.gather, self.scatter, self.update, self.update, self.library, self.iota]
         moves[int(self.rng.integers(len(moves)))]()
 
     def graph(self) -> Graph:

@@ -248,7 +248,8 @@ def random_text() -> str:
         "from . import Array, _Shape\n"
     )
     text = HEAD.format(numpy=NUMPY, imports=imports)
-    names = {n: getattr(np.random, n) for n in random.__all__}
+    own = {n: getattr(random, n) for n in random.__all__ if not hasattr(np.random, n)}
+    names = {n: getattr(np.random, n) for n in random.__all__ if n not in own}
     kinds = [n for n, v in names.items() if isinstance(v, type) and n != "Generator"]
     text += "".join(f"from numpy.random import {n} as {n}\n" for n in kinds)
     text += "\nclass Generator:\n    def __init__(self, bit_generator: BitGenerator) -> None: ...\n"
@@ -257,7 +258,15 @@ def random_text() -> str:
     for name, value in sorted(vars(np.random.Generator).items()):
         if not name.startswith("_") and callable(value) and name != "spawn":
             text += f"    {_draw_text(name, value, 'self, ')}"
-    text += "\ndef default_rng(seed: Any = None) -> Generator: ...\n"
+    text += "\nclass CounterGenerator:\n    seed: int\n    stream: int\n    position: int\n"
+    text += "    def __init__(self, seed: int, stream: int = 0) -> None: ...\n"
+    text += "    def spawn(self, n_children: int) -> list[CounterGenerator]: ...\n"
+    for name, value in sorted(vars(random.CounterGenerator).items()):
+        if not name.startswith("_") and callable(value) and name != "spawn":
+            text += f"    {_draw_text(name, value, 'self, ')}"
+    text += "\ndef counter_rng(seed: int | CounterGenerator, stream: int = 0) "
+    text += "-> CounterGenerator: ...\n"
+    text += "def default_rng(seed: Any = None) -> Generator: ...\n"
     for name, value in sorted(names.items()):
         if name not in kinds and name not in ("Generator", "default_rng"):
             text += _draw_text(name, value)

@@ -12,11 +12,12 @@ from typing import Any
 import numpy
 
 import fusecuda as fc
+from fusecuda.back_ends import BACK_ENDS, BackEnd
 from fusecuda.capture.record import plans
 from fusecuda.capture.record.budget import Budget
 from fusecuda.emit_cuda import backend as cuda
-from fusecuda.engine import BACK_ENDS, BackEnd, Interpreted
-from fusecuda.fusion.explain import NO_WORK
+from fusecuda.engine import Interpreted
+from fusecuda.graph.structure import operations
 from fusecuda.tools.bench.worker import Kept
 from fusecuda.tools.profile import steps_of
 from fusecuda.tools.programs.program import Program, arrays_in
@@ -128,7 +129,7 @@ def row_of(program: Program, fused: Run, plain: Run, arguments: Sequence[Any], g
     known = not by_numpy and not program.unseen
     return Row(
         program.name,
-        sum(n.op not in NO_WORK for n in recorded) + by_numpy + program.unseen,
+        len(operations(recorded)) + by_numpy + program.unseen,
         plain.counter.total + program.unseen,
         fused.counter.total + program.unseen,
         gpu,

@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 
 from fusecuda import fused, lower
+from fusecuda.back_ends import BackEnd, add_back_end
 from fusecuda.cpu_fallback.program import ElementError
-from fusecuda.engine import BackEnd, add_back_end
 from fusecuda.fusion import kernel_ir as ir
 from fusecuda.fusion.assembly import Assembly
 from fusecuda.fusion.cost import Machine
 from fusecuda.fusion.lowering import Lowered
 from fusecuda.fusion.walk import Launch, Lower, MemoryOf, walk
 from fusecuda.graph.index_map import IndexMap
-from fusecuda.graph.interpret import evaluate, view
+from fusecuda.graph.interpret import evaluate
 from fusecuda.graph.node import Node
 from fusecuda.graph.ops import ROWS
 from fusecuda.graph.tree import tree_prod, tree_sum
+from fusecuda.graph.views import view
 
 # --- 1. bind: what one launch is, for the shapes at hand
 

@@ -2,20 +2,7 @@
 // The text is in the intersection of C11 and C++17; FC_INLINE is `static inline` or a device
 // function. Types are named as in HLO text: s8 ... s64, u8 ... u64.
 
-// Division by zero gives 0, as in NumPy; INT_MIN // -1 wraps around instead of trapping.
 #define FC_SIGNED(t, T, U)                                                                         \
-    FC_INLINE T fc_floor_divide_##t(T a, T b) {                                                    \
-        if (b == 0) return 0;                                                                      \
-        if (b == -1) return (T)(0 - (U)a);                                                         \
-        const T q = (T)(a / b);                                                                    \
-        return (T)(q - ((a % b != 0) & ((a < 0) != (b < 0))));                                     \
-    }                                                                                              \
-    FC_INLINE T fc_remainder_##t(T a, T b) {                                                       \
-        if (b == 0 || b == -1) return 0;                                                           \
-        const T r = (T)(a % b);                                                                    \
-        return (T)((r != 0) & ((r < 0) != (b < 0)) ? r + b : r);                                   \
-    }                                                                                              \
-    FC_INLINE T fc_fmod_##t(T a, T b) { return (T)(b == 0 || b == -1 ? 0 : a % b); }               \
     FC_INLINE T fc_absolute_##t(T a) { return (T)(a < 0 ? 0 - (U)a : (U)a); }                      \
     FC_INLINE T fc_reciprocal_##t(T a) { /* of 0: NumPy's cast of infinity, 0 if narrow */         \
         const T none = (T)(sizeof(T) < 4 ? 0 : (U)1 << (8 * sizeof(T) - 1));                       \
@@ -46,9 +33,6 @@
     }
 
 #define FC_UNSIGNED(t, T, U)                                                                       \
-    FC_INLINE T fc_floor_divide_##t(T a, T b) { return (T)(b == 0 ? 0 : a / b); }                  \
-    FC_INLINE T fc_remainder_##t(T a, T b) { return (T)(b == 0 ? 0 : a % b); }                     \
-    FC_INLINE T fc_fmod_##t(T a, T b) { return (T)(b == 0 ? 0 : a % b); }                          \
     FC_INLINE T fc_reciprocal_##t(T a) { return (T)(a == 1); }                                     \
     FC_INLINE T fc_left_shift_##t(T a, T b) { return (T)(b < 8 * sizeof(T) ? (U)a << b : 0); }     \
     FC_INLINE T fc_right_shift_##t(T a, T b) { return (T)(b < 8 * sizeof(T) ? a >> b : 0); }       \
@@ -80,3 +64,16 @@ FC_INLINE int fc_less_su(int64_t a, uint64_t b) { return a < 0 || (uint64_t)a < 
 FC_INLINE int fc_less_us(uint64_t a, int64_t b) { return b > 0 && a < (uint64_t)b; }
 FC_INLINE int fc_equal_su(int64_t a, uint64_t b) { return a >= 0 && (uint64_t)a == b; }
 
+// Before AVX-512 there is no instruction for it: the halves are put into doubles, which are added.
+FC_INLINE double fc_double_of(uint64_t a) {
+#if defined(__SSE2__) && !defined(__AVX512DQ__)
+    const uint64_t low = (a & 0xFFFFFFFFU) | 0x4330000000000000U;
+    const uint64_t high = a >> 32 | 0x4530000000000000U;
+    double x, y;
+    memcpy(&x, &low, sizeof x);
+    memcpy(&y, &high, sizeof y);
+    return (y - 19342813118337666422669312.0) + x; /* 2^84 + 2^52; x is 2^52 and more */
+#else
+    return a ? (double)a : 0;
+#endif
+}

@@ -30,21 +30,18 @@
     }                                                                                              \
     FC_INLINE bool fc_isinf_##t(T a) { return fabs##f(a) == INF; }                                 \
     FC_INLINE bool fc_isfinite_##t(T a) { return fabs##f(a) < INF; }                               \
-    FC_INLINE T fc_fmod_##t(T a, T b) { return fmod##f(a, b); }                                    \
+    FC_INLINE T fc_fmod_##t(T a, T b) { return fc_mod_##t(a, b); }                                 \
     FC_INLINE T fc_remainder_##t(T a, T b) {                                                       \
-        T m = fmod##f(a, b);                                                                       \
-        if (b == 0) return m;                                                                      \
-        if (m == 0) return copysign##f((T)0, b);                                                   \
-        return (b < 0) != (m < 0) ? m + b : m;                                                     \
+        const T m = fc_mod_##t(a, b), sum = m + b;                                                 \
+        const T moved = (b < 0) != (m < 0) ? sum : m;                                              \
+        return b != 0 && m == 0 ? copysign##f((T)0, b) : moved;                                    \
     }                                                                                              \
     FC_INLINE T fc_floor_divide_##t(T a, T b) {                                                    \
-        if (b == 0) return a / b;                                                                  \
-        const T m = fmod##f(a, b);                                                                 \
-        T q = (a - m) / b;                                                                         \
-        if (m != 0 && (b < 0) != (m < 0)) q -= (T)1;                                               \
-        if (q == 0) return copysign##f((T)0, a / b);                                               \
-        const T whole = floor##f(q);                                                               \
-        return q - whole > (T)0.5 ? whole + (T)1 : whole;                                          \
+        const T m = fc_mod_##t(a, b), ratio = a / b, exact = (a - m) / b;                          \
+        const T q = m != 0 && (b < 0) != (m < 0) ? exact - (T)1 : exact, whole = floor##f(q);      \
+        const T near = q - whole > (T)0.5 ? whole + (T)1 : whole;                                  \
+        const T found = q == 0 ? copysign##f((T)0, ratio) : near;                                  \
+        return b == 0 ? ratio : found;                                                             \
     }
 
 FC_FLOAT(f32, float, uint32_t, f, HUGE_VALF)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..graph.dtypes import ELEMENT_TYPES, DType, computed_in, part_of_complex
+from ..graph.dtypes import ELEMENT_TYPES, FLOAT64, UINT64, DType, computed_in, part_of_complex
 from ..graph.ops import OPS
 
 _MIXED = {
@@ -110,6 +110,8 @@ def _conversion(dtype: DType, source: DType, operand: str) -> str:
         if source.itemsize == 8 and source.kind == "f":  # rounded once
             return f"fc_round_{ELEMENT_TYPES[dtype].hlo}_of_{suffix(source)}({operand})"
         return rounded(dtype, _conversion(computed_in(dtype), source, operand))
+    if dtype == FLOAT64 and source == UINT64:
+        return f"fc_double_of({operand})"
     cast = f"({c_type(dtype)}){operand}"
     return f"{operand} ? {cast} : 0" if source.kind in "iu" and dtype.kind == "f" else cast
 

@@ -38,6 +38,10 @@ class Scope:
         """The statements of a read at computed indices."""
         raise NotImplementedError
 
+    def scatter(self, statement: ir.Scatter) -> list[str]:
+        """The statements of a write at computed indices."""
+        raise NotImplementedError
+
     def scan(self, statement: ir.Scan) -> list[str]:
         """The statements of one more element of a scan."""
         raise NotImplementedError
@@ -64,6 +68,13 @@ class Scope:
         """The expression of an op-table row, in types that it has text for."""
         return expression(op, dtype, operand_dtypes, operands)
 
+    def choice(self, test: int, value: str, other: str, dtype: DType) -> str:
+        """The expression that is ``value`` where ``test`` holds, else ``other``."""
+        name = self.name(test)
+        if dtype.kind == "b":  # gcc vectorises no choice among bools
+            return f"({name} & ({value})) | (!{name} & ({other}))"
+        return f"{name} ? {value} : {other}"
+
     def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
         """The statements that report operands for which there is no value."""
         return []
@@ -73,6 +84,9 @@ class Scope:
         match statement:
             case ir.Scan():
                 return self.scan(statement)
+            case ir.Compute(out, dtype, "where", (test, value, other)):
+                text = self.choice(test, self.name(value), self.name(other), dtype)
+                return [self.define(out, c_type(dtype), text)]
             case ir.Compute():
                 operands = [self.name(o) for o in statement.operands]
                 kinds = statement.operand_dtypes
@@ -81,6 +95,8 @@ class Scope:
                 return [line, *self.failure(statement, operands)]
             case ir.Gather():
                 return self.gather(statement)
+            case ir.Scatter():
+                return self.scatter(statement)
             case ir.Keep(slot, value, dtype):
                 return [f"{self.kept(slot)} = {stored(dtype, self.name(value))};"]
             case ir.Store(form, value, dtype):
@@ -105,9 +121,10 @@ class Scope:
                     f"((uint64_t)({self.index(f)}) < (uint64_t){self.limit(n)})" for f, n in tests
                 ]
                 text = " & ".join(terms) or "true"
-            case ir.Select(_, _, conditions, values, otherwise):
-                chosen = zip(conditions, values, strict=True)
-                text = "".join(f"{name(c)} ? {name(v)} : " for c, v in chosen) + name(otherwise)
+            case ir.Select(_, dtype, conditions, values, otherwise):
+                text = name(otherwise)
+                for test, value in zip(conditions[::-1], values[::-1], strict=True):
+                    text = self.choice(test, name(value), text, dtype)
             case ir.Recall(_, dtype, slot):
                 text = loaded(dtype, self.kept(slot))
         return text
@@ -117,7 +134,7 @@ def forms_of(statements: Iterable[ir.Statement]) -> list[int]:
     """The forms that ``statements`` walk, in order."""
     found: set[int] = set()
     for s in statements:
-        if isinstance(s, ir.Load | ir.Index | ir.Gather | ir.Store):
+        if isinstance(s, ir.Load | ir.Index | ir.Gather | ir.Store | ir.Scatter):
             found.add(s.form)
         elif isinstance(s, ir.InRange):
             found.update(form for form, _ in s.tests)

@@ -72,11 +72,12 @@ enum { FC_MOST_KERNELS = 32 };  // of one launch
 typedef struct {
     const fc_scalar *scalar;
     int64_t *status;
-    char **ptr;               // room for the pointers of one launch
+    char **ptr;               // room for the pointers of one launch, and for two of each argument
     char **base;
     int64_t bases, threads;
     const fc_launch *launches;
     int64_t count;            // kernels, in companies
+    int64_t rests;            // whether a library with threads of its own comes next
     int64_t unresolved;       // so many bases are still array objects
     int64_t data;             // where an array object holds its data pointer
     const int64_t *layouts;   // what arguments have to be, or nothing; see fc_fits

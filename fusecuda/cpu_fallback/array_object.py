@@ -1,11 +1,14 @@
-"""Array objects: where an ndarray holds its data pointer and its layout, as NumPy's ABI says."""
+"""Array objects: where an ndarray holds its pointer and layout, and what memory it shows."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 
@@ -40,4 +43,37 @@ def shows_layouts(data: int | None) -> bool:
         extents = [(ctypes.c_int64 * probe.ndim).from_address(words[k]) for k in (2, 3)]
         if [tuple(e) for e in extents] != [probe.shape, probe.strides]:
             return False
+    return True
+
+
+def offsets_of(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
+    """Where the first byte of an array lies, and the one behind its last, from its data pointer."""
+    if 0 in shape:
+        return 0, 0
+    steps = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    return sum(min(s, 0) for s in steps), sum(max(s, 0) for s in steps) + itemsize
+
+
+def _bounds(a: Any) -> tuple[int, int]:
+    """The address of the first byte of ``a`` and of the one behind the last."""
+    if not a.flags.c_contiguous:
+        return byte_bounds(a)
+    start = a.__array_interface__["data"][0]
+    return start, start + a.nbytes
+
+
+def are_apart(arrays: Sequence[Any], written: int) -> bool:
+    """True if none of the first ``written`` arrays shares memory with any other one.
+
+    By their bounds, as `numpy.may_share_memory`; in the order of these, so that each is looked at
+    once.
+    """
+    spans = sorted([(*_bounds(a), k < written) for k, a in enumerate(arrays) if a.size])
+    end = end_of_written = 0
+    for low, high, is_written in spans:
+        if low < (end if is_written else end_of_written):
+            return False
+        end = max(end, high)
+        if is_written:
+            end_of_written = max(end_of_written, high)
     return True

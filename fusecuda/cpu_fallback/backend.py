@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Sequence
 
 from ..fusion.binding import ANY, COLUMN, LOOP, ROW, Bound
-from .emit import PLACEHOLDER, KernelEmitter, LoopEmitter
+from .emit import PLACEHOLDER, KernelEmitter
 from .emit_columns import AnyEmitter, ColumnEmitter
+from .emit_loop import LoopEmitter
 from .emit_reduction import RowEmitter
 from .loader import KernelSource, LoadedKernel, load_kernels
 from .texts import ABI, DRIVER, driver, epilogue, prelude

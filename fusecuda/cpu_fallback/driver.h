@@ -30,8 +30,10 @@ static void fc_run_part(const fc_job *job, int64_t part, int64_t thread)
 
 #ifdef _REENTRANT
 #include <pthread.h>
+#include <unistd.h>
+#include <time.h>
 
-enum { FC_MOST_THREADS = 256, FC_PARTS = 4, FC_SPINS = 4000 };
+enum { FC_MOST_THREADS = 256, FC_PARTS = 4, FC_SPINS = 4000, FC_AWAKE = 50000 };
 
 static struct {
     pthread_mutex_t busy;   // one job at a time; another caller works alone
@@ -42,6 +44,8 @@ static struct {
     int64_t open;           // whether its parts may be taken
     int64_t inside;         // workers that look at it
     int64_t next;           // the next part
+    int processor;          // where the caller runs
+    int64_t resting;        // whether who has nothing to do goes to sleep at once
     fc_job job;
 } fc_pool = {.busy = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER,
              .wake = PTHREAD_COND_INITIALIZER};
@@ -63,17 +67,54 @@ static void fc_pause(void)
 #endif
 }
 
+// A worker that slept is woken beside its caller where the scheduler knows no idle processor: there
+// it would only take turns with it. So it goes to another one, and stays away from this one.
+#ifdef __linux__
+enum { FC_CPU_WORDS = 1024 / (8 * sizeof(unsigned long)) };
+extern int sched_getcpu(void);
+extern int sched_getaffinity(int, size_t, void *);
+extern int sched_setaffinity(int, size_t, const void *);
+
+static int fc_processor(void) { return sched_getcpu(); }
+
+static void fc_leave(int processor)
+{
+    unsigned long allowed[FC_CPU_WORDS] = {0}, others = 0;
+    enum { BITS = 8 * sizeof *allowed };
+    if (processor < 0 || processor != sched_getcpu()) return;
+    if (sched_getaffinity(getpid(), sizeof allowed, allowed) < 0) return;
+    allowed[processor / BITS] &= ~(1UL << processor % BITS);
+    for (int i = 0; i < FC_CPU_WORDS; ++i) others |= allowed[i];
+    if (others) sched_setaffinity(0, sizeof allowed, allowed);
+}
+#else
+static int fc_processor(void) { return -1; }
+static void fc_leave(int processor) { (void)processor; }
+#endif
+
+static int64_t fc_nanoseconds(void)
+{
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+// A worker stays awake for a moment, since the next job may be near; a pause may be four times as
+// long on one processor as on another. It is not in the way of a library's own threads.
 static int64_t fc_next_job(int64_t seen)
 {
-    for (int i = 0; i < FC_SPINS; ++i) {
+    const int64_t since = fc_nanoseconds();
+    for (int i = 1; i <= FC_SPINS && !FC_READ(resting); ++i) {
         const int64_t now = FC_READ(job_number);
         if (now != seen) return now;
         fc_pause();
+        if (i % 64 == 0 && fc_nanoseconds() - since > FC_AWAKE) break;
     }
     pthread_mutex_lock(&fc_pool.lock);
     while (FC_READ(job_number) == seen)
         pthread_cond_wait(&fc_pool.wake, &fc_pool.lock);
     pthread_mutex_unlock(&fc_pool.lock);
+    fc_leave(FC_READ(processor));
     return FC_READ(job_number);
 }
 
@@ -116,6 +157,7 @@ static int fc_run_together(const fc_job *job)
     }
     fc_pool.job = *job;
     FC_WRITE(next, 0);
+    FC_WRITE(processor, fc_processor());
     FC_WRITE(open, 1);
     pthread_mutex_lock(&fc_pool.lock);
     FC_ADD(job_number, 1);
@@ -127,9 +169,15 @@ static int fc_run_together(const fc_job *job)
     pthread_mutex_unlock(&fc_pool.busy);
     return 1;
 }
+
+static void fc_rest(int64_t resting)
+{
+    if (FC_READ(resting) != resting) FC_WRITE(resting, resting);
+}
 #else
 enum { FC_MOST_THREADS = 1, FC_PARTS = 1 };
 static int fc_run_together(const fc_job *job) { (void)job; return 0; }
+static void fc_rest(int64_t resting) { (void)resting; }
 #endif
 
 // The kernels of one launch, cut into parts: as many as threads that their work pays for.
@@ -169,12 +217,28 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f)
         if (launches[k].finish) launches[k].finish(&shares[k].args);
 }
 
-// Whether the array objects are as the layouts say: their number and type, then of each the rank,
-// the dtype object, extents and strides. The fields of an array are where NumPy's ABI has them.
+// Whether one of the first `count` spans that is overwritten shares memory with another one. All
+// pairs are compared, which for some forty arrays takes less than to sort them.
+static int fc_share_memory(const int64_t *written, const uint64_t *low, const uint64_t *high,
+                           int64_t count)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t met = 0;
+        if (!written[i] || low[i] == high[i]) continue;
+        for (int64_t j = 0; j < count; ++j) met += (low[j] < high[i]) & (low[i] < high[j]);
+        if (met > 1) return 1;  // itself, and another
+    }
+    return 0;
+}
+
+// Whether the array objects are as the layouts say: their number and type, whether one is written
+// to, then of each the rank, the dtype object, the offsets of its first byte and of the one behind
+// its last, extents and strides. The fields of an array are where NumPy's ABI has them.
 static int fc_fits(const fc_frame *f)
 {
-    const int64_t *w = f->layouts, count = w[0], type = w[1];
-    w += 2;
+    const int64_t *w = f->layouts, count = w[0], type = w[1], *written = w + 3, writes = w[2];
+    uint64_t *low = (uint64_t *)f->ptr, *high = low + count;
+    w += 3 + count;
     for (int64_t i = 0; i < count; ++i) {
         const char *array = f->base[i];
         if (*(const int64_t *)(array + f->data - 8) != type) return 0;
@@ -183,10 +247,12 @@ static int fc_fits(const fc_frame *f)
         if (*(const int *)&field[1] != rank || field[5] != w[1]) return 0;
         if ((*(const int *)&field[6] & 0x500) != 0x500) return 0;  // aligned, writeable
         for (int64_t a = 0; a < rank; ++a)
-            if (dims[a] != w[2 + a] || strides[a] != w[2 + rank + a]) return 0;
-        w += 2 + 2 * rank;
+            if (dims[a] != w[4 + a] || strides[a] != w[4 + rank + a]) return 0;
+        low[i] = w[2] == w[3] ? 0 : (uint64_t)(field[0] + w[2]);
+        high[i] = w[2] == w[3] ? 0 : (uint64_t)(field[0] + w[3]);
+        w += 4 + 2 * rank;
     }
-    return 1;
+    return !writes || !fc_share_memory(written, low, high, count);
 }
 
 // 0, or 1 where nothing was run since the arguments do not fit.
@@ -197,7 +263,9 @@ int64_t fc_run(fc_frame *frame)
         frame->base[i] = *(char **)(frame->base[i] + frame->data);
     frame->unresolved = 0;
     const fc_launch *launches = frame->launches;
+    fc_rest(0);
     for (int64_t i = 0; i < frame->count; i += launches[i].company)
         fc_run_one(&launches[i], frame);
+    fc_rest(frame->rests);
     return 0;
 }

@@ -1,18 +1,18 @@
-"""Emission of C: kernel IR and a variant in, the text of one kernel out."""
+"""Emission of C: what the skeletons share; kernel IR and a variant in, the text of a kernel out."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from ..codegen import names
-from ..codegen.scalar import c_type, loaded, memory_type, zero
-from ..codegen.statements import Scope, forms_of
+from ..codegen.scalar import c_type, computed, loaded, memory_type, stored, suffix, zero
+from ..codegen.statements import Scope
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import Variant
 from ..graph.dtypes import DType, hlo_name
+from .index_tests import NO_TESTS, Tests, tests_of
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
 
@@ -43,39 +43,6 @@ class Layout:
         """Declarations of the integer arguments ``used``, in their order."""
         found = sorted(set(used), key=self.position.__getitem__)
         return [f"const int64_t {name} = a->dim[{self.position[name]}];" for name in found]
-
-
-class Tests(NamedTuple):
-    """The index tests that are ``made`` once for a run, and the guard of each form read under one.
-
-    Masked loads cost dearly where nothing is mapped behind the mask. So a run ends where a test
-    changes its answer, and what lies outside is read from a block of zeros.
-    """
-
-    made: tuple[ir.InRange, ...]
-    guards: dict[int, int]
-
-    def __bool__(self) -> bool:
-        return bool(self.made or self.guards)
-
-
-NO_TESTS = Tests((), {})
-
-
-def tests_of(heads: Iterable[ir.Statement], body: Sequence[ir.Statement]) -> Tests:
-    """The tests of ``body``; those among ``heads`` have been made already."""
-    known = {s.out for s in heads if isinstance(s, ir.InRange)}
-    made = []
-    for s in body:
-        if isinstance(s, ir.InRange) and (s.guard is None or s.guard in known):
-            known.add(s.out)
-            made.append(s)
-    guards: dict[int, set[int | None]] = {}
-    for s in body:
-        if isinstance(s, ir.Load | ir.Gather | ir.Store):
-            guards.setdefault(s.form, set()).add(s.guard if isinstance(s, ir.Load) else None)
-    common = {form: found.pop() for form, found in guards.items() if len(found) == 1}
-    return Tests(tuple(made), {f: g for f, g in common.items() if g is not None and g in known})
 
 
 class Place(Scope):
@@ -117,7 +84,7 @@ class Place(Scope):
 
     def stride(self, form: int) -> str:
         """The name of the bytes from one element to the next."""
-        if form in self.tests.guards:
+        if self.tests.guards.get(form):
             return f"step_{names.pointer(self.emitter.kernel, form)}"
         return names.stride(form, self.axis)
 
@@ -131,6 +98,11 @@ class Place(Scope):
     def kept(self, slot: int) -> str:
         return f"keep{slot}[{self.step}]"
 
+    def choice(self, test: int, value: str, other: str, dtype: DType) -> str:
+        if test not in self.tests.steady or dtype.kind == "c":
+            return super().choice(test, value, other, dtype)
+        return f"fc_choose_{suffix(dtype)}(mask{test}, {value}, {other})"
+
     def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
         if statement.site < 0 or statement.dtype.kind != "i":
             return []
@@ -138,30 +110,52 @@ class Place(Scope):
 
     def gather(self, statement: ir.Gather) -> list[str]:
         out = statement.out
-        lines, terms, tests = [], [], []
-        for i, (index, (extent, stride)) in enumerate(
-            zip(statement.indices, statement.limits, strict=True)
-        ):
-            at, n = f"g{out}_{i}", names.limit(extent)
-            value = self.name(index)
-            lines.append(f"const int64_t {at} = {value} < 0 ? {value} + {n} : {value};")
-            tests.append(f"((uint64_t){at} < (uint64_t){n})")
-            terms.append(f"{at} * {names.limit(stride)}")
+        lines, displaced, inside = self.displaced(f"g{out}", statement)
         pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
-        if self.step and self.emitter.variant.unit is None:
-            terms.append(f"{self.step} * {names.stride(statement.form, self.axis)}")
-        elif self.step and self.emitter.variant.unit and self.emitter.variant.unit[statement.form]:
-            terms.append(f"{self.step} * (int64_t)sizeof({memory_type(statement.dtype)})")
-        lines.append(f"const bool ok{out} = {' & '.join(tests)};")
+        lines.append(f"const bool ok{out} = {inside};")
         lines.append(f"if (!ok{out}) a->status[0] = {statement.site + 1};")
-        at = "".join(f" + {t}" for t in terms)
         element = self.emitter.dereference(
-            f"(const char *){pointer}", at, statement.dtype, statement.form
+            f"(const char *){pointer}", displaced, statement.dtype, statement.form
         )
         element = self.emitter.counted(statement.form, element)
         value, nothing = loaded(statement.dtype, element), zero(statement.dtype)
         lines.append(self.define(out, c_type(statement.dtype), f"ok{out} ? {value} : {nothing}"))
         return lines
+
+    def scatter(self, statement: ir.Scatter) -> list[str]:
+        form, dtype = statement.form, statement.dtype
+        lines, displaced, inside = self.displaced(f"to{form}", statement)
+        kind = memory_type(dtype)
+        pointer = self.base + names.pointer(self.emitter.kernel, form)
+        value = self.name(statement.value)
+        if statement.op is not None:
+            pair = [loaded(dtype, f"*to{form}"), value]
+            value = computed(statement.op, dtype, (dtype, dtype), pair, self.expression)
+        target = self.emitter.counted(form, f"*to{form}")
+        return [
+            *lines,
+            f"if ({inside}) {{",
+            f"    {kind} *const to{form} = ({kind} *)((char *){pointer}{displaced});",
+            f"    {target} = {stored(dtype, value)};",
+            f"}} else a->status[0] = {statement.site + 1};",
+        ]
+
+    def displaced(self, name: str, statement: ir.Gather | ir.Scatter) -> tuple[list[str], str, str]:
+        """Computed indices counted from the start, the bytes to where they lead, a test of them."""
+        lines, terms, tests = [], [], []
+        for i, (index, (extent, stride)) in enumerate(
+            zip(statement.indices, statement.limits, strict=True)
+        ):
+            at, n, value = f"{name}_{i}", names.limit(extent), self.name(index)
+            lines.append(f"const int64_t {at} = {value} < 0 ? {value} + {n} : {value};")
+            tests.append(f"((uint64_t){at} < (uint64_t){n})")
+            terms.append(f"{at} * {names.limit(stride)}")
+        unit = self.emitter.variant.unit
+        if self.step and unit is None:
+            terms.append(f"{self.step} * {names.stride(statement.form, self.axis)}")
+        elif self.step and unit and unit[statement.form]:
+            terms.append(f"{self.step} * (int64_t)sizeof({memory_type(statement.dtype)})")
+        return lines, "".join(f" + {t}" for t in terms), " & ".join(tests)
 
 
 class KernelEmitter:
@@ -193,7 +187,7 @@ class KernelEmitter:
         """The names of the integer limits that ``statements`` use."""
         found = []
         for s in statements:
-            if isinstance(s, ir.Gather):
+            if isinstance(s, ir.Gather | ir.Scatter):
                 found += [names.limit(n) for pair in s.limits for n in pair]
             elif isinstance(s, ir.InRange):
                 found += [names.limit(n) for _, n in s.tests]
@@ -264,10 +258,14 @@ class KernelEmitter:
             self.w.line(f"run = fc_stretch(run, {place.index(form)}, {step}, {bound});")
         for test in tests.made:
             self.w.lines(place.lines(test))
-        for form, guard in tests.guards.items():
+        for form, guards in tests.guards.items():
             dtype = self.kernel.forms[form].dtype
             assert dtype is not None
-            pointer, inside = names.pointer(self.kernel, form), names.value(guard)
+            if not guards:
+                continue
+            pointer = names.pointer(self.kernel, form)
+            inside = " | ".join(map(names.value, guards))
+            inside = f"({inside})" if len(guards) > 1 else inside
             kind = f"const {memory_type(dtype) if self.typed else 'char'} *"
             self.w.line(f"if (!{inside}) {pointer} = ({kind})fc_zeros;")
             if self.typed:
@@ -276,44 +274,10 @@ class KernelEmitter:
             else:
                 step = f"{inside} ? {names.stride(form, axis)} : 0"
                 self.w.line(f"const int64_t step_{pointer} = {step};")
+        for number in sorted(tests.steady):
+            self.w.line(f"const uint64_t mask{number} = fc_masks[{names.value(number)}];")
 
     @property
     def typed(self) -> bool:
         """True if element pointers have the element's type and step by one (or stand still)."""
         return self.variant.unit is not None
-
-
-class LoopEmitter(KernelEmitter):
-    """A loop kernel: independent elements, in runs along the innermost axis."""
-
-    def emit(self) -> str:
-        (stage,) = self.kernel.stages
-        forms = forms_of(stage.body)
-        invariant = forms_of(stage.head)
-        axes = self.layout.axes
-        used = [*axes, *self.strides_of(forms, axes)]
-        used += self.limits_of([*stage.head, *stage.body])
-        used += [names.origin(f) for f in invariant if self.kernel.forms[f].dtype is None]
-        self.w.lines(self.kernel.comment.splitlines())
-        head = f"void {PLACEHOLDER}(const fc_args *a, int64_t begin, int64_t end, char *scratch)"
-        with self.w.block(head):
-            self.w.line("(void)scratch;")
-            self.w.lines(self.layout.declare(used))
-            self.bases(invariant, "row_", "", {}, typed=False)
-            row = Place(self, "", "", "row_")
-            for statement in stage.head:
-                self.w.lines(row.lines(statement))
-            with self.w.block("for (int64_t at = begin; at < end;)"):
-                index = self.unravel("at", axes)
-                last = axes[-1]
-                tests = self.tests(stage.body)
-                self.run(tests, f"fc_min({last} - {index[last]}, end - at)")
-                self.bases(forms, "", "", index, self.typed)
-                self.make(tests, last)
-                element = Place(self, "k", last, "", tests)
-                self.w.line("#pragma GCC ivdep")
-                with self.w.block("for (int64_t k = 0; k < run; ++k)"):
-                    for statement in stage.body:
-                        self.w.lines(element.lines(statement))
-                self.w.line("at += run;")
-        return self.w.text()

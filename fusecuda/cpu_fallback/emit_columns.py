@@ -14,8 +14,9 @@ from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..graph.dtypes import DType
 from ..graph.ops import OPS
-from .emit import NO_TESTS, PLACEHOLDER, Place, Tests, tests_of
+from .emit import PLACEHOLDER, Place
 from .emit_reduction import ReductionEmitter, RowEmitter
+from .index_tests import NO_TESTS, Tests, tests_of
 from .scans import scans_of
 
 
@@ -55,7 +56,7 @@ class ColumnEmitter(ReductionEmitter):
         self.row_values: dict[int, str] = {r.out: c_type(r.dtype) for r in self.inner}
         rows = [s for stage in kernel.stages for s in stage.head] + kernel.tail
         for s in rows:
-            if not isinstance(s, ir.Store | ir.Keep):
+            if not isinstance(s, ir.Effect):
                 self.row_values[s.out] = c_type(s.dtype)
 
     def emit(self) -> str:

@@ -12,7 +12,8 @@ from ..codegen.statements import forms_of
 from ..fusion import kernel_ir as ir
 from ..graph.tree import CHUNK
 from . import scans
-from .emit import PLACEHOLDER, KernelEmitter, Place, Tests
+from .emit import PLACEHOLDER, KernelEmitter, Place
+from .index_tests import Tests
 from .scans import scans_of
 
 

@@ -19,12 +19,11 @@ from ..codegen.packing import NUMBER_BYTES, packer
 from ..errors import CompilerError
 from ..fusion.assembly import Assembly
 from ..fusion.binding import Bound
-from ..graph.dtypes import DType
-from ..graph.interpret import evaluate
 from ..graph.node import Node
 from ..watch import Lap
-from .array_object import data_offset, shows_layouts
+from .array_object import data_offset, offsets_of, shows_layouts
 from .backend import compile_kernels, load_driver
+from .library_calls import Views, has_threads, step_of
 from .loader import KernelSource
 from .pool import SMALLEST, pool
 from .threads import set_thread_count, thread_count
@@ -33,7 +32,7 @@ __all__ = ["ElementError", "Layout", "Program", "set_thread_count", "thread_coun
 
 Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
-_FRAME_WORDS = 11  # of fc_frame
+_FRAME_WORDS = 12  # of fc_frame
 _NOW = 8 * 6  # the byte at which a frame says what is to be run
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
@@ -69,6 +68,14 @@ class ElementError(Exception):
         self.node = node
 
 
+class _Launches(NamedTuple):
+    """Addresses of the kernels of a segment, in companies and apart, and how many they are."""
+
+    together: int
+    apart: int
+    kernels: int
+
+
 class _Frame(NamedTuple):
     """One call's memory in the driver's layout, reused by later calls."""
 
@@ -76,6 +83,7 @@ class _Frame(NamedTuple):
     address: int
     block: Array | None
     status: Array
+    views: list[Array]  # of the block, as library calls see it
 
 
 class Program:
@@ -100,8 +108,7 @@ class Program:
         kernels = compile_kernels(wanted, traffic) if wanted else {}
         self.libraries = [k.library for k in kernels.values()]
         self._keep: list[object] = [kernels]
-        # Addresses of kernels, in companies and apart, and how many; or a library call.
-        self._segments: list[tuple[int, int, int] | Node] = []
+        self._segments: list[_Launches | Node] = []
         self._constants = bytearray()
         self._dynamic: list[tuple[int, int, Callable[..., None]]] = []  # argument, byte, packer
         self._sites: list[tuple[int, Bound]] = []
@@ -131,6 +138,8 @@ class Program:
         self._made = [(i, *shapes[i]) for i in made]
         self._pack = struct.Struct(f"={3 + len(self._arguments) + len(made) + 1}q").pack_into
         self._frames: list[_Frame] = []
+        is_kept = layout.block_bytes <= _KEPT_BLOCK
+        self._views = Views(assembly, layout.buffer_offsets, is_kept)
         self._placed: Sequence[Array] | None = None
         self.call: Callable[..., list[Array | None]] = self._straight()
         self.checked = self._straight(is_checked=True) if self._checks() else None
@@ -143,16 +152,18 @@ class Program:
 
     def _checks(self) -> bool:
         """True if the driver can see whether arguments are what the program is for."""
-        begins = bool(self._segments) and not isinstance(self._segments[0], Node)
-        return _LAYOUTS and begins and self._placed is None
+        runs = any(not isinstance(s, Node) for s in self._segments)
+        return _LAYOUTS and runs and self._placed is None
 
     def _layouts(self) -> int:
         """The address of what `fc_fits` compares arguments with."""
-        words = [len(self._arguments), id(np.ndarray)]
+        written = [int(n in self.assembly.written) for n in self._arguments]
+        words = [len(self._arguments), id(np.ndarray), sum(written), *written]
         for number in self._arguments:
             shape, strides, dtype = self.assembly.layout_of(number)
             self._keep.append(dtype)
-            words += [len(shape), id(dtype), *shape, *strides]
+            words += [len(shape), id(dtype), *offsets_of(shape, strides, dtype.itemsize)]
+            words += [*shape, *strides]
         return self._array(words)
 
     def _record(self, number: int, step: Bound, addresses: tuple[int, int]) -> list[int]:
@@ -215,7 +226,7 @@ class Program:
         if records:
             words = [w for record in records for w in record]
             apart = [w for record in records for w in (*record[:-1], 1)]
-            self._segments.append((self._array(words), self._array(apart), len(records)))
+            self._segments.append(_Launches(self._array(words), self._array(apart), len(records)))
             self._launch_bytes = 8 * len(records[0])  # of one fc_launch
             records.clear()
 
@@ -230,22 +241,22 @@ class Program:
         bases = len(self._arguments) + len(self._made) + 1
         steps = len(self.assembly.steps)
         forms = max(map(self._forms_of, self.layout.companies), default=0)
+        forms = max(forms, 2 * len(self._arguments))  # or where arguments begin and end
         scalar = 8 * (_FRAME_WORDS + bases)
         status = scalar + len(self._constants)
         pointers = status + 8 * steps
         buffer = ctypes.create_string_buffer(pointers + 8 * forms + 8)
         address = ctypes.addressof(buffer)
         head = (address + scalar, address + status, address + pointers)
-        natives = [s for s in self._segments if not isinstance(s, Node)]
-        (launches, _, count) = natives[0] if natives else (0, 0, 0)
-        words = *head, address + 8 * _FRAME_WORDS, bases, self.threads, launches, count
-        struct.pack_into("=8q", buffer, 0, *words)
+        begins = any(isinstance(s, _Launches) for s in self._segments[:1])
+        now = self._says(0) if begins else (0, 0, 0)
+        place = address + 8 * _FRAME_WORDS
+        struct.pack_into("=9q", buffer, 0, *head, place, bases, self.threads, *now)
         ctypes.memmove(address + scalar, bytes(self._constants), len(self._constants))
         size = self.layout.block_bytes
         block = np.empty(max(size, 8), np.uint8) if size <= _KEPT_BLOCK else None
-        return _Frame(
-            buffer, address, block, np.frombuffer(memoryview(buffer), np.int64, steps, status)
-        )
+        words = np.frombuffer(memoryview(buffer), np.int64, steps, status)
+        return _Frame(buffer, address, block, words, self._views.of_block(block))
 
     def _forms_of(self, company: Sequence[int]) -> int:
         steps = [self.assembly.steps[number] for number in company]
@@ -272,8 +283,8 @@ class Program:
         bases = [f"a{n}" for n in self._arguments] + [f"r{i}" for i, _, _ in self._made] + ["block"]
         space: dict[str, Any] = {
             "frames": self._frames, "new_frame": self._frame, "pool_empty": pool.empty,
-            "run": self._run, "now": struct.Struct("=2q").pack_into, "pack": self._pack,
-            "check": self._check, "library": self._library, "numpy_empty": np.empty,
+            "run": self._run, "now": struct.Struct("=3q").pack_into, "pack": self._pack,
+            "check": self._check, "numpy_empty": np.empty,
         }  # fmt: skip
         lines = [f"a{n} = arguments[{n}]" for n in self._arguments]
         for i, shape, dtype in self._made:
@@ -290,24 +301,27 @@ class Program:
         unresolved = (0, 0) if _DATA is None else (len(bases), _DATA)
         addresses = ", ".join(f"{b}.ctypes.data" if _DATA is None else f"id({b})" for b in bases)
         known = *unresolved, self._layouts() if is_checked else 0
-        lines.append(f"pack(buffer, {_NOW + 16}, {', '.join(map(str, known))}, {addresses})")
+        lines.append(f"pack(buffer, {_NOW + 24}, {', '.join(map(str, known))}, {addresses})")
         for k, (number, offset, pack) in enumerate(self._dynamic):
             space[f"pack{k}"] = pack
             scalar = 8 * (_FRAME_WORDS + len(bases)) + offset
             lines.append(f"pack{k}(buffer, {scalar}, arguments[{number}])")
         lines += ["lap()"] * is_timed
+        if is_checked and isinstance(self._segments[0], Node):  # the driver looks, and runs nothing
+            lines += [f"now(buffer, {_NOW}, 0, 0, 0)", "if run(address): return None"]
         for i, segment in enumerate(self._segments):
             if i == len(self._segments) - bool(self.assembly.plan.commits) and self._sites:
                 lines.append("check(frame)")
             if isinstance(segment, Node):
-                space[f"node{i}"] = segment
-                lines.append(f"library(node{i}, ({', '.join(bases)},))")
+                space[f"step{i}"] = step_of(segment, self.assembly)
+                lines.append(f"step{i}({self._shown(segment)})")
                 lines += ["lap()"] * is_timed
             else:
-                lines += self._runs(segment, is_timed)
+                lines += self._runs(i, segment, is_timed)
                 if is_checked and i == 0:
                     lines[-1] = "if run(address): return None"
         lines += ["check(frame)"] * bool(self._sites)
+        space |= self._views.space
         made = {i for i, _, _ in self._made}
         outputs = range(len(self.assembly.plan.graph.outputs))
         results = ", ".join(f"r{i}" if i in made else "None" for i in outputs)
@@ -315,7 +329,7 @@ class Program:
             f"def call(arguments{', lap' * is_timed}):",
             "    try: frame = frames.pop()",
             "    except IndexError: frame = new_frame()",
-            "    buffer, address, block, _ = frame",
+            "    buffer, address, block, _, views = frame",
             "    try:",
             *(f"        {line}" for line in lines),
             "    finally: frames.append(frame)",
@@ -324,17 +338,40 @@ class Program:
         exec(compile("\n".join(source), "<fusecuda call>", "exec"), space)
         return space["call"]  # type: ignore[no-any-return]
 
-    def _runs(self, segment: tuple[int, int, int], is_timed: bool) -> list[str]:
+    def _runs(self, i: int, segment: _Launches, is_timed: bool) -> list[str]:
         """The lines that run kernels, those of a call with one segment as a frame says already."""
-        together, apart, count = segment
-        natives = sum(not isinstance(s, Node) for s in self._segments)
+        natives = [n for n, s in enumerate(self._segments) if isinstance(s, _Launches)]
+        together = f"now(buffer, {_NOW}, {', '.join(map(str, self._says(i)))})"
         if not is_timed:
-            return [f"now(buffer, {_NOW}, {together}, {count})"] * (natives > 1) + ["run(address)"]
+            return [together] * (natives != [0]) + ["run(address)"]
         lines = []
-        for number in range(count):
-            lines += [f"now(buffer, {_NOW}, {apart + number * self._launch_bytes}, 1)"]
-            lines += ["run(address)", "lap()"]
-        return [*lines, f"now(buffer, {_NOW}, {together}, {count})"]
+        for number in range(segment.kernels):
+            launch = segment.apart + number * self._launch_bytes
+            lines += [f"now(buffer, {_NOW}, {launch}, 1, 0)", "run(address)", "lap()"]
+        return [*lines, together]
+
+    def _says(self, i: int) -> tuple[int, int, int]:
+        """What a frame says of segment ``i``, of kernels: where they are, how many, what is next.
+
+        Our threads go to sleep at once where the next is a product, for which NumPy's has its own.
+        """
+        segment, after = self._segments[i], self._segments[i + 1 : i + 2]
+        assert isinstance(segment, _Launches)
+        rests = any(isinstance(n, Node) and has_threads(n) for n in after)
+        return segment.together, segment.kernels, int(rests)
+
+    def _shown(self, node: Node) -> str:
+        """The arguments of a library call's step: arrays of the operands, and of the result."""
+        buffers = self.assembly.buffers
+
+        def base(number: int) -> str:
+            own = buffers[number]
+            if own.argument is not None:
+                return f"a{own.argument}"
+            return "block" if own.output is None else f"r{own.output}"
+
+        operands = "".join(f"{self._views.text(o, base)}, " for o in node.operands)
+        return f"({operands}), {self._views.text(node, base)}"
 
     def _check(self, frame: _Frame) -> None:
         """Raise ElementError if a kernel has set its status word."""
@@ -343,48 +380,6 @@ class Program:
             if site:
                 frame.status[:] = 0
                 raise ElementError(step.lowered.sites[site - 1])
-
-    def _library(self, node: Node, bases: Sequence[Array]) -> None:
-        operands = [self._view(o, bases) for o in node.operands]
-        self._view(node, bases)[...] = evaluate(node, operands)
-
-    def _view(self, node: Node, bases: Sequence[Array]) -> Array:
-        """``node``'s memory as an array; never handed out."""
-        if node.op == "constant":
-            return np.asarray(node.value)
-        memory = self.assembly.memory(node)
-        spec = self.assembly.buffers[memory.buffer]
-        if spec.argument is None and spec.output is None:
-            offset = memory.offset + self.layout.buffer_offsets[memory.buffer]
-            return np.ndarray(node.shape, node.dtype, bases[-1], offset, memory.strides)
-        base = bases[self._base(memory.buffer)]
-        if 0 in node.shape:
-            return np.empty(node.shape, node.dtype)
-        start = base.reshape(-1)[:0] if base.size == 0 else base
-        address = start.__array_interface__["data"][0] + memory.offset
-        window = _Window(address, node.shape, memory.strides, node.dtype, base)
-        return np.asarray(window)
-
-
-class _Window:
-    """Memory of another array under its own shape and strides, for `numpy.asarray`."""
-
-    def __init__(
-        self,
-        address: int,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        dtype: DType,
-        base: Array,
-    ) -> None:
-        self.base = base
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (address, False),
-            "shape": shape,
-            "strides": strides,
-            "typestr": dtype.str,
-        }
 
 
 _BYTE = np.dtype(np.uint8)

@@ -12,3 +12,29 @@ FC_INLINE int64_t fc_stretch(int64_t run, int64_t at, int64_t step, int64_t limi
     if (step != 1) room /= step < 0 ? -step : step;
     return fc_min(run, room + 1);
 }
+
+// A choice by what is the same for all of a run. That the mask has all bits or none is hidden from
+// the compiler, which would choose by a bool again and then not vectorise.
+static const uint64_t fc_masks[2] = {0, ~(uint64_t)0};
+
+#define FC_CHOICE(t, T, U)                                                                         \
+    FC_INLINE T fc_choose_##t(uint64_t mask, T a, T b) {                                           \
+        U u, v;                                                                                    \
+        memcpy(&u, &a, sizeof u);                                                                  \
+        memcpy(&v, &b, sizeof v);                                                                  \
+        u = (U)((u & (U)mask) | (v & ~(U)mask));                                                   \
+        memcpy(&a, &u, sizeof a);                                                                  \
+        return a;                                                                                  \
+    }
+
+FC_CHOICE(pred, bool, uint8_t)
+FC_CHOICE(s8, int8_t, uint8_t)
+FC_CHOICE(s16, int16_t, uint16_t)
+FC_CHOICE(s32, int32_t, uint32_t)
+FC_CHOICE(s64, int64_t, uint64_t)
+FC_CHOICE(u8, uint8_t, uint8_t)
+FC_CHOICE(u16, uint16_t, uint16_t)
+FC_CHOICE(u32, uint32_t, uint32_t)
+FC_CHOICE(u64, uint64_t, uint64_t)
+FC_CHOICE(f32, float, uint32_t)
+FC_CHOICE(f64, double, uint64_t)

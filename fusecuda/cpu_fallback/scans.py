@@ -44,7 +44,7 @@ def pieces(stage: ir.Stage) -> list[Piece]:
             for value in operands(s):
                 _use(found, made, kinds, value)
             found[-1].body.append(s)
-            if isinstance(s, ir.Keep | ir.Store):
+            if isinstance(s, ir.Effect):
                 continue
             made[s.out] = len(found) - 1
         kinds[s.out] = c_type(s.dtype)

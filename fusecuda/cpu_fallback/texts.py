@@ -13,6 +13,9 @@ ABI = 2
 DRIVER = "fc_run"  # the driver's entry
 SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
 _PACKED = re.compile(r"\bfc_((?:sin|cos|tan|pow)_f(?:64|32))\(")  # by vecmath_packs.h
+_REMAINDER = re.compile(r"\bfc_(?:fmod|remainder|floor_divide)_(f64|f32|s64|u64)\(")
+_DIVIDED = {"f64": "mod_f64", "f32": "mod_f32", "s64": "quotient_s64", "u64": "quotient_u64"}
+_PHILOX = "philox_packs.h"
 _COMPLEX = re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\(")  # they call sin and cos
 
 
@@ -23,13 +26,15 @@ def prelude(traffic: bool = False) -> str:
     Its first line tells the headers of special functions apart, which `unit` adds for those
     kernels that call them: whoever keeps what was compiled goes by the prelude and the kernels.
     """
-    special = "".join(read("cpu_fallback", name) for name in SPECIAL)
+    special = "".join(read("cpu_fallback", name) for name in (*SPECIAL, _PHILOX))
     return "\n".join(
         [
             f"/* special functions: {hashlib.sha256(special.encode()).hexdigest()[:16]} */",
             read("cpu_fallback", "abi.h"),
             _vector_math(),
             read("codegen", "integers.h"),
+            read("cpu_fallback", "division.h"),
+            read("codegen", "philox.h"),
             read("codegen", "prelude.h"),
             read("codegen", "halves.h"),
             complex_text(),
@@ -55,12 +60,15 @@ def unit(above: str, texts: Iterable[str], below: str) -> str:
     """The one C text of a library: what stands above the kernels, they, and what stands below."""
     kernels = tuple(texts)
     packed = {name for text in kernels for name in _PACKED.findall(text)}
+    packed |= {_DIVIDED[t] for text in kernels for t in _REMAINDER.findall(text)}
     if any(_COMPLEX.search(text) for text in kernels):
         packed |= {"sin_f64", "cos_f64"}
     wanted = [f"#define FC_WANTS_{name}" for name in sorted(packed)]
     called = {name for text in kernels for name in _CALL.findall(text)}
     special = (read("cpu_fallback", h) for h in SPECIAL if called & special_functions(h))
-    return "\n".join((*wanted, above, *special, *kernels, below, ""))
+    draws = any("fc_philox_" in text for text in kernels)
+    packs = [read("cpu_fallback", _PHILOX)] * draws
+    return "\n".join((*wanted, above, *special, *packs, *kernels, below, ""))
 
 
 _CALL = re.compile(r"\bfc_(\w+)_f(?:32|64)\(")

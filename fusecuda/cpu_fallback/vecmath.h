@@ -76,6 +76,7 @@
 #include "vecmath_trig_f64.h"
 #include "vecmath_single.h"
 #include "vecmath_f32.h"
+#include "vecmath_mod.h"
 #include "vecmath_packs.h"
 
 #endif

@@ -93,6 +93,15 @@ FC_PACKS(FC_ONE, v, tan, f32, float)
 #define fc_tan_f32 fc_pack_tan_f32
 #endif
 
+#if defined(FC_WANTS_mod_f64)
+FC_PACKS(FC_TWO, vv, mod, f64, double)
+#define fc_mod_f64 fc_pack_mod_f64
+#endif
+#if defined(FC_WANTS_mod_f32)
+FC_PACKS(FC_TWO, vv, mod, f32, float)
+#define fc_mod_f32 fc_pack_mod_f32
+#endif
+
 /* fc_pow_f64 without what is seldom: a normal x > 0 and a normal result */
 FC_FN fc_attempt_f64 fc_pow_near_f64(double x, double y) {
     fc_split d = fc_split_normal(x);

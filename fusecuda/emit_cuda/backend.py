@@ -13,7 +13,7 @@ from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
-from .choice import COLUMN, GROUP, LOOP, OWN_SHARED, TILES, Facts
+from .choice import COLUMN, GROUP, LONGEST, LOOP, OWN_SHARED, TILES, Facts
 from .columns import ColumnEmitter
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
 from .launch import CudaBound, Variant, bind
@@ -73,7 +73,8 @@ def bind_here(lower: Lower, memory: MemoryOf, contract: bool) -> CudaBound:
 def machine() -> Machine:
     """What the planner plans for: a row is passed over again if a block of threads can keep it."""
     facts = device_facts()
-    return Machine(rows=facts.multiprocessors, row_bytes=facts.shared - OWN_SHARED, group=GROUP)
+    kept = facts.shared - OWN_SHARED
+    return Machine(rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST)
 
 
 @cache
@@ -141,7 +142,10 @@ def prelude() -> str:
     return "\n".join(
         (
             read("emit_cuda", "fusecuda.cuh"),
+            read("emit_cuda", "columns.cuh"),
             read("codegen", "integers.h"),
+            read("codegen", "division.h"),
+            read("codegen", "philox.h"),
             read("emit_cuda", "math.cuh"),
             read("emit_cuda", "special.cuh"),
             read("emit_cuda", "halves.cuh").replace(

@@ -7,15 +7,20 @@ from dataclasses import dataclass
 
 from ..fusion import kernel_ir as ir
 from ..fusion.walk import Walk, Walked
+from ..graph.dtypes import computed_in
 
 LOOP, TILES = "loop", "tiles"
 SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
+LOOP_THREADS = 256  # of a block of a loop, or of columns
 TILE, TILE_ROWS = 32, 8  # elements of a tile's side; threads that share one of its columns
 KEPT_BYTES = {8: 256, 16: 128}  # registers of a thread for resident rows, by warps of a block
 GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
 
 
-OWN_SHARED = 4 << 10  # bytes of shared memory that a kernel has besides
+OWN_SHARED = 4 << 10  # bytes of shared memory that a kernel has besides, if it reduces little
+STATIC_SHARED = 48 << 10  # bytes of shared memory that a text may declare
+LONGEST = 32 * 1024 * CHUNK  # elements of a row that one block passes over, 1,024 chunks a warp
+_LAST_ROWS = 8 * 1024 * CHUNK  # row values that one block combines
 REGISTERS, SHARED, NOWHERE = "registers", "shared memory", "nowhere"  # where a row is kept
 
 
@@ -41,7 +46,8 @@ def turned_walk(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[
     simple -= {s.form for s in kernel.stages[0].head if isinstance(s, ir.Load)}
     forms = [(f, form.dtype.itemsize) for f, form in enumerate(kernel.forms) if form.dtype]
     misfits = [(f, size) for f, size in forms if over.strides[f][last] not in (0, size)]
-    if last < 1 or not all(f in simple for f, _ in misfits) or len(misfits) > 4:
+    room = sum(TILE * (TILE + 1) * size for _, size in misfits)
+    if last < 1 or not all(f in simple for f, _ in misfits) or room > STATIC_SHARED:
         return walked, frozenset()
     for axis in range(last):
         large = min(over.extents[axis], over.extents[last]) >= TILE // 2
@@ -73,7 +79,21 @@ def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> str:
         return REGISTERS
     if skeleton == SHORT:
         return NOWHERE
-    return SHARED if slot_offsets(kernel, length)[1] <= facts.shared - OWN_SHARED else NOWHERE
+    own = max(OWN_SHARED, 16 + 32 * meeting_bytes(kernel))
+    return SHARED if slot_offsets(kernel, length)[1] <= facts.shared - own else NOWHERE
+
+
+def meeting_bytes(kernel: ir.KernelIR) -> int:
+    """The bytes of all that a thread, or a warp, brings to where those of a block meet."""
+    reduces = [*(r for stage in kernel.stages for r in stage.reduces), *kernel.outer]
+    return sum(map(_partial_bytes, reduces))
+
+
+def _partial_bytes(reduce: ir.Reduce) -> int:
+    if reduce.kind.startswith("arg"):  # with a place of 64 bits
+        return 16
+    item = computed_in(reduce.value_dtype).itemsize
+    return item if reduce.second is None else 2 * item
 
 
 def slot_offsets(kernel: ir.KernelIR, length: int) -> tuple[list[int], int]:
@@ -141,9 +161,15 @@ def chosen_skeleton(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[boo
     length = math.prod(walked.elements.extents)
     if by_row is None and walked.rows.extents[-1] >= 8:
         by_column = unit_pattern(kernel, walked.rows)
-        if by_column is not None:
+        if by_column is not None and _may_be_columns(kernel, math.prod(walked.rows.extents)):
             return COLUMN, by_column
     return (SHORT if length <= CHUNK else BLOCK), by_row
+
+
+def _may_be_columns(kernel: ir.KernelIR, columns: int) -> bool:
+    """True if there are columns, room for threads to meet, and one block can end all of them."""
+    room = LOOP_THREADS * meeting_bytes(kernel)
+    return 0 < columns <= (_LAST_ROWS if kernel.outer else columns) and room < STATIC_SHARED
 
 
 def unit_pattern(kernel: ir.KernelIR, over: Walk) -> tuple[bool, ...] | None:
@@ -162,3 +188,14 @@ def unit_pattern(kernel: ir.KernelIR, over: Walk) -> tuple[bool, ...] | None:
 def power_of_two(n: int) -> int:
     """The least power of two that is at least ``n``."""
     return 1 << max(0, n - 1).bit_length()
+
+
+def chunks_of_a_group(rows: int, most: int) -> int:
+    """The chunks of row values of a group, a power of two, so that there are ``most`` groups.
+
+    One block reduces over a group, one over all groups, and neither is to take much longer.
+    """
+    chunks, each = -(-rows // CHUNK), 1
+    while -(-chunks // each) > min(most, 32 * each):
+        each *= 2
+    return each

@@ -8,9 +8,11 @@ columns.
 from __future__ import annotations
 
 from ..codegen import names
+from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
+from ..graph.ops import OPS
+from .choice import LOOP_THREADS
 from .emit import CudaScope, Text
-from .launch import LOOP_THREADS
 from .rows import ReductionEmitter
 
 
@@ -27,9 +29,26 @@ class ColumnEmitter(ReductionEmitter):
                 self.finish_row(place, "row")
         if self.kernel.outer:
             self.w.line("// Each thread of the block is a lane of a warp from here on.")
-        first = "threadIdx.x == 0 && threadIdx.y == 0"
-        self._outer_columns(first)
-        return self.text("", str(LOOP_THREADS))
+        tile = f"blockIdx.x / {self.integer('parts')}"
+        self.outer("threadIdx.x == 0 && threadIdx.y == 0", tile)
+        return self.text("", f"{LOOP_THREADS}{self._at_once()}")
+
+    def _at_once(self) -> str:
+        """The bound that leaves a thread registers for the loads of a step.
+
+        Without one the compiler makes do with few registers, and loads wait for each other. The
+        bound is far from what a thread needs, estimated as if a step's values were half its loads.
+        """
+        need = 40
+        for stage in self.kernel.stages:
+            words = [-(-r.value_dtype.itemsize // 4) + 2 * r.kind.startswith("arg")
+                     for r in stage.reduces]  # fmt: skip
+            loads = [-(-s.dtype.itemsize // 4) for s in stage.body if isinstance(s, ir.Load)]
+            calls = any(isinstance(s, ir.Compute) and _is_long(s) for s in stage.body)
+            own = (4 + self.variant.levels) * sum(words) + 8 * sum(loads) + 32 * calls
+            need = max(need, 40 + own)
+        blocks = next((n for n in (4, 3, 2) if need <= 65536 / (n * LOOP_THREADS)), 0)
+        return f", {blocks}" if blocks else ""
 
     def _places(self) -> dict[str, str]:
         t, w = self.index_type, self.w
@@ -61,20 +80,17 @@ class ColumnEmitter(ReductionEmitter):
         for r in stage.reduces:
             w.line(f"__shared__ {self.partial(r)} room{r.out}[{LOOP_THREADS}];")
             w.line(f"{self.partial(r)} total{r.out} = {self.kind(r)}::identity();")
-            w.line(f"fc_stack<{self.kind(r)}> chunks{r.out};")
+            w.line(f"fc_stack<{self.kind(r)}, {self.variant.levels}> chunks{r.out};")
             w.line(f"chunks{r.out}.start();")
         each, length = self.integer("each"), self.integer("length")
         w.line(f"const {t} from{number} = part * {each} * 512;")
         w.line(f"const {t} to{number} = from{number} + {each} * 512;")
+        taker = self._taker(number, stage, place)
         loop = f"for ({t} start = from{number}; start < to{number}; start += 512)"
         with w.block(loop):
             w.line(f"if (start >= {length}) break;")
-            for r in stage.reduces:
-                identity = f"{self.kind(r)}::identity()"
-                w.line(f"{self.partial(r)} acc{r.out}[4] = {{{', '.join([identity] * 4)}}};")
-            self._lanes(stage, place)
-            for r in stage.reduces:
-                self._fold(r)
+            self._steps(taker, stage)
+            self._fold(stage.reduces)
         for r in stage.reduces:
             self._total(r)
         if self.kernel.splittable and stage.reduces:
@@ -102,35 +118,74 @@ class ColumnEmitter(ReductionEmitter):
             self._safe_names: list[str] = []
         return self._safe_names
 
-    def _lanes(self, stage: ir.Stage, place: dict[str, str]) -> None:
-        """The elements of this thread's lanes in the chunk at ``start``."""
+    def _taker(self, number: int, stage: ir.Stage, place: dict[str, str]) -> str:
+        """A lambda for the element at a position, in the fourth ``q`` of the lanes; its name."""
+        w, t = self.w, self.index_type
+        for r in stage.reduces:
+            w.line(f"{self.partial(r)} acc{r.out}[4];")
+        w.line(f"auto take{number} = [&]({t} position, bool live, int q) {{")
+        with w.indented():
+            w.line("(void)live, (void)q;")
+            inner = self.unravel("position", self.axes)
+            scope = (_LiveScope if _is_plain(stage) else CudaScope)(self, {**place, **inner})
+            for statement in stage.body:
+                w.lines(scope.lines(statement))
+            for r in stage.reduces:
+                taken = self.combine(r, f"acc{r.out}[q]", names.value(r.value), "position")
+                w.line(f"if (live) {taken}")
+        w.line("};")
+        return f"take{number}"
+
+    def _steps(self, take: str, stage: ir.Stage) -> None:
+        """The elements of this thread's lanes in the chunk at ``start``, by steps of 128 rows.
+
+        Nothing that loads stands behind a test within a step, so that its 16 rows are under way
+        together: of the last step's, those that do not exist are not read and count as the
+        identity. Where more happens than loads, such a step takes its rows one by one.
+        """
         w, t = self.w, self.index_type
         length = self.integer("length")
-        w.line("#pragma unroll")
-        with w.block("for (int q = 0; q < 4; ++q)"), w.block("for (int s = 0; s < 4; ++s)"):
-            w.line(f"const {t} at = start + s * 128 + (y + 8 * q) * 4;")
+        for r in stage.reduces:
+            identity = f"acc{r.out}[q] = {self.kind(r)}::identity();"
             w.line("#pragma unroll")
-            with w.block("for (int e = 0; e < 4; ++e)"):
-                w.line(f"const {t} position = at + e;")
-                w.line(f"if (!here || position >= {length}) continue;")
-                then = [self.combine(r, f"acc{r.out}[q]", names.value(r.value), "position")
-                        for r in stage.reduces]  # fmt: skip
-                inner = self.unravel("position", self.axes)
-                self.elements(stage.body, {**place, **inner}, then, element="")
+            w.line(f"for (int q = 0; q < 4; ++q) {identity}")
+        at = f"const {t} at = first + i / 4 * 32 + i % 4;"
+        w.line("#pragma unroll 1")
+        with w.block("for (int s = 0; s < 4 && here; ++s)"):
+            w.line(f"const {t} first = start + s * 128 + y * 4;")
+            w.line(f"if (start + s * 128 >= {length}) break;")
+            w.line(f"if (start + s * 128 + 128 <= {length}) {{")
+            with w.indented():
+                self._unrolled([at, f"{take}(at, true, i / 4);"])
+            w.line("} else {")
+            with w.indented():
+                if _is_plain(stage):
+                    self._unrolled([at, f"{take}(at, at < {length}, i / 4);"])
+                else:
+                    self._unrolled([at, f"if (at < {length}) {take}(at, true, i / 4);"])
+            w.line("}")
 
-    def _fold(self, r: ir.Reduce) -> None:
+    def _unrolled(self, lines: list[str]) -> None:
+        """``lines`` for each of the 16 rows ``i`` of a thread in a step."""
+        self.w.line("#pragma unroll")
+        with self.w.block("for (int i = 0; i < 16; ++i)"):
+            self.w.lines(lines)
+
+    def _fold(self, reduces: list[ir.Reduce]) -> None:
         """The chunk's lanes in halves: 16 and 8 apart in this thread, 4, 2 and 1 across threads."""
-        w, kind, out = self.w, self.kind(r), r.out
-        w.line(f"acc{out}[0] = {kind}::combine(acc{out}[0], acc{out}[2]);")
-        w.line(f"acc{out}[1] = {kind}::combine(acc{out}[1], acc{out}[3]);")
-        w.line(f"room{out}[y * blockDim.x + x] = {kind}::combine(acc{out}[0], acc{out}[1]);")
+        w = self.w
+        if not reduces:
+            return
+        for r in reduces:
+            kind, out = self.kind(r), r.out
+            w.line(f"acc{out}[0] = {kind}::combine(acc{out}[0], acc{out}[2]);")
+            w.line(f"acc{out}[1] = {kind}::combine(acc{out}[1], acc{out}[3]);")
+            w.line(f"room{out}[y * blockDim.x + x] = {kind}::combine(acc{out}[0], acc{out}[1]);")
         w.line("__syncthreads();")
-        with w.block("for (int half = blockDim.y / 2; half; half /= 2)"):
-            with w.block("if (y < half)"):
-                w.line(f"{self.partial(r)} *mine = room{out} + y * blockDim.x + x;")
-                w.line(f"*mine = {kind}::combine(*mine, mine[half * blockDim.x]);")
-            w.line("__syncthreads();")
-        w.line(f"if (y == 0) chunks{out}.push(room{out}[x]);")
+        with w.block("if (y == 0)"):
+            for r in reduces:
+                folded = f"fc_fold_column<{self.kind(r)}>(room{r.out})"
+                w.line(f"chunks{r.out}.push({folded});")
         w.line("__syncthreads();")
 
     def _total(self, r: ir.Reduce) -> None:
@@ -145,19 +200,35 @@ class ColumnEmitter(ReductionEmitter):
         w = self.w
         parts, arrivals = self.integer("parts"), self.area("arrivals", "unsigned")
         with w.block(f"if ({parts} > 1)"):
+            rows = self.integer("rows")
             with w.block("if (y == 0 && here)"):
                 for r in reduces:
                     room = self.area(f"partial{r.out}", self.partial(r))
-                    w.line(f"{room}[row * {parts} + part] = total{r.out};")
+                    w.line(f"{room}[part * {rows} + row] = total{r.out};")
             w.line(f"if (!fc_last_block({arrivals} + tile, {parts})) return;")
             for r in reduces:
-                w.line(f"chunks{r.out}.start();")
-                with w.block(f"if (y == 0 && here) for (int k = 0; k < {parts}; ++k)"):
-                    w.line(f"chunks{r.out}.push(partial{r.out}[row * {parts} + k]);")
-                w.line(f"total{r.out} = chunks{r.out}.finish();")
+                found = f"partial{r.out} + row, {rows}, here ? {parts} : 0"
+                total = f"fc_total_of_parts<{self.kind(r)}>({found}, chunks{r.out}, room{r.out})"
+                w.line(f"total{r.out} = {total};")
 
-    def _outer_columns(self, first: str) -> None:
-        if not self.kernel.outer:
-            return
-        tiles = f"(unsigned)(gridDim.x / {self.integer('parts')})"
-        self.outer(first, tiles)
+
+class _LiveScope(CudaScope):
+    """Elements that are read only where ``live`` holds, and zero elsewhere."""
+
+    def address(self, form: int) -> str:
+        dtype = self.emitter.kernel.forms[form].dtype
+        assert dtype is not None
+        return f"(live ? {super().address(form)} : {memory_type(dtype)}())"
+
+
+def _is_plain(stage: ir.Stage) -> bool:
+    """True if the body touches memory by loads alone, each at a place of its own."""
+    other = (ir.Effect, ir.Gather)
+    return not any(
+        isinstance(s, other) or getattr(s, "guard", None) is not None for s in stage.body
+    )
+
+
+def _is_long(s: ir.Compute) -> bool:
+    """True for functions, and for what takes many instructions on eight bytes."""
+    return OPS[s.op].is_expensive or (s.dtype.itemsize == 8 and OPS[s.op].cost > 2)

@@ -10,7 +10,7 @@ import cupy
 from cupy.cuda import driver
 
 from ..graph.dtypes import DType
-from ..graph.library import call
+from ..graph.library import Into, call
 from ..graph.node import LibraryCall, Node
 from .choice import Facts
 from .nvrtc import architecture_for, cubin, start
@@ -103,17 +103,23 @@ class CupyDevice:
         )
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
-        """Memory of ``base`` under a shape and strides."""
+        """Memory of ``base`` under a shape and strides; ``base`` itself where it is that."""
+        is_plain = not offset and type(base) is cupy.ndarray and base.dtype == dtype
+        if is_plain and (base.shape, base.strides) == (shape, strides):
+            return base
         pointer = base.data + offset
         return cupy.ndarray(tuple(shape), dtype, memptr=pointer, strides=tuple(strides))
 
-    def library(self, node: Node, operands: Sequence[Any], out: Any) -> None:
+    def library(self, node: Node, operands: Sequence[Any], out: Any, apart: bool) -> None:
         """CuPy's own function of the name; raises NotImplementedError where CuPy has none."""
         if not isinstance(node.attr, LibraryCall):
             raise NotImplementedError(f"{node.op} on {node.dtype} has no kernel")
         if not hasattr(cupy, node.attr.name) and node.attr.name != "astype":
             raise NotImplementedError(f"CuPy has no {node.attr.name}")
-        out[...] = call(node.attr, operands, cupy)
+        if apart:
+            Into(node.attr, cupy, node.line)(operands, out)
+        else:
+            out[...] = call(node.attr, operands, cupy, node.line)
 
     def lanes(self, count: int, events: int) -> CupyLanes:
         """Lanes on streams that wait for no other one by themselves."""

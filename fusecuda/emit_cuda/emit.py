@@ -17,7 +17,8 @@ from ..fusion import kernel_ir as ir
 from ..graph.dtypes import DType
 from .choice import SHARED
 from .dialect import expression
-from .launch import PACK_BYTES, Variant
+from .launch import Variant
+from .packs import PACK_BYTES, WARP
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
 BLOCK = 256  # threads of a loop's block
@@ -210,12 +211,14 @@ class CudaEmitter:
         self.packed = {*loads, *stores}
         for form in loads:
             source = f"{self.pointer(form)} + {self.offset(form, place)}"
-            self.w.line(f"const auto {self.pack(form)} = fc_load<{self.width}>({source}, live);")
+            moved = f"{self._mover('fc_load', form)}({source}, live)"
+            self.w.line(f"const auto {self.pack(form)} = {moved};")
         for form in stores:
             self.w.line(f"{self.pack_type(form)} {self.pack(form)};")
         loop = f"for (int e = 0; e < {self.width}; ++e)"
         axis = self.axes[-1]
-        inner = {**place, axis: f"({place[axis]} + e)" if self.width > 1 else place[axis]}
+        e = f"{WARP} * e" if self.variant.spread else "e"
+        inner = {**place, axis: f"({place[axis]} + {e})" if self.width > 1 else place[axis]}
         if self.width > 1:
             self.w.line("#pragma unroll")
             with self.w.block(loop):
@@ -226,8 +229,15 @@ class CudaEmitter:
             self.elements(statements, inner, then, element="0")
         for form in stores:
             target = f"{self.pointer(form)} + {self.offset(form, place)}"
-            self.w.line(f"fc_store<{self.width}>({target}, {self.pack(form)}, live);")
+            moved = self._mover("fc_store", form)
+            self.w.line(f"{moved}({target}, {self.pack(form)}, live);")
         self.packed = set()
+
+    def _mover(self, name: str, form: int) -> str:
+        """The function that loads or stores a pack of ``form``."""
+        if self.variant.spread:
+            return f"{name}_each<{self.width}, {WARP}>"
+        return f"{name}{'_each' if form in self.variant.apart else ''}<{self.width}>"
 
     def harmless(self, statements: list[ir.Statement]) -> bool:
         """True if computing elements that do not exist touches no memory."""
@@ -267,23 +277,22 @@ class LoopEmitter(CudaEmitter):
         row = CudaScope(self, {})
         width, last = self.width, self.axes[-1]
         if width > 1:
-            w.line(f"// Each thread computes {width} neighbours.")
-        thread = f"({t})blockIdx.x * {BLOCK} + threadIdx.x"
-        packs = self.integer("packs") if width > 1 else self.integer(last)
-        w.line(f"const {t} thread = {thread};")
-        if len(self.axes) == 1:
-            n = self.integer(last)
-            at = "thread" if width == 1 else f"thread * {width}"
-            w.line(f"const {t} at = {at};")
-            w.line(f"if (at >= {n}) return;")
-            place = {last: "at"}
-        else:
+            w.line(f"// Each thread computes {width} {self._which()}.")
+        w.line(f"const {t} thread = ({t})blockIdx.x * {BLOCK} + threadIdx.x;")
+        n, pack = self.integer(last), "thread"
+        if len(self.axes) > 1:
+            packs = self.integer("packs") if width > 1 else n
             w.line(f"if (thread >= {self.integer('threads')}) return;")
-            w.line(f"const {t} at = thread % {packs}{f' * {width}' if width > 1 else ''};")
-            w.line(f"const {t} line = thread / {packs};")
-            place = {**self.unravel("line", self.axes[:-1]), last: "at"}
+            w.line(f"const {t} pack = thread % {packs}, line = thread / {packs};")
+            pack = "pack"
+        w.line(f"const {t} at = {self._start(pack)};")
+        place = {last: "at"}
+        if len(self.axes) == 1:
+            w.line(f"if (at >= {n}) return;")
+        else:
+            place = {**self.unravel("line", self.axes[:-1]), **place}
         if width > 1:
-            w.line(f"const int live = fc_clamp((int64_t){self.integer(last)} - at, {width});")
+            w.line(f"const int live = {self._live(n, pack)};")
         for statement in stage.head:
             w.lines(row.lines(statement))
         if width > 1:
@@ -291,6 +300,28 @@ class LoopEmitter(CudaEmitter):
         else:
             self.elements(stage.body, place, [], element="")
         return self.text("", str(BLOCK))
+
+    def _which(self) -> str:
+        """What the elements of a pack are."""
+        if self.variant.spread:
+            return "elements, so that a warp's are neighbours"
+        return "neighbours" + "; the first of a line, `head`" * self.variant.headed
+
+    def _start(self, pack: str) -> str:
+        """The index of the first element of a pack."""
+        width = self.width
+        if self.variant.spread:
+            return f"{pack} / {WARP} * {WARP * width} + {pack} % {WARP}"
+        if self.variant.headed:
+            return f"{pack} ? {pack} * {width} - {width} + {self.integer('head')} : 0"
+        return pack if width == 1 else f"{pack} * {width}"
+
+    def _live(self, n: str, pack: str) -> str:
+        """How many of a pack's elements there are."""
+        if self.variant.spread:
+            return f"fc_clamp(((int64_t){n} - at + {WARP - 1}) / {WARP}, {self.width})"
+        live = f"fc_clamp((int64_t){n} - at, {self.width})"
+        return f"{pack} ? {live} : (int){self.integer('head')}" if self.variant.headed else live
 
 
 def kernel_text(symbol: str, bounds: str, parameters: list[str], body: str) -> str:

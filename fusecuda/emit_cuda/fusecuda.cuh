@@ -41,27 +41,40 @@ struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) fc_pack {
     T at[N];
 };
 
-// The N elements from `from` on, of which the first `live` exist.
+// The N elements from `from` on, STEP apart, of which the first `live` exist; one by one, so that
+// they may begin anywhere.
+template <int N, int STEP = 1, typename T>
+FC_INLINE fc_pack<T, N> fc_load_each(const T *from, int live)
+{
+    fc_pack<T, N> pack;
+#pragma unroll
+    for (int e = 0; e < N; ++e) pack.at[e] = e < live ? from[e * STEP] : T();
+    return pack;
+}
+
+// The same where they begin at a multiple of a pack's alignment.
 template <int N, typename T>
 FC_INLINE fc_pack<T, N> fc_load(const T *from, int live)
 {
     if (live == N) return *reinterpret_cast<const fc_pack<T, N> *>(from);
-    fc_pack<T, N> pack;
+    return fc_load_each<N>(from, live);
+}
+
+template <int N, int STEP = 1, typename T>
+FC_INLINE void fc_store_each(T *to, const fc_pack<T, N> &pack, int live)
+{
 #pragma unroll
-    for (int e = 0; e < N; ++e) pack.at[e] = e < live ? from[e] : T();
-    return pack;
+    for (int e = 0; e < N; ++e)
+        if (e < live) to[e * STEP] = pack.at[e];
 }
 
 template <int N, typename T>
 FC_INLINE void fc_store(T *to, const fc_pack<T, N> &pack, int live)
 {
-    if (live == N) {
+    if (live == N)
         *reinterpret_cast<fc_pack<T, N> *>(to) = pack;
-        return;
-    }
-#pragma unroll
-    for (int e = 0; e < N; ++e)
-        if (e < live) to[e] = pack.at[e];
+    else
+        fc_store_each<N>(to, pack, live);
 }
 
 // --- the reduction tree ---------------------------------------------------------------------------
@@ -101,16 +114,17 @@ FC_INLINE fc_at<V> fc_shuffle(fc_at<V> p, int m)
     return other;
 }
 
-// The order of argmax and argmin: NaN before numbers, then the better, then the first.
+// The order of argmax and argmin: NaN before numbers, then the better, then the first. Comparisons
+// with NaN are false. There is no branch, so that loads go on ahead.
 template <bool LARGEST, typename V>
 FC_INLINE fc_at<V> fc_first(fc_at<V> a, fc_at<V> b)
 {
-    if (a.index < 0) return b;
-    if (b.index < 0) return a;
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-    if (a_nan | b_nan) return !b_nan || (a_nan && a.index < b.index) ? a : b;
-    if (a.value == b.value) return a.index < b.index ? a : b;
-    return (LARGEST ? a.value > b.value : a.value < b.value) ? a : b;
+    const bool better = (a_nan & !b_nan) | (LARGEST ? a.value > b.value : a.value < b.value);
+    const bool tied = (a_nan & b_nan) | (a.value == b.value);
+    const bool wins = better | (tied & (a.index < b.index));
+    const bool first = (b.index < 0) | ((a.index >= 0) & wins);
+    return {first ? a.value : b.value, first ? a.index : b.index};
 }
 
 // The kinds of reductions: P is what is combined, identity leaves every other P as it is.
@@ -158,6 +172,13 @@ FC_REDUCTION(all, (T)1, a & b)
         static __device__ __forceinline__ P identity() { return {T(), -1}; }                       \
         static __device__ __forceinline__ P leaf(T v, int64_t i) { return {v, i}; }                \
         static __device__ __forceinline__ P combine(P a, P b) { return fc_first<LARGEST>(a, b); }  \
+        /* An element behind those of `a`: it has to be better. */                                 \
+        static __device__ __forceinline__ P take(P a, T v, int64_t i)                              \
+        {                                                                                          \
+            const bool worse = LARGEST ? v <= a.value : v >= a.value, a_nan = a.value != a.value;  \
+            const bool first = (a.index >= 0) & (worse | a_nan);                                   \
+            return {first ? a.value : v, first ? a.index : i};                                     \
+        }                                                                                          \
     };
 
 FC_ARG_REDUCTION(argmax, true)
@@ -268,13 +289,13 @@ FC_INLINE typename R::P fc_total_of(const typename R::P *results, int count, typ
 {
     const int lane = fc_thread() & 31, warp = fc_thread() / 32, warps = fc_threads() / 32;
     __syncthreads();
-    for (int run = warp; run < 32; run += warps) {
+    for (int run = warp; run * 32 < count; run += warps) {
         const int k = run * 32 + lane;
         const typename R::P p = fc_pairwise<R>(k < count ? results[k] : R::identity());
         if (lane == 0) room[run] = p;
     }
     __syncthreads();
-    return fc_pairwise<R>(room[lane]);
+    return fc_pairwise<R>(lane * 32 < count ? room[lane] : R::identity());
 }
 
 // True in the last of `blocks` blocks to come here, which then sees what the others have written.
@@ -285,6 +306,7 @@ FC_INLINE bool fc_last_block(unsigned *arrivals, unsigned blocks)
     __threadfence();
     __syncthreads();
     if (fc_thread() == 0) {
+        __threadfence();
         last = atomicInc(arrivals, blocks - 1) == blocks - 1;
         __threadfence();
     }
@@ -292,59 +314,37 @@ FC_INLINE bool fc_last_block(unsigned *arrivals, unsigned blocks)
     return last;
 }
 
-// The total of `count` row values, by one block of warps.
+// The total of the row values from `begin`, a multiple of a chunk, to before `end`, by one block.
 template <typename R, typename V>
-FC_INLINE typename R::P fc_total_of_rows(const V *values, int64_t count, typename R::P *room)
+FC_INLINE typename R::P fc_total_of_rows(const V *values, int64_t begin, int64_t end,
+                                         typename R::P *room)
 {
     const int lane = fc_thread() & 31, warp = fc_thread() / 32, warps = fc_threads() / 32;
+    const int64_t all = (end - begin + FC_CHUNK - 1) / FC_CHUNK;
     int64_t each = 1;  // chunks of a warp, a power of two
-    while (each * warps * FC_CHUNK < count) each *= 2;
+    while (each * warps < all) each *= 2;
     fc_chunks<R> chunks;
     chunks.start();
-    for (int64_t c = warp * each; c < (warp + 1) * each && c * FC_CHUNK < count; ++c) {
-        typename R::P p = R::identity();
-        for (int s = 0; s < FC_STEPS * FC_GROUP; ++s) {
-            const int64_t i = c * FC_CHUNK + s / FC_GROUP * FC_STEP + lane * FC_GROUP + s % FC_GROUP;
-            if (i < count) p = R::combine(p, R::leaf(values[i], i));
+    typename R::P p = R::identity();
+    auto take = [&](int64_t at, int live) {
+        const auto pack = fc_load<FC_GROUP>(values + at, live);
+#pragma unroll
+        for (int e = 0; e < FC_GROUP; ++e)
+            if (e < live) p = R::combine(p, R::leaf(pack.at[e], at + e));
+    };
+    for (int64_t c = warp * each; c < (warp + 1) * each && c < all; ++c) {
+        const int64_t start = begin + c * FC_CHUNK, first = start + lane * FC_GROUP;
+        if (start + FC_CHUNK <= end) {
+#pragma unroll
+            for (int s = 0; s < FC_STEPS; ++s) take(first + s * FC_STEP, FC_GROUP);
+        } else {
+#pragma unroll 1
+            for (int s = 0; s < FC_STEPS; ++s)
+                take(first + s * FC_STEP, fc_clamp(end - first - s * FC_STEP, FC_GROUP));
         }
         chunks.push(fc_fold<R>(p, 32));
+        p = R::identity();
     }
     __syncthreads();
     return fc_block_total<R>(chunks.finish(), room);
 }
-
-// Chunks combined pairwise by a single thread.
-template <typename R>
-struct fc_stack {
-    typename R::P level[21];
-    int count;
-
-    __device__ __forceinline__ void start() { count = 0; }
-    __device__ __forceinline__ void push(typename R::P p)
-    {
-        bool placed = false;
-#pragma unroll
-        for (int k = 0; k < 21; ++k) {
-            if (placed) continue;
-            if (count >> k & 1) {
-                p = R::combine(level[k], p);
-            } else {
-                level[k] = p;
-                placed = true;
-            }
-        }
-        ++count;
-    }
-    __device__ __forceinline__ typename R::P finish()
-    {
-        typename R::P p = R::identity();
-        bool any = false;
-#pragma unroll
-        for (int k = 0; k < 21; ++k)
-            if (count >> k & 1) {
-                p = any ? R::combine(level[k], p) : level[k];
-                any = true;
-            }
-        return p;
-    }
-};

@@ -7,11 +7,12 @@ blocks share a row is decided here, from lengths and counts, and changes no bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..codegen import names
+from ..fusion import kernel_ir as ir
 from ..fusion.lowering import Lowered
 from ..fusion.walk import Launch, Lower, MemoryOf, Walked, limit_value, walk
 from ..graph.dtypes import computed_in
@@ -21,6 +22,7 @@ from .choice import (
     COLUMN,
     GROUP,
     LOOP,
+    LOOP_THREADS,
     NOWHERE,
     REGISTERS,
     SHARED,
@@ -31,6 +33,7 @@ from .choice import (
     TILES,
     Facts,
     chosen_skeleton,
+    chunks_of_a_group,
     keeping,
     keeping_warps,
     power_of_two,
@@ -40,13 +43,14 @@ from .choice import (
     unit_pattern,
 )
 from .online import merged
+from .packs import WARP, Packing, chosen_packing
 
-PACK_BYTES = 16
-LOOP_THREADS = 256
 SHORT_THREADS = 128
 SHARED_WARPS = 16  # of a block that keeps its row in shared memory
 ENOUGH = 8  # blocks for each multiprocessor
 MOST_PARTS = 1024
+MOST_TURNS = 16  # rows that a block takes one after the other
+LEVELS = 7, 21  # of the tree that a thread of columns has registers for: few, or as many as any
 _NARROW = (1 << 31) - (1 << 20)  # a grid may overshoot
 
 
@@ -55,11 +59,14 @@ class Variant:
     """Which text of a kernel fits: its skeleton and what the text takes for granted.
 
     ``unit[f]`` is True where form ``f`` steps by one element along ``unit_axis`` and False where it
-    stands still; None means that any strides will do. ``packed`` forms are aligned and moved
-    ``width`` neighbours at a time. Forms that are ``aliased`` share memory with one that is
-    written. ``wide`` indices have 64 bits. Resident rows are ``kept`` in registers, ``chunks`` of
-    512 elements by each warp, or in shared memory; a block has at most ``warps``. Loads that are
-    ``turned`` are contiguous along the axis before the last.
+    stands still; None means that any strides will do. ``packed`` forms are moved ``width``
+    neighbours at a time; those ``apart`` are not aligned, so that their elements are moved one by
+    one. A ``headed`` loop has fewer in the first pack of a line, so that the others are aligned
+    where it writes; in a ``spread`` one the elements of a pack are a warp apart. Forms that are
+    ``aliased`` share memory with one that is written. ``wide`` indices have 64 bits. Resident rows
+    are ``kept`` in registers, ``chunks`` of 512 elements by each warp, or in shared memory; a block
+    has at most ``warps``. Loads that are ``turned`` are contiguous along the axis before the last.
+    A thread of columns combines fewer than 1 << ``levels`` chunks.
     """
 
     skeleton: str
@@ -76,6 +83,10 @@ class Variant:
     warps: int = 4
     turned: frozenset[int] = frozenset()
     kept: str = NOWHERE
+    levels: int = 0
+    apart: frozenset[int] = frozenset()
+    headed: bool = False
+    spread: bool = False
 
 
 @dataclass(slots=True)
@@ -157,14 +168,17 @@ class _Binder:
         self.rows = math.prod(walked.rows.extents) if self.kernel.kind != "loop" else 1
         ranks = len(walked.rows.extents), len(walked.elements.extents)
         column = self.skeleton == COLUMN
-        packed = aligned and unit is not None and not (column or turned) and self._aligned(unit)
-        if not packed and self.skeleton in (SHORT, BLOCK):
+        packing = Packing(width=1 if self.kernel.kind == "loop" else GROUP)
+        if unit is not None and not (column or turned):
+            packing = chosen_packing(self.kernel, walked, unit, aligned)
+        if not packing.packed and self.skeleton in (SHORT, BLOCK):
             unit = None  # one text for all strides: a row's elements come one by one anyway
-        width = self._width(unit or ()) if packed or self.kernel.kind != "loop" else 1
+        self.head = packing.head
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
-            packed, width, self._aliased(), self._wide(), *ranks, turned=turned,
-            kept=kept,
+            packing.packed, packing.width, self._aliased(), self._wide(memory), *ranks,
+            turned=turned, kept=kept, apart=packing.apart, headed=packing.head > 0,
+            spread=packing.spread,
         )  # fmt: skip
         self.out = CudaBound(
             lowered,
@@ -193,37 +207,6 @@ class _Binder:
     def _address_forms(self) -> list[int]:
         return [f for f, form in enumerate(self.kernel.forms) if form.dtype is not None]
 
-    def _aligned(self, unit: Sequence[bool]) -> bool:
-        """True if every pack of every unit form starts at a multiple of its own size."""
-        if self.kernel.kind != "loop" and len(self.walked.elements.extents) > 1:
-            inner = self.walked.elements.extents
-            if any(n > 1 for n in inner[:-1]):
-                return False
-        width = self._width(unit)
-        for f in self._address_forms():
-            if not unit[f]:
-                continue
-            form = self.kernel.forms[f]
-            assert form.dtype is not None
-            need = min(PACK_BYTES, width * form.dtype.itemsize)
-            steps = [*self.walked.elements.strides[f][:-1]]
-            if self.kernel.kind != "loop":
-                steps += self.walked.rows.strides[f]
-            if self.walked.offsets[f] % need or any(s % need for s in steps):
-                return False
-        return any(unit[f] for f in self._address_forms())
-
-    def _width(self, unit: Sequence[bool]) -> int:
-        """The elements of a pack: what 16 bytes hold of the widest, twice that for mixed types."""
-        if self.kernel.kind != "loop":
-            return GROUP
-        kinds = [self.kernel.forms[f].dtype for f in self._address_forms() if unit[f]]
-        sizes = [d.itemsize for d in kinds if d is not None]
-        if not sizes:
-            return 1
-        width = PACK_BYTES // max(sizes)
-        return min(8, width if min(sizes) == max(sizes) else 2 * width)
-
     def _aliased(self) -> frozenset[int]:
         """The forms whose buffer is both read and written, or written twice."""
         forms = self._address_forms()
@@ -235,8 +218,9 @@ class _Binder:
             if len(shared) > 1 and any(self.kernel.forms[g].store for g in shared)
         )  # fmt: skip
 
-    def _wide(self) -> bool:
-        spans = [self.rows * max(self.length, 1)]
+    def _wide(self, memory: MemoryOf) -> bool:
+        """True if indices need 64 bits: of loops, of what they walk, of what gathers may reach."""
+        spans = [self.rows * max(self.length, 1), *self._reaches(memory)]
         for f in self._address_forms():
             span = 0
             walks = (self.walked.elements, self.walked.rows)
@@ -247,6 +231,15 @@ class _Binder:
             assert dtype is not None
             spans.append(span // dtype.itemsize)
         return max(spans) >= _NARROW
+
+    def _reaches(self, memory: MemoryOf) -> Iterator[int]:
+        """The extents along which gathers pick elements, and how far from the first these lie."""
+        for s in self.kernel.statements():
+            if isinstance(s, ir.Gather):
+                pairs = [[limit_value(self.lowered.limits[n], memory) for n in p] for p in s.limits]
+                yield from (extent for extent, _ in pairs)
+                far = sum(abs(stride) * max(extent - 1, 0) for extent, stride in pairs)
+                yield 2 * far // s.dtype.itemsize  # with what is walked besides
 
     def _integers(self, memory: MemoryOf) -> dict[str, int]:
         """Every integer that a text may name: extents, strides, origins and limits."""
@@ -277,8 +270,12 @@ class _Binder:
 
     def _loop(self) -> None:
         *lines, inner = self.walked.elements.extents
-        packs = -(-inner // self.variant.width)
+        width = self.variant.width
+        packs = (self.head > 0) + -(-max(0, inner - self.head) // width)
+        if self.variant.spread:
+            packs = -(-inner // (WARP * width)) * WARP
         threads = math.prod(lines) * packs
+        self.out.integers["head"] = self.head
         self.out.integers |= {"packs": packs, "threads": threads}
         self.out.work = threads
         self._launch(-(-threads // LOOP_THREADS), LOOP_THREADS)
@@ -304,7 +301,8 @@ class _Binder:
         each = SHORT_THREADS // lanes
         self.out.integers["shift"] = lanes.bit_length() - 1
         self.out.work = self.rows
-        self._launch(-(-self.rows // each), SHORT_THREADS)
+        turns = self._turns(-(-self.rows // each), CHUNK // each)
+        self._launch(-(-self.rows // (each * turns)), SHORT_THREADS)
 
     def _long(self) -> None:
         """A block, or several, for each row."""
@@ -327,9 +325,10 @@ class _Binder:
             parts = -(-chunks // (warps * each))
         assert each <= 1024, "a row of so many elements is split"
         self.out.integers |= {"parts": parts, "each": each}
+        turns = self._turns(self.rows, MOST_TURNS) if parts == 1 else self._turns(1, 1)
         self.out.work = self.rows * parts
         self._partials(self.rows * parts if parts > 1 else 0, self.rows if parts > 1 else 0)
-        self._launch(self.rows * parts, 32 * warps)
+        self._launch(-(-self.rows // turns) * parts, 32 * warps)
 
     def _share(self) -> None:
         """Shared memory for the slots of the resident row."""
@@ -347,25 +346,52 @@ class _Binder:
         if self.kernel.splittable:
             while each > 1 and tiles * -(-chunks // each) < self.enough_blocks:
                 each //= 2
-            while -(-chunks // each) > 256:
+            while -(-chunks // each) > MOST_PARTS:
                 each *= 2
             parts = -(-chunks // each)
+        self._vary(levels=LEVELS[each >= 1 << LEVELS[0]])
         self.out.integers |= {"across": across, "parts": parts, "each": each}
         self.out.integers["tiles"] = -(-inner // across)
         self.out.work = tiles * parts
         self._partials(self.rows * parts if parts > 1 else 0, tiles if parts > 1 else 0)
         self._launch(tiles * parts, across, lanes)
 
+    def _turns(self, blocks: int, most: int) -> int:
+        """How many rows, or sets of them, a block takes, if blocks meet: a device is still full."""
+        turns, most = 1, min(most, blocks // (2 * self.enough_blocks), MOST_TURNS)
+        while self.kernel.outer and 2 * turns <= most:
+            turns *= 2
+        self.out.integers["turns"] = turns
+        return turns
+
     def _outer_rows(self) -> None:
-        """Room for the row values of reductions over rows, and the counter of finished blocks."""
+        """Groups of rows for reductions over rows, and room for what rows and groups give.
+
+        Columns are one group, for a tile of them may lie in several.
+        """
         if not self.kernel.outer:
             return
-        for number, reduce in enumerate(self.kernel.outer):
-            self._area(f"outer{number}", self.rows * computed_in(reduce.value_dtype).itemsize)
-        self.out.areas["finished"] = -1 - self.out.counters
-        self.out.counters += 1
         if self.out.grid == 0:
             self._launch(1, self.out.block[0] if self.out.block[0] > 1 else SHORT_THREADS)
+        each = chunks_of_a_group(self.rows, MOST_PARTS)
+        if self.skeleton == COLUMN:
+            each = power_of_two(-(-self.rows // CHUNK))
+            units = group = max(1, self.out.grid // self.out.integers["parts"])
+        else:
+            own = self.out.integers["turns"]
+            if self.skeleton == SHORT:
+                own *= SHORT_THREADS >> self.out.integers["shift"]
+            units, group = max(1, -(-self.rows // own)), each * CHUNK // own
+        groups = max(1, -(-self.rows // (each * CHUNK)))
+        self.out.integers |= {"groups": groups, "group_rows": each * CHUNK}
+        self.out.integers |= {"group_units": group, "units": units}
+        if not self.rows:  # a block comes to combine nothing, and there is no row to look at
+            self.out.integers["turns"] = 0
+        for number, reduce in enumerate(self.kernel.outer):
+            self._area(f"outer{number}", self.rows * computed_in(reduce.value_dtype).itemsize)
+            self._area(f"grouped{number}", 16 * groups)
+        self.out.areas["finished"] = -1 - self.out.counters
+        self.out.counters += groups + 1
 
     def _partials(self, count: int, counters: int) -> None:
         for stage in self.kernel.stages:

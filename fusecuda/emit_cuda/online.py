@@ -41,7 +41,7 @@ def merged(kernel: ir.KernelIR) -> ir.KernelIR:
 
 def _pair(first: ir.Stage, second: ir.Stage) -> ir.Reduce | None:
     """The maximum in ``first`` below which ``second`` sums exponentials and does nothing else."""
-    if len(second.reduces) != 1 or any(isinstance(s, ir.Store | ir.Keep) for s in second.body):
+    if len(second.reduces) != 1 or any(isinstance(s, ir.Effect) for s in second.body):
         return None
     (total,) = second.reduces
     exponential = _computed(second.body, total.value, "exp")

@@ -10,6 +10,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..watch import Lap
 from .launch import CudaBound
+from .library_calls import Called, Functions, called
 from .shared import limits, shared_source
 from .source import CudaSource
 
@@ -41,7 +43,7 @@ class Layout(Protocol):
     def commands(self) -> Sequence[tuple[str, int, int]]: ...
 
 
-class Device(Protocol):
+class Device(Functions, Protocol):
     """What a program needs of a device. Arrays are the device's own."""
 
     def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
@@ -59,17 +61,8 @@ class Device(Protocol):
     def address(self, array: Any) -> int:
         """The address of an array's first element."""
 
-    def constant(self, value: Any) -> Any:
-        """A constant operand of a library call."""
-
     def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
         """Start ``kernel`` on the current stream with the parameters in ``frame``."""
-
-    def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
-        """Memory of ``base`` from byte ``offset`` on, as an array."""
-
-    def library(self, node: Node, operands: Sequence[Any], out: Any) -> None:
-        """Start the computation of a library node into ``out`` on the current stream."""
 
     def lanes(self, count: int, events: int) -> Lanes:
         """So many lanes and events, for one call after the other."""
@@ -151,14 +144,14 @@ class CudaProgram:
         wanted = launched(assembly, companies, sources)
         self.kernels = device.load(wanted) if wanted else {}
         self._counter_words = 0
-        self._steps: list[Prepared | Node] = []
+        self._steps: list[Prepared | Called] = []
         self._commands: list[tuple[str, int, int]] = []
         for command in layout.commands:
             number = command[2]
             if command[0] == "run":
                 step = assembly.steps[number]
                 if isinstance(step, Node):
-                    self._steps.append(step)
+                    self._steps.append(called(step, assembly, self._base_of))
                 elif number in company and _launched(step):
                     self._steps.append(self._prepared(company[number], sources))
                 else:
@@ -183,6 +176,12 @@ class CudaProgram:
             else:
                 found.append(last)
         return found
+
+    def _base_of(self, buffer: int) -> tuple[int, int]:
+        """The place of a buffer among the bases, and the byte at which it begins there."""
+        base = self._base[buffer]
+        is_inside = base == len(self._arguments) + len(self._made)
+        return base, self.layout.buffer_offsets[buffer] if is_inside else 0
 
     # --- preparation
 
@@ -242,10 +241,8 @@ class CudaProgram:
         block = len(self._arguments) + len(self._made)
         if name in by_name:
             i = by_name[name]
-            buffer, offset = bound.buffers[i], bound.offsets[i]
-            base = self._base[buffer]
-            inside = self.layout.buffer_offsets[buffer] if base == block else 0
-            return base, offset + inside
+            base, inside = self._base_of(bound.buffers[i])
+            return base, bound.offsets[i] + inside
         start = bound.areas[name]
         if start < 0:  # a counter
             return block + 1, 4 * (self._counter_words - 1 - start)
@@ -270,6 +267,16 @@ class CudaProgram:
         finally:
             self._frames.append(frames)
 
+    def _counters_of(self, stream: Hashable) -> Any:
+        """Zeroed counters for launches on the current ``stream``, which run one after the other.
+
+        Each thread has a stream of its own behind the one number of the per-thread default stream.
+        """
+        key = stream, get_ident() if stream == _PER_THREAD else 0
+        if key not in self._counters:
+            self._counters[key] = self.device.zeros(4 * max(1, self._counter_words))
+        return self._counters[key]
+
     def _call(self, frames: list[Frame], arguments: Sequence[Any], lap: Lap | None) -> list[Any]:
         device = self.device
         given = [arguments[n] for n in self._arguments]
@@ -280,10 +287,7 @@ class CudaProgram:
         made = [device.empty(*self._outputs[i]) for i in self._made]
         bases = given + made
         bases.append(device.empty((max(self.layout.block_bytes, 1),), _BYTE))
-        stream = device.stream()
-        if stream not in self._counters:
-            self._counters[stream] = device.zeros(4 * max(1, self._counter_words))
-        bases.append(self._counters[stream])
+        bases.append(self._counters_of(device.stream()))
         addresses = [device.address(b) for b in bases]
         steps = self._started(frames, arguments, bases, addresses)
         if self._lane_count > 1 and lap is None:
@@ -311,8 +315,8 @@ class CudaProgram:
         frame = iter(frames)
         launch = self.device.launch
         for step in self._steps:
-            if isinstance(step, Node):
-                self._library(step, bases)
+            if isinstance(step, Called):
+                step.start(self.device, bases)
                 yield 1
             else:
                 now = next(frame)
@@ -351,20 +355,6 @@ class CudaProgram:
         except IndexError:
             events = sum(kind == "record" for kind, _, _ in self._commands)
             return self.device.lanes(self._lane_count, events)
-
-    def _library(self, node: Node, bases: list[Any]) -> None:
-        operands = [self._view(o, bases) for o in node.operands]
-        self.device.library(node, operands, self._view(node, bases))
-
-    def _view(self, node: Node, bases: list[Any]) -> Any:
-        if node.op == "constant":
-            return self.device.constant(node.value)
-        memory = self.assembly.memory(node)
-        base = self._base[memory.buffer]
-        offset = memory.offset
-        if base == len(self._arguments) + len(self._made):
-            offset += self.layout.buffer_offsets[memory.buffer]
-        return self.device.view(bases[base], offset, node.shape, memory.strides, node.dtype)
 
 
 def launched(
@@ -405,6 +395,7 @@ def _new_frame(prepared: Prepared) -> Frame:
 
 
 _BYTE = np.dtype(np.uint8)
+_PER_THREAD = 2  # CUDA's number of the default stream of whichever thread asks
 
 
 __all__ = ["CudaProgram", "Device", "Frame", "Prepared", "launched"]

@@ -25,6 +25,8 @@ class ReductionEmitter(CudaEmitter):
         kind = self.kind(reduce)
         if reduce.kind == ONLINE:
             return f"{into} = {kind}::take({into}, {value});"
+        if reduce.kind.startswith("arg"):
+            return f"{into} = {kind}::take({into}, {value}, {position});"
         return f"{into} = {kind}::combine({into}, {kind}::leaf({value}, {position}));"
 
     def kind(self, reduce: ir.Reduce) -> str:
@@ -64,26 +66,45 @@ class ReductionEmitter(CudaEmitter):
         """Where the row values of an outer reduction are kept."""
         return self.area(f"outer{number}", c_type(reduce.value_dtype))
 
-    def outer(self, first: str, blocks: str) -> None:
-        """Reductions over rows, by the last of ``blocks``; ``first`` tells its first thread."""
-        kernel = self.kernel
+    def outer(self, first: str, unit: str) -> None:
+        """Reductions over rows; ``first`` tells a block's first thread.
+
+        A group of rows is a whole subtree. The last block of a group to finish, of blocks numbered
+        by ``unit``, reduces over it, and the last of these over the groups.
+        """
+        kernel, w = self.kernel, self.w
         if not kernel.outer:
             return
-        self.w.line()
-        self.w.line("// The last block to finish reduces over the rows.")
+        w.line()
+        w.line("// The last block of a group of rows reduces over it, the last of all over groups.")
+        groups, rows = self.integer("groups"), self.integer("rows", wide=True)
+        units, most = self.integer("units"), self.integer("group_units")
         finished = self.area("finished", "unsigned")
-        self.w.line(f"if (!fc_last_block({finished}, {blocks})) return;")
+        w.line(f"const {self.index_type} group = {unit} / {most};")
+        blocks = f"fc_clamp({units} - group * {most}, (int){most})"
+        w.line(f"if (!fc_last_block({finished} + group, {blocks})) return;")
         self.declare_rooms(kernel.outer)
+        begin = f"group * {self.integer('group_rows', wide=True)}"
+        w.line(f"const int64_t begin = {begin}, end = begin + group_rows;")
         for number, r in enumerate(kernel.outer):
-            values = self.row_value(number, r)
-            rows = self.integer("rows", wide=True)
-            total = f"fc_total_of_rows<{self.kind(r)}>({values}, {rows}, {self.room(r)})"
-            self.w.line(f"const {self.partial(r)} total{r.out} = {total};")
-            self.w.line(self.result(r, f"total{r.out}"))
-        with self.w.block(f"if ({first})"):
+            values = f"{self.row_value(number, r)}, begin, end < {rows} ? end : {rows}"
+            total = f"fc_total_of_rows<{self.kind(r)}>({values}, {self.room(r)})"
+            w.line(f"{self.partial(r)} total{r.out} = {total};")
+        with w.block(f"if ({groups} > 1)"):
+            own = [self.area(f"grouped{n}", self.partial(r)) for n, r in enumerate(kernel.outer)]
+            with w.block(f"if ({first})"):
+                for area, r in zip(own, kernel.outer, strict=True):
+                    w.line(f"{area}[group] = total{r.out};")
+            w.line(f"if (!fc_last_block({finished} + {groups}, (unsigned){groups})) return;")
+            for area, r in zip(own, kernel.outer, strict=True):
+                total = f"fc_total_of<{self.kind(r)}>({area}, (int){groups}, {self.room(r)})"
+                w.line(f"total{r.out} = {total};")
+        for r in kernel.outer:
+            w.line(self.result(r, f"total{r.out}"))
+        with w.block(f"if ({first})"):
             scope = CudaScope(self, {})
             for statement in kernel.final:
-                self.w.lines(scope.lines(statement))
+                w.lines(scope.lines(statement))
 
     def finish_row(self, place: dict[str, str], row: str) -> None:
         """The row's own statements, by one thread; values for outer reductions are kept."""
@@ -106,6 +127,22 @@ class RowEmitter(ReductionEmitter):
 
     def emit(self) -> Text:
         """The text of the kernel, with PLACEHOLDER for its symbol."""
+        if self.kernel.outer:
+            # Blocks that meet at the end take several rows each, so that they meet less often.
+            with self.w.block(f"for (int turn = 0; turn < {self.integer('turns')}; ++turn)"):
+                self._row()
+                if not self.short:
+                    self.w.line("__syncthreads();  // before the next row takes the shared memory")
+        else:
+            self._row()
+        unit = "blockIdx.x"
+        if self.kernel.splittable and not self.short:
+            unit = f"blockIdx.x / {self.integer('parts')}"
+        self.outer("threadIdx.x == 0", unit)
+        threads = 32 * self.variant.warps
+        return self.text("", str(threads))
+
+    def _row(self) -> None:
         place = self._short_rows() if self.short else self._long_rows()
         for number, stage in enumerate(self.kernel.stages):
             self._stage(number, stage, place)
@@ -113,12 +150,12 @@ class RowEmitter(ReductionEmitter):
         if self.kernel.tail or self.kernel.outer:
             with self.w.block(f"if ({first})"):
                 self.finish_row(place, "row")
-        self.outer("threadIdx.x == 0", "gridDim.x" if self.short else f"(unsigned){self._rows()}")
-        threads = 32 * self.variant.warps
-        return self.text("", str(threads))
 
-    def _rows(self) -> str:
-        return self.integer("rows") if self.kernel.outer else "rows"
+    def _turn(self, block: str) -> str:
+        """The block's number, or that of its turn among all turns of rows."""
+        if not self.kernel.outer:
+            return block
+        return f"({block} * {self.integer('turns')} + turn)"
 
     def _short_rows(self) -> dict[str, str]:
         t, w = self.index_type, self.w
@@ -126,7 +163,8 @@ class RowEmitter(ReductionEmitter):
         length = self.integer("length")
         w.line(f"// 1 << shift lanes share a row, each taking {4} neighbours at a time.")
         w.line(f"const int lanes = 1 << {shift}, lane = threadIdx.x & (lanes - 1);")
-        w.line(f"const {t} row = (({t})blockIdx.x * {SHORT_THREADS} + threadIdx.x) >> {shift};")
+        block = self._turn(f"({t})blockIdx.x")
+        w.line(f"const {t} row = ({block} * {SHORT_THREADS} + threadIdx.x) >> {shift};")
         w.line(f"const {t} here = row < {rows} ? {length} : 0;  // elements of the row")
         w.line(f"const {t} start = 0;")
         return self._row_place("row")
@@ -138,12 +176,15 @@ class RowEmitter(ReductionEmitter):
         if self.kernel.splittable:
             w.line("// `parts` blocks share a row; each warp takes `each` chunks of 512 elements.")
             parts = self.integer("parts")
-            w.line(f"const {t} row = blockIdx.x / {parts}, part = blockIdx.x % {parts};")
+            row = self._turn(f"blockIdx.x / {parts}")
+            w.line(f"const {t} row = {row}, part = blockIdx.x % {parts};")
             w.line(f"const {t} warp = part * ({t})(blockDim.x / 32) + threadIdx.x / 32;")
         else:
             w.line("// A block for each row; each warp takes `each` chunks of 512 elements.")
-            w.line(f"const {t} row = blockIdx.x;")
+            w.line(f"const {t} row = {self._turn('blockIdx.x')};")
             w.line(f"const {t} warp = threadIdx.x / 32;")
+        if self.kernel.outer:
+            w.line(f"if (row >= {self.integer('rows')}) break;")
         return self._row_place("row")
 
     def _row_place(self, row: str) -> dict[str, str]:

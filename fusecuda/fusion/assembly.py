@@ -50,9 +50,18 @@ class Assembly:
         assert node.parameter.number == number
         return node.shape, self.memory(node).strides, node.dtype
 
+    @property
+    def written(self) -> frozenset[int]:
+        """The numbers of the arguments that are overwritten."""
+        return frozenset(t for t in self.plan.graph.targets if t is not None)
+
     def memory(self, node: Node) -> Memory:
         """Where ``node``, a stored value or a view or reshape of one, is in memory."""
         return self.places.of(node)
+
+    def is_argument(self, node: Node) -> bool:
+        """True if ``node`` is in the memory of an argument."""
+        return self.buffers[self.memory(node).buffer].argument is not None
 
 
 class _Places:
@@ -124,7 +133,8 @@ def assemble(
         else:
             overwriting = {r for r in step.roles if plan.home[r] is not r}
             name = kernel_name(step)
-            relower = partial(lower, step, plan.roots, plan.stored, overwriting, name)
+            last = len(steps) >= len(plan.steps) - plan.commits
+            relower = partial(lower, step, plan.roots, plan.stored, overwriting, name, last)
             steps.append(bind(relower, places.of))
     touches = [touched(step, places.of) for step in steps]
     needs = dependences(touches, plan.commits)

@@ -81,7 +81,7 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         _scratch(kernel, max(1, block) * resident),
         variant,
         dims,
-        max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel)))),
+        _grain(kernel, work, per_item),
     )
 
 
@@ -93,7 +93,7 @@ def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
     """
     *outer, inner = walk.extents
     longest = max(outer, default=0)
-    if kernel.kind != "loop" or inner > _SHORT or longest <= inner:
+    if kernel.kind != "loop" or kernel.is_ordered or inner > _SHORT or longest <= inner:
         return walk
     tests = {f for s in kernel.statements() if isinstance(s, kernel_ir.InRange) for f, _ in s.tests}
     if not any(walk.strides[f][-1] for f in tests):
@@ -182,6 +182,13 @@ def _work(
         inner = rows.extents[-1]
         return count // max(inner, 1) * -(-inner // block), float(length * block)
     return count * parts, length / max(parts, 1)
+
+
+def _grain(kernel: kernel_ir.KernelIR, work: int, per_item: float) -> int:
+    """Items below which a thread is not worth its start; all, where they are taken in order."""
+    if kernel.is_ordered:
+        return max(1, work)
+    return max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel))))
 
 
 def _weight(kernel: kernel_ir.KernelIR) -> float:

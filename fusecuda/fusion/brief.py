@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ..graph.structure import operations
 from .assembly import Assembly
-from .explain import NO_WORK, KernelSummary, bytes_alone, label, recorded_lines, summarize
+from .explain import KernelSummary, bytes_alone, label, recorded_lines, summarize
 from .walk import Launch
 
 _LAUNCHES, _REASONS, _LINES, _WIDTH = 12, 8, 3, 100
@@ -34,7 +35,7 @@ def brief(assembly: Assembly, peak_bytes: int) -> list[str]:
     launches = assembly.launches
     calls = sum(len(g.steps) for g in groups if g.summary.kind == "library")
     moved = sum(g.bytes for g in groups)
-    work = [n for n in assembly.plan.graph.nodes() if n.op not in NO_WORK]
+    work = operations(assembly.plan.graph.nodes())
     alone = max(sum(bytes_alone([n]) for n in work), moved)
     others = f" ({calls:,} of libraries)" if calls else ""
     kernels = len([n for company in launches for n in company]) - calls

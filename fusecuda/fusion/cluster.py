@@ -6,16 +6,35 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 from ..graph.index_map import IndexMap, Shape, axis_map, identity
 from ..graph.node import Node
 from ..graph.passes import are_disjoint
+from ..graph.structure import Demand
 from .cost import CPU, MAX_STATEMENTS, Machine
 from .kernel_ir import ELEMENT, FINAL, ROW
 from .region import Region, Roots, domain
 
 OUTER = "outer"  # the role of a reduction over row values
-Place = tuple[IndexMap, Shape]  # elements of an array, over the domain that writes them
+
+
+class Place(NamedTuple):
+    """Elements of an array that are written: a map, and the shape that it is over.
+
+    If it is ``exact``, by the element at hand; else by any, at indices that depend on values.
+    """
+
+    at: IndexMap
+    over: Shape
+    exact: bool = True
+
+
+def place_of(root: Node) -> Place:
+    """The elements that an update writes, or among which a scatter does."""
+    if root.op == "scatter":
+        return Place(root.scatter.map, root.scatter.shape, exact=False)
+    return Place(root.map, domain(root))
 
 
 @dataclass(slots=True)
@@ -45,7 +64,7 @@ class Cluster:
     chains: dict[Node, Chain] = field(default_factory=dict)  # an update: the one that it ends
     writes: dict[Node, tuple[Chain, int]] = field(default_factory=dict)  # where a version stands
     ancestors: int = 0  # bit mask of the numbers of the clusters that run before
-    statements: int = 0
+    inlined: set[Demand] = field(default_factory=set)  # what is computed on the way to its roots
     machine: Machine = CPU
 
     @property
@@ -59,6 +78,12 @@ class Cluster:
         """The extents that count rows."""
         return tuple(self.shape[a] for a in self.kept)
 
+    def is_of_row(self, at: IndexMap) -> bool:
+        """True for what ``at`` maps to if one value of it is computed for all of a row."""
+        if self.reduced is None or at.rank < len(self.shape):
+            return self.reduced is not None
+        return not any(row[a] for row in at.coefs for a in self.reduced)
+
     def projection(self) -> IndexMap:
         """The map from an element's index to its row's."""
         return axis_map([(0, 1, a) for a in self.kept], len(self.shape))
@@ -69,13 +94,13 @@ class Cluster:
             self.reduced = root.reduction.axes
         self.roles[root] = role
         self.regions[root] = region
-        self.statements += 1 + len(region.inlined)
-        if root.op == "update":
+        self.inlined.update(region.inlined)
+        if root.writes:
             version = roots.source(root.operands[0])
             chain = self.chains[root] = self.chains.get(version) or Chain()
             self.writes[version] = chain, len(chain.places)
             chain.versions.append(version)
-            chain.places.append((root.map, domain(root)))
+            chain.places.append(place_of(root))
 
     def overwritten(self, version: Node) -> Iterable[Place]:
         """The elements of ``version`` that the kernel overwrites."""
@@ -90,7 +115,10 @@ def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple
         return "", "a gather reads elements that other rows of this kernel compute"
     if any(node not in cluster.roles for node, _ in inside):
         return "", "a reshape regroups what the kernel computes"
-    if cluster.statements + len(region.inlined) >= MAX_STATEMENTS:
+    if any((r.op == "scatter") != (root.op == "scatter") for r in cluster.roles):
+        return "", "a scatter takes its elements one after the other"
+    new = sum(demand not in cluster.inlined for demand in region.inlined)
+    if len(cluster.inlined) + len(cluster.roles) + new >= MAX_STATEMENTS:
         return "", f"a kernel holds at most {MAX_STATEMENTS} operations"
     role = _role(cluster, root, bool(inside))
     if not role:
@@ -117,7 +145,7 @@ def _role(cluster: Cluster, root: Node, depends: bool) -> str:
         return ELEMENT if fits else ""
     if over == cluster.shape:
         return ELEMENT
-    if not depends or cluster.reduced is None or root.op == "update":
+    if not depends or cluster.reduced is None or root.writes:
         return ""
     if over == cluster.rows:
         return ROW
@@ -141,7 +169,7 @@ def _shape_reason(cluster: Cluster, root: Node) -> str:
 def _unreachable(cluster: Cluster, reader: str, node: Node, at: IndexMap) -> str:
     """Why level ``reader`` cannot read ``node``, computed in the same kernel, at ``at``."""
     theirs = cluster.roles[node]
-    if node.op == "update":
+    if node.writes:
         return "it reads an array that the kernel is still writing"
     if theirs == ELEMENT:
         if reader != ELEMENT or not at.same_over(identity(len(node.shape)), cluster.shape):
@@ -162,7 +190,8 @@ def _too_long(cluster: Cluster) -> str:
     length = math.prod(cluster.shape[a] for a in cluster.reduced or ())
     rows, machine = math.prod(cluster.rows), cluster.machine
     item = max(root.dtype.itemsize for root in cluster.roles)
-    if rows >= machine.rows or length * item <= machine.row_bytes:
+    fits = rows >= machine.rows or length * item <= machine.row_bytes
+    if fits and length <= machine.longest:
         return ""
     what = "one row" if rows == 1 else f"{rows} rows"
     return f"{what} of {length} elements: a second pass is a second kernel, as wide as the machine"
@@ -170,12 +199,12 @@ def _too_long(cluster: Cluster) -> str:
 
 def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Roots) -> str:
     """Why reads and writes of one storage would meet in the kernel, or an empty string."""
-    if root.op == "update":
-        place, version = (root.map, domain(root)), roots.source(root.operands[0])
+    if root.writes:
+        place, version = place_of(root), roots.source(root.operands[0])
         chain = cluster.chains.get(version, _NOTHING)
         if version in cluster.writes or (version in cluster.roles and not chain.places):
             return "the kernel writes that storage already"
-        if not all(are_disjoint(*place, *other) for other in chain.places):
+        if not all(are_disjoint(*place[:2], *other[:2]) for other in chain.places):
             return "the kernel writes some of these elements already"
         written = dict.fromkeys((version, *chain.versions), (place,)).get
         if any(overlaps(r, written, roots) for r in (region, *cluster.regions.values())):
@@ -202,8 +231,8 @@ def overlaps(
         for place in overwritten(source) or ():
             if node is not source:
                 return True
-            if over == place[1] and at.same_over(place[0], over):
+            if place.exact and over == place.over and at.same_over(place.at, over):
                 continue
-            if not are_disjoint(at, over, *place):
+            if not are_disjoint(at, over, place.at, place.over):
                 return True
     return False

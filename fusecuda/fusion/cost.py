@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from ..graph.node import LibraryCall, Node
 from ..graph.ops import OPS
+from ..graph.structure import structure_of
 
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
 NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised
 MAX_STATEMENTS = 240  # in one kernel: beyond, compilers slow down more than launches cost
 SELECTED_COST = 8  # of an element of a part: what may fail, a gather or integer power, costs more
 GRAIN_ELEMENTS = 32768  # work below which a second thread costs more than it brings
-SPLIT_ELEMENTS = 65536  # a row longer than this is split over threads when rows are few
+SPLIT_ELEMENTS = 16384  # a row longer than twice this is split over threads when rows are few
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +22,21 @@ class Machine:
 
     A kernel passes over a row more than once if ``rows`` rows or more are worked on at a time, or
     if the row has at most ``row_bytes``; few longer ones are arrays, and a second pass is a second
-    kernel, which all of the machine works on. A lane of the reduction tree takes ``group``
-    neighbours at a time; a row of at most ``short`` elements is not worth a loop. Where there are
-    ``scans``, running sums are kernels.
+    kernel, which all of the machine works on. No kernel passes twice over a row of more than
+    ``longest`` elements. A lane of the reduction tree takes ``group`` neighbours at a time; a row
+    of at most ``short`` elements is not worth a loop. Where it is ``ordered``, a thread taking one
+    element after the other pays: running sums and scatters are kernels.
     """
 
     rows: int
     row_bytes: int
     group: int = 1
     short: int = 0
-    scans: bool = False
+    ordered: bool = False
+    longest: int = 1 << 62
 
 
-CPU = Machine(rows=2, row_bytes=1 << 24, short=8, scans=True)
+CPU = Machine(rows=2, row_bytes=1 << 24, short=8, ordered=True)
 
 
 def op_cost(node: Node) -> int:
@@ -41,18 +44,20 @@ def op_cost(node: Node) -> int:
     row = OPS.get(node.op)
     if row is not None:
         return row.cost
-    return {"gather": 9, "concatenate": 3, "pad": 3}.get(node.op, 0)
+    return structure_of(node).cost
 
 
 def may_fail(node: Node) -> bool:
     """True if some values make the operation an error."""
     if isinstance(node.attr, LibraryCall):
-        return node.attr.name == "power"
+        return node.attr.name in ("power", "scatter")
     row = OPS.get(node.op)
-    return node.op == "gather" or bool(row and row.may_fail and node.dtype.kind == "i")
+    if row is None:
+        return structure_of(node).may_fail
+    return bool(row.may_fail) and node.dtype.kind == "i"
 
 
-def recompute_pays(node: Node, region_cost: int, copies: int) -> bool:
+def recompute_pays(node: Node, region_cost: float, copies: int) -> bool:
     """True if computing ``node`` in ``copies`` places costs less than storing and reading it."""
     again = (copies - 1) * region_cost * NS_PER_COST
     kept = (1 + copies) * node.dtype.itemsize * NS_PER_BYTE

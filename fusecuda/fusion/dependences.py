@@ -35,7 +35,7 @@ class Touch(NamedTuple):
 def touched(step: Launch | Node, memory: Callable[[Node], Memory]) -> Touch:
     """What ``step`` touches; ``memory`` tells where a node lies."""
     if isinstance(step, Node):
-        reads = frozenset(memory(o).buffer for o in step.operands)
+        reads = frozenset(memory(o).buffer for o in step.operands if o.op != "constant")
         return Touch(reads, frozenset((memory(step).buffer,)))
     stores = [f.store for f in step.lowered.ir.forms if f.dtype is not None]
     ways: tuple[set[int], set[int]] = set(), set()

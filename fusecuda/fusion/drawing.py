@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from ..graph.node import Node
+from ..graph.node import Graph, Node
 from .assembly import Assembly
 from .explain import label, summarize
 from .walk import Launch
 
 _CHIP, _ROW, _GAP, _PAD, _HEAD = 22, 38, 14, 14, 26
 _LETTER = 6.95
+_WIDE = 720  # pixels that arguments may make it wide
 _FAR = 400  # an edge of this height is drawn faintly
 _MOST = 40  # operations drawn in one box
 _SEEN_THROUGH = frozenset(("index", "reshape", "convert"))
@@ -22,10 +23,11 @@ _MARKS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "nega
 
 @dataclass(eq=False, slots=True)
 class _Chip:
-    """One operation in one box, or a parameter; places are those of the centre."""
+    """One operation in one box, an argument or a result; places are those of the centre."""
 
     node: Node
     text: str
+    layer: int = 0  # of an argument: that of the first box which reads it
     x: float = 0.0
     y: float = 0.0
 
@@ -62,6 +64,7 @@ class _Box:
 class _Picture:
     boxes: list[_Box]
     inputs: list[_Chip]
+    results: list[_Chip]
     edges: list[tuple[_Chip, _Chip]] = field(default_factory=list)
     width: float = 0.0
     height: float = 0.0
@@ -82,7 +85,8 @@ def draw(assembly: Assembly, anchor: str) -> str:
     lines = line_numbers(assembly)
     for box in picture.boxes:
         parts += [_chip_svg(c, lines, anchor) for row in box.layers for c in row]
-    parts += [_chip_svg(chip, lines, anchor, "input") for chip in picture.inputs]
+    ends = picture.inputs + picture.results
+    parts += [_chip_svg(chip, lines, anchor, "end") for chip in ends]
     return "\n".join([*parts, "</svg>"])
 
 
@@ -115,25 +119,40 @@ def _picture(assembly: Assembly) -> _Picture:
         _fill(box, nodes)
         boxes.append(box)
         homes.update((n, c) for n, c in box.nodes.items() if n in assembly.plan.roots)
-    picture = _Picture(boxes, [])
+    picture = _Picture(boxes, [], [])
     for box in boxes:
         for node, chip in box.nodes.items():
             for operand in _operands(node):
                 inside = box.nodes.get(operand)
                 source = inside or homes.get(operand)
                 if source is None and operand.op == "parameter":
-                    source = inputs.setdefault(operand, _Chip(operand, _argument(operand)))
+                    source = inputs.setdefault(operand, _Chip(operand, _told(operand)))
                 if source is not None and source is not chip:
                     picture.edges.append((source, chip))
                     if inside is None:
                         wanted.append((operand, chip, box))
-    picture.inputs = list(inputs.values())
     owner = {chip: box for box in boxes for chip in box.nodes.values()}
     for operand, _, box in wanted:
         made = owner.get(homes[operand]) if operand in homes else None
         if made is not None and made is not box:
             box.layer = max(box.layer, made.layer + 1)
+    for operand, chip in inputs.items():
+        chip.layer = min(box.layer for read, _, box in wanted if read is operand)
+    picture.inputs = list(inputs.values())
+    _add_results(picture, assembly.plan.graph, homes)
     return picture
+
+
+def _add_results(picture: _Picture, graph: Graph, homes: dict[Node, _Chip]) -> None:
+    for number, output in enumerate(graph.outputs):
+        origin, target = output, graph.target(number)
+        while origin not in homes and origin.op in _SEEN_THROUGH:
+            origin = origin.operands[0]
+        if origin in homes:  # and is no argument as it came
+            name = f"result {number}" if target is None else f"argument {target} written"
+            chip = _Chip(output, _told(output, name))
+            picture.results.append(chip)
+            picture.edges.append((homes[origin], chip))
 
 
 def _operations(regions: Iterable[tuple[Node, object]]) -> list[Node]:
@@ -188,35 +207,50 @@ def _text(node: Node) -> str:
     return str(name)
 
 
-def _argument(node: Node) -> str:
-    return f"argument {node.parameter.number}: {node.dtype}{list(node.shape)}"
+def _told(node: Node, name: str = "") -> str:
+    """What an argument, or what is called ``name``, is."""
+    return f"{name or f'argument {node.parameter.number}'}: {node.dtype}{list(node.shape)}"
 
 
 # --- where it stands
 
 
 def _place(picture: _Picture) -> None:
-    """Inputs in the first row, below them the boxes layer by layer, each row centred."""
+    """The boxes layer by layer, above them what they are the first to read, results at the end."""
     layers: dict[int, list[_Box]] = {}
     for box in picture.boxes:
         layers.setdefault(box.layer, []).append(box)
-    above = sum(chip.width + _GAP for chip in picture.inputs)
+    above = {n: [c for c in picture.inputs if c.layer == n] for n in layers}
     widths = [sum(b.width + 2 * _GAP for b in row) for row in layers.values()]
-    picture.width = max([above, *widths, 200.0]) + 2 * _PAD
-    x = (picture.width - above) / 2
-    for chip in picture.inputs:
-        chip.x, chip.y = x + chip.width / 2 + _GAP / 2, _PAD + _CHIP / 2
-        x += chip.width + _GAP
-    y: float = _PAD + _CHIP + 2 * _GAP
+    ends = [sum(c.width + _GAP for c in row) for row in (*above.values(), picture.results)]
+    picture.width = max([*widths, min(max(ends), _WIDE), 200.0]) + 2 * _PAD
+    y: float = _PAD
     for number in sorted(layers):
         row = layers[number]
+        y = _place_ends(above[number], y, picture.width)
         x = (picture.width - sum(b.width + 2 * _GAP for b in row)) / 2
         for box in row:
             box.x, box.y = x + _GAP, y
             _place_chips(box)
             x += box.width + 2 * _GAP
         y += max(b.height for b in row) + 2 * _GAP + 6
-    picture.height = y
+    picture.height = _place_ends(picture.results, y, picture.width)
+
+
+def _place_ends(chips: Sequence[_Chip], y: float, width: float) -> float:
+    """Place arguments or results from ``y`` on, in as many rows as they take; where they end."""
+    rows: list[list[_Chip]] = []
+    for chip in chips:
+        if not rows or sum(c.width + _GAP for c in [*rows[-1], chip]) > width - _PAD:
+            rows.append([])
+        rows[-1].append(chip)
+    for row in rows:
+        x = (width - sum(c.width + _GAP for c in row) + _GAP) / 2
+        for chip in row:
+            chip.x, chip.y = x + chip.width / 2, y + _CHIP / 2
+            x += chip.width + _GAP
+        y += _CHIP + (2 * _GAP if row is rows[-1] else _GAP / 2)
+    return y
 
 
 def _place_chips(box: _Box) -> None:
@@ -254,7 +288,7 @@ def _title_svg(box: _Box, anchor: str) -> str:
 
 def _chip_svg(chip: _Chip, lines: dict[str, int], anchor: str, kind: str = "chip") -> str:
     node, width = chip.node, chip.width
-    told = label(node) if node.op != "parameter" else _argument(node)
+    told = label(node) if node.op != "parameter" else _told(node)
     if node.line:
         told += f", {os.path.basename(node.line)}"
     drawn = (

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..graph.node import Node
+from ..graph.structure import operations
 from .assembly import Assembly
 from .kernel_ir import Compute, Statement
 from .lowering import Access, Lowered
@@ -90,14 +91,14 @@ def bytes_alone(nodes: Sequence[Node]) -> int:
     inside = set(nodes)
     read: dict[Node, int] = {}
     for node in nodes:
-        operands = node.operands[1:] if node.op == "update" else node.operands
+        operands = node.operands[1:] if node.writes else node.operands
         for o in operands:
             if o not in inside and o.op != "constant":
                 seen = min(o.nbytes, node.nbytes) if node.op in ("index", "gather") else o.nbytes
                 if o.op == "index":
                     seen = min(seen, o.operands[0].nbytes)
                 read[o] = max(read.get(o, 0), seen)
-    result = nodes[-1].operands[1] if nodes[-1].op == "update" else nodes[-1]
+    result = nodes[-1].operands[1] if nodes[-1].writes else nodes[-1]
     return result.nbytes + sum(read.values())
 
 
@@ -148,14 +149,14 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     """The whole plan as text: totals, each step, why values have buffers, and the refusals."""
     summaries = [summarize(step, assembly) for step in assembly.steps]
     moved = sum(s.bytes_read + s.bytes_written for s in summaries)
-    operations = [n for n in assembly.plan.graph.nodes() if n.op not in NO_WORK]
-    alone = sum(bytes_alone([n]) for n in operations)
+    work = operations(assembly.plan.graph.nodes())
+    alone = sum(bytes_alone([n]) for n in work)
     kernels = sum(isinstance(s, Launch) for s in assembly.steps)
     shared = [c for c in assembly.launches if len(c) > 1]
     fewer = kernels - sum(len(c) - 1 for c in shared)
     launches = f", {_plural(fewer, 'launch')}" if shared else ""
     lines = [
-        f"{assembly.plan.graph.name}: {len(operations)} operations in "
+        f"{assembly.plan.graph.name}: {len(work)} operations in "
         f"{_plural(kernels, 'kernel')}{launches}",
         f"  moves {moved:,} B, one operation at a time {max(alone, moved):,} B; "
         f"peak {peak_bytes:,} B",
@@ -178,7 +179,6 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
 
 
 _NAMED = 3  # kernels in the name of a launch that they share
-NO_WORK = frozenset(("parameter", "constant", "iota", "index", "reshape"))
 
 
 def _plural(count: int, word: str) -> str:

@@ -143,9 +143,25 @@ class Store:
     dtype: DType
 
 
-Statement = (
-    Argument | Load | Index | InRange | Select | Gather | Compute | Keep | Recall | Scan | Store
-)
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """``value`` is written at ``form`` displaced by the ``indices``, as a gather would read there.
+
+    With an ``op``, a row of the op table, it is combined with what stands there. Elements are taken
+    in order, one after the other.
+    """
+
+    form: int
+    indices: tuple[int, ...]
+    limits: tuple[tuple[int, int], ...]
+    value: int
+    dtype: DType
+    op: str | None
+    site: int
+
+
+Effect = Keep | Store | Scatter  # statements that give no value
+Statement = Argument | Load | Index | InRange | Select | Gather | Compute | Recall | Scan | Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +205,7 @@ class KernelIR:
     final: list[Statement] = field(default_factory=list)
     resident: list[DType] = field(default_factory=list)
     comment: str = ""
+    checks_first: bool = False  # all indices of its scatters, before anything is written
 
     def statements(self) -> Iterator[Statement]:
         """Every statement, in the order of execution."""
@@ -197,6 +214,11 @@ class KernelIR:
             yield from stage.body
         yield from self.tail
         yield from self.final
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if elements are computed in order, one after the other, by one thread."""
+        return any(isinstance(s, Scatter) for stage in self.stages for s in stage.body)
 
     @property
     def splittable(self) -> bool:

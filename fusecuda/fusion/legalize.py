@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..graph.index_map import identity, reshape_strides
 from ..graph.node import Graph, Node
+from ..graph.structure import structure_of
 
 
 @dataclass(slots=True)
@@ -18,6 +19,7 @@ class Decisions:
     copy_output: dict[int, str] = field(default_factory=dict)  # output -> why it is copied
     forced: dict[Node, str] = field(default_factory=dict)  # node -> why it is a root
     commit: str = ""  # why arguments are overwritten only at the end, or empty
+    checked: Node | None = None  # what is written to its argument at once, at the end
 
     def count(self) -> int:
         """How many decisions there are; planning ends when none is new."""
@@ -51,35 +53,49 @@ def legalize(graph: Graph, decisions: Decisions, strides: Mapping[int, Sequence[
     lies_in = _argument_of(graph)
     for node in graph.nodes():
         operands = [new[o] for o in node.operands]
-        if node.op == "update":
-            into_argument = decisions.commit and operands[0].op == "parameter"
-            if (
-                node in decisions.copy_old
-                or into_argument
-                or operands[0].op in ("constant", "index")
-            ):
-                operands[0] = copy(operands[0])
-                forced[operands[0]] = decisions.copy_old.get(node, "an update writes into it")
-            if node in decisions.own_value:
-                stored = operands[1].op in ("parameter", "reshape", "constant", "update")
-                if stored or operands[1] is operands[0]:
-                    operands[1] = copy(operands[1])
-                forced[operands[1]] = decisions.own_value[node]
+        if node.writes:
+            forced.update(_copies_of_update(node, operands, decisions))
         elif node.op == "reshape" and not _bitcast(node, lies_in, strides):
             operands[0] = copy(operands[0])
             forced[operands[0]] = "a reshape of scattered memory needs a copy"
+        elif node.op == "library":
+            for i, operand in enumerate(operands):
+                if operand.op == "parameter" and operand.parameter.scalar:
+                    operands[i] = copy(operand)
+                    forced[operands[i]] = "a library call takes arrays"
         new[node] = node.with_operands(tuple(operands))
         original[new[node]] = node
         if node in decisions.forced:
             forced[new[node]] = decisions.forced[node]
     legal = Legal(graph, forced, original)
     copied = dict(decisions.copy_output)
-    if decisions.commit:
+    checked = decisions.checked
+    if decisions.commit and checked is None:
         copied.update((i, "") for i, t in enumerate(graph.targets) if t is not None)
     outputs = _own_outputs(legal, new, copied)
     legal.commits = {outputs[i] for i in copied if graph.target(i) is not None} & set(forced)
+    if checked is not None:
+        legal.commits.add(new[checked])
     legal.graph = graph.with_outputs(outputs)
     return legal
+
+
+def _copies_of_update(node: Node, operands: list[Node], decisions: Decisions) -> dict[Node, str]:
+    """Copies put among the ``operands`` of a node that writes, each with the reason."""
+    forced: dict[Node, str] = {}
+    into_argument = decisions.commit and operands[0].op == "parameter"
+    into_argument = into_argument and node is not decisions.checked
+    made_of_none = operands[0].op in ("constant", "index")
+    if node in decisions.copy_old or into_argument or made_of_none:
+        operands[0] = copy(operands[0])
+        forced[operands[0]] = decisions.copy_old.get(node, "an update writes into it")
+    if node in decisions.own_value:
+        for i, operand in enumerate(operands[1:], 1):
+            stored = structure_of(operand).unstored or operand.writes
+            if stored or operand is operands[0]:
+                operands[i] = copy(operand)
+            forced[operands[i]] = decisions.own_value[node]
+    return forced
 
 
 def _argument_of(graph: Graph) -> dict[Node, int]:
@@ -90,13 +106,13 @@ def _argument_of(graph: Graph) -> dict[Node, int]:
         node = output
         while target is not None:
             found[node] = target
-            if node.op not in ("update", "reshape"):
+            if not node.writes and node.op != "reshape":
                 break
             node = node.operands[0]
     for node in graph.nodes():
         if node.op == "parameter":
             found[node] = node.parameter.number
-        elif node.op == "update" and node.operands[0] in found:
+        elif node.writes and node.operands[0] in found:
             found.setdefault(node, found[node.operands[0]])
     return found
 
@@ -112,9 +128,10 @@ def _bitcast(node: Node, lies_in: Mapping[Node, int], strides: Mapping[int, Sequ
 
 def _overwritten(node: Node, graph: Graph) -> int | None:
     """The number of the argument that ``node`` is a version of and that a later one overwrites."""
-    if node.op != "update":
+    if not node.writes:
         return None
-    while node.op in ("update", "reshape"):
+    node = node.operands[0]
+    while node.writes or node.op == "reshape":
         node = node.operands[0]
     if node.op != "parameter" or node.parameter.number not in graph.targets:
         return None
@@ -139,13 +156,13 @@ def _own_outputs(
         reshaped = base is not node and target is not None
         if not same and (
             base in taken
-            or base.op in ("parameter", "constant")
+            or structure_of(base).is_leaf
             or i in copied
             or reshaped
             or _overwritten(base, graph) not in (None, target)
         ):
             if i in copied:  # its own kernel would read what it overwrites
-                if base.op in ("parameter", "constant") or reshaped:
+                if structure_of(base).is_leaf or reshaped:
                     node = copy(node)
                 legal.forced[node] = copied[i]
             node = base = copy(node)

@@ -10,10 +10,12 @@ from ..graph.dtypes import BOOL, INT64
 from ..graph.index_map import IndexMap, Shape, axis_map
 from ..graph.node import Node
 from ..graph.ops import OPS
+from ..graph.structure import structure_of
 from . import kernel_ir as ir
 from .cluster import OUTER, Cluster
 from .kernel_ir import ELEMENT, FINAL, ROW
-from .region import Roots, concatenated, demands, padded, scalar
+from .region import Roots, demands, root_demands
+from .stages import Key, Schedule, Value
 
 _RANK = {ROW: 0, ELEMENT: 1, FINAL: 2}
 
@@ -50,40 +52,24 @@ class Lowered:
     sites: list[Node] = field(default_factory=list)
 
 
-class Key(NamedTuple):
-    """A value of the kernel: ``node`` at index ``at``, or whether that index lies inside it.
-
-    Inside a concatenate or pad a value is only read where ``guard`` holds.
-    """
-
-    node: Node
-    at: IndexMap
-    guard: Key | None = None
-    inside: bool = False
-
-
-@dataclass(slots=True)
-class _Value:
-    number: int
-    level: str
-    stage: int  # the first stage whose elements may use it
-    operands: list[Key]
-
-
 def lower(
     cluster: Cluster,
     roots: Roots,
     stored: Container[Node],
     overwriting: Container[Node],
     name: str,
+    last: bool = False,
     keep: bool = True,
 ) -> Lowered:
     """The kernel of ``cluster``, which writes those of its roots that are ``stored``.
 
     Those that are ``overwriting`` an earlier value of their memory are written in the last stage.
-    Without ``keep`` no row stays resident: each stage reads and computes what it needs again.
+    If it comes ``last``, to overwrite arguments, all that can fail in it does so before. Without
+    ``keep`` no row stays resident: each stage reads and computes what it needs again.
     """
-    return _Lowering(cluster, roots, overwriting, name, keep).run(stored)
+    lowered = _Lowering(cluster, roots, overwriting, name, keep).run(stored)
+    lowered.ir.checks_first = last and lowered.ir.is_ordered
+    return lowered
 
 
 class _Lowering:
@@ -107,7 +93,7 @@ class _Lowering:
         kernel = ir.KernelIR(name, kind, len(kept), rank - len(kept))
         shape = tuple(cluster.shape[a] for a in order)
         self.out = Lowered(kernel, shape[: len(kept)], shape[len(kept) :])
-        self.values: dict[Key, _Value] = {}
+        self.values: dict[Key, Value] = {}
         self.forms: dict[Access, int] = {}
         self.arguments: dict[Node, int] = {}
         self.limits: dict[Limit, int] = {}
@@ -116,15 +102,22 @@ class _Lowering:
 
     def key_of(self, root: Node) -> Key:
         """The value of ``root`` where its role has it."""
-        if root.op == "update":
+        if root.writes:
             return self.canonical(Key(root.operands[1], self.whole))
         return self.canonical(Key(root, self.place_of(root)))
+
+    def indices_of(self, root: Node) -> list[Key]:
+        """The indices at which ``root`` writes, if it is a scatter."""
+        if root.op != "scatter":
+            return []
+        _, *demanded = root_demands(root)
+        return [self.canonical(Key(node, self.whole.then(at))) for node, at in demanded]
 
     def place_of(self, root: Node) -> IndexMap:
         """The map from the kernel's axes to the index at which ``root`` is computed."""
         role = self.cluster.roles[root]
         if role in (OUTER, FINAL):
-            return scalar(self.whole)
+            return self.whole.leading(0)
         return self.row if role == ROW else self.whole
 
     def canonical(self, key: Key) -> Key:
@@ -151,20 +144,16 @@ class _Lowering:
             return [Key(node.operands[0], self.row if role == OUTER else self.whole)]
         if role is None and self.roots.is_leaf(node):
             return [guard] if guard else []
-        if node.op == "concatenate":
-            found = []
-            for part, part_at in concatenated(node, at):
-                within = Key(part, part_at, guard, inside=True)
-                found += [within, Key(part, part_at, within)]
-            return found
-        if node.op == "pad":
-            framed = node.operands[0]
-            within = Key(framed, padded(node, at), guard, inside=True)
-            fill = Key(node.operands[1], scalar(at), guard)
-            return [within, Key(framed, within.at, within), fill]
-        return [Key(operand, where, guard) for operand, where in demands(node, at)]
+        found = []
+        for operand, where in demands(node, at):
+            if structure_of(node).is_choice and operand.shape:  # a 0-d one has every index
+                within = Key(operand, where, guard, inside=True)
+                found += [within, Key(operand, where, within)]
+            else:
+                found.append(Key(operand, where, guard))
+        return found
 
-    def analyse(self, sink: Key) -> _Value:
+    def analyse(self, sink: Key) -> Value:
         stack = [sink]
         while stack:
             key = stack[-1]
@@ -178,10 +167,10 @@ class _Lowering:
                 continue
             stack.pop()
             level, stage = self._level(key, [self.values[o] for o in operands])
-            self.values[key] = _Value(len(self.values), level, stage, operands)
+            self.values[key] = Value(len(self.values), level, stage, operands)
         return self.values[sink]
 
-    def _level(self, key: Key, operands: list[_Value]) -> tuple[str, int]:
+    def _level(self, key: Key, operands: list[Value]) -> tuple[str, int]:
         stage = max((v.stage for v in operands), default=0)
         role = self.cluster.roles.get(key.node)
         if key.node.op == "reduce" and role and not key.inside:
@@ -202,8 +191,9 @@ class _Lowering:
     def run(self, stored: Container[Node]) -> Lowered:
         kernel = self.out.ir
         sinks = {root: self.key_of(root) for root in self.cluster.roles}
-        for key in sinks.values():
-            self.analyse(key)
+        for root, key in sinks.items():
+            for needed in (key, *self.indices_of(root)):
+                self.analyse(needed)
         reduces = [r for r, role in self.cluster.roles.items() if r.op == "reduce"]
         inner = [r for r in reduces if self.cluster.roles[r] == ROW]
         written = [r for r in self.cluster.roles if r in stored]
@@ -211,7 +201,9 @@ class _Lowering:
         last = [self.values[sinks[r]].stage - 1 for r in inner]
         last += [self.values[sinks[r]].stage for r in elements]
         kernel.stages = [ir.Stage() for _ in range(max(last, default=0) + 1)]
-        schedule = _Schedule(self)
+        schedule = Schedule(
+            kernel, self.values, self.statements, self.cluster.roles, self.roots, self.keep
+        )
         for number, stage in enumerate(kernel.stages):
             for root in inner:
                 if self.values[sinks[root]].stage - 1 == number:
@@ -229,19 +221,19 @@ class _Lowering:
         last = len(self.out.ir.stages) - 1
         return last if root in self.overwriting else self.values[key].stage
 
-    def _finish_rows(self, written: list[Node], reduces: list[Node], schedule: _Schedule) -> None:
+    def _finish_rows(self, written: list[Node], reduces: list[Node], schedule: Schedule) -> None:
         roles = self.cluster.roles
         for root in written:
             if roles[root] == ROW:
-                self._store(root, schedule, _Schedule.TAIL)
+                self._store(root, schedule, Schedule.TAIL)
         for root in reduces:
             if roles[root] == OUTER:
-                self.out.ir.outer.append(self._reduce(root, schedule, _Schedule.TAIL))
+                self.out.ir.outer.append(self._reduce(root, schedule, Schedule.TAIL))
         for root in written:
             if roles[root] in (OUTER, FINAL):
-                self._store(root, schedule, _Schedule.FINAL)
+                self._store(root, schedule, Schedule.FINAL)
 
-    def _reduce(self, root: Node, schedule: _Schedule, stage: int) -> ir.Reduce:
+    def _reduce(self, root: Node, schedule: Schedule, stage: int) -> ir.Reduce:
         key = self.key_of(root)
         (operand,) = self.values[key].operands
         schedule.need(operand, stage)
@@ -249,14 +241,30 @@ class _Lowering:
         kind = root.reduction.kind
         return ir.Reduce(number, root.dtype, kind, self.values[operand].number, operand.node.dtype)
 
-    def _store(self, root: Node, schedule: _Schedule, stage: int) -> None:
+    def _store(self, root: Node, schedule: Schedule, stage: int) -> None:
         key, at = self.key_of(root), self.place_of(root)
+        schedule.need(key, stage)
+        if root.op == "scatter":
+            return self._store_scattered(root, schedule, stage)
         if root.op == "update":
             at = at.then(root.map)
-        schedule.need(key, stage)
         form = self.form(root, at, store=True)
         value = self.values[key].number
         schedule.place(stage).append(ir.Store(form, value, root.dtype))
+
+    def _store_scattered(self, root: Node, schedule: Schedule, stage: int) -> None:
+        indices = self.indices_of(root)
+        for index in indices:
+            schedule.need(index, stage)
+        region = Node("index", (root,), root.scatter.shape, root.dtype, root.scatter.map)
+        lead = len(root.operands[2].shape)
+        form, limits = self._displaced(region, self.place_of(root), lead, len(indices), store=True)
+        numbers = tuple(self.values[index].number for index in indices)
+        kind = root.scatter.kind
+        value = self.values[self.key_of(root)].number
+        op = None if kind == "set" else kind
+        site = self._site(root)
+        schedule.place(stage).append(ir.Scatter(form, numbers, limits, value, root.dtype, op, site))
 
     def form(self, node: Node | None, at: IndexMap, store: bool = False) -> int:
         """The number of the form that walks ``node`` (or counts) along ``at``."""
@@ -293,12 +301,11 @@ class _Lowering:
             guarded = self.values[guard].number if guard else None
             return [ir.Load(out, node.dtype, self.form(node, at), guarded)]
         if node.op == "iota":
-            row = IndexMap(at.rank, (at.offsets[node.axis],), (at.coefs[node.axis],))
-            return [ir.Index(out, INT64, self.form(None, row))]
+            return [ir.Index(out, INT64, self.form(None, at.along(node.axis)))]
         if node.op == "gather":
             return [self._gather(node, at, out, number)]
-        if node.op in ("concatenate", "pad"):
-            return [self._select(node, out, number)]
+        if structure_of(node).is_choice:
+            return [_select(node, out, number)]
         if node.op == "scan":
             return [ir.Scan(out, node.dtype, node.reduction.kind, number[0])]
         return [self._compute(node, out, number)]
@@ -306,8 +313,7 @@ class _Lowering:
     def _compute(self, node: Node, out: int, operands: list[int]) -> ir.Compute:
         site = -1
         if OPS[node.op].may_fail:
-            site = len(self.out.sites)
-            self.out.sites.append(node)
+            site = self._site(node)
         dtypes = tuple(o.dtype for o in node.operands)
         return ir.Compute(out, node.dtype, node.op, tuple(operands), dtypes, site)
 
@@ -316,123 +322,44 @@ class _Lowering:
         domain = self.out.row_shape + self.out.shape
         tests = []
         for axis, extent in enumerate(key.node.shape):
-            row = IndexMap(key.at.rank, (key.at.offsets[axis],), (key.at.coefs[axis],))
+            row = key.at.along(axis)
             if not row.fits(domain, (extent,)):
                 tests.append((self.form(None, row), self.limit(key.node, axis)))
         guard = None if key.guard is None else self.values[key.guard].number
         return ir.InRange(out, BOOL, tuple(tests), guard)
 
-    def _select(self, node: Node, out: int, number: list[int]) -> ir.Select:
-        if node.op == "pad":
-            test, value, fill = number
-            return ir.Select(out, node.dtype, (test,), (value,), fill)
-        tests, parts = number[0::2], number[1::2]
-        return ir.Select(out, node.dtype, tuple(tests[:-1]), tuple(parts[:-1]), parts[-1])
-
     def _gather(self, node: Node, at: IndexMap, out: int, indices: list[int]) -> ir.Gather:
-        operand = node.operands[0]
-        lead = len(node.operands[1].shape)
         axes = len(node.operands) - 1
-        # The axes that are not indexed are walked as they are; the indexed ones start at zero.
+        lead = len(node.operands[1].shape)
+        form, limits = self._displaced(node.operands[0], at, lead, axes)
+        return ir.Gather(out, node.dtype, form, tuple(indices[:axes]), limits, self._site(node))
+
+    def _displaced(
+        self, node: Node, at: IndexMap, lead: int, axes: int, store: bool = False
+    ) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """The form that walks ``node`` from where its first ``axes`` are zero, and their limits.
+
+        ``at`` gives the place of the indices, along ``lead`` axes, and then the other axes' index.
+        """
         rest = IndexMap(
             at.rank,
             (0,) * axes + at.offsets[lead:],
             ((0,) * at.rank,) * axes + at.coefs[lead:],
         )
-        site = len(self.out.sites)
+        limits = tuple((self.limit(node, a), self.limit(node, a, True)) for a in range(axes))
+        return self.form(node, rest, store), limits
+
+    def _site(self, node: Node) -> int:
+        """The number by which a kernel says that ``node`` could not be computed."""
         self.out.sites.append(node)
-        limits = tuple((self.limit(operand, a), self.limit(operand, a, True)) for a in range(axes))
-        indices = indices[:axes]
-        return ir.Gather(out, node.dtype, self.form(operand, rest), tuple(indices), limits, site)
+        return len(self.out.sites) - 1
 
 
-class _Schedule:
-    """Where each value is computed: once for each stage that needs it, or kept from an earlier."""
+def _select(node: Node, out: int, numbers: list[int]) -> ir.Select:
+    """The first operand whose test holds; ``numbers`` has tests before operands.
 
-    TAIL, FINAL = -1, -2
-
-    def __init__(self, lowering: _Lowering) -> None:
-        self.low = lowering
-        self.kernel = lowering.out.ir
-        self.done: dict[int, set[Key]] = {}
-        self.first: dict[Key, int] = {}  # the stage whose body first computed an element value
-        self.slots: dict[Key, int] = {}
-
-    def place(self, stage: int) -> list[ir.Statement]:
-        """The statement list of a stage's body, of the row's tail, or of the final part."""
-        if stage == self.TAIL:
-            return self.kernel.tail
-        return self.kernel.final if stage == self.FINAL else self.kernel.stages[stage].body
-
-    def need(self, sink: Key, stage: int) -> None:
-        """Make ``sink`` available in ``stage``, with everything it is computed from."""
-        stack = [sink]
-        while stack:
-            key = stack[-1]
-            context, target = self._where(key, stage)
-            done = self.done.setdefault(context, set())
-            if key in done or self._is_reduced(key):
-                stack.pop()
-                continue
-            if self._recall(key, stage, target, done):
-                stack.pop()
-                continue
-            missing = [o for o in self.low.values[key].operands if not self._available(o, stage)]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            done.add(key)
-            if self.low.values[key].level == ELEMENT:
-                self.first.setdefault(key, stage)
-            target.extend(self.low.statements(key))
-
-    def _available(self, key: Key, stage: int) -> bool:
-        if self._is_reduced(key):
-            return True
-        context, _ = self._where(key, stage)
-        return key in self.done.get(context, ())
-
-    def _is_reduced(self, key: Key) -> bool:
-        return key.node.op == "reduce" and key.node in self.low.cluster.roles and not key.inside
-
-    def _where(self, key: Key, stage: int) -> tuple[int, list[ir.Statement]]:
-        """The scope and the list in which ``key`` is computed when ``stage`` needs it."""
-        value = self.low.values[key]
-        if stage == self.FINAL:
-            return self.FINAL, self.kernel.final
-        if value.level == ELEMENT:
-            return stage, self.place(stage)
-        if stage == self.TAIL and self.kernel.splittable:
-            return self.TAIL, self.kernel.tail
-        if value.stage < len(self.kernel.stages):
-            return 1000 + value.stage, self.kernel.stages[value.stage].head
-        return self.TAIL, self.kernel.tail
-
-    def _recall(self, key: Key, stage: int, target: list[ir.Statement], done: set[Key]) -> bool:
-        """Take ``key`` from an earlier stage if that is better than computing it again."""
-        value = self.low.values[key]
-        first = self.first.get(key, stage)
-        if value.level != ELEMENT or first == stage or not self.low.keep:
-            return False
-        if not self._worth_keeping(key):
-            return False
-        dtype = BOOL if key.inside else key.node.dtype
-        if key not in self.slots:
-            self.slots[key] = len(self.kernel.resident)
-            self.kernel.resident.append(dtype)
-            keep = ir.Keep(self.slots[key], value.number, dtype)
-            self.kernel.stages[first].body.append(keep)
-        target.append(ir.Recall(value.number, dtype, self.slots[key]))
-        done.add(key)
-        return True
-
-    def _worth_keeping(self, key: Key) -> bool:
-        """True for what is read from memory once an element, and for what is costly to compute."""
-        row = OPS.get(key.node.op)
-        if row is not None:
-            return row.is_expensive or bool(row.may_fail)
-        if key.node.op in ("gather", "scan"):
-            return True
-        whole = all(key.at.uses_axis(j) for j in range(key.at.rank))
-        return self.low.roots.is_leaf(key.node) and whole
+    The last needs no test, for an element is in one of them.
+    """
+    *pairs, otherwise = numbers
+    values = tuple(pairs[1::2])
+    return ir.Select(out, node.dtype, tuple(pairs[0::2][: len(values)]), values, otherwise)

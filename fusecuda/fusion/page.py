@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from ..graph.structure import operations
 from .assembly import Assembly
 from .brief import brief, counted, size
 from .drawing import draw, line_numbers
-from .explain import NO_WORK, KernelSummary, bytes_alone, summarize
+from .explain import KernelSummary, bytes_alone, summarize
 from .walk import Launch
 
 _AROUND = 2  # lines shown around those that recorded something
@@ -35,7 +36,7 @@ def section(assembly: Assembly, sources: Sources, peak_bytes: int, name: str) ->
         for number, step in enumerate(assembly.steps)
         if not isinstance(step, Launch) or step.launched
     ]
-    work = [n for n in graph.nodes() if n.op not in NO_WORK]
+    work = operations(graph.nodes())
     moved = sum(s.bytes_read + s.bytes_written for _, s in steps)
     alone = max(sum(bytes_alone([n]) for n in work), moved)
     launches = len(assembly.launches)
@@ -157,7 +158,7 @@ svg .far{opacity:.3}svg path{fill:none;stroke:var(--dim);stroke-width:1.1}
 .box rect{fill:var(--soft);stroke-width:1.6}
 .box.loop rect{stroke:var(--loop)}.box.reduction rect{stroke:var(--reduction)}
 .box.library rect{stroke:var(--library);stroke-dasharray:5 3}
-.chip rect,.input rect{fill:var(--bg);stroke:var(--line)}.input rect{stroke:var(--dim)}
+.chip rect,.end rect{fill:var(--bg);stroke:var(--line)}.end rect{stroke:var(--dim)}
 a:hover .chip rect,a:focus .chip rect,a:hover .box rect{stroke:var(--fg)}
 .legend span{color:var(--bg);border-radius:9px;padding:0 .6em;margin-right:.5em;font-size:13px}
 .legend .loop,.timeline .loop{background:var(--loop)}

@@ -15,9 +15,9 @@ from ..graph import build
 from ..graph.index_map import axis_map
 from ..graph.node import Graph, Node, users
 from ..graph.passes import are_disjoint
-from .cluster import Place
+from .cluster import Place, place_of
 from .cost import SELECTED_COST, op_cost
-from .region import Roots, domain
+from .region import Roots
 
 _SHORT = 64  # elements of a line, below which to test where it lies costs more than a launch,
 _LITTLE = 1 << 14  # of arrays with more elements than that
@@ -69,7 +69,7 @@ def _is_worth_it(node: Node, cost: dict[Node, int]) -> bool:
 
 def _is_stored(node: Node, used: list[Node], outputs: set[Node]) -> bool:
     """True for what needs memory of its own, whatever kernels there are."""
-    whole = ("library", "reshape", "update")
+    whole = ("library", "reshape", "update", "scatter")
     return node in outputs or any(
         u.op in whole or (u.op == "gather" and u.operands[0] is node) for u in used
     )
@@ -85,12 +85,25 @@ def _is_computed(part: Node) -> bool:
 def _updates(node: Node) -> Node:
     """The ``concatenate`` as an array into which each part is written."""
     made = build.broadcast_to(build.constant(0, node.dtype), node.shape)
-    start, rank = 0, len(node.shape)
+    start = 0
     for part in node.operands:
-        rows = [(start if a == node.axis else 0, 1, a) for a in range(rank)]
-        made = Node("update", (made, part), node.shape, node.dtype, axis_map(rows, rank), node.line)
+        value, rows = _without_units(part)
+        rows[node.axis] = (start + rows[node.axis][0], *rows[node.axis][1:])
+        place = axis_map(rows, len(value.shape))
+        made = Node("update", (made, value), node.shape, node.dtype, place, node.line)
         start += part.shape[node.axis]
     return made
+
+
+def _without_units(part: Node) -> tuple[Node, list[tuple[int, int, int]]]:
+    """``part`` without axes of extent 1, as it was computed, and the rows of its map."""
+    rank = len(part.shape)
+    kept = [a for a, n in enumerate(part.shape) if n != 1]
+    if len(kept) == rank or not kept:
+        return part, [(0, 1, a) for a in range(rank)]
+    rows = [(0, 1, kept.index(a)) if a in kept else (0, 0, 0) for a in range(rank)]
+    shape = tuple(part.shape[a] for a in kept)
+    return build.index(part, axis_map(rows, len(kept)), shape), rows
 
 
 def _is_in_one_value(node: Node) -> bool:
@@ -130,9 +143,9 @@ def _is_overwritten(node: Node, used: dict[Node, list[Node]], outputs: set[Node]
         if len(later) != 1 or later[0].op != "update" or later[0].operands[1] is version:
             return False
         (version,) = later
-        places.append((version.map, domain(version)))
+        places.append(place_of(version))
         left -= version.operands[1].size
     if left or not places:
         return False
-    apart = all(are_disjoint(*one, *other) for one, other in combinations(places, 2))
-    return apart and all(at.is_injective(over) for at, over in places)
+    apart = all(are_disjoint(*one[:2], *other[:2]) for one, other in combinations(places, 2))
+    return apart and all(place.at.is_injective(place.over) for place in places)

@@ -6,20 +6,23 @@ out to be impossible, a decision (a copy, a temporary) is added and the attempt 
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from ..graph.index_map import identity
-from ..graph.node import Graph, Node, users
-from .cluster import Cluster, overlaps, verdict
+from ..graph.node import Graph, Node, topological, users
+from ..graph.structure import structure_of
+from .cluster import Cluster, overlaps, place_of, verdict
 from .cost import CPU, Machine, may_fail, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
+from .order import Order
 from .placed import never_seen, placed
 from .region import Region, Roots, domain, runs_apart
 from .roots import choose_roots, unshaped
 from .scans import scanned
+from .scatters import scattered
 from .unrolled import unrolled
 
 _ATTEMPTS = 16
@@ -64,7 +67,7 @@ class Plan:
         """Values that a kernel overwrites before anybody reads that part of them."""
         found = set(self.unseen)
         for step in self.steps:
-            roots = [] if isinstance(step, Node) else [r for r in step.roles if r.op == "update"]
+            roots = [] if isinstance(step, Node) else [r for r in step.roles if r.writes]
             found.update(v for r in roots if (v := self.roots.source(r.operands[0])) in roots)
         return found
 
@@ -84,8 +87,15 @@ def make_plan(
 
 def prepared(graph: Graph, machine: Machine) -> Graph:
     """``graph`` in the form in which its operations fuse best."""
-    graph = placed(unrolled(graph, machine))
-    return scanned(graph) if machine.scans else graph
+    for preparation in preparations(machine):
+        graph = preparation(graph)
+    return graph
+
+
+def preparations(machine: Machine) -> list[Callable[[Graph], Graph]]:
+    """The passes that bring a graph into that form, in order."""
+    found: list[Callable[[Graph], Graph]] = [partial(unrolled, machine=machine), placed]
+    return [*found, scanned, scattered] if machine.ordered else found
 
 
 def plan_prepared(
@@ -99,7 +109,7 @@ def plan_prepared(
     decisions = Decisions()
     if any(t is not None for t in graph.targets) and any(map(may_fail, graph.nodes())):
         why = "an argument is overwritten only when no element has failed"
-        decisions.commit = why
+        decisions.commit, decisions.checked = why, _checked(graph)
     for _ in range(_ATTEMPTS):
         before = decisions.count()
         legal = legalize(graph, decisions, strides)
@@ -109,6 +119,22 @@ def plan_prepared(
             assert plan is not None
             return plan
     raise AssertionError("planning did not converge")
+
+
+def _checked(graph: Graph) -> Node | None:
+    """The scatter that alone writes to an argument, when all else has been done, if there is one.
+
+    Its kernel looks at all indices before it writes, so the argument needs no copy.
+    """
+    written = [(o, t) for i, o in enumerate(graph.outputs) if (t := graph.target(i)) is not None]
+    (node, number), *others = written
+    if others or node.op != "scatter" or node.operands[0].op != "parameter":
+        return None
+    if any(node in n.operands for n in graph.nodes()):
+        return None
+    below = set(topological([node]))
+    first = all(n in below for n in graph.nodes() if may_fail(n))
+    return node if first and node.operands[0].parameter.number == number else None
 
 
 class _Attempt:
@@ -135,22 +161,28 @@ class _Attempt:
         self.ancestors: list[int] = []
         self.refusals: list[Refusal] = []
         self.touching: dict[Node, list[int]] = {}  # source -> steps that read it
+        self.regions = {r: Region(r, self.roots) for r in self.roots if not runs_apart(r)}
+        self.readers: dict[Node, list[Region]] = {}  # reduction -> what reads it
+        for region in self.regions.values():
+            for source in region.sources:
+                if source.op == "reduce":
+                    self.readers.setdefault(source, []).append(region)
         self.commits = legal.commits
         self.used = users(self.graph.nodes())
-        self.home = self._homes()
+        self.order = Order(legal, self.roots, decisions, self.steps, self.place, self.touching)
         unseen = never_seen(self.graph, self.roots) if fuse else set[Node]()
-        self.unseen = {root for root in unseen if self.home[root] is root}
+        self.unseen = {root for root in unseen if self.order.home[root] is root}
 
     def _choose_roots(self, legal: Legal) -> Roots:
-        skip = ("parameter", "constant", "reshape")
-        nodes = [n for n in legal.graph.nodes() if n.op not in skip]
+        nodes = [n for n in legal.graph.nodes() if not structure_of(n).unstored]
         if not self.fuse:
             return Roots(dict.fromkeys(nodes, "fusion is off"))
         forced = dict(legal.forced)
         for node in nodes:
             if self._is_apart(node):
                 buffers = (unshaped(o) for o in (node, *node.operands))
-                forced.update((b, "fusion is off for it") for b in buffers if b.op not in skip)
+                kept = (b for b in buffers if not structure_of(b).unstored)
+                forced.update(dict.fromkeys(kept, "fusion is off for it"))
         return choose_roots(legal.graph, forced)
 
     def _is_apart(self, node: Node) -> bool:
@@ -169,11 +201,10 @@ class _Attempt:
         self._keep_expensive()
         if self.decisions.count() > known:
             return None  # what they change may be what stands in the way of an order
-        home = self.home
-        order = self._schedule(home)
-        if order is None:
+        steps = self.order.run()
+        if steps is None:
             return None
-        plan = Plan(self.graph, order, self.roots, home, self.refusals)
+        plan = Plan(self.graph, steps, self.roots, self.order.home, self.refusals)
         plan.stored = _stored(plan)
         plan.unseen = self.unseen
         plan.is_fused = self.fuse and not self.apart
@@ -186,10 +217,10 @@ class _Attempt:
     # --- forming clusters
 
     def _place(self, root: Node) -> None:
-        region = Region(root, self.roots)
+        region = self.regions[root]
         self._check_own_hazard(root, region)
         needed = list(region.sources)
-        if root.op == "update":
+        if root.writes:
             needed.append(self.roots.source(root.operands[0]))
         if self.fuse and not self._is_apart(root):
             for number in self._candidates(root, region):
@@ -198,7 +229,7 @@ class _Attempt:
                 commit = any(r in self.commits for r in cluster.roles)
                 if commit != (root in self.commits) or self._cyclic(number, needed):
                     continue
-                if root.op == "update" and self._is_seen_between(root, cluster):
+                if root.writes and self._is_seen_between(root, cluster):
                     continue
                 role, why = verdict(cluster, root, region, self.roots)
                 if role:
@@ -249,14 +280,21 @@ class _Attempt:
         )
 
     def _candidates(self, root: Node, region: Region) -> list[int]:
-        """Clusters that compute or read what ``root`` reads, producers first, newest first."""
+        """Clusters that compute or read what ``root`` reads, producers first, newest first.
+
+        Then, for a reduction, those that compute what is read beside it: where a kernel passes over
+        rows again, all that it needs of them is to be known.
+        """
         made = [*region.sources]
-        if root.op == "update":
+        if root.writes:
             made.append(self.roots.source(root.operands[0]))
         producers = {self.place[s] for s in made if s in self.place}
         sharing = {n for s in made for n in self.touching.get(s, ())[-4:]}
         ranked = sorted(producers, reverse=True)[:8]
         ranked += sorted(sharing - producers, reverse=True)[:4]
+        beside = {s for r in self.readers.get(root, ()) for s in r.sources if s in self.place}
+        others = {self.place[s] for s in beside}.difference(ranked)
+        ranked += sorted(others, reverse=True)[:4]
         return [n for n in ranked if isinstance(self.steps[n], Cluster)]
 
     def _refuse(self, cluster: Cluster, root: Node, region: Region, why: str) -> None:
@@ -268,12 +306,12 @@ class _Attempt:
     # --- decisions for the next attempt
 
     def _check_own_hazard(self, root: Node, region: Region) -> None:
-        if root.op != "update":
+        if not root.writes:
             return
         versions = [self.roots.source(root.operands[0])]
-        while versions[-1].op == "update":
+        while versions[-1].writes:
             versions.append(self.roots.source(versions[-1].operands[0]))
-        places = dict.fromkeys(versions, ((root.map, domain(root)),))
+        places = dict.fromkeys(versions, (place_of(root),))
         if overlaps(region, places.get, self.roots):
             why = "it overwrites elements that it still reads, so its value is stored first"
             self.decisions.own_value.setdefault(self.original[root], why)
@@ -282,185 +320,28 @@ class _Attempt:
         """Force a buffer for what several kernels would compute again at a higher price."""
         if not self.fuse:
             return
-        seen: dict[Node, set[int]] = {}
+        seen: dict[Node, dict[int, int]] = {}  # times that each kernel computes all of it
         for cluster in self.clusters:
             for region in cluster.regions.values():
-                for node, _ in region.inlined:
-                    seen.setdefault(node, set()).add(cluster.number)
+                size = math.prod(domain(region.root))
+                for node, at in region.inlined:
+                    times = 1 if cluster.is_of_row(at) else size // max(1, node.size)
+                    places = seen.setdefault(node, {})
+                    places[cluster.number] = max(times, places.get(cluster.number, 1))
         for node, places in seen.items():
+            if node.op == "index":
+                continue  # what it shows costs, and has its turn: a broadcast has no more of it
             if len(places) > 1 and node in self.original and node.size > 1:
-                cost = _region_cost(node, self.roots)
+                cost = _region_cost(node, self.roots) * max(places.values())
                 if not recompute_pays(node, cost, len(places)):
                     why = f"{len(places)} kernels use it, and it costs more than keeping it"
                     self.decisions.forced.setdefault(self.original[node], why)
 
-    # --- storage
 
-    def _homes(self) -> dict[Node, Node]:
-        home: dict[Node, Node] = {}
-        parameters = {p.parameter.number: p for p in self.graph.parameters}
-        for root in self.roots:
-            home[root] = root
-            if root.op == "update":
-                old = self.roots.source(root.operands[0])
-                home[root] = home.get(old, old)
-        for i, output in enumerate(self.graph.outputs):
-            target = self.graph.target(i)
-            if target is not None and output in home and home[output] is not parameters[target]:
-                own = home[output]
-                for root in self.roots:
-                    if home[root] is own:
-                        home[root] = parameters[target]
-        return home
-
-    def _schedule(self, home: dict[Node, Node]) -> list[Cluster | Node] | None:
-        """The steps in an order that respects reads before overwrites, or None to try again."""
-        before = self._anti_dependencies(home)
-        count = len(self.steps)
-        after: list[list[int]] = [[] for _ in range(count)]
-        waiting = [0] * count
-        edges = set(before)
-        for number in range(count):
-            edges.update((p, number) for p in self._direct(number))
-        commits = {self.place[n] for n in self.commits}
-        edges.update((n, c) for c in commits for n in range(count) if n not in commits)
-        for first, then in edges:
-            after[first].append(then)
-            waiting[then] += 1
-        ready = [n for n in range(count) if not waiting[n]]
-        heapq.heapify(ready)
-        order = []
-        while ready:
-            number = heapq.heappop(ready)
-            order.append(self.steps[number])
-            for then in after[number]:
-                waiting[then] -= 1
-                if not waiting[then]:
-                    heapq.heappush(ready, then)
-        if len(order) < count:
-            self._break_cycle(before, waiting)
-            return None
-        return order
-
-    def _direct(self, number: int) -> set[int]:
-        step = self.steps[number]
-        roots = [step] if isinstance(step, Node) else list(step.roles)
-        found = set()
-        for root in roots:
-            for node in self._needs(root):
-                if node in self.place and self.place[node] != number:
-                    found.add(self.place[node])
-        return found
-
-    def _needs(self, root: Node) -> list[Node]:
-        step = self.steps[self.place[root]]
-        if isinstance(step, Node):
-            return [self.roots.source(o) for o in root.operands]
-        needed = list(step.regions[root].sources)
-        if root.op == "update":
-            needed.append(self.roots.source(root.operands[0]))
-        return needed
-
-    def _anti_dependencies(self, home: dict[Node, Node]) -> dict[tuple[int, int], Node]:
-        """(reader's step, writer's step) -> writer, for each overwritten version of a buffer."""
-        writers = self._overwrites(home)
-        found: dict[tuple[int, int], Node] = {}
-        outputs = set(self.graph.outputs)
-        for writer, version in writers:
-            why = self._forbidden(writer, version, home, outputs)
-            if why:
-                self._copy_before(writer, why)
-                continue
-            mine = self.place[writer]
-            for reader in self.touching.get(version, ()):
-                if reader != mine:
-                    found[reader, mine] = writer
-                elif writer.op != "update" and not self._harmless(writer, version):
-                    self._copy_before(writer, "it overwrites elements that it still reads")
-        return found
-
-    def _overwrites(self, home: dict[Node, Node]) -> list[tuple[Node, Node]]:
-        """Each root that writes over an earlier version of a buffer, with that version."""
-        found = []
-        versions: dict[Node, list[Node]] = {}
-        for root in self.roots:
-            if home[root] is not root:
-                versions.setdefault(home[root], []).append(root)
-        for buffer, writers in versions.items():
-            earlier = [w for w in writers if self._replaced(w)]
-            for root in writers:
-                if root.op == "update":
-                    found.append((root, self.roots.source(root.operands[0])))
-                else:  # it replaces all that was there, after every use of it
-                    found += [(root, version) for version in (buffer, *earlier)]
-        return found
-
-    def _replaced(self, writer: Node) -> bool:
-        """True if ``writer`` is a version made by updates of an argument alone."""
-        while writer.op == "update":
-            writer = self.roots.source(writer.operands[0])
-        return writer.op == "parameter"
-
-    def _forbidden(
-        self, writer: Node, version: Node, home: dict[Node, Node], outputs: set[Node]
-    ) -> str:
-        """Why ``version`` may not be overwritten at all, or an empty string."""
-        if version.op == "parameter":
-            number = version.parameter.number
-            if number not in self.graph.targets:
-                return "an argument that is not the result must stay as it is"
-        if version in outputs and writer.op == "update":
-            return "the version before it is a result too"
-        for output in outputs:
-            if output.op == "reshape" and self.roots.source(output) is version:
-                return "the version before it is a result too"
-        return ""
-
-    def _harmless(self, writer: Node, version: Node) -> bool:
-        """True if the kernel of ``writer`` reads ``version`` only where it writes."""
-        cluster = self.steps[self.place[writer]]
-        if isinstance(cluster, Node):
-            return True  # a library call reads all before its result is stored
-        if cluster.roles[writer] != ELEMENT or version in cluster.roles:
-            return False
-        for region in cluster.regions.values():
-            for node, at in region.reads:
-                if self.roots.source(node) is version and (
-                    node is not version
-                    or not at.same_over(identity(len(node.shape)), cluster.shape)
-                    or domain(region.root) != cluster.shape
-                ):
-                    return False
-            if version in region.gathers:
-                return False
-        return True
-
-    def _copy_before(self, writer: Node, why: str) -> None:
-        """Let ``writer`` write elsewhere in the next attempt."""
-        if writer.op == "update":
-            self.decisions.copy_old.setdefault(self.original[writer], why)
-        else:
-            for i, output in enumerate(self.graph.outputs):
-                chain = output is writer or self.home.get(output) is self.home[writer]
-                if chain and self.graph.target(i) is not None:
-                    self.decisions.copy_output.setdefault(i, why)
-
-    def _break_cycle(self, before: dict[tuple[int, int], Node], waiting: list[int]) -> None:
-        stuck = {writer for (_, then), writer in before.items() if waiting[then]}
-        shared = users(self.graph.nodes())
-        for writer in stuck:
-            value = writer.operands[1] if writer.op == "update" else writer
-            inlined = value.op != "constant" and not self.roots.is_leaf(value)
-            if inlined and len(shared[value]) > 1:
-                why = "it is written to an array and used after that"
-                self.decisions.forced.setdefault(self.original[value], why)
-            else:
-                why = "something that comes later still reads what was there"
-                self._copy_before(writer, why)
-
-
-def _region_cost(node: Node, roots: Roots) -> int:
-    return op_cost(node) + sum(op_cost(n) for n, _ in Region(node, roots).inlined)
+def _region_cost(node: Node, roots: Roots) -> float:
+    """The cost of an element of ``node``: what has fewer elements, as a row's value, costs less."""
+    below = (n for n, _ in Region(node, roots).inlined)
+    return op_cost(node) + sum(op_cost(n) * min(1, n.size / node.size) for n in below)
 
 
 def _label(node: Node) -> str:
@@ -479,11 +360,11 @@ def _stored(plan: Plan) -> dict[Node, None]:
             stored[step] = None
             continue
         for root, region in step.regions.items():
-            if root.op == "update":
+            if root.writes:
                 stored[root] = None
                 stored[plan.roots.source(root.operands[0])] = None
             for node, _ in region.reads:
                 if node not in step.roles:
                     stored[plan.roots.source(node)] = None
             stored.update(region.gathers)
-    return {n: None for n in stored if n.op != "parameter"}
+    return {n: None for n in stored if not structure_of(n).is_leaf}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..graph.node import Graph, Node, users
-from .cost import MAX_STATEMENTS, SELECTED_COST, op_cost, recompute_pays
+from ..graph.structure import structure_of
+from .cost import GRAIN_ELEMENTS, MAX_STATEMENTS, SELECTED_COST, op_cost, recompute_pays
 from .region import Roots, runs_apart
 
 _MAX_COST = 1 << 30
@@ -26,30 +27,25 @@ def choose_roots(graph: Graph, forced: Mapping[Node, str]) -> Roots:
 def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
     reasons: dict[Node, str] = {}
     for node in nodes:
-        if node.op == "reduce" and not runs_apart(node):
-            reasons[node] = "a reduction ends its pass"
-        elif node.op == "scan":
-            reasons[node] = "a scan goes along its axis"
-        elif node.op == "update":
-            reasons[node] = "an update writes to its storage"
-            reasons.setdefault(unshaped(node.operands[0]), "an update writes into it")
-        if runs_apart(node) and node.op != "index":
+        row = structure_of(node)
+        if row.whole:
+            memory_of = _viewed if row.takes_views else unshaped
+            reasons.setdefault(memory_of(node.operands[0]), row.whole)
+        if runs_apart(node) and not row.is_view:
             reasons[node] = f"NumPy's {getattr(node.attr, 'name', node.op)} runs as it is"
             for operand in node.operands:
                 reasons.setdefault(_viewed(operand), "a library call reads it whole")
-        elif node.op == "gather":
-            reasons.setdefault(_viewed(node.operands[0]), "a gather reads it at computed indices")
-        elif node.op == "reshape":
-            reasons.setdefault(unshaped(node), "a reshape merges its axes")
+        elif row.stored:
+            reasons[node] = row.stored
     for node in graph.outputs:
         reasons[unshaped(node)] = "it is a result"
-    return {n: why for n, why in reasons.items() if n.op not in ("parameter", "constant")}
+    return {n: why for n, why in reasons.items() if not structure_of(n).is_leaf}
 
 
 def unshaped(node: Node) -> Node:
     """The node whose buffer ``node`` is under another shape."""
     while node.op == "reshape":
-        node = node.operands[0]
+        (node,) = node.operands
     return node
 
 
@@ -73,8 +69,8 @@ class _Cut:
 
     def run(self) -> dict[Node, str]:
         for node in self.nodes:
-            apart = runs_apart(node) and node.op != "index"
-            if apart or node.op in ("parameter", "constant", "reshape"):
+            row = structure_of(node)
+            if row.unstored or (runs_apart(node) and not row.is_view):
                 continue
             self._measure(node)
             if node not in self.reasons:
@@ -111,7 +107,7 @@ class _Cut:
 
     def _refusal(self, node: Node) -> str | None:
         """Why ``node`` should not be inlined, or None."""
-        if node.op == "iota":
+        if structure_of(node).is_free and not structure_of(node).is_view:
             return None
         places = {u.map if u.op == "index" else None for u in self.used_by[node]}
         if len(places) > 1 and node.op != "index":
@@ -120,11 +116,19 @@ class _Cut:
             self.size[self._find(node)] *= len(places)
         if self._inside_selection(node) and self.cost[node] > SELECTED_COST:
             return "a part of a concatenate or pad is computed apart unless it is cheap"
+        if self._is_scattered(node) and self.cost[node] > SELECTED_COST:
+            return "all threads compute it before: a scatter takes elements one after the other"
         return None
+
+    def _is_scattered(self, node: Node) -> bool:
+        """True for much that is written, or tells where, element after element."""
+        if node.size < GRAIN_ELEMENTS:
+            return False
+        return any(u.op == "scatter" and u.operands[0] is not node for u in self.used_by[node])
 
     def _inside_selection(self, node: Node) -> bool:
         return any(
-            u.op in ("concatenate", "pad")
-            or (u.op == "index" and any(w.op in ("concatenate", "pad") for w in self.used_by[u]))
+            structure_of(u).is_choice
+            or (u.op == "index" and any(structure_of(w).is_choice for w in self.used_by[u]))
             for u in self.used_by[node]
         )

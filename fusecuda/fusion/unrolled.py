@@ -14,6 +14,7 @@ from ..graph import build, index_map
 from ..graph.dtypes import computed_in
 from ..graph.node import Graph, Node, users
 from ..graph.passes import RULES, rewrite
+from ..graph.structure import structure_of
 from ..graph.tree import LANES
 from .cost import Machine
 
@@ -68,7 +69,7 @@ def _stands_alone(
         own = inner.is_elementwise and inner.shape == row.shape
         if own and (inner in outputs or any(u not in (*computed, *short) for u in used[inner])):
             return False
-        if inner.is_elementwise or inner.op in ("index", "reshape"):
+        if inner.is_elementwise or structure_of(inner).is_view:
             computed += [o for o in inner.operands if o not in computed]
     return True
 
@@ -80,7 +81,7 @@ def _is_broadcast(node: Node, used: dict[Node, list[Node]]) -> bool:
         for user in used.get(inner, ()):
             if user.size > node.size and user.op != "update":
                 return True
-            if (user.is_elementwise or user.op in ("index", "reshape")) and user not in reached:
+            if (user.is_elementwise or structure_of(user).is_view) and user not in reached:
                 reached.append(user)
     return False
 

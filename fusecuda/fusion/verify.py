@@ -39,6 +39,8 @@ def operands(statement: ir.Statement) -> tuple[int, ...]:
             return indices
         case ir.Compute(operands=used):
             return used
+        case ir.Scatter(indices=indices, value=value):
+            return (*indices, value)
         case ir.Keep(value=value) | ir.Store(value=value) | ir.Scan(value=value):
             return (value,)
     return ()
@@ -52,7 +54,7 @@ def _scope(
             if value not in visible:
                 raise GraphError(f"{kernel.name}: value {value} is not visible in {statement}")
         _numbers(kernel, statement)
-        if not isinstance(statement, ir.Keep | ir.Store):
+        if not isinstance(statement, ir.Effect):
             if statement.out in defined:
                 raise GraphError(f"{kernel.name}: value {statement.out} is defined twice")
             defined.add(statement.out)
@@ -74,7 +76,7 @@ def _numbers(kernel: ir.KernelIR, statement: ir.Statement) -> None:
     match statement:
         case ir.Load(form=form) | ir.Gather(form=form):
             good = 0 <= form < len(kernel.forms) and not kernel.forms[form].store
-        case ir.Store(form=form):
+        case ir.Store(form=form) | ir.Scatter(form=form):
             good = 0 <= form < len(kernel.forms) and kernel.forms[form].store
         case ir.Index(form=form):
             good = 0 <= form < len(kernel.forms) and kernel.forms[form].dtype is None

@@ -133,7 +133,7 @@ def walk(lowered: Lowered, memory: MemoryOf) -> Walked:
     whole = Walk(list(lowered.row_shape + lowered.shape), strides)
     rows = whole.keep(range(row_rank)).collapsed()
     elements = whole.keep(range(row_rank, len(whole.extents)))
-    if kernel.kind == "loop":
+    if kernel.kind == "loop" and not kernel.is_ordered:
         elements = innermost_first(kernel, elements)
     return Walked(rows, elements.collapsed(), offsets, places)
 
@@ -147,7 +147,7 @@ def limit_value(limit: Limit, memory: MemoryOf) -> int:
 def innermost_first(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
     """The walk with the axis innermost along which most forms step by one element.
 
-    A loop's elements are independent, so their order is free.
+    A loop's elements are independent, so their order is free, if it has no scatter.
     """
     rank = len(walk.extents)
     if rank < 2:

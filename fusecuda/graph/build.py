@@ -189,6 +189,21 @@ def library(
     return Node("library", tuple(operands), shape, dtype, LibraryCall(name, args, kwargs), line)
 
 
+def scatter(
+    kind: str, old: Node, value: Node, indices: Sequence[Node], line: str | None = None
+) -> Node:
+    """``old`` with ``value`` written, or combined by ``kind``, at int64 ``indices``.
+
+    They count along its first axes. Elements are taken in order; for kinds see `library.SCATTERS`.
+    """
+    common = broadcast_shapes(*(i.shape for i in indices))
+    placed = [broadcast_to(i, common) for i in indices]
+    spread = broadcast_to(value, common + old.shape[len(indices) :])
+    operands = (old, spread, *placed)
+    kwargs = (("kind", kind),)
+    return library("scatter", operands, old.shape, old.dtype, None, kwargs, line)
+
+
 def fusible(op: str, dtypes: Sequence[DType]) -> bool:
     """True if the op table has text for ``op`` on operands of ``dtypes``."""
     row = OPS.get(op)

@@ -71,6 +71,24 @@ class IndexMap:
             for row, twin in zip(self.coefs, other.coefs, strict=True)
         )
 
+    def leading(self, axes: int) -> IndexMap:
+        """The map to the first ``axes`` indices of the operand alone; to a 0-d one's with none."""
+        return IndexMap(self.rank, self.offsets[:axes], self.coefs[:axes])
+
+    def along(self, axis: int) -> IndexMap:
+        """The map to the index along operand axis ``axis`` alone."""
+        return IndexMap(self.rank, (self.offsets[axis],), (self.coefs[axis],))
+
+    def moved(self, by: Sequence[int]) -> IndexMap:
+        """The map to an index that is larger by ``by``, one number for each operand axis."""
+        offsets = tuple(o + n for o, n in zip(self.offsets, by, strict=True))
+        return IndexMap(self.rank, offsets, self.coefs)
+
+    def has_ranks(self, operand: int, result: int) -> bool:
+        """True if the map takes ``result`` indices to ``operand`` ones."""
+        rows = len(self.offsets) == len(self.coefs) == operand
+        return rows and self.rank == result and all(len(row) == result for row in self.coefs)
+
     def uses_axis(self, j: int) -> bool:
         """True if the operand index depends on result axis ``j``."""
         return any(row[j] for row in self.coefs)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from . import library
 from .dtypes import INT64, computed_in
-from .index_map import IndexMap
-from .node import Graph, LibraryCall, Node
+from .node import Graph, Node
 from .ops import row_of
-from .tree import tree_prod, tree_sum
-
-Array = np.ndarray[Any, Any]
+from .structure import STRUCTURES
+from .views import Array, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ def interpret(graph: Graph, arguments: Sequence[Any], meaning: Meaning = NUMPY) 
                 continue
             operands = [values[o] for o in node.operands]
             if node.op == "update" and node.operands[0] in owned and _is_last(node, remaining):
-                values[node] = _written(node, *operands)
+                values[node] = written(node, *operands)
             else:
                 result = evaluate(node, operands, meaning)
                 values[node] = _apart(node, result, operands, remaining, owned)
@@ -106,10 +102,8 @@ def evaluate(node: Node, operands: list[Array], meaning: Meaning = NUMPY) -> Arr
     """The value of one operation, of exactly ``node.shape`` and ``node.dtype``."""
     if node.is_elementwise:
         result = _elementwise(node, operands, meaning)
-    elif node.op == "reduce":
-        result = _reduce(node, operands, meaning)
     else:
-        result = _STRUCTURAL[node.op](node, operands)
+        result = STRUCTURES[node.op].value(node, operands, meaning.group)
     array = np.asarray(result)
     if node.dtype == INT64 and array.dtype == np.intp:  # a place, which NumPy counts in words
         array = array.astype(INT64, copy=False)
@@ -137,92 +131,3 @@ def _elementwise(node: Node, operands: list[Array], meaning: Meaning) -> Any:
     result = (own or row_of(node.op).numpy)(*operands)
     shaped = np.broadcast_to(result, node.shape)
     return np.asarray(shaped, node.dtype)
-
-
-def _index(node: Node, operands: list[Array]) -> Array:
-    return view(operands[0], node.map, node.shape)
-
-
-def view(array: Array, view_map: IndexMap, shape: tuple[int, ...]) -> Array:
-    """``array`` seen through ``view_map`` as a NumPy view of ``shape``, sharing its memory."""
-    if 0 in shape:
-        return np.empty(shape, array.dtype)
-    assert view_map.fits(shape, array.shape)
-    starts: Any = (*(slice(o, None) for o in view_map.offsets), ...)  # `...`: a view, 0-d too
-    base = array[starts]
-    strides = view_map.strides(array.strides)
-    return np.lib.stride_tricks.as_strided(base, shape, strides)
-
-
-def _reduce(node: Node, operands: list[Array], meaning: Meaning) -> Any:
-    kind, axes = node.reduction.kind, node.reduction.axes
-    (array,) = operands
-    if kind not in _BY_ROWS:
-        return getattr(np, kind)(array, axis=axes)
-    kept = [a for a in range(array.ndim) if a not in axes]
-    length = math.prod(array.shape[a] for a in axes)
-    rows = array.transpose(*kept, *axes).reshape(*(array.shape[a] for a in kept), length)
-    return _BY_ROWS[kind](rows, meaning.group)
-
-
-_BY_ROWS: dict[str, Callable[[Array, int], Any]] = {
-    "sum": tree_sum,
-    "prod": tree_prod,
-    "argmax": lambda rows, _: np.asarray(rows.argmax(axis=-1)),
-    "argmin": lambda rows, _: np.asarray(rows.argmin(axis=-1)),
-}
-
-
-def _scan(node: Node, operands: list[Array]) -> Any:
-    function: Any = {"sum": np.cumsum, "prod": np.cumprod}[node.reduction.kind]
-    return function(operands[0], axis=node.reduction.axes[0], dtype=node.dtype)
-
-
-def _concatenate(node: Node, operands: list[Array]) -> Any:
-    return np.concatenate(operands, axis=node.axis)
-
-
-def _pad(node: Node, operands: list[Array]) -> Any:
-    assert isinstance(node.attr, tuple)
-    return np.pad(operands[0], node.attr, constant_values=operands[1][()])
-
-
-def _gather(node: Node, operands: list[Array]) -> Any:
-    return operands[0][tuple(operands[1:])]
-
-
-def _update(node: Node, operands: list[Array]) -> Array:
-    old, value = operands
-    return _written(node, old.copy(), value)
-
-
-def _written(node: Node, old: Array, value: Array) -> Array:
-    """``old``, with ``value`` in its place."""
-    if value.size:
-        view(old, node.map, value.shape)[...] = value
-    return old
-
-
-def _iota(node: Node, operands: list[Array]) -> Array:
-    shape = [1] * len(node.shape)
-    shape[node.axis] = -1
-    return np.broadcast_to(np.arange(node.shape[node.axis]).reshape(shape), node.shape)
-
-
-def _library(node: Node, operands: list[Array]) -> Array:
-    assert isinstance(node.attr, LibraryCall)
-    return np.asarray(library.call(node.attr, operands, line=node.line))
-
-
-_STRUCTURAL: dict[str, Callable[[Node, list[Array]], Any]] = {
-    "constant": lambda node, _: node.value,
-    "iota": _iota,
-    "index": _index,
-    "reshape": lambda node, operands: operands[0].reshape(node.shape),
-    "scan": _scan,
-    "concatenate": _concatenate,
-    "pad": _pad,
-    "gather": _gather,
-    "update": _update,
-    "library": _library,
-}

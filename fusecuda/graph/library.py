@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -65,9 +66,27 @@ def _fresh(spec: LibraryCall, values: Sequence[Any], module: ModuleType, line: s
     args: list[Any] = [values[a.number] if isinstance(a, Operand) else a for a in spec.args]
     if spec.name == "astype":
         return at_line(line)(args[0].astype, (np.dtype(args[1]),), {})
+    if spec.name == "scatter":
+        return _scattered(module, args, str(dict(spec.kwargs)["kind"]), line)
     if not known(spec.name):
         raise ValueError(f"{spec.name!r} is not a library function of the graph")
     return module.asarray(at_line(line)(getattr(module, spec.name), args, dict(spec.kwargs)))
+
+
+def _scattered(module: ModuleType, args: list[Any], kind: str, line: str | None) -> Any:
+    """A copy of an array to which values have been written at indices, or combined with it there.
+
+    In order: a place that comes several times takes the last value, or all of them. NumPy goes in
+    that of memory, so indices are given theirs.
+    """
+    old, value, *indices = args
+    indices = [module.ascontiguousarray(i) for i in indices]
+    new = module.array(old)
+    if kind == "set":
+        at_line(line)(operator.setitem, (new, tuple(indices), value), {})
+    else:
+        at_line(line)(getattr(module, kind).at, (new, tuple(indices), value), {})
+    return new
 
 
 @functools.lru_cache(maxsize=1024)
@@ -93,7 +112,11 @@ def known(name: str) -> bool:
     return name in FUNCTIONS or isinstance(getattr(np, name, None), np.ufunc)
 
 
-FUNCTIONS = frozenset({"matmul", "dot", "sort", "argsort", "cumsum", "cumprod", "copy", "astype"})
+FUNCTIONS = frozenset(
+    {"matmul", "dot", "sort", "argsort", "cumsum", "cumprod", "copy", "astype", "scatter"}
+)
+_ORDERED = ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+SCATTERS = ("set", *_ORDERED, "multiply")  # what a scatter does with what stands at its places
 
 
 def matmul_result(a: Result, b: Result) -> Result:
@@ -124,3 +147,59 @@ def dot_result(a: Result, b: Result) -> Result:
         raise ValueError(f"shapes {sa} and {sb} not aligned: {sa[-1]} != {sb[inner]}")
     rest = sb[:-1] if len(sb) == 1 else sb[:-2] + sb[-1:]
     return sa[:-1] + rest, dtype
+
+
+class Into:
+    """What computes ``spec`` into memory: C-contiguous, and none of the operands'.
+
+    The function writes there itself where that gives the bits that it gives otherwise. Operands and
+    memory are of one layout for all calls.
+    """
+
+    __slots__ = ("_args", "_function", "_kwargs", "_line", "_module", "_run", "_spec", "_writes")
+
+    def __init__(self, spec: LibraryCall, module: ModuleType = np, line: str | None = None) -> None:
+        self._spec = spec
+        self._module = module
+        self._line = line
+        self._run = at_line(line)
+        self._function: Any = getattr(module, spec.name, None)
+        self._kwargs = dict(spec.kwargs)
+        in_order = spec.args == tuple(map(Operand, range(len(spec.args))))
+        self._args = None if in_order else spec.args
+        self._writes: bool | None = None
+
+    def __call__(self, values: Sequence[Any], out: Any) -> None:
+        """Compute the call on ``values`` into ``out``; raises what it raises."""
+        if self._writes is None:
+            self._writes = _writes_out(self._spec.name, values, out, self._module)
+        if not self._writes or (self._module is np and _steady.get() is not None):
+            out[...] = call(self._spec, values, self._module, self._line)
+        elif self._spec.name == "sort":
+            out[...] = values[0]
+            self._run(out.sort, (), self._kwargs)
+        elif self._spec.name in _COPIES:
+            self._run(self._module.copyto, (out, values[0]), {"casting": "unsafe"})
+        else:
+            args: Any = values
+            if self._args is not None:
+                args = [values[a.number] if isinstance(a, Operand) else a for a in self._args]
+            self._run(self._function, args, {**self._kwargs, "out": out})
+
+
+_COPIES = frozenset({"copy", "astype"})
+
+
+def _writes_out(name: str, values: Sequence[Any], out: Any, module: ModuleType) -> bool:
+    """True if ``module``'s function ``name`` has the same bits where it writes into ``out``."""
+    same_type = all(value.dtype == out.dtype for value in values)
+    if not out.flags.c_contiguous:
+        return False
+    if name in ("sort", "copy"):
+        return same_type
+    if name in ("matmul", "dot"):
+        return module is np or same_type
+    if name in FUNCTIONS:
+        return module is np and name in ("cumsum", "cumprod", "astype")
+    # The order in which NumPy goes over the elements follows from how all of them lie.
+    return all(value.flags.c_contiguous for value in values)

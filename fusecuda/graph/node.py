@@ -9,39 +9,8 @@ import numpy as np
 
 from .dtypes import DType
 from .index_map import IndexMap, Shape
+from .ops import OPS
 
-# The structural operations and the type of their ``attr``; every other op is a row of the op table
-# (graph/ops.py), elementwise, with no attr.
-#
-#   parameter    Parameter       an input: the n-th array, or a scalar given anew at each call
-#   constant     bytes           a 0-d value, its exact bits
-#   iota         int             0-d index along the axis given
-#   index        IndexMap        result[d] = operand[map(d)]
-#   reshape      None            the elements of the operand in row-major order
-#   reduce       Reduction       see REDUCTIONS
-#   scan         Reduction       running sum or prod along one axis; only in plans (fusion/scans.py)
-#   concatenate  int             operands joined along the axis
-#   pad          PadWidths       operand framed by the 0-d second operand
-#   gather       None            result[b…, r…] = operand[i0[b…], i1[b…], …, r…]
-#   update       IndexMap        operand 0 with operand 1 written at map(d); the map is injective
-#   library      LibraryCall     a NumPy function that runs as it is
-
-STRUCTURAL = frozenset(
-    (
-        "parameter",
-        "constant",
-        "iota",
-        "index",
-        "reshape",
-        "reduce",
-        "scan",
-        "concatenate",
-        "pad",
-        "gather",
-        "update",
-        "library",
-    )
-)
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")
 
 
@@ -59,6 +28,18 @@ class Reduction:
 
     kind: str
     axes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """What a scatter node does: its kind, one of `library.SCATTERS`, and where.
+
+    Indices count in a region of operand 0, of ``shape``, whose elements are at ``map`` of theirs.
+    """
+
+    kind: str
+    map: IndexMap
+    shape: Shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,11 +69,14 @@ class Operand:
 
 
 PadWidths = tuple[tuple[int, int], ...]
-Attr = Parameter | bytes | int | IndexMap | Reduction | PadWidths | LibraryCall | None
+Attr = Parameter | bytes | int | IndexMap | Reduction | Scatter | PadWidths | LibraryCall | None
 
 
 class Node:
     """One operation of the DAG; immutable, compared by identity.
+
+    ``op`` names a row of the op table (graph/ops.py), elementwise and without an ``attr``, or one
+    of the structural operations (graph/structure.py).
 
     ``line`` is the user's file and line: of operations whose errors depend on values, and of all
     where a report is wanted. It means nothing to a plan.
@@ -148,6 +132,17 @@ class Node:
         return self.attr
 
     @property
+    def scatter(self) -> Scatter:
+        """What a scatter node does."""
+        assert isinstance(self.attr, Scatter)
+        return self.attr
+
+    @property
+    def writes(self) -> bool:
+        """True for a new version of an array, operand 0, that is that array but for some places."""
+        return self.op in ("update", "scatter")
+
+    @property
     def parameter(self) -> Parameter:
         """The argument of a parameter node."""
         assert isinstance(self.attr, Parameter)
@@ -162,7 +157,7 @@ class Node:
     @property
     def is_elementwise(self) -> bool:
         """True if the op is a row of the op table."""
-        return self.op not in STRUCTURAL
+        return self.op in OPS
 
     def with_operands(self, operands: tuple[Node, ...]) -> Node:
         """The same operation on other operands; the node itself if they are the same."""

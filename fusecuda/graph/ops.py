@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import DType, complex_of, hlo_name
+from .philox import below, philox, philox_rest
 
 Text = dict[str, str]  # operand kind ("b", "i", "u", "f", "c") -> C expression; a type's own first
 
@@ -47,6 +48,7 @@ class OpRow:
 
 EXPENSIVE = 8
 SPECIAL = "scipy.special"
+OWN = "fusecuda"
 
 
 def _float(text: str) -> Text:
@@ -122,6 +124,13 @@ def _special(name: str, cost: int, domain: str = "any", arity: int = 1) -> OpRow
     call.__name__ = name
     text = _call(name) if arity == 1 else _call2(name)
     return OpRow(name, call, arity, text, cost, domain, home=SPECIAL)
+
+
+def _drawn(function: Callable[..., Any], cost: int) -> OpRow:
+    """The row of a function of random bits, of which NumPy has none."""
+    name = function.__name__
+    text = {"u64": f"fc_{name}_u64({{0}}, {{1}}, {{2}})"}
+    return OpRow(name, function, 3, text, cost, home=OWN)
 
 
 def _join(real: Any, imag: Any) -> Any:
@@ -312,6 +321,10 @@ ROWS: tuple[OpRow, ...] = (
     _special("boxcox1p", 50, "positive", 2),
     _special("inv_boxcox", 50, "unit", 2),
     _special("inv_boxcox1p", 50, "unit", 2),
+    # random bits: counter, stream and key; two times 64 bits and a count
+    _drawn(philox, 14),
+    _drawn(philox_rest, 14),
+    _drawn(below, 8),
     # selection and conversion, whose operands differ in type; see graph/build.py
     OpRow("where", _where, 3, _all("{0} ? {1} : {2}"), exact=True),
     OpRow("convert", _convert, 1, _all("({T}){0}")),

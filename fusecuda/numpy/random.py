@@ -1,4 +1,7 @@
-"""`numpy.random` for lazy arrays: NumPy draws the numbers, at once; the arrays are lazy."""
+"""`numpy.random` for lazy arrays: NumPy draws the numbers, at once; the arrays are lazy.
+
+`counter_rng` is ours: what its generators draw is computed in the kernels that use it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..capture.arrays.counters import CounterGenerator, counter_rng
 from ..capture.arrays.wrapping import is_function, made, member
 
 _LEFT_OUT = frozenset({"test"})  # NumPy's own tests
 
-__all__ = list(sorted(set(np.random.__all__) - _LEFT_OUT))
+__all__ = ["CounterGenerator", "counter_rng"]
+__all__ += list(sorted(set(np.random.__all__) - _LEFT_OUT))
 
 
 class Generator:

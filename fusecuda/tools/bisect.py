@@ -15,24 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from ..back_ends import BACK_ENDS
 from ..cases.case import Case
 from ..cases.checked import meaning_of
 from ..cases.compare import described, first_difference
-from ..engine import BACK_ENDS, Executable, build_plan
+from ..engine import Executable, build_plan
 from ..fusion.cluster import Cluster
-from ..fusion.planner import Plan, plan_prepared
-from ..fusion.scans import scanned
-from ..fusion.unrolled import unrolled
+from ..fusion.planner import Plan, plan_prepared, preparations
 from ..graph import passes
 from ..graph.interpret import interpret
 from ..graph.library import steady
 from ..graph.node import Graph, Node
+from ..graph.structure import structure_of
 from .dumps import add_dump, cases, refuse_without_compiler
 from .outcome import DIFFERS, SAME, Outcome, outcome
 from .usage import one_line
 
 Pass = Callable[[Graph], Graph]
-_LEAVES = ("parameter", "constant")
 
 
 def add_parser(commands: Any) -> None:
@@ -79,9 +78,7 @@ def culprit(case: Case, source: bool = False) -> list[str]:
 def _faulty_pass(case: Case) -> tuple[Graph, list[str]]:
     """The graph after all passes, or the first that changes a result and what it did."""
     graph, machine = case.graph, BACK_ENDS[case.options.device].machine()
-    stages: list[Pass] = [*passes.PASSES, partial(unrolled, machine=machine)]
-    if machine.scans:
-        stages.append(scanned)
+    stages: list[Pass] = [*passes.PASSES, *preparations(machine)]
     right = _Oracle(case)
     for stage in stages:
         after, why = right.after(stage, graph)
@@ -184,7 +181,7 @@ def _faulty_kernel(case: Case, source: bool) -> list[str]:
     alone = outcome(case, partial(_executable, fuse=False, apart=frozenset()))
     if alone.is_fault:
         return _faulty_operation(case, alone, source)
-    order = [n for n in case.graph.nodes() if n.op not in _LEAVES]
+    order = [n for n in case.graph.nodes() if not structure_of(n).is_leaf]
     low, high, why = 0, len(order), alone
     while high - low > 1:
         middle = (low + high) // 2
@@ -213,7 +210,7 @@ def _plan(case: Case, fuse: bool, apart: frozenset[Node]) -> Plan:
 def _faulty_operation(case: Case, alone: Outcome, source: bool) -> list[str]:
     """The first operation whose own kernel is wrong although what it reads is right."""
     graph = case.graph
-    nodes = tuple(n for n in graph.nodes() if n.op not in _LEAVES)
+    nodes = tuple(n for n in graph.nodes() if not structure_of(n).is_leaf)
     low, high = 0, len(nodes)
     make = partial(_executable, fuse=False, apart=frozenset())
 
@@ -239,7 +236,7 @@ def _fusion(
         "every operation is right in a kernel of its own; wrong is first this fusion:",
         f"  consumer: {described(consumer)}",
     ]
-    producers = [o for o in consumer.operands if o.op not in _LEAVES]
+    producers = [o for o in consumer.operands if not structure_of(o).is_leaf]
     text += [f"  producer: {described(p)}" for p in dict.fromkeys(producers)]
     text.append(f"  {told(why)}")
     return text + _kernel(case, consumer, make, source)

@@ -7,8 +7,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from ..back_ends import BACK_ENDS
 from ..capture.record.dumping import MARK
-from ..engine import BACK_ENDS, Executable
+from ..engine import Executable
 from ..errors import CompilerError
 from ..fusion.together import Company
 from .usage import UsageError, one_line

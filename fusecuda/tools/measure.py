@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import struct
@@ -13,6 +14,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
+from . import tables
 
 _COPIED = 1 << 26  # bytes: larger than caches
 _ROUNDS = 5
@@ -72,39 +75,42 @@ def ranges() -> tuple[Callable[[str], Any], Callable[[], Any]] | None:
 
 # --- the processor's counters
 
-_EVENTS = {  # of perf_event_open: type, number
-    "instructions": (0, 1),
-    "cycles": (0, 0),
-    "cache misses": (0, 3),
-    "page faults": (1, 2),
-    "context switches": (1, 3),
+_INHERITED, _USER_ONLY = 1 << 1, 1 << 5  # threads begun later count too; nothing of the kernel's
+_EVENTS = {  # of perf_event_open: type, number, flags
+    "instructions": (0, 1, _INHERITED | _USER_ONLY),
+    "cycles": (0, 0, _INHERITED | _USER_ONLY),
+    "cache misses": (0, 3, _INHERITED | _USER_ONLY),
+    "page faults": (1, 2, _INHERITED | _USER_ONLY),
+    "context switches": (1, 3, _INHERITED),  # the kernel's work, each of them
 }
 _SYSCALLS = {"x86_64": 298, "aarch64": 241}
-_DISABLED_INHERITED = 1 << 1 | 1 << 5  # threads begun later count too; nothing of the kernel's
 
 
 class ProcessorCounters:
-    """Counters of this process as the system allows: none of them may be there."""
+    """Counters of all threads of this process as the system allows: none of them may be there."""
 
     def __init__(self) -> None:
-        self._files: dict[str, int] = {}
+        self._files: dict[str, list[int]] = {}
         number = _SYSCALLS.get(os.uname().machine) if sys.platform == "linux" else None
         if number is None:
             return
         call = ctypes.CDLL(None, use_errno=True).syscall
-        for name, (kind, config) in _EVENTS.items():
-            words = struct.pack("=IIQQQQQ", kind, 112, config, 0, 0, 0, _DISABLED_INHERITED)
+        threads = sorted(map(int, os.listdir("/proc/self/task")))
+        for name, (kind, config, flags) in _EVENTS.items():
+            words = struct.pack("=IIQQQQQ", kind, 112, config, 0, 0, 0, flags)
             attributes = ctypes.create_string_buffer(words.ljust(112, b"\0"))
-            found = call(number, attributes, 0, -1, -1, 0)
-            if found >= 0:
-                self._files[name] = found
+            found = (call(number, attributes, thread, -1, -1, 0) for thread in threads)
+            files = [file for file in found if file >= 0]  # a thread may have ended
+            if files:
+                self._files[name] = files
 
     def stop(self) -> dict[str, int]:
         """The counts by name, since this was made."""
         counts = {}
-        for name, file in self._files.items():
-            counts[name] = struct.unpack("=Q", os.read(file, 8))[0]
-            os.close(file)
+        for name, files in self._files.items():
+            counts[name] = sum(struct.unpack("=Q", os.read(file, 8))[0] for file in files)
+            for file in files:
+                os.close(file)
         self._files = {}
         return counts
 
@@ -112,11 +118,36 @@ class ProcessorCounters:
 # --- the device's sensors
 
 
+def _clock(nvml: Any, handle: Any) -> float:
+    kind = nvml.NVML_CLOCK_SM
+    now, most = nvml.nvmlDeviceGetClockInfo, nvml.nvmlDeviceGetMaxClockInfo
+    return float(now(handle, kind) / most(handle, kind))
+
+
+def _throttled(nvml: Any, handle: Any) -> Any:
+    """Why, as bits of `_REASONS`; NVML has renamed the question."""
+    ask = getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", None)
+    return (ask or nvml.nvmlDeviceGetCurrentClocksThrottleReasons)(handle)
+
+
+_FIGURES: dict[str, Callable[[Any, Any], Any]] = {
+    "memory": lambda nvml, handle: nvml.nvmlDeviceGetMemoryInfo(handle).used,
+    "clock": _clock,
+    "throttled": _throttled,
+    "power": lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1e3,
+    "energy": lambda nvml, handle: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3,
+}
+_REASONS = {
+    0x2: "clocks are set", 0x4: "power cap", 0x8: "slowdown", 0x10: "sync boost", 0x20: "heat",
+    0x40: "heat", 0x80: "power brake", 0x100: "display",
+}  # fmt: skip
+
+
 class Sensors(threading.Thread):
     """Samples of NVML, taken in a thread; without `pynvml` or a driver there are none.
 
-    Each sample is a time of `time.perf_counter` and figures by name: memory, clocks against their
-    maximum, why they are throttled, power and energy.
+    Each sample is a time of `time.perf_counter` and figures by name, those that the device tells:
+    memory in bytes, the clock as a share of its maximum, why it is throttled, watts and joules.
     """
 
     INTERVAL = 0.02
@@ -137,28 +168,45 @@ class Sensors(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        while not self._done.wait(self.INTERVAL):
-            try:
-                self.samples.append((time.perf_counter(), self._sample()))
-            except Exception:  # the device does not tell
-                return
+        """A sample at the begin, at the end, and in between."""
+        while self._sample() and not self._done.wait(self.INTERVAL):
+            pass
+        self._sample()
 
-    def _sample(self) -> dict[str, float]:
-        nvml, handle = self._nvml, self._handle
-        clock = nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)
-        return {
-            "memory": float(nvml.nvmlDeviceGetMemoryInfo(handle).used),
-            "clock": clock / nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM),
-            "throttled": float(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
-            "power": nvml.nvmlDeviceGetPowerUsage(handle) / 1e3,
-            "energy": nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3,
-        }
+    def _sample(self) -> bool:
+        figures = {}
+        for name, figure in _FIGURES.items():
+            with contextlib.suppress(Exception):  # this device does not tell
+                figures[name] = float(figure(self._nvml, self._handle))
+        if figures:
+            self.samples.append((time.perf_counter(), figures))
+        return bool(figures)
 
     def stop(self) -> None:
         """No more samples."""
         self._done.set()
         if self.is_alive():
             self.join()
+
+    def told(self) -> str:
+        """What the samples say of the time in which they were taken, in a line."""
+        found: dict[str, list[float]] = {}
+        for _, figures in self.samples:
+            for name, value in figures.items():
+                found.setdefault(name, []).append(value)
+        parts = []
+        if memory := found.get("memory"):
+            parts.append(f"{tables.size(max(memory))} of the device's memory in use")
+        if clock := found.get("clock"):
+            parts.append(f"clock at {sum(clock) / len(clock):.0%} of its maximum")
+        bits = {int(value) & bit for value in found.get("throttled", ()) for bit in _REASONS}
+        if reasons := dict.fromkeys(_REASONS[bit] for bit in sorted(bits - {0})):
+            parts.append(f"throttled: {', '.join(reasons)}")
+        if power := found.get("power"):
+            parts.append(f"{sum(power) / len(power):.0f} W")
+        if energy := found.get("energy"):
+            parts.append(f"{energy[-1] - energy[0]:.3g} J")
+        return ", ".join(parts)
 
 
 def _uuid() -> str:

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate, count, pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self, Unpack
@@ -36,7 +37,7 @@ class Measured:
 
     step: Step
     device: str
-    thread: int
+    thread: int  # of the host, by its number in `Profile.threads`; 0 for a device's stream
     begin: float
     end: float
 
@@ -80,9 +81,9 @@ class _Clock:
         if self.on_host or not self.marks:
             return self.marks
         self.marks[-1].synchronize()
-        elapsed = sys.modules["cupy"].cuda.get_elapsed_time
-        first = self.marks[0]
-        return [self.begin + elapsed(first, mark) / 1e3 for mark in self.marks]
+        elapsed = sys.modules["cupy"].cuda.get_elapsed_time  # a float of milliseconds: none is long
+        steps = (elapsed(a, b) / 1e3 for a, b in pairwise(self.marks))
+        return list(accumulate(steps, initial=self.begin))
 
 
 def _event() -> Any:
@@ -99,10 +100,12 @@ class Profile(Watcher):
         self.spans: list[Span] = []
         self.threads: dict[int, str] = {}
         self.counters: dict[str, int] = {}  # the processor's, where the system allows
-        self.memory: list[tuple[float, int]] = []  # bytes that runs held, over time
+        self.memory: list[tuple[float, int]] = []  # by how many bytes what runs hold changed, when
         self.began = self.ended = 0.0
         self._steps: dict[int, tuple[Any, list[Step]]] = {}
         self._clocks: list[_Clock] = []
+        self._numbers: dict[threading.Thread, int] = {}
+        self._next = count(1)
         self._lock = threading.Lock()
         self._sensors: Sensors | None = None
         self._processor: ProcessorCounters | None = None
@@ -137,17 +140,21 @@ class Profile(Watcher):
 
     def ran(self, executable: Any, lap: Lap | None) -> None:
         assert isinstance(lap, _Clock)
-        if self._ranges is not None:
-            self._ranges[1]()
+        self.failed(executable, lap)
         end, thread = perf_counter(), self._thread()
         with self._lock:
             self.spans.append(Span("run", executable.graph.name, thread, lap.begin, end))
             peak = executable.memory.peak_bytes
-            self.memory += [(lap.begin, peak), (end, 0)]
+            self.memory += [(lap.begin, peak), (end, -peak)]
             if lap.on_host:
                 self._enter_launches(lap, thread)
             else:  # the device still works: its clock is read at the end
                 self._clocks.append(lap)
+
+    def failed(self, executable: Any, lap: Lap | None) -> None:
+        """The range of the run ends, however it does."""
+        if self._ranges is not None:
+            self._ranges[1]()
 
     def spent(self, kind: str, title: str, begin: float, end: float) -> None:
         thread = self._thread()
@@ -155,10 +162,13 @@ class Profile(Watcher):
             self.spans.append(Span(kind, title, thread, begin, end))
 
     def _thread(self) -> int:
-        """A small number for this thread, by which a trace knows it."""
+        """A small number for this thread, which the system may give to no other."""
         thread = threading.current_thread()
-        self.threads.setdefault(threading.get_native_id(), thread.name)
-        return threading.get_native_id()
+        number = self._numbers.get(thread)
+        if number is None:
+            number = self._numbers[thread] = next(self._next)
+            self.threads[number] = thread.name
+        return number
 
     def _enter_launches(self, clock: _Clock, thread: int) -> None:
         times = clock.times()
@@ -230,8 +240,7 @@ class Profile(Watcher):
         if self.counters:
             notes.append(", ".join(f"{count:,} {name}" for name, count in self.counters.items()))
         if self._sensors is not None and self._sensors.samples:
-            last = self._sensors.samples[-1][1]
-            notes.append(", ".join(f"{name} {value:,.4g}" for name, value in last.items()))
+            notes.append(self._sensors.told())
         return notes
 
     def save_trace(self, path: str | Path) -> None:

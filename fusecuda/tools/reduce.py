@@ -23,6 +23,7 @@ from ..graph import build
 from ..graph.interpret import evaluate
 from ..graph.library import steady
 from ..graph.node import Graph, Node, topological
+from ..graph.structure import structure_of
 from ..graph.text import parse_hlo
 from ..graph.verify import verify
 from .bisect import told
@@ -30,8 +31,6 @@ from .dumps import add_dump, cases, random_inputs, refuse_without_compiler
 from .outcome import Outcome, outcome
 from .resized import resized
 from .usage import UsageError, one_line
-
-_LEAVES = ("parameter", "constant")
 
 
 def add_parser(commands: Any) -> None:
@@ -230,7 +229,7 @@ class Reducer:
     # --- what candidates are made of
 
     def _nodes(self) -> list[Node]:
-        return [n for n in self.case.graph.nodes() if n.op not in _LEAVES]
+        return [n for n in self.case.graph.nodes() if not structure_of(n).is_leaf]
 
     def _values(self) -> dict[Node, Any]:
         """What the interpreter computes for each operation."""

@@ -10,26 +10,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .profile import Profile
 
-_HOST, _DEVICE = 1, 2
+_HOST = 1  # its number among the processes; those of devices follow
 Samples = Sequence[tuple[float, dict[str, float]]]
 
 
 def save(path: Path, profile: Profile, sensors: Samples = ()) -> None:
-    """Write the trace of ``profile`` as JSON."""
-    document = {"traceEvents": list(events(profile, sensors)), "displayTimeUnit": "ns"}
-    path.write_text(json.dumps(document), encoding="utf-8")
+    """Write the trace of ``profile`` as JSON, an event a line."""
+    lines = ",\n".join(json.dumps(event) for event in events(profile, sensors))
+    path.write_text(f'{{"displayTimeUnit": "ns", "traceEvents": [\n{lines}\n]}}\n', "utf-8")
 
 
 def events(profile: Profile, sensors: Samples = ()) -> Iterable[dict[str, Any]]:
     """The events: names of tracks, spans on the host, launches on the device, curves."""
-    device = profile.launches[0].device if profile.launches else "cpu"
-    yield _named("process_name", _HOST, 0, "host")
-    yield _named("process_name", _DEVICE, 0, f"device: {device}")
+    yield _named("process_name", _HOST, _HOST, "host")
     for thread, name in profile.threads.items():
         yield _named("thread_name", _HOST, thread, name)
-    for thread in {launch.thread for launch in profile.launches}:
-        called = f"kernels of {profile.threads[thread]}" if thread in profile.threads else "stream"
-        yield _named("thread_name", _DEVICE, thread, called)
+    used = dict.fromkeys(launch.device for launch in profile.launches)
+    devices = {device: number for number, device in enumerate(used, _HOST + 1)}
+    for device, number in devices.items():
+        yield _named("process_name", number, number, f"device: {device}")
+    tracks = {(devices[launch.device], launch.thread) for launch in profile.launches}
+    for number, thread in sorted(tracks):
+        called = f"kernels of {profile.threads[thread]}" if thread else "stream"
+        yield _named("thread_name", number, thread or number, called)
 
     def at(seconds: float) -> float:
         return round((seconds - profile.began) * 1e6, 3)
@@ -45,9 +48,12 @@ def events(profile: Profile, sensors: Samples = ()) -> Iterable[dict[str, Any]]:
     for launch in profile.launches:
         step = launch.step
         told = {"kind": step.kind, "bytes": step.bytes, "flops": step.flops, "lines": step.lines}
-        event = complete(_DEVICE, launch.thread, step.name, launch.begin, launch.end)
+        number = devices[launch.device]  # a stream's thread is the main one: 0 is the idle one
+        event = complete(number, launch.thread or number, step.name, launch.begin, launch.end)
         yield event | {"cat": "kernel", "args": told}
-    for seconds, held in sorted(profile.memory):
+    held = 0
+    for seconds, change in sorted(profile.memory):
+        held += change
         yield _curve("memory of runs", at(seconds), {"bytes": held})
     for seconds, figures in sensors:
         for name, value in figures.items():
@@ -59,4 +65,4 @@ def _named(kind: str, where: int, thread: int, name: str) -> dict[str, Any]:
 
 
 def _curve(name: str, at: float, figures: dict[str, Any]) -> dict[str, Any]:
-    return {"ph": "C", "pid": _HOST, "tid": 0, "name": name, "ts": at, "args": figures}
+    return {"ph": "C", "pid": _HOST, "tid": _HOST, "name": name, "ts": at, "args": figures}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from tests.marks import few
 
 LIMIT = 4
 
@@ -89,7 +90,7 @@ def run_all(program: Callable[..., Any], check: bool) -> int:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("program", few(PROGRAMS, 2), ids=lambda p: p.__name__)
 def test_a_hundred_shapes_compile_few_kernels(
     program: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_hundred_shapes_compile_few_kernels(
     assert run_all(program, check=True) <= LIMIT
 
 
+@pytest.mark.slow  # by default one program shows it: test_a_warm_second_process_runs_no_compiler
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     """What one process has compiled, another finds on disk."""
     code = (

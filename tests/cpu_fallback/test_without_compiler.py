@@ -18,6 +18,7 @@ from fusecuda.graph import build, interpret
 from fusecuda.graph.dtypes import FLOAT64
 from fusecuda.graph.index_map import axis_map
 from fusecuda.graph.node import Graph
+from fusecuda.graph.structure import STRUCTURES
 from fusecuda.options import Options
 
 PROGRAM = """
@@ -153,9 +154,8 @@ def test_pointers_of_32_bits_are_refused_before_anything_native_is_made(
 def test_places_have_64_bits_where_numpys_have_32(monkeypatch: pytest.MonkeyPatch) -> None:
     """As what argmax, argsort and arange give on such a machine."""
     monkeypatch.setattr(np, "intp", np.int32)
-    monkeypatch.setitem(
-        interpret._STRUCTURAL, "iota", lambda node, _: np.arange(node.shape[0], dtype=np.int32)
-    )
+    narrow = np.arange(5, dtype=np.int32)
+    monkeypatch.setattr(STRUCTURES["iota"], "value", lambda *_: narrow)
     value = interpret.evaluate(build.iota((5,), 0), [])
     assert value.dtype == np.int64
     np.testing.assert_array_equal(value, range(5))

@@ -11,14 +11,16 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.emit_cuda import nvrtc
-from fusecuda.emit_cuda.launch import PACK_BYTES, CudaBound
+from fusecuda.emit_cuda.launch import CudaBound
+from fusecuda.emit_cuda.packs import PACK_BYTES
 from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.errors import CompilerError
-from tests import emulated
+from tests import emulated, kernel_estimates
 from tests.codegen.test_compilations import PROGRAMS as SHAPED
 from tests.codegen.test_compilations import cases as shaped_arguments
 from tests.disassembly import accesses, disassembler
 from tests.fusion.test_random_dags import BATCH, cases
+from tests.machine_code import read
 from tests.marks import chosen, few
 from tests.programs import PROGRAMS
 from tests.random_graphs import merge
@@ -91,6 +93,59 @@ def test_packs_are_128_bits_wide(dtype: str, arch: str) -> None:
                     wide = {name.split(".")[0] for name in found if ".128" in name}
                     assert wide >= _packed_kinds(step), (source.symbol, found)
     assert packed >= 7
+
+
+# What is below 80 % of the bandwidth by the estimate, and how far it has come.
+SLOW = {"batch norm": 0.2, "x[:, ::2] + 1": 0.7}
+
+
+@pytest.mark.skipif(disassembler() is None, reason="needs nvdisasm")
+@pytest.mark.parametrize("arch", ["sm_90", pytest.param("sm_80", marks=pytest.mark.slow)])
+def test_kernels_keep_memory_busy(arch: str) -> None:
+    """Of each class: enough bytes under way, few registers, few instructions (docs/cuda.md)."""
+    cases = kernel_estimates.CASES
+    found = {name: kernel_estimates.launches(f, *a) for name, (f, a) in cases.items()}
+    codes = read([one.source for many in found.values() for one in many], arch)
+    for name, many in found.items():
+        for one in many:
+            e = kernel_estimates.estimate(one, codes[one.source.symbol])
+            assert e.share >= SLOW.get(name, 0.8), (name, e)
+            assert e.registers <= 96, (name, e)
+            assert e.instructions <= 48, (name, e)
+            if name not in SLOW:
+                assert e.in_flight >= 15 << 10, (name, e)
+
+
+@pytest.mark.skipif(disassembler() is None, reason="needs nvdisasm")
+def test_what_machine_code_says_of_a_sum() -> None:
+    """Four loads of 16 bytes on the way through a chunk; the tail is another way."""
+    (one,) = kernel_estimates.launches(np.sum, fc.spec((1 << 24,), np.float32))
+    code = read([one.source], "sm_90")[one.source.symbol]
+    (chunk,) = [code.stretch(*loop) for loop in code.loops(0, code.meeting)]
+    assert (chunk.loads, chunk.loaded, chunk.widest, chunk.stored) == (4, 64, 16, 0)
+    assert 1 <= chunk.waits <= 4
+    assert code.stretch(0, code.meeting).fences >= 1
+
+
+@pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_90",)))
+def test_columns_with_many_reductions_do_not_spill(arch: str) -> None:
+    """The bound that leaves a thread of columns registers is far from what it needs."""
+
+    def many(x: Any) -> Any:
+        return x.sum(axis=0), x.max(axis=0), x.argmin(axis=0), (x * x).sum(axis=0)
+
+    def standard(x: Any) -> Any:
+        return (x - x.mean(axis=0)) / x.std(axis=0)
+
+    wide, tall = (5000, 3000), (90_000, 1600)
+    found = []
+    for dtype, shape in (("f4", wide), ("f8", wide), ("f4", tall), ("f8", tall)):
+        x = fc.spec(shape, np.dtype(dtype))
+        if shape == wide:
+            found += sources_of(many, x)
+        found += sources_of(standard, x)
+    for name, (stack, spilled, _) in facts(found, arch).items():
+        assert (stack, spilled) == (0, 0), name
 
 
 def _packed_kinds(step: CudaBound) -> set[str]:

@@ -175,13 +175,16 @@ def _touches(prepared: Any) -> bool:
 def test_arguments_that_are_not_aligned() -> None:
     """Arguments that start at odd addresses get kernels that move one element at a time."""
     room = np.arange(1, 2003, dtype="f4")
-    executable = fc.lower(lambda a: a * 2 + 1, room[:1999])
-    for start in (0, 1, 2, 3):
-        argument = room[start : start + 1999]
-        (got,), device = emulated.run(executable.graph, [argument])
-        assert same_bits(argument * 2 + 1, got)
-        packed = [p.bounds[0].variant.packed for p, _ in device.reports]
-        assert packed == [argument.__array_interface__["data"][0] % 16 == 0]
+    for length in (999, 1999):
+        executable = fc.lower(lambda a: a * 2 + 1, room[:length])
+        for start in (0, 1, 2, 3):
+            argument = room[start : start + length]
+            (got,), device = emulated.run(executable.graph, [argument])
+            assert same_bits(argument * 2 + 1, got)
+            (variant,) = [p.bounds[0].variant for p, _ in device.reports]
+            aligned = argument.__array_interface__["data"][0] % 16 == 0
+            assert variant.packed == (aligned or length >= 1024)
+            assert len(variant.apart) == (0 if aligned or length < 1024 else 2)
 
 
 def weights(x: Any) -> Any:

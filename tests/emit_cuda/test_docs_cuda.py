@@ -22,10 +22,11 @@ import fusecuda as fc
 from fusecuda.emit_cuda import nvrtc
 from fusecuda.emit_cuda.launch import bind
 from fusecuda.fusion.assembly import assemble
-from fusecuda.fusion.explain import NO_WORK
 from fusecuda.fusion.planner import make_plan
+from fusecuda.graph.structure import operations
 from fusecuda.streams.memory_plan import plan_memory
-from tests import emulated, emulator, programs
+from tests import emulated, emulator, kernel_estimates, programs
+from tests.disassembly import disassembler
 from tests.emit_cuda.test_cuda_compile import facts, sources_of
 from tests.programs_of_branches import BRANCHES, FORTY
 
@@ -187,7 +188,7 @@ def memory() -> str:
         plan = make_plan(executable.graph, {}, fuse=False)
         alone = plan_memory(assemble(plan, {}, bind), 1, alignment=256).peak_bytes
         own = executable.memory
-        count = sum(n.op not in NO_WORK for n in executable.graph.nodes())
+        count = len(operations(executable.graph.nodes()))
         cells = (count, executable.launches, own.peak_bytes, own.result_bytes, alone)
         lines.append(f"| {function.__name__} | {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
@@ -205,8 +206,10 @@ def test_the_page_shows_what_is_emitted(
     # Another NVRTC may allot other registers.
     if nvrtc.available() and (update or f"NVRTC {nvrtc.version()}:" in page):
         produced["registers"] = registers()
+        if disassembler() is not None:
+            produced["shares"] = kernel_estimates.table()
     parts = {m[1]: m[3] for m in _PART.finditer(page)}
-    assert set(parts) == {*produced, "traffic", "registers"}
+    assert set(parts) == {*produced, "traffic", "registers", "shares"}
     if update:
         new = _PART.sub(lambda m: m[1] + m[2] + produced.get(m[1], m[3]), page)
         PAGE.write_text(new, encoding="utf-8")

@@ -110,9 +110,25 @@ def neighbours(x: Any, y: Any) -> Any:
     return np.concatenate([padded[i : i + 16, j : j + 16] for i in range(3) for j in range(3)], 3)
 
 
+def streamed(x: Any, y: Any) -> Any:
+    """As a lattice Boltzmann step: all that is stacked shares what it is computed of."""
+    moved = [np.roll(x if i % 2 else y, (i - 4, i // 2), axis=(0, 1)) for i in range(9)]
+    mean = sum(moved[1:], moved[0]) / 9
+    square = 1.5 * (mean * mean)
+    along = [3.0 * (k * mean - square) for k in range(9)]
+    return np.stack([m - 0.6 * (m - 0.1 * a * a) for m, a in zip(moved, along, strict=True)])
+
+
+def ringed(x: Any, y: Any) -> Any:
+    """What is rolled is made of what is rolled: one array is read behind several tests."""
+    flow = [x * (1 + np.roll(y, -1, axis=axis)) for axis in (0, 1)]
+    back = [np.roll(f, 1, axis=axis) for f, axis in zip(flow, (0, 1), strict=True)]
+    return flow[0] - back[0] + flow[1] - back[1]
+
+
 LAUNCHES: dict[Callable[..., Any], int] = {
-    channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 1, crossing: 2,
-    crossing_in_place: 2, seen_between: 2, in_place: 2, read_first: 1, read_turned: 2,
+    ringed: 1, streamed: 1, channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 1,
+    crossing: 2, crossing_in_place: 2, seen_between: 2, in_place: 2, read_first: 1, read_turned: 2,
     read_after: 1, shifted: 3, rolled: 2, neighbours: 1,
 }  # fmt: skip
 

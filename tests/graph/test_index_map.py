@@ -11,8 +11,8 @@ import pytest
 
 from fusecuda.graph import index_map
 from fusecuda.graph.index_map import IndexMap, Shape
-from fusecuda.graph.interpret import view
 from fusecuda.graph.passes import are_disjoint
+from fusecuda.graph.views import view
 from tests.strategies import Array, random_view
 
 SHAPES: tuple[Shape, ...] = ((), (1,), (5,), (3, 4), (1, 6), (2, 3, 4), (4, 4), (2, 1, 3, 2))

@@ -12,6 +12,8 @@ from fusecuda.graph import build, interpret
 from fusecuda.graph.dtypes import FLOAT64
 from fusecuda.graph.index_map import axis_map
 from fusecuda.graph.node import Graph, Node
+from fusecuda.graph.structure import STRUCTURES
+from fusecuda.graph.views import view
 
 ROWS, COLUMNS = 8, 4
 
@@ -34,13 +36,14 @@ def half(version: Node, first: int) -> Node:
 def copied(monkeypatch: pytest.MonkeyPatch) -> list[Node]:
     """The updates for which all of the array is copied."""
     nodes: list[Node] = []
-    update = interpret._STRUCTURAL["update"]
+    update = STRUCTURES["update"]
+    value = update.value
 
-    def counted(node: Node, operands: list[Any]) -> Any:
+    def counted(node: Node, operands: list[Any], group: int) -> Any:
         nodes.append(node)
-        return update(node, operands)
+        return value(node, operands, group)
 
-    monkeypatch.setitem(interpret._STRUCTURAL, "update", counted)
+    monkeypatch.setattr(update, "value", counted)
     return nodes
 
 
@@ -113,4 +116,4 @@ def test_a_single_element_is_written() -> None:
     given = [np.array(1.0), np.array(2.0)]
     (result,) = interpret.interpret(Graph((old, value), (written,)), given)
     assert result == 2.0 and given[0] == 1.0
-    assert np.shares_memory(interpret.view(given[0], axis_map([], 0), ()), given[0])
+    assert np.shares_memory(view(given[0], axis_map([], 0), ()), given[0])

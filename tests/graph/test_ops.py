@@ -24,7 +24,7 @@ from fusecuda.graph import build
 from fusecuda.graph.dtypes import BOOL, DType, complex_of, part_of_complex
 from fusecuda.graph.interpret import evaluate, interpret
 from fusecuda.graph.node import Graph, Node
-from fusecuda.graph.ops import OPS, ROWS, SCIPY_NAMES, OpRow
+from fusecuda.graph.ops import OPS, OWN, ROWS, SCIPY_NAMES, OpRow
 from fusecuda.options import Options
 from tests.special_functions import BOUNDS as SPECIAL_BOUNDS
 from tests.strategies import (
@@ -104,7 +104,7 @@ def rounded_as_float(row: OpRow, dtype: DType) -> bool:
 
 def result_dtype(row: OpRow, dtype: DType) -> DType:
     """The dtype of ``row`` on ``dtype``; the row must be one of NumPy's loops."""
-    if row.name in SCIPY_NAMES:
+    if row.name in SCIPY_NAMES or row.home == OWN:
         return dtype
     if row.name in ("real", "imag"):
         return part_of_complex(dtype)

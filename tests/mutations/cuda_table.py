@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_CUH = "emit_cuda/fusecuda.cuh"
+_CUH, _COLUMNS_CUH = "emit_cuda/fusecuda.cuh", "emit_cuda/columns.cuh"
 _LOOP, _ROWS, _COLUMNS = "emit_cuda/emit.py", "emit_cuda/rows.py", "emit_cuda/columns.py"
 _TILES = "emit_cuda/tiles.py"
+_PACKS = "emit_cuda/packs.py"
 _LAUNCH, _PROGRAM = "emit_cuda/launch.py", "emit_cuda/program.py"
 
 _UNALIGNED = ids("cuda_shapes", "arguments_that_are_not_aligned")
@@ -17,6 +18,9 @@ _TILE = ids("cuda_shapes", "named_programs_move_the_least_bytes[transposed_add]"
 _SPLIT_COLUMNS = ids("cuda_survivors", "long_columns_are_split_over_blocks[forward]")
 _ONE_ROW = ids("cuda_shapes", "counts[200-1]")
 
+_GROUPS = ids("cuda_kernels", "row_values_are_reduced_in_groups[forward]")
+_TURNS = ids("cuda_kernels", "blocks_take_several_rows")
+_MANY_PARTS = ids("cuda_kernels", "columns_of_many_parts[forward]")
 _SHARED = ids("cuda_shapes", "rows_kept_in_shared_memory")
 _CHOICE = "emit_cuda/choice.py"
 
@@ -66,8 +70,8 @@ LOADS_AND_STORES = (
     Mutation(
         "cuda-tail-of-a-pack",
         _LOOP,
-        "fc_clamp((int64_t){self.integer(last)} - at, {width});",
-        "fc_clamp((int64_t){self.integer(last)} - at + 1, {width});",
+        "fc_clamp((int64_t){n} - at, {self.width})",
+        "fc_clamp((int64_t){n} - at + 1, {self.width})",
         "the last pack of a loop has one element too many",
         _UNALIGNED,
     ),
@@ -90,16 +94,16 @@ LOADS_AND_STORES = (
     Mutation(
         "cuda-store-of-the-dead",
         _CUH,
-        "        if (e < live) to[e] = pack.at[e];",
-        "        to[e] = pack.at[e];",
+        "        if (e < live) to[e * STEP] = pack.at[e];",
+        "        to[e * STEP] = pack.at[e];",
         "elements behind the end are stored",
         _UNALIGNED,
     ),
     Mutation(
         "cuda-load-of-the-dead",
         _CUH,
-        "pack.at[e] = e < live ? from[e] : T();",
-        "pack.at[e] = from[e];",
+        "pack.at[e] = e < live ? from[e * STEP] : T();",
+        "pack.at[e] = from[e * STEP];",
         "elements behind the end are loaded",
         _UNALIGNED,
     ),
@@ -113,9 +117,9 @@ LOADS_AND_STORES = (
     ),
     Mutation(
         "cuda-alignment-of-rows",
-        _LAUNCH,
-        "if self.walked.offsets[f] % need or any(s % need for s in steps):",
-        "if self.walked.offsets[f] % need:",
+        _PACKS,
+        "if any(n % need for n in steps):",
+        "if steps[0] % need:",
         "rows that do not start at multiples of 16 bytes are read by 16 bytes",
         _LAYOUT,
     ),
@@ -146,8 +150,8 @@ LOADS_AND_STORES = (
     Mutation(
         "cuda-elements-of-a-dead-column",
         _COLUMNS,
-        "if (!here || position >= {length}) continue;",
-        "if (position >= {length}) continue;",
+        "for (int s = 0; s < 4 && here; ++s)",
+        "for (int s = 0; s < 4; ++s)",
         "columns that do not exist are read",
         _LAYOUT,
     ),
@@ -245,8 +249,8 @@ TREE = (
     Mutation(
         "cuda-argmax-tie",
         _CUH,
-        "if (a.value == b.value) return a.index < b.index ? a : b;",
-        "if (a.value == b.value) return a.index < b.index ? b : a;",
+        "better | (tied & (a.index < b.index));",
+        "better | (tied & (a.index > b.index));",
         "of equal elements the last is the largest",
         ids("cuda_shapes", "rows_of_every_class[statistics-i1]"),
     ),
@@ -260,18 +264,18 @@ TREE = (
     ),
     Mutation(
         "cuda-column-fold-stride",
-        _COLUMNS,
-        "mine[half * blockDim.x]);",
-        "mine[half]);",
+        _COLUMNS_CUH,
+        "room[k * blockDim.x + threadIdx.x]",
+        "room[k + threadIdx.x]",
         "the lanes of a column are folded with its neighbours' lanes",
         _LAYOUT,
     ),
     Mutation(
         "cuda-column-lanes",
         _COLUMNS,
-        "start + s * 128 + (y + 8 * q) * 4;",
-        "start + s * 128 + (y * 4 + q) * 4;",
-        "a thread of a column takes neighbouring lanes, which rounds otherwise",
+        "at = first + i / 4 * 32 + i % 4;",
+        "at = first + i / 4 * 32 + 3 - i % 4;",
+        "a lane of a column takes its elements in another order, which rounds otherwise",
         _SPLIT_COLUMNS,
     ),
     Mutation(
@@ -310,12 +314,12 @@ BLOCKS = (
         _REVERSE,
     ),
     Mutation(
-        "cuda-barrier-between-halves",
+        "cuda-barrier-between-chunks",
         _COLUMNS,
-        'mine[half * blockDim.x]);")\n            w.line("__syncthreads();")',
-        'mine[half * blockDim.x]);")',
-        "a column's lanes are folded again before they are there",
-        _LAYOUT,
+        'push({folded});")\n        w.line("__syncthreads();")',
+        'push({folded});")',
+        "a column's lanes are overwritten before they are folded",
+        ids("cuda_kernels", "columns_of_many_chunks"),
     ),
     Mutation(
         "cuda-barrier-of-a-column-total",
@@ -344,7 +348,8 @@ BLOCKS = (
     Mutation(
         "cuda-fence-of-the-writer",
         _CUH,
-        "    __threadfence();\n    __syncthreads();\n    if (fc_thread() == 0) {",
+        "    __threadfence();\n    __syncthreads();\n"
+        "    if (fc_thread() == 0) {\n        __threadfence();",
         "    __syncthreads();\n    if (fc_thread() == 0) {",
         "a block is counted before others can see its results",
         _SPLIT,
@@ -359,9 +364,9 @@ BLOCKS = (
     ),
     Mutation(
         "cuda-partial-of-a-column",
-        _COLUMNS,
-        "push(partial{r.out}[row * {parts} + k]);",
-        "push(partial{r.out}[row + k]);",
+        _COLUMNS_CUH,
+        "results[at * step]",
+        "results[at]",
         "a column is joined from the parts of its neighbours",
         _SPLIT_COLUMNS,
     ),
@@ -380,14 +385,6 @@ BLOCKS = (
         "self.out.counters += 1",
         "there is one counter, but each row counts its blocks",
         _SPLIT,
-    ),
-    Mutation(
-        "cuda-blocks-that-finish",
-        _ROWS,
-        '"gridDim.x" if self.short else f"(unsigned){self._rows()}"',
-        '"gridDim.x"',
-        "blocks that gave their row to another are waited for",
-        ids("cuda_survivors", "sums_of_long_rows_are_added_up"),
     ),
 )
 
@@ -418,4 +415,95 @@ TILES = (
     ),
 )
 
-CUDA = (*LOADS_AND_STORES, *TREE, *BLOCKS, *TILES)
+KERNELS = (
+    Mutation(
+        "cuda-group-of-other-rows",
+        _LAUNCH,
+        '"group_rows": each * CHUNK}',
+        '"group_rows": each * CHUNK // 2}',
+        "the last block of a group reduces over half of its rows",
+        _GROUPS,
+    ),
+    Mutation(
+        "cuda-groups-that-meet",
+        _ROWS,
+        "fc_last_block({finished} + {groups}, (unsigned){groups})",
+        "fc_last_block({finished} + {groups}, 1)",
+        "each group takes itself for the last",
+        _GROUPS,
+    ),
+    Mutation(
+        "cuda-turn-of-a-block",
+        _ROWS,
+        "({block} * {self.integer('turns')} + turn)",
+        "({block} + turn)",
+        "blocks take rows of others",
+        _TURNS,
+    ),
+    Mutation(
+        "cuda-barrier-between-turns",
+        _ROWS,
+        'self.w.line("__syncthreads();  // before the next row takes the shared memory")',
+        "pass",
+        "a block's next row overwrites what its warps still read of the last",
+        _TURNS,
+    ),
+    Mutation(
+        "cuda-argmax-later-tie",
+        _CUH,
+        "LARGEST ? v <= a.value : v >= a.value",
+        "LARGEST ? v < a.value : v > a.value",
+        "of equal elements of a lane the last is the largest",
+        ids("cuda_kernels", "of_equal_elements_the_first_is_found"),
+    ),
+    Mutation(
+        "cuda-parts-of-a-thread",
+        _COLUMNS_CUH,
+        "while (each * (int)blockDim.y < count) each *= 2;",
+        "while (each * (int)blockDim.y < count) each += 1;",
+        "a thread joins parts that are no subtree, which rounds otherwise",
+        _MANY_PARTS,
+    ),
+    Mutation(
+        "cuda-barrier-of-parts",
+        _COLUMNS_CUH,
+        "room[fc_thread()] = stack.finish();\n    __syncthreads();",
+        "room[fc_thread()] = stack.finish();",
+        "a column's parts are joined before they are there",
+        _MANY_PARTS,
+    ),
+    Mutation(
+        "cuda-levels-of-a-column",
+        _LAUNCH,
+        "LEVELS[each >= 1 << LEVELS[0]]",
+        "LEVELS[0]",
+        "a thread has no room for the chunks of a long column",
+        ids("cuda_kernels", "columns_of_many_chunks"),
+    ),
+    Mutation(
+        "cuda-head-of-a-line",
+        _LOOP,
+        "{pack} * {width} - {width} + ",
+        "{pack} * {width} + ",
+        "the second pack of a line begins too late",
+        ids("cuda_kernels", "a_loop_begins_where_it_writes_whole_packs"),
+    ),
+    Mutation(
+        "cuda-spread-tail",
+        _LOOP,
+        "- at + {WARP - 1}) / {WARP}, ",
+        "- at + {WARP}) / {WARP}, ",
+        "a thread takes an element behind the end of its line",
+        ids("cuda_kernels", "lines_that_begin_anywhere"),
+    ),
+    Mutation(
+        "cuda-stores-apart",
+        _PACKS,
+        "if not any(kernel.forms[f].store for f in apart):",
+        "if True:",
+        "a loop writes the elements of its packs one by one",
+        ids("cuda_kernels", "lines_that_begin_anywhere"),
+    ),
+)
+
+CUDA = (*LOADS_AND_STORES, *TREE, *BLOCKS, *TILES, *KERNELS)

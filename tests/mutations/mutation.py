@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -24,6 +24,7 @@ class Mutation:
 
 
 def ids(file: str, *names: str) -> tuple[str, ...]:
-    """The node ids of tests of one file."""
-    (found,) = TESTS.rglob(f"test_{file}.py")
+    """The node ids of tests of one file, "name" or "folder/name"."""
+    path = PurePath(file)
+    (found,) = TESTS.rglob(str(path.with_name(f"test_{path.name}.py")))
     return tuple(f"tests/{found.relative_to(TESTS)}::test_{name}" for name in names)

@@ -11,6 +11,7 @@ from .functions_table import FUNCTIONS
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
+from .scatters_table import SCATTERS
 from .seeing_table import SEEING
 from .streams_table import STREAMS
 from .threads_table import THREADS
@@ -26,7 +27,7 @@ _COLUMNS, _RUNS = "cpu_fallback/emit_columns.py", "cpu_fallback/runs.h"
 _LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
 _MAP, _PASSES = "graph/index_map.py", "graph/passes.py"
 _STORAGE = "capture/record/storage.py"
-_CLUSTER, _PLANNER = "fusion/cluster.py", "fusion/planner.py"
+_CLUSTER, _ORDER = "fusion/cluster.py", "fusion/order.py"
 
 EMITTER = (
     Mutation(
@@ -71,9 +72,9 @@ EMITTER = (
     ),
     Mutation(
         "missing-tail",
-        _LOOP,
-        '"for (int64_t k = 0; k < run; ++k)"',
-        '"for (int64_t k = 0; k < run / 4 * 4; ++k)"',
+        "cpu_fallback/emit_loop.py",
+        'ivdep")\n            with self.w.block("for (int64_t k = 0; k < run; ++k)"',
+        'ivdep")\n            with self.w.block("for (int64_t k = 0; k < run / 4 * 4; ++k)"',
         "what is left of a run after whole groups of four is not computed",
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
     ),
@@ -151,7 +152,7 @@ EMITTER = (
     ),
     Mutation(
         "recalled-slot",
-        "fusion/lowering.py",
+        "fusion/stages.py",
         "target.append(ir.Recall(value.number, dtype, self.slots[key]))",
         "target.append(ir.Recall(value.number, dtype, 0))",
         "every value is recalled from the first resident row",
@@ -187,14 +188,14 @@ EMITTER = (
         "if (a.value == b.value) return a.index < b.index ? a : b;",
         "if (a.value == b.value) return a.index < b.index ? b : a;",
         "of equal elements the last is the largest",
-        _ids("reductions", "the_first_of_equals_wins[bool]"),
+        _ids("reductions", "the_first_of_equals_wins[float64]"),
     ),
 )
 
 GRAPH = (
     Mutation(
         "elements-not-written",
-        "graph/interpret.py",
+        "graph/views.py",
         "view_map.offsets), ...)",
         "view_map.offsets),)",
         "the interpreter loses updates of arrays of no axes",
@@ -287,7 +288,7 @@ FUSION = (
     Mutation(
         "places-that-cross",
         _CLUSTER,
-        "        if not all(are_disjoint(*place, *other) for other in chain.places):",
+        "        if not all(are_disjoint(*place[:2], *other[:2]) for other in chain.places):",
         "        if False:",
         "one kernel writes two values to the same element",
         _ids("placed", "parts_are_written_to_their_places[c-crossing_in_place]"),
@@ -311,7 +312,8 @@ FUSION = (
     Mutation(
         "update-of-own-reads",
         _CLUSTER,
-        "            if not are_disjoint(at, over, *place):\n                return True\n",
+        "            if not are_disjoint(at, over, place.at, place.over):\n"
+        "                return True\n",
         "",
         "a stencil overwrites elements that it still reads",
         _ids("fused", "arguments_that_share_memory"),
@@ -333,8 +335,24 @@ FUSION = (
         _ids("reductions", "threads_do_not_change_a_fused_pass"),
     ),
     Mutation(
+        "values-of-rows-cost-as-elements",
+        "fusion/planner.py",
+        "op_cost(n) * min(1, n.size / node.size)",
+        "op_cost(n)",
+        "an array that is cheap but for a row's value is stored between kernels",
+        _ids("shared_rows", "what_rows_have_in_common_is_stored_once_for_each"),
+    ),
+    Mutation(
+        "nothing-is-read-beside",
+        "fusion/planner.py",
+        "beside = {s for r in self.readers.get(root, ()) for s in r.sources if s in self.place}",
+        "beside = set()",
+        "rows are passed over again by another kernel for one more of their reductions",
+        _ids("shared_rows", "launches"),
+    ),
+    Mutation(
         "write-after-read",
-        _PLANNER,
+        _ORDER,
         "found[reader, mine] = writer",
         "pass",
         "an array is overwritten before all have read it",
@@ -342,7 +360,7 @@ FUSION = (
     ),
     Mutation(
         "copy-before",
-        _PLANNER,
+        _ORDER,
         'return "an argument that is not the result must stay as it is"',
         'return ""',
         "an update writes into an argument that is only read",
@@ -351,8 +369,8 @@ FUSION = (
     Mutation(
         "shared-result",
         "fusion/legalize.py",
-        "base in taken\n            or base.op",
-        "base.op",
+        "base in taken\n            or structure_of",
+        "structure_of",
         "two results share one buffer",
         _ids(_SURVIVORS, "two_results_of_one_value_have_memory_of_their_own"),
     ),
@@ -527,6 +545,7 @@ MUTATIONS = (
     *WHOLES,
     *THREADS,
     *MACHINE,
+    *SCATTERS,
     *TYPES,
     *FUNCTIONS,
     *SEEING,

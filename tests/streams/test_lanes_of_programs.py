@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
@@ -109,21 +109,21 @@ def test_many_random_graphs_on_lanes(part: int) -> None:
 
 def test_a_call_that_fails_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a library call raises, the user's stream waits for what runs, and is current again."""
-    case = next(c for c in map(random_graph, range(100, 200)) if _has_library(c.graph))
-    ready, memory, device = on_lanes(case, 1)
-    assert memory.timeline.lanes > 1
 
     def refuse(*_: Any) -> None:
         raise NotImplementedError("no such function")
 
-    monkeypatch.setattr(device, "library", refuse)
-    with pytest.raises(NotImplementedError):
-        ready([_copy(a) for a in case.arguments])
-    assert device.current == 0
-    done: list[int] = []
-    device.start(lambda: done.extend(len(q) for lane, q in device.queues.items() if lane))
-    device.finish([0, 1, 2])
-    assert sum(done) == 0
+    cases = (c for c in map(random_graph, range(100, 200)) if _has_library(c.graph))
+    for case in islice(cases, 12):
+        ready, _, device = on_lanes(case, 1)
+        monkeypatch.setattr(device, "library", refuse)
+        with pytest.raises(NotImplementedError):
+            ready([_copy(a) for a in case.arguments])
+        assert device.current == 0
+        done: list[int] = []
+        device.start(lambda d=device, n=done: n.extend(len(q) for k, q in d.queues.items() if k))
+        device.finish([0, 1, 2])
+        assert sum(done) == 0
 
 
 def _has_library(graph: Graph) -> bool:

@@ -17,9 +17,9 @@ from fusecuda.errors import GraphError
 from fusecuda.fusion.assembly import Assembly, assemble
 from fusecuda.fusion.binding import bind as bind_c
 from fusecuda.fusion.cost import CPU
-from fusecuda.fusion.explain import NO_WORK
 from fusecuda.fusion.planner import make_plan
 from fusecuda.graph.passes import simplify
+from fusecuda.graph.structure import operations
 from fusecuda.options import Options
 from fusecuda.streams import plans
 from fusecuda.streams.costs import Speeds, costs
@@ -159,8 +159,8 @@ def test_no_timeline_is_slower_than_one_lane() -> None:
 def test_fused_programs_hold_less(function: Any, arguments: list[Any]) -> None:
     """On a device, of about forty operations: less at once than operation by operation."""
     executable = fc.lower(function, *arguments, device="cuda")
-    operations = [n for n in executable.graph.nodes() if n.op not in NO_WORK]
-    assert 30 <= len(operations) <= 60, len(operations)
+    work = operations(executable.graph.nodes())
+    assert 30 <= len(work) <= 60, len(work)
     plan = make_plan(executable.graph, {}, fuse=False)
     alone = plan_memory(assemble(plan, {}, bind), 1, alignment=256).peak_bytes
     assert executable.memory.peak_bytes < 0.4 * alone

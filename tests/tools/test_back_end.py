@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import fusecuda as fc
 from fusecuda import engine, options
+from fusecuda.back_ends import BACK_ENDS, add_back_end
 from fusecuda.graph.interpret import interpret
 from fusecuda.options import Options
 from tests.random_graphs import random_graph
@@ -28,11 +30,10 @@ def example(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)  # where a dataclass looks itself up
-    monkeypatch.setattr(engine, "BACK_ENDS", dict(engine.BACK_ENDS))
-    monkeypatch.setattr(options, "DEVICES", dict(options.DEVICES))
-    spec.loader.exec_module(module)
-    engine.add_back_end("numpy", module.NUMPY)
-    yield module
+    with patch.dict(BACK_ENDS), patch.dict(options.DEVICES):
+        spec.loader.exec_module(module)
+        add_back_end("numpy", module.NUMPY)
+        yield module
 
 
 def test_it_runs_as_a_program(example: Any, capsys: pytest.CaptureFixture[str]) -> None:

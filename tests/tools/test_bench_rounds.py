@@ -172,7 +172,8 @@ def test_one_that_takes_too_long_is_interrupted() -> None:
     process.send(do="sample")
     assert process.answer(limit=30.0) == {"seconds": 1.0}
     process.send(do="slow")
-    assert "no answer after 0 seconds" in process.answer(limit=0.2)["missing"]
+    # Long enough for the process to have begun, on a machine that has much else to do.
+    assert "no answer after 3 seconds" in process.answer(limit=3.0)["missing"]
     process.send(do="sample")
     assert process.answer(limit=30.0) == {"seconds": 1.0}
     process.close()

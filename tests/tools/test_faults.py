@@ -18,6 +18,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda import engine
+from fusecuda.back_ends import BACK_ENDS
 from fusecuda.capture.record import dumping, plans
 from fusecuda.cases.case import Case, lay_out, read
 from fusecuda.cpu_fallback import backend
@@ -227,8 +228,8 @@ def test_edited_cuda_is_what_is_compiled(tmp_path: Path, monkeypatch: pytest.Mon
     dumping.dump(engine.build(graph, {}, Options("cuda")), graph)
     (path,) = tmp_path.glob("*.cu")
     assert path.with_suffix(".c").exists()
-    backend_of_cuda = replace(engine.BACK_ENDS["cuda"], program=lambda *_: None)  # needs no device
-    monkeypatch.setitem(engine.BACK_ENDS, "cuda", backend_of_cuda)
+    backend_of_cuda = replace(BACK_ENDS["cuda"], program=lambda *_: None)  # needs no device
+    monkeypatch.setitem(BACK_ENDS, "cuda", backend_of_cuda)
     executable = engine.build(graph, {}, Options("cuda"))
     (before,) = executable.sources
     assert use_edited(executable, path) == []

@@ -20,7 +20,8 @@ import fusecuda.numpy as fnp
 from bench.launch_table import __main__ as command
 from bench.launch_table import report
 from bench.launch_table.count import COUNTED, Row, Run, call, on_gpu, row_of, warm
-from fusecuda import engine
+from fusecuda.back_ends import BACK_ENDS
+from fusecuda.cpu_fallback.program import thread_count
 from fusecuda.emit_cuda.backend import has_device
 from fusecuda.tools.programs.program import SIZES, Program
 from fusecuda.tools.programs.rows import FIELDS, PROGRAMS
@@ -181,7 +182,7 @@ def test_the_command_counts_and_prints(
     text = (tmp_path / "README.md").read_text()
     wanted = {p.name: report.launches_in(README)[p.name][1:] for p in two}
     assert {n: f[1:] for n, f in report.launches_in(text).items()} == wanted
-    assert engine.BACK_ENDS["cpu"].threads is engine.thread_count  # as it was
+    assert BACK_ENDS["cpu"].threads is thread_count  # as it was
     assert text.startswith("before") and text.endswith("after\n") and "old" not in text
     rows = json.loads((tmp_path / "results/launch-table.json").read_text())["rows"]
     assert [row["fused"] for row in rows] == [1, 1]

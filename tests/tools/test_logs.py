@@ -13,6 +13,8 @@ import pytest
 import fusecuda as fc
 from fusecuda.capture.record import plans
 from fusecuda.codegen.compilations import say_compiling
+from fusecuda.cpu_fallback import compiler
+from fusecuda.cpu_fallback.compiler import find_compiler
 
 PROGRAM = """\
 import sys
@@ -75,3 +77,17 @@ def test_a_long_compilation_is_spoken_of_on_a_terminal_only(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     say_compiling("/usr/bin/cc")
     assert capsys.readouterr().err == "fusecuda: compiling kernels with cc …\n"
+
+
+def test_the_compiler_is_spoken_of_when_its_time_is_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cache_folder: Path
+) -> None:
+    found = find_compiler()
+    if found is None:
+        pytest.skip("there is no compiler")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for limit, said in ((60.0, ""), (0.0, "fusecuda: compiling kernels with ")):
+        monkeypatch.setattr(compiler, "PROGRESS_AFTER_S", limit)
+        found.compile(f"int limit_{limit:.0f};")
+        told = capsys.readouterr().err
+        assert told.startswith(said) and bool(told) == bool(said)

@@ -104,6 +104,11 @@ def test_each_launch_is_a_box_around_its_operations(folder: Path) -> None:
     for i, one in enumerate(areas):
         for other in areas[:i]:
             assert apart(one, other), (one, other)
+    ends = [g for g in svg.iter("g") if g.get("class") == "end"]
+    names = {"".join(next(g.iter("text")).itertext()).partition(":")[0] for g in ends}
+    assert names == {"argument 0", "result 0", "result 1"}  # X is given twice
+    for end in ends:
+        assert all(apart(next(end.iter("rect")).attrib, area) for area in areas)
     for kernel in exe.kernels:
         assert kernel.name in reader.text
     assert "static" in reader.text or "void " in reader.text  # the emitted code
@@ -120,6 +125,31 @@ def apart(a: Any, b: Any) -> bool:
     x, y, w, h = (float(a[k]) for k in ("x", "y", "width", "height"))
     left, top, width, height = (float(b[k]) for k in ("x", "y", "width", "height"))
     return x + w <= left or left + width <= x or y + h <= top or top + height <= y
+
+
+def test_many_arguments_are_read_above_what_reads_them(folder: Path) -> None:
+    """In rows no wider than the boxes; what is overwritten is no result."""
+
+    def adam(x: np.ndarray, *rest: np.ndarray) -> None:
+        total = sum(a * 0.5 for a in rest)
+        x += total @ x
+
+    fc.fused(strict=True)(adam)(np.ones((8, 8)), *(np.ones((8, 8)) for _ in range(12)))
+    text, _ = read(folder)
+    svg = ET.fromstring(re.findall(r"<svg.*?</svg>", text, re.DOTALL)[0])
+    found = {
+        "".join(next(g.iter("text")).itertext()).partition(":")[0]: next(g.iter("rect")).attrib
+        for g in svg.iter("g")
+        if g.get("class") == "end"
+    }
+    assert len(found) == 14 and "argument 0 written" in found
+    boxes = [g[0].attrib for g in svg.iter("g") if g.get("class", "").startswith("box")]
+    for i, one in enumerate([*found.values(), *boxes]):
+        assert all(apart(one, other) for other in [*found.values(), *boxes][:i])
+        assert float(one["x"]) >= 0
+        assert float(one["x"]) + float(one["width"]) <= float(svg.get("width", 0)) <= 2000
+    first, second = (float(found[f"argument {n}"]["y"]) for n in (1, 0))
+    assert first < second < float(found["argument 0 written"]["y"])
 
 
 def test_hostile_names_are_text(folder: Path) -> None:

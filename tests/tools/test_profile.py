@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builtins
 import json
+import mmap
 import sys
 import threading
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pytest
 import fusecuda as fc
 from fusecuda.capture.record import plans
 from fusecuda.options import Options
-from fusecuda.tools import measure, profile
+from fusecuda.tools import measure, profile, trace
 
 HERE = Path(__file__).name
 
@@ -150,6 +152,32 @@ def test_threads_have_tracks_of_their_own() -> None:
     assert "the other one" in p.threads.values()
 
 
+def test_threads_that_end_leave_their_tracks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system gives the number of a thread that has ended to the next one."""
+    monkeypatch.setattr(threading, "get_native_id", lambda: 5)
+    x = np.ones((50, 50))
+    fused = fc.fused(strict=True)(layer)
+    fused(x, x)
+    with fc.profile() as p:
+        for i in range(2):
+            thread = threading.Thread(target=fused, args=(x, x), name=f"worker {i}")
+            thread.start()
+            thread.join()
+    names = [p.threads[launch.thread] for launch in p.launches]
+    assert sorted(set(names)) == ["worker 0", "worker 1"]
+
+
+def test_memory_of_runs_at_once_adds_up() -> None:
+    exe = fc.lower(layer, np.ones((8, 8)), np.ones((8, 8)))
+    p = profile.Profile()
+    one, other = p.runs(exe), p.runs(exe)
+    p.ran(exe, one)
+    p.ran(exe, other)
+    curve = [e["args"]["bytes"] for e in trace.events(p) if e["ph"] == "C"]
+    peak = exe.memory.peak_bytes
+    assert curve == [peak, 2 * peak, peak, 0] and peak > 0
+
+
 def test_cost_runs_nothing() -> None:
     """The plan's figures: each array once, a matrix product's flops, the results' memory."""
     with fc.count_launches() as count:
@@ -193,6 +221,20 @@ def test_a_devices_events_are_read_when_the_block_has_ended(
     assert [round(m.end - m.begin, 9) for m in p.launches] == [0.002] * 3
 
 
+def test_short_launches_late_in_a_long_run_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device's clock gives floats of milliseconds, which know no microsecond after minutes."""
+    cuda = types.SimpleNamespace(get_elapsed_time=lambda a, b: float(np.float32(b.at - a.at)))
+    monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(cuda=cuda))
+    exe = fc.lower(layer, np.ones((8, 8)), np.ones((8, 8)))
+    exe.options = Options(device="cuda")
+    clock = profile._Clock(exe)
+    clock.begin = 0.0
+    for at in (0.0, 600_000.0, 600_000.002):
+        clock.marks.append(types.SimpleNamespace(at=at, synchronize=lambda: None))
+    begin, middle, end = clock.times()
+    assert (begin, middle) == (0.0, 600.0) and end - middle == pytest.approx(2e-6, rel=1e-3)
+
+
 def test_sensors_and_counters_are_absent_without_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     sensors = measure.Sensors()
@@ -204,32 +246,131 @@ def test_sensors_and_counters_are_absent_without_complaint(monkeypatch: pytest.M
     assert measure.ProcessorCounters().stop() == {}
 
 
-def test_sensors_sample_the_device_of_the_same_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_processors_counters_see_threads_begun_before() -> None:
+    pages = 4096
+    begin, done = threading.Event(), threading.Event()
+
+    def touch() -> None:
+        begin.wait(10)
+        with mmap.mmap(-1, pages * mmap.PAGESIZE) as memory:
+            if hasattr(mmap, "MADV_NOHUGEPAGE"):
+                memory.madvise(mmap.MADV_NOHUGEPAGE)
+            for page in range(pages):
+                memory[page * mmap.PAGESIZE] = 1
+        time.sleep(0.01)
+        done.set()
+
+    thread = threading.Thread(target=touch)
+    thread.start()
+    counters = measure.ProcessorCounters()
+    begin.set()
+    done.wait(10)
+    counts = counters.stop()
+    thread.join()
+    if "page faults" not in counts:
+        pytest.skip("the system counts nothing for us")
+    assert counts["page faults"] >= pages
+    assert counts.get("context switches", 1) > 0  # where they may be counted
+
+
+class Nvml(types.SimpleNamespace):
+    """What of `pynvml` is used, for a device that tells no power."""
+
+    NVML_CLOCK_SM = 1
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.used = iter(range(5_000_000_000, 10_000_000_000, 1_000_000))
+        self.joules = iter(range(7_000, 70_000, 1_000))
+
+    def nvmlInit(self) -> None: ...
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:
+        self.asked.append(uuid)
+        return "handle"
+
+    def nvmlDeviceGetClockInfo(self, handle: str, kind: int) -> int:
+        return 900
+
+    def nvmlDeviceGetMaxClockInfo(self, handle: str, kind: int) -> int:
+        return 1800
+
+    def nvmlDeviceGetMemoryInfo(self, handle: str) -> Any:
+        return types.SimpleNamespace(used=next(self.used))
+
+    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle: str) -> int:
+        return 0x4 | 0x40 | 0x1
+
+    def nvmlDeviceGetPowerUsage(self, handle: str) -> int:
+        raise RuntimeError("Not Supported")
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:
+        return next(self.joules)
+
+
+@pytest.fixture
+def nvml(monkeypatch: pytest.MonkeyPatch) -> Nvml:
     raw = bytes(range(16))
     runtime = types.SimpleNamespace(
         getDevice=lambda: 0, getDeviceProperties=lambda n: {"uuid": raw}
     )
     cuda = types.SimpleNamespace(runtime=runtime)
     monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(cuda=cuda))
-    asked: list[str] = []
-    nvml = types.SimpleNamespace(
-        nvmlInit=lambda: None,
-        nvmlDeviceGetHandleByUUID=asked.append,
-        NVML_CLOCK_SM=1,
-        nvmlDeviceGetClockInfo=lambda h, c: 900,
-        nvmlDeviceGetMaxClockInfo=lambda h, c: 1800,
-        nvmlDeviceGetMemoryInfo=lambda h: types.SimpleNamespace(used=5),
-        nvmlDeviceGetCurrentClocksThrottleReasons=lambda h: 4,
-        nvmlDeviceGetPowerUsage=lambda h: 250_000,
-        nvmlDeviceGetTotalEnergyConsumption=lambda h: 7_000,
-    )
-    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    library = Nvml()
+    monkeypatch.setitem(sys.modules, "pynvml", library)
     monkeypatch.setattr(measure.Sensors, "INTERVAL", 0.001)
+    return library
+
+
+def test_sensors_sample_the_device_of_the_same_uuid(nvml: Nvml) -> None:
+    """What it does not tell is left out, the rest is there."""
     sensors = measure.Sensors()
-    while not sensors.samples:
-        sensors.join(0.001)
     sensors.stop()
-    assert asked == ["GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"]
+    assert nvml.asked == ["GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"]
+    times = [at for at, _ in sensors.samples]
+    assert len(times) >= 2 and times == sorted(times)  # at the begin and at the end
     assert sensors.samples[0][1] == {
-        "memory": 5.0, "clock": 0.5, "throttled": 4.0, "power": 250.0, "energy": 7.0,
+        "memory": 5e9, "clock": 0.5, "throttled": 69.0, "energy": 7.0,
     }  # fmt: skip
+    nvml.nvmlDeviceGetCurrentClocksEventReasons = lambda handle: 0x8  # as it is called today
+    sensors._sample()
+    assert sensors.samples[-1][1]["throttled"] == 8.0
+
+
+def test_samples_are_told_in_a_line(nvml: Nvml) -> None:
+    sensors = measure.Sensors()
+    sensors.stop()
+    first = {"memory": 4e9, "clock": 0.25, "throttled": 1.0, "energy": 7.0}
+    sensors.samples = [(0.0, first), (1.0, first | {"memory": 5e9, "clock": 0.75}),
+                       (2.0, {"throttled": float(0x4 | 0x40), "energy": 9.5})]  # fmt: skip
+    assert sensors.told() == (
+        "5.00 GB of the device's memory in use, clock at 50% of its maximum, "
+        "throttled: power cap, heat, 2.5 J"
+    )
+    sensors.samples = [(0.0, {"power": 200.0}), (1.0, {"power": 300.0, "throttled": 0.0})]
+    assert sensors.told() == "250 W"
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["nvtx", "cupy"])
+def test_ranges_are_named_by_lines_and_end(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By NVIDIA's module or CuPy's own, also of a run that raises an error."""
+    told: list[str] = []
+    push, pop = told.append, lambda: told.append("end")
+    if own:
+        module = types.SimpleNamespace(push_range=push, pop_range=pop)
+        monkeypatch.setitem(sys.modules, "nvtx", module)
+    else:
+        cupys = types.SimpleNamespace(RangePush=push, RangePop=pop)
+        cuda = types.SimpleNamespace(nvtx=cupys)
+        monkeypatch.setitem(sys.modules, "nvtx", None)
+        monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(cuda=cuda))
+
+    def picked(x: np.ndarray, i: np.ndarray) -> Any:
+        return x[i] * 2.0
+
+    exe = fc.lower(picked, np.ones(5), np.zeros(3, int))
+    with fc.profile():
+        exe(np.ones(5), np.zeros(3, int))
+        with pytest.raises(IndexError):
+            exe(np.ones(5), np.full(3, 9))
+    line = picked.__code__.co_firstlineno + 1
+    assert told == [f"picked {__file__}:{line}", "end"] * 2

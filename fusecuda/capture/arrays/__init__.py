@@ -9,6 +9,7 @@ from . import (
     movement,
     products,
     reductions,
+    scatters,
     selection,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "movement",
     "products",
     "reductions",
+    "scatters",
     "selection",
 ]

@@ -287,7 +287,7 @@ class Array(Methods):
     def shape(self, shape: Any) -> None:
         seen = self.reshape(shape)
         own = self._storage
-        if seen.storage is not own or (own.held and current_recorder().transparent):
+        if seen.storage is not own or any(a is self for a in current_recorder().given):
             raise AttributeError(
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy "
                 "with the desired shape."
@@ -378,6 +378,10 @@ class Array(Methods):
         """True if the array shows all of its storage, as it lies there."""
         whole = self._view.is_whole() and self._view.shape == self._storage.shape
         return whole and not self._part
+
+    def is_first(self) -> bool:
+        """True for the array that its storage was made for, and not a view of it."""
+        return self._view is View.whole(self._storage.shape)
 
     @property
     def shown_of(self) -> Callable[[NDArray], NDArray]:

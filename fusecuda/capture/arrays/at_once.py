@@ -17,6 +17,7 @@ from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
 from ..record.view import View, basic_index
 from .array import Array
+from .gathering import gathered
 from .memory import NDArray, new, operand, values, view
 from .resting import EXACT, by_numpy, rests
 from .table import TABLE, entry
@@ -63,6 +64,8 @@ def set_at_once(array: Array, key: Any, value: Any, limit: int) -> bool:
     """Write ``array[key] = value``; False if that is to be recorded."""
     if array.is_scalar:
         return False
+    if type(value) is tuple or type(value) is list:
+        value = gathered(value)
     given = operand(value, Array)
     if type(given) is complex and array.dtype.kind != "c":
         return False

@@ -18,12 +18,14 @@ import numpy as np
 from ...graph import build
 from ...graph.dtypes import is_supported
 from ...graph.library import at_line
+from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from . import creation, ufuncs
 from .array import Array
+from .gathering import gathered
 from .movement import reshape
 from .selection import astype, copy
-from .table import Handler, handles
+from .table import ENTRIES, Handler, handles
 from .values import arrays_in
 
 Function = Callable[..., Any]
@@ -115,6 +117,36 @@ BORROWED = (
 for _name in BORROWED:
     _function = getattr(np, _name)
     handles(_function)(_borrowed(_function))
+
+
+class _Builder:
+    """`numpy.r_` and the like, which make arrays of what they are indexed with."""
+
+    def __init__(self, builder: Any, takes_arrays: bool) -> None:
+        text = type(builder).__getitem__
+        self._builder = builder
+        self._made = _on_lazy_arrays(text) if takes_arrays else text
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if type(key) is tuple else (key,)
+        parts = tuple([gathered(_with_numbers(part)) for part in parts])
+        return self._made(self._builder, parts if type(key) is tuple else parts[0])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._builder, name)
+
+
+def _with_numbers(part: Any) -> Any:
+    """``part`` of an index with the values of followed numbers."""
+    if type(part) is slice:
+        return slice(*map(_with_numbers, (part.start, part.stop, part.step)))
+    return part.seen() if type(part) is TracedScalar else part
+
+
+ENTRIES.builders = {
+    "r_": _Builder(np.r_, True), "c_": _Builder(np.c_, True),
+    "mgrid": _Builder(np.mgrid, False), "ogrid": _Builder(np.ogrid, False),
+}  # fmt: skip
 
 
 @handles(np.i0)

@@ -19,8 +19,11 @@ from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.structure import walk
 from ..record.view import View
+from . import movement
 from .array import Array
+from .gathering import gathered, of_lists, of_object, taking_lists
 from .memory import in_force, new
+from .table import ENTRIES
 from .ufuncs import node_of
 from .wrapping import lazy, plain
 
@@ -50,9 +53,11 @@ def asarray(
             return new_array(node_of(a, kind))
     if copy is False:
         return share(np.asarray(a, dtype, order, copy=False))
-    if dtype is None and type(a) in (list, tuple) and a and all(type(v) is Array for v in a):
-        return np.stack(a)
-    return lazy(np.array(plain(a), dtype, order=order or "K"))
+    if type(made := gathered(a, dtype)) is Array:
+        return made
+    if type(made := of_object(a, dtype)) is Array:
+        return _converted(made, dtype, copy)
+    return lazy(np.array(plain(a if made is None else made), dtype, order=order or "K"))
 
 
 def _converted(a: Array, dtype: Any, copy: bool | None) -> Any:
@@ -282,17 +287,19 @@ class _Module:
 def modules_seen(
     members: Iterable[tuple[list[Any], Sequence[tuple[str, Any]], Any]],
     makers: Iterable[types.ModuleType],
+    all_lazy: bool = False,
 ) -> dict[int, Any]:
     """What stands for modules, by identity.
 
     Each member is a chain of modules, the steps that lead from one to the next and to the member at
-    last, and what stands for that. Of ``makers`` the functions that make arrays make lazy ones.
+    last, and what stands for that. Of ``makers`` the functions that make arrays make lazy ones,
+    if ``all_lazy`` of whatever they are given.
     """
     others: dict[int, dict[str, Any]] = {}
     roots: dict[int, types.ModuleType] = {}
     for maker in makers:
         roots[id(maker)] = maker
-        others[id(maker)] = dict(_made_lazy())
+        others[id(maker)] = dict(_all_lazy() if all_lazy else _made_lazy())
     chains = [member for member in members if member[0]]
     for chain, steps, value in chains:
         for module in chain:
@@ -313,18 +320,49 @@ def modules_seen(
     return {key: view(module) for key, module in roots.items()}
 
 
-def creators() -> dict[int, Any]:
+def creators(all_lazy: bool = False) -> dict[int, Any]:
     """What stands for NumPy's functions that make arrays, by identity."""
-    return {id(getattr(np, name)): made for name, made in _made_lazy().items()}
+    known = dict(_all_lazy() if all_lazy else _made_lazy())
+    found = {
+        id(getattr(np, name)): made for name, made in known.items() if name not in taking_lists()
+    }
+    if all_lazy:
+        found[id(np.lib.stride_tricks.as_strided)] = movement.as_strided
+        found[id(np.lib.stride_tricks)] = known["lib"].stride_tricks
+    return found
+
+
+def numpys(value: Any) -> Any:
+    """NumPy's function that ``value`` stands for in a fused function, else ``value``."""
+    return _stood_for().get(id(value), value)
+
+
+@functools.cache
+def _stood_for() -> dict[int, Any]:
+    every = (*_made_lazy().items(), *_all_lazy().items())
+    return {id(made): getattr(np, name) for name, made in every}
 
 
 @functools.cache
 def _made_lazy() -> dict[str, Any]:
     lazy_made = {name: _numeric(globals()[name], getattr(np, name)) for name in _FILLED}
     converted = {name: _of_lazy(globals()[name], getattr(np, name)) for name in _CONVERTED}
-    return {**lazy_made, **converted}
+    return {**lazy_made, **converted, **ENTRIES.builders}
 
 
+@functools.cache
+def _all_lazy() -> dict[str, Any]:
+    """As `_made_lazy`, of any data; and functions that take lists of lazy arrays."""
+    space = ENTRIES.namespace
+    counted = {name: _numeric(getattr(space, name), getattr(np, name)) for name in _COUNTED}
+    converted = {name: _numeric(globals()[name], getattr(np, name)) for name in _CONVERTED}
+    linalg = _Module(np.linalg, {"norm": of_lists(np.linalg.norm)})
+    tricks = _Module(np.lib.stride_tricks, {"as_strided": movement.as_strided})
+    inner = {"linalg": linalg, "lib": _Module(np.lib, {"stride_tricks": tricks})}
+    return {**taking_lists(), **_made_lazy(), **counted, **converted, **inner}
+
+
+_COUNTED = ("arange", "linspace", "eye", "identity", "indices", "tri", "diag", "repeat", "tile")
 _FILLED = ("zeros", "ones", "empty", "full")
 _CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray")
 

@@ -20,6 +20,7 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder, user_line
 from . import ufuncs
 from .array import Array
+from .gathering import gathered, takes_arrays
 from .table import ENTRIES, OUT_POSITION, TABLE, entry
 from .values import arrays_in, complete_together, is_any_picked, plain, wrap
 
@@ -29,6 +30,8 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     """The result of NumPy's ``func``: recorded if the table has it, else computed by NumPy."""
     if _has_subclass(args) or (kwargs and _has_subclass(kwargs.values())):
         return eager(func, *args, **kwargs)
+    if _has_list(args) and takes_arrays(func):
+        args = tuple(map(gathered, args))
     result = _of_any_extent(func, func, args, kwargs)
     if result is not NotImplemented:
         return result
@@ -155,6 +158,10 @@ def _has_subclass(values: Iterable[Any]) -> bool:
     return False
 
 
+def _has_list(values: Iterable[Any]) -> bool:
+    return any([type(v) is list or type(v) is tuple for v in values])
+
+
 def _named(handler: Any, args: Any, place: int) -> dict[str, Any]:
     """The positional arguments behind ``out``, by the names that the handler has for them."""
     import inspect  # noqa: PLC0415 - only for a call that is spelled so
@@ -203,6 +210,8 @@ def _called(
 ) -> Any:
     if _has_subclass(inputs):
         return eager(getattr(ufunc, method), *inputs, **kwargs)
+    if method != "at" and _has_list(inputs):  # of which a tuple is one index
+        inputs = tuple(map(gathered, inputs))
     if method != "at":
         called = ufunc if method == "__call__" else None
         result = _of_any_extent(called, getattr(ufunc, method), inputs, kwargs)
@@ -221,6 +230,8 @@ def _called(
             return call_function(_REDUCE[ufunc], inputs[:1], rest)
     elif method == "at":
         if isinstance(inputs[0], Array):
+            if not raising() and not kwargs and ENTRIES.applied_at(ufunc, *inputs):
+                return None
             with recording:
                 complete_together(inputs)
                 inputs[0][...] = eager(_applied_at, ufunc, *inputs, **kwargs)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, INT64, is_supported
-from ...graph.index_map import axis_map
+from ...graph.dtypes import BOOL, DType, is_supported
+from ...graph.index_map import Shape, axis_map
 from ...graph.library import at_line
 from ...graph.node import Node
 from ..record.flight import atomic
@@ -20,7 +20,10 @@ from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array, compute_first
 from .dispatch import eager, loosely, update_loosely
+from .gathering import gathered
+from .keys import expanded, index_node
 from .picks import picked, put_picked, spread
+from .scatters import write_at
 from .table import as_numpy_fails, entry
 from .values import complete_together, plain
 
@@ -70,13 +73,15 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     found = basic_index(array.shape, keys)
     if found is not None:
         region = array.seen_through(array.view_of_storage.mapped(*found))
-        region.write_node(_fitted(value, region))
+        region.write_node(_fitted(value, region.dtype, region.shape))
         return
     mask = keys[0] if len(keys) == 1 else None
     if _is_mask(mask, array) and np.ndim(value) == 0 and is_supported(array.dtype):
         node = spread(ufuncs.node_of(mask, BOOL), array.shape)
-        chosen = _fitted(value, array)
+        chosen = _fitted(value, array.dtype, array.shape)
         array.write_node(build.where(node, chosen, array.read_node()))
+        return
+    if write_at(array, keys, value, "set", _fitted):
         return
     complete_together(array, keys, value)  # for no other thread's write is to be lost
     changed = eager(_assigned, array, keys, value)
@@ -117,11 +122,11 @@ def _is_mask(mask: Any, array: Array) -> bool:
     return bool(mask.shape == array.shape[: len(mask.shape)])
 
 
-def _fitted(value: Any, region: Array) -> Node:
-    """``value`` cast to the region's dtype and broadcast to its shape; raises NumPy's errors."""
-    dtype, shape = region.dtype, region.shape
+def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
+    """``value`` cast to ``dtype`` and broadcast to ``shape``; raises NumPy's errors."""
     if isinstance(value, list | tuple):
-        value = np.asarray(value)
+        value = gathered(value)
+        value = value if type(value) is Array else np.asarray(value)
     if not isinstance(
         value, Array | np.ndarray | TracedScalar | np.generic | int | float | complex
     ):
@@ -158,11 +163,11 @@ def _castable(value: Any, dtype: np.dtype[Any]) -> bool:
 
 def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
     """``array[keys]`` with integer index arrays and full slices, or None for other keys."""
-    expanded = _expand(keys, array.ndim)
-    if expanded is None or not is_supported(array.dtype):
+    found = expanded(keys, array.ndim)
+    if found is None or not is_supported(array.dtype):
         return None
-    indexed = [a for a, k in enumerate(expanded) if k is not None]
-    indices = [ufuncs.node_of(_index_array(expanded[a]), INT64) for a in indexed]
+    indexed = [a for a, k in enumerate(found) if k is not None]
+    indices = [index_node(found[a]) for a in indexed]
     rest = [a for a in range(array.ndim) if a not in indexed]
     order = indexed + rest
     source = movement.transpose(array, order).read_node()
@@ -177,34 +182,3 @@ def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
         shape = tuple(node.shape[a] for a in axes)
         node = build.index(node, axis_map(rows, len(axes)), shape)
     return type(array).of_node(node)
-
-
-def _expand(keys: tuple[Any, ...], ndim: int) -> list[Any] | None:
-    """One entry for each axis, None for a full slice; None if any key is something else."""
-    found: list[Any] = []
-    consumed = sum(k is not Ellipsis for k in keys)
-    for k in keys:
-        if k is Ellipsis:
-            found += [None] * (ndim - consumed)
-        elif isinstance(k, slice) and k == slice(None):
-            found.append(None)
-        elif _is_index_array(k):
-            found.append(k)
-        else:
-            return None
-    found += [None] * (ndim - len(found))
-    if len(found) != ndim or all(k is None for k in found):
-        return None
-    return found
-
-
-def _is_index_array(key: Any) -> bool:
-    if isinstance(key, list):
-        key = np.asarray(key)
-        return key.dtype.kind in "iu"
-    dtype = getattr(key, "dtype", None)
-    return dtype is not None and dtype.kind in "iu" and dtype.itemsize <= 8
-
-
-def _index_array(key: Any) -> Any:
-    return np.asarray(key) if isinstance(key, list) else key

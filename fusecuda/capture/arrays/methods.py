@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
+from ...graph.index_map import contiguous_strides
+from ..record.recorder import current_recorder
+from .flags import Flags
 from .memory import in_force, new, values
 from .observed import Observed
 from .table import ENTRIES, TABLE
@@ -18,6 +22,17 @@ def document(kind: type) -> None:
         for name, member in vars(base).items():
             if not name.startswith("_") and hasattr(np.ndarray, name) and not member.__doc__:
                 member.__doc__ = f"As `numpy.ndarray.{name}`."
+
+
+def _is_same(dtype: Any, own: Any) -> bool:
+    """True if an array of elements ``own`` is asked for as one of ``dtype``."""
+    is_class = isinstance(dtype, type) and issubclass(dtype, np.ndarray)
+    return dtype is None or (not is_class and np.dtype(dtype) == own)
+
+
+def _is_in_rows(storage: Any) -> bool:
+    """True if NumPy, too, would have what is pending in row-major order."""
+    return len(storage.shape) < 2 or storage.node.op in ("pad", "update")
 
 
 class Methods(Observed):
@@ -83,8 +98,52 @@ class Methods(Observed):
             return new(type(self), np.array(known, order=order))  # type: ignore[call-overload]
         return TABLE[np.copy](self)
 
+    def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
+        if type is None and _is_same(dtype, self.dtype):
+            return self if self.is_scalar else self[...]
+        self.hand_out()
+        self.storage.shared = True  # what is written by either shows in both
+        return self.at_once().view(*[a for a in (dtype, type) if a is not None])
+
+    def laid_out(self: Any) -> Any:
+        """An array that lies in memory as this one does, or will; its values are nobody's."""
+        storage = self.storage
+        if storage.buffer is not None:
+            return self.shown_of(storage.buffer)
+        if current_recorder().transparent and not _is_in_rows(storage):
+            return self.hand_out()
+        row = np.empty(1, storage.dtype)  # of the memory that there will be, the layout is known
+        steps = [row.itemsize * s for s in contiguous_strides(storage.shape)]
+        return self.shown_of(as_strided(row, storage.shape, steps))
+
+    @property
+    def strides(self) -> Any:
+        return self.laid_out().strides
+
+    @property
+    def flags(self) -> Any:
+        return Flags(self)
+
+    def owns_data(self: Any) -> bool:
+        """True unless others own the memory."""
+        recorder = current_recorder()
+        if recorder.transparent and any(a.storage is self.storage for a in recorder.given):
+            self.hand_out()  # no condition of a trace tells
+        return bool(self.shows_all() and self.is_first())
+
     def fill(self: Any, value: Any) -> None:
         self[...] = value
+
+    def put(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
+        np.put(self, indices, values, mode)
+
+    def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        recorder = current_recorder()
+        if recorder.transparent and any(a is self for a in recorder.given):
+            self.hand_out()  # no replay does it to the caller's array
+        if write is not None:
+            self.let_go()
+            self.writeable = bool(write)
 
     def dot(self: Any, other: Any, out: Any = None) -> Any:
         return np.dot(self, other, out=out)

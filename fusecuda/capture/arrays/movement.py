@@ -10,7 +10,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ...graph import build
-from ...graph.index_map import axis_map, broadcast
+from ...graph.index_map import IndexMap, axis_map, broadcast, contiguous_strides
+from ..record.view import View
 from .array import Array
 from .table import handles
 from .values import array_of, axes_of, of_node
@@ -127,7 +128,40 @@ def expand_dims(a: Any, axis: Any) -> Array:
     x = array_of(a)
     count = len(axis) if isinstance(axis, tuple | list) else 1
     axes = normalize_axis_tuple(axis, x.ndim + count)
-    return x[tuple(None if d in axes else slice(None) for d in range(x.ndim + count))]
+    return x[(*(None if d in axes else slice(None) for d in range(x.ndim + count)), ...)]
+
+
+def as_strided(
+    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
+) -> Any:
+    """A view of the memory of ``x`` with the given shape and strides; NumPy's where it is not ours.
+
+    NumPy's function of the name looks at memory; in a fused function this stands for it.
+    """
+    made = _strided(x, shape, strides) if type(x) is Array and not subok else None
+    if made is None:
+        return np.lib.stride_tricks.as_strided(x, shape, strides, subok, writeable)
+    made.writeable = x.writeable and writeable
+    return made
+
+
+def _strided(x: Array, shape: Any, strides: Any) -> Array | None:
+    extents = x.shape if shape is None else tuple(operator.index(n) for n in shape)
+    steps = x.strides if strides is None else tuple(operator.index(s) for s in strides)
+    memory, item = x.storage.buffer, x.dtype.itemsize
+    if memory is not None and not memory.flags.c_contiguous:
+        return None
+    if x.dtype != x.storage.dtype or len(steps) != len(extents) or any(s % item for s in steps):
+        return None
+    view = x.view_of_storage
+    start = view.map.offset(contiguous_strides(view.base_shape))
+    steps = tuple(s // item for s in steps)
+    ends = [(n - 1) * s for n, s in zip(extents, steps, strict=True)]
+    first, last = start + sum(e for e in ends if e < 0), start + sum(e for e in ends if e > 0)
+    size = math.prod(view.base_shape)
+    if 0 in extents or first < 0 or last >= size:
+        return None
+    return x.seen_through(View((size,), IndexMap(len(extents), (start,), (steps,)), extents))
 
 
 @handles(np.broadcast_to)

@@ -85,6 +85,34 @@ class Observed(Operators):
     def __index__(self) -> int:
         return self._seen(operator.index)  # type: ignore[no-any-return]
 
+    def __trunc__(self) -> int:
+        if not hasattr(self._numpys(), "__trunc__"):
+            raise TypeError(f"type {self._numpys().__name__} doesn't define __trunc__ method")
+        return self._seen(int)  # type: ignore[no-any-return]
+
+    def _numpys(self) -> Any:
+        """The type of what NumPy would give here."""
+        return self.dtype.type if self.is_scalar else np.ndarray
+
 
 def _item(values: Any) -> Any:
     return values.item()
+
+
+def _of_scalars(name: str) -> property:
+    """What NumPy's scalars, some of them, have under ``name`` and arrays have not."""
+
+    def get(array: Any) -> Any:
+        kind = array._numpys()
+        if not hasattr(kind, name):
+            raise AttributeError(f"{kind.__module__}.{kind.__name__} has no attribute {name!r}")
+        if not callable(getattr(kind, name)):
+            return array._seen(lambda values: getattr(values[()], name))
+        return lambda *args: array._seen(lambda values: getattr(values[()], name)(*args))
+
+    return property(get)
+
+
+for _name in ("as_integer_ratio", "bit_count", "denominator", "fromhex", "hex", "is_integer",
+              "numerator"):  # fmt: skip
+    setattr(Observed, _name, _of_scalars(_name))

@@ -122,6 +122,8 @@ def given(value: Any, keeps: bool = True) -> Any:
             return memory[()] if part.is_scalar else memory
         if kind is TracedScalar:
             return part.seen()
+        if kind is slice:
+            return slice(*map(leaf, (part.start, part.stop, part.step)))
         return original(part)
 
     return mapped(value, leaf)

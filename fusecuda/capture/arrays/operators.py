@@ -181,7 +181,8 @@ def _operate(
             return NotImplemented
         if ufunc is np.multiply and array.is_scalar and kind in _REPEATED:
             return NotImplemented  # a sequence is repeated
-        made = np.asarray(other)
+        made = ENTRIES.gathered(other)
+        made = made if type(made) is type(array) else np.asarray(other)
         if made.dtype.kind not in "biufc":
             return ENTRIES.eager(plainly, *inputs)
         inputs = (array, made) if inputs[0] is array else (made, array)

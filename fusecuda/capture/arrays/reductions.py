@@ -268,7 +268,7 @@ handles(np.nanprod)(_ignoring_nan(np.prod, 1))
 
 def _number(value: Any) -> Array:
     """``value``, of rank 0 a scalar, as reductions give one and `where` does not."""
-    return of_node(value.read_node())
+    return of_node(array_of(value).read_node())
 
 
 def _extreme_but_nan(reduce: Handler, least: float) -> Handler:

@@ -11,6 +11,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from numpy.exceptions import AxisError
+
 from ..record.flight import atomic
 from ..record.recorder import current_recorder
 
@@ -32,17 +34,20 @@ class Entries:
     setitem: Callable[..., Any]
     astype: Callable[..., Any]
     error_of: Callable[..., Any]
+    gathered: Callable[..., Any]
     loosely: Callable[..., Any]
     picked: Callable[..., Any]
     put_picked: Callable[..., bool]
     of_picked: Callable[..., Any]
     assign_picked: Callable[..., bool]
     update_loosely: Callable[..., bool]
+    applied_at: Callable[..., bool]
     item_at_once: Callable[..., Any]
     set_at_once: Callable[..., bool]
     ufunc_at_once: Callable[..., Any]
     function_at_once: Callable[..., Any]
     namespace: Any  # `fusecuda.numpy`
+    builders: dict[str, Any]  # what stands for `numpy.r_` and the like
 
 
 ENTRIES = Entries()
@@ -56,7 +61,10 @@ def entry(function: _H) -> _H:
 
 
 def as_numpy_fails(target: Callable[..., Any], handler: Callable[..., Any]) -> Callable[..., Any]:
-    """``handler``, with the errors that NumPy's ``target`` raises for arrays of such shapes."""
+    """``handler``, with the errors that NumPy's ``target`` raises for arrays of such shapes.
+
+    Of axes NumPy knows better: a number has an axis 0 for some of its functions.
+    """
 
     @functools.wraps(handler)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -65,6 +73,8 @@ def as_numpy_fails(target: Callable[..., Any], handler: Callable[..., Any]) -> C
         except Exception as error:
             numpys = ENTRIES.error_of(target, args, kwargs)
             if numpys is None:
+                if isinstance(error, AxisError):
+                    return NotImplemented
                 raise
             raise numpys from error.__cause__
 

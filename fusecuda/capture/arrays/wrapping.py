@@ -14,6 +14,7 @@ import numpy as np
 from ...graph.numpy_rules import parameters_of
 from ..record.numbers import TracedScalar
 from .array import Array
+from .gathering import gathered, takes_arrays
 from .memory import in_force, new
 from .table import ENTRIES, TABLE
 
@@ -44,6 +45,12 @@ def lift(value: Any) -> Any:
     if kind in (list, tuple) and value and type(value[0]) in (np.ndarray, list, tuple):
         return kind(lift(v) for v in value)
     return value
+
+
+def _lifted_list(value: Any) -> Any:
+    """As `lift`, for what stands for one array."""
+    made = gathered(value)
+    return made if type(made) is Array else lift(value)
 
 
 def plain(value: Any) -> Any:
@@ -137,6 +144,7 @@ def _dispatched(function: Function, name: str) -> Function:
     if names is None:
         return _computed(function)
     place = names.index("out") if "out" in names else len(names) + 1
+    lifted = _lifted_list if takes_arrays(function) else lift
 
     def call(*args: Any, **kwargs: Any) -> Any:
         limit = in_force().at_once_below
@@ -147,7 +155,7 @@ def _dispatched(function: Function, name: str) -> Function:
         if len(args) > place:
             kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
             args = args[:place]
-        given = [a if type(a) is Array else lift(a) for a in args]
+        given = [a if type(a) is Array else lifted(a) for a in args]
         if kwargs:
             kwargs = {k: v if k == "out" else lift(v) for k, v in kwargs.items()}
         result = function(*given, **kwargs)
@@ -206,7 +214,9 @@ def _ufunc(ufunc: np.ufunc) -> Function:
             result = ENTRIES.ufunc_at_once(ufunc, "__call__", args, kwargs, limit)
             if result is not NotImplemented:
                 return result
-        given = [a if type(a) is Array or i >= count else lift(a) for i, a in enumerate(args)]
+        given = [
+            a if type(a) is Array or i >= count else _lifted_list(a) for i, a in enumerate(args)
+        ]
         result = ufunc(*given, **kwargs)
         if type(result) is Array:
             return result
@@ -223,7 +233,7 @@ def _ufunc(ufunc: np.ufunc) -> Function:
 def _ufunc_method(method: Function) -> Function:
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = [lift(a) if i < 2 else a for i, a in enumerate(args)]
+        given = [_lifted_list(a) if i < 2 else a for i, a in enumerate(args)]
         return lazy(method(*given, **kwargs), (*args, *kwargs.values()))
 
     return call
@@ -238,7 +248,8 @@ class Indexed:
         self.__doc__ = first_line(builder.__doc__, name)
 
     def __getitem__(self, key: Any) -> Any:
-        return lazy(self._builder[plain(key)])
+        known = ENTRIES.builders.get(self.__name__)
+        return lazy(self._builder[plain(key)] if known is None else known[key])
 
 
 # --- modules

@@ -16,13 +16,16 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.creation import creators, modules_seen
-from ..arrays.opaque import stand_in
+from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import as_float, as_int, as_len
 from ..record.numbers import Computing, TracedScalar, followed
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
+from .exchange import Exchange, functions_of
+from .identity import identities
 from .inputs import Inputs
 from .numpy_calls import library_call
-from .places import MISSING, Wrapper
+from .places import MISSING, Wrapper, is_constant
+from .purity import is_pure
 from .reads import Reads
 
 
@@ -48,7 +51,12 @@ class Binder:
         self.attempt = attempt
         self.as_float = as_float  # what stands for ``float``
         self.is_lazy = is_lazy  # arrays are ours, which opaque code and NumPy do not take
+        self.looked: Callable[[str], None] = lambda why: None  # at what no replay finds
+        self.error_state: Any = np.errstate
+        self.conditions_grow: Callable[[], None] = lambda: None
+        self.all_lazy = False  # so are those that are made of plain data
         self.replaced: dict[int, Any] = {}
+        self.exchange = Exchange()  # of methods, while the function runs
         self._scalars = {name for name, _ in inputs.scalars}
         self._opaque = {id(value) for value in inputs.objects}
         self._done: dict[int, types.FunctionType] = {}
@@ -57,26 +65,30 @@ class Binder:
     def bound(self, function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
         """The function, and its arguments."""
         reads, replaced = self.reads, self.replaced
-        creates = reads.creates and self.is_lazy
+        creates = (reads.creates or self.all_lazy) and self.is_lazy
         for _, value in reads.stand_ins.values() if self.is_lazy else ():
             library = id(value) in reads.library
             replaced[id(value)] = library_call(value) if library else stand_in(value, self.used)
         for _, value in reads.of_numbers.values():
             replaced[id(value)] = followed(value)
+        if reads.identities:
+            replaced[id(id)] = identities(self._original, self.looked)
+        if reads.error_states:
+            replaced[id(np.errstate)] = self.error_state
         given, read = self.inputs.build(self._leaf)
         replaced.update(read)
         if creates:
-            replaced.update(creators())
+            replaced.update(creators(self.all_lazy))
         members = [
             (place.modules(), place.steps, replaced[id(value)])
-            for some in (reads.stand_ins, reads.inputs, reads.of_numbers)
+            for some in (reads.stand_ins, reads.inputs, *reads.replaced())
             for place, value in some.values()
             if place.steps and id(value) in replaced
         ]
-        replaced.update(modules_seen(members, [np] if creates else []))
+        replaced.update(modules_seen(members, [np] if creates else [], self.all_lazy))
         if replaced:
-            known = reads.functions
-            self.inputs.methods(lambda f: self._follow(f) if id(f) in known else None)
+            every = [f for member in reads.exchanged for f in functions_of(*member)]
+            self.exchange = Exchange(reads.exchanged, {id(f): self._follow(f) for f in every})
         return self._follow(function), given
 
     def _leaf(self, value: Any, name: str) -> Any:
@@ -89,6 +101,24 @@ class Binder:
         if id(value) in self._opaque:
             return stand_in(value, self.used)
         return self._follow(value)
+
+    def _original(self, value: Any) -> Any:
+        """What ``value`` stands for, which is what it was from now on; None if it is new."""
+        found = self.inputs.given(value)
+        if found is None:
+            names = [name for name, lazy in self.lazies.items() if lazy is value]
+            arrays = dict(self.inputs.arrays)
+            found = (names[0], arrays[names[0]]) if names else None
+        if found is None:
+            copied = [key for key, copy in self._done.items() if copy is value]
+            if copied or issubclass(type(value), StandIn):
+                return self.reads.functions[copied[0]] if copied else original(value)
+            is_own = isinstance(value, types.ModuleType | type) or is_constant(value)
+            return value if is_own or is_pure(value) else None
+        name, known = found
+        self.inputs.conditions.append(("is", name, known))
+        self.conditions_grow()
+        return known
 
     def _follow(self, value: Any) -> Any:
         if isinstance(value, Wrapper) and not value.head:

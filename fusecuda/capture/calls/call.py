@@ -6,6 +6,7 @@ What depends on the memory that arrays lie in is in `host` and in `capture.cupy.
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from ...options import Options, verify_enabled
 from ..record.budget import Budget
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
+from .exchange import Exchange
 from .guard import Guard, unpacked
 from .inputs import Effect, Inputs
 from .outliving import Outliving
@@ -38,6 +40,10 @@ class Owner(Protocol):
     budget: Budget
     traces: int
     growing: set[str]  # lists that calls make longer and do not look at
+    keeps_arrays: bool  # which calls do not return
+
+    def read(self) -> Reads:
+        """What the function reads."""
 
     def resume(self, kind: Any, tree: Tree, path: Path, args: tuple[Any, ...]) -> Any:
         """The result of a replay that has come to a value not seen before."""
@@ -56,16 +62,18 @@ class Call:
         self,
         owner: Owner,
         args: tuple[Any, ...],
-        reads: Reads,
         execute: bool = True,
         path: Path | None = None,
+        all_lazy: bool = False,
+        follows_numbers: bool = True,
     ) -> None:
         self.owner = owner
+        self.all_lazy = all_lazy  # arrays are that the function makes of plain data
+        self.follows_numbers = follows_numbers  # else they are conditions
         self.execute = execute
-        self.inputs = Inputs(args, self.array_type, owner.growing)
-        if self.inputs.functions:
-            reads = reads_of(owner.function, *self.inputs.functions)
-        self.reads = reads
+        self.inputs = Inputs(args, self.array_type, owner.growing, follows_numbers)
+        others = self.inputs.functions
+        reads = self.reads = reads_of(owner.function, *others) if others else owner.read()
         for place, value in reads.constants.values():
             self.inputs.read(place, value, follow=False)
         for place, value in reads.inputs.values():
@@ -90,8 +98,9 @@ class Call:
         """The call's result; raises Unfollowed, without an effect, if it must run unfused."""
         token = recorder_in_force.set(self.trace)
         try:
-            function, given = self._bound()
-            result = function(*given)
+            function, given, exchange = self._bound()
+            with exchange:
+                result = function(*given)
             if self.trace.failure:  # swallowed by the function
                 raise Unfollowed(self.trace.failure)
             return self._finish(result)
@@ -121,8 +130,8 @@ class Call:
         """Why the call has to be made as it is, or an empty string."""
         raise NotImplementedError
 
-    def _bound(self) -> tuple[Callable[..., Any], list[Any]]:
-        """The function as it is called, and its arguments."""
+    def _bound(self) -> tuple[Callable[..., Any], list[Any], Exchange]:
+        """The function as it is called, its arguments, and what its methods are meanwhile."""
         raise NotImplementedError
 
     def _storages_in(self, *values: Any) -> list[Storage]:
@@ -176,10 +185,18 @@ class Call:
             return self.path.broken
         if changed := self.outliving.changed():
             return changed
-        known = {id(s) for s in (*returned, *self._written())}
-        if any(id(s) not in known for s in self.trace.pending()):
+        if self._keeps_others({id(s) for s in (*returned, *self._written())}):
             return "it kept an array that it does not return"
         return ""
+
+    def _keeps_others(self, known: set[int]) -> bool:
+        """True if arrays other than ``known`` ones are pending, and not in cycles that are dead."""
+        if all(id(s) in known for s in self.trace.pending()):
+            return False
+        if not self.owner.keeps_arrays:
+            gc.collect()
+            self.owner.keeps_arrays = any(id(s) not in known for s in self.trace.pending())
+        return self.owner.keeps_arrays
 
     def _break(self, why: str) -> None:
         self.path.broken = self.path.broken or why
@@ -190,9 +207,10 @@ class Call:
     ) -> Callable[..., Any]:  # fmt: skip
         """What makes, of the environment and the arguments, the result and the effects."""
         writer = ResultWriter(guard, self.inputs.given, array_text)
+        after = writer.effects(effects)
         text = writer.text(result)
-        before, after = writer.effects(effects)
-        lines = [*unpacked(len(self.inputs.args)), *guard.reading, *before, f"result = {text}"]
+        made = [*writer.lines, f"result = {text}"]
+        lines = [*unpacked(len(self.inputs.args)), *guard.reading, *made]
         return guard.made("finish", "env, args", [*lines, *after, "return result"])
 
     def _grow(self, guard: Guard, finish: Callable[..., Any], names: list[str]) -> None:
@@ -215,10 +233,18 @@ class Call:
         if not path.trail:
             guard.attempted(self.trace.attempted)
             self._observed(guard)
-            resume = functools.partial(self.owner.resume, type(self))
+            resume = functools.partial(self.owner.resume, self._same_kind())
             guard.space["start"] = Tree(segments[0], self.path_type, resume)
             inside = [f"env = [{', '.join(names)}]"]
             self.replay = guard.function(len(self.inputs.args), inside, ["return start(env, args)"])
+
+    def _same_kind(self) -> Callable[..., Any]:
+        """What makes a call that is recorded in the same manner."""
+        if self.follows_numbers and not self.all_lazy:
+            return type(self)
+        return functools.partial(
+            type(self), all_lazy=self.all_lazy, follows_numbers=self.follows_numbers
+        )
 
     def _observed(self, guard: Guard) -> None:
         for name, value in self.trace.observed_arguments.items():

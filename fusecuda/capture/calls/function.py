@@ -42,7 +42,7 @@ from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads
 from .scan import reads_of
-from .trace import Trace, Unfollowed
+from .trace import TAKES_MEMORY, Trace, Unfollowed
 from .why import History
 
 _ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
@@ -92,7 +92,10 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self._history = History()
         self._reports: Sequence[Executable] = ()
         self.growing: set[str] = set()
+        self.keeps_arrays = False
         self.budget = Budget()
+        self._follows_numbers = True  # those that it is given
+        self._all_lazy = False  # arrays that it makes of plain data have to be lazy too
         self._lock = threading.Lock()  # of the entries, while one is changed
 
     def _plain_function(self, function: Any) -> Any:
@@ -192,19 +195,32 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
-        begin = perf_counter()
-        tracer = HostCall(self, args, self.read())
-        if tracer.unfusable:
-            return self._unfused(key, tracer.unfusable, args)
-        try:
-            with span("record", self.__name__):
-                result = tracer.run()
-        except Unfollowed as unfollowed:
-            why = str(unfollowed)
-        else:
-            self._recorded(key, tracer, perf_counter() - begin)
-            return result
+        while True:
+            begin = perf_counter()
+            tracer = HostCall(
+                self, args, all_lazy=self._all_lazy, follows_numbers=self._follows_numbers
+            )
+            if tracer.unfusable:
+                return self._unfused(key, tracer.unfusable, args)
+            try:
+                with span("record", self.__name__):
+                    result = tracer.run()
+            except Unfollowed as unfollowed:
+                why = str(unfollowed)
+                if not self._can_otherwise(why, tracer):
+                    break
+            else:
+                self._recorded(key, tracer, perf_counter() - begin)
+                return result
         return self._unfused(key, why, args)
+
+    def _can_otherwise(self, why: str, tracer: HostCall) -> bool:
+        """True if the call, which was not followed, may be if it is recorded in another manner."""
+        if why.startswith(TAKES_MEMORY) and not tracer.all_lazy:
+            self._all_lazy = True
+            return True
+        self._follows_numbers = why != "it raised TypeError" or not tracer.inputs.scalars
+        return not self._follows_numbers  # code in C that takes an `int` and nothing like one
 
     def _recorded(self, key: Any, tracer: Call, seconds: float) -> None:
         """A call has been recorded: from now on it is replayed, or its time counts."""
@@ -223,7 +239,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
 
     def resume(self, kind: type[Call], tree: Tree, path: Path, args: tuple[Any, ...]) -> Any:
         """The result of a replay that has come to a value not seen before: the path goes on."""
-        tracer = kind(self, args, self.read(), path=path)
+        tracer = kind(self, args, path=path)
         assert not tracer.unfusable, tracer.unfusable
         result = tracer.run()
         self.traces += 1
@@ -254,7 +270,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         entry = self._entry(key)
         entry.trial.plain = False  # what CuPy's kernels take is not seen from here
         forgone = entry.followed()
-        call = library.CupyCall(self, args, self.read(), why=forgone)
+        call = library.CupyCall(self, args, why=forgone)
         with span("record", self.__name__):
             result = call.run()
         self.traces += 1
@@ -293,6 +309,10 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         return reads
 
     def _unfused(self, key: Any, why: str, args: tuple[Any, ...]) -> Any:
+        raised = why.startswith("it raised")
+        if self.options.strict and raised:
+            self.function(*args)  # raises, unless it was recording's own fault
+            self._refuse(f"{why} when it was recorded, but not as it is, which has now been done")
         if self.options.strict:
             self._refuse(why)
         self._reports = ()
@@ -301,8 +321,8 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             self._entry(key).postponed()
             self._why = f"ran unfused: {why}"
             return self.function(*args)
-        if why.startswith("it raised"):
-            result = self.function(*args)  # which raises, unless it was recording's own fault
+        if raised:
+            result = self.function(*args)  # as above
             self._why = f"ran unfused: {why}"
             self._entry(key).unfused = why
             return result

@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar, cast
 from ..record.view import in_memory_order
+from .exchange import held
 from .inputs import Inputs
 from .memory import HostMemory, Memory
 from .overlap import Overlaps, overlaps_of, union
@@ -36,6 +37,7 @@ class Guard:
             "MISSING": MISSING,
             "same": same,
             "raising": raising,
+            "held": held,
             "union": union,
             "overlaps_of": overlaps_of,
             "memory_of": lambda a: in_memory_order(a)[0],
@@ -45,7 +47,8 @@ class Guard:
         self._names: dict[int, str] = {}
         self._numbers: dict[int, str] = {}  # local variables with what was attempted
         self.arrays: dict[str, int] = {}  # the lines with the layouts of arrays, by their names
-        self.seen: set[str] = set()  # arrays whose layout is looked at where they are used
+        self._apart = range(0), frozenset[str](), frozenset[str]()  # see `kept_apart`
+        self._left_out: set[int] = set()  # lines with what a run looks at itself
 
     def constant(self, value: Any) -> str:
         """A name for an object."""
@@ -103,7 +106,9 @@ class Guard:
             self.demand(place.condition(self.constant, seen))
         for kind, name, seen in reads.members:
             known = self.constant(kind)
-            self.demand(f"{known}.__dict__.get({name!r}, MISSING) is {self.constant(seen)}")
+            there = self.constant(seen)
+            now = f"{known}.__dict__.get({name!r}, MISSING) is {there}"
+            self.demand(f"{now} or held({known}, {name!r}) is {there}")
         for kind, names, mro in reads.classes:
             known = self.constant(kind)
             self.demand(f"{known}.__dict__.keys() == {self.constant(names)}")
@@ -127,6 +132,17 @@ class Guard:
         """Demand that the arrays overlap as given."""
         known = self.constant(overlaps)
         self.demand(f"overlaps_of(({', '.join(names)},)) == {known}")
+
+    def kept_apart(self, start: int, written: Sequence[str], names: Sequence[str]) -> None:
+        """The lines from ``start`` on keep those ``written`` apart from all of ``names``."""
+        self._apart = range(start, len(self.lines)), frozenset(written), frozenset(names)
+
+    def let_run_look(self, seen: set[str], overwritten: set[str]) -> None:
+        """A run looks at the arrays ``seen`` itself, and keeps those ``overwritten`` apart."""
+        lines, written, names = self._apart
+        self._left_out = {self.arrays[name] for name in seen}
+        if written <= overwritten and names <= seen:
+            self._left_out.update(lines)
 
     # --- numbers
 
@@ -172,8 +188,7 @@ class Guard:
         ``inside`` are lines that may fail as conditions do, ``ending`` what is done if all hold.
         """
         inside, ending = list(inside), list(ending)
-        unseen = {self.arrays[name] for name in self.seen}
-        lines = [line for i, line in enumerate(self.lines) if i not in unseen]
+        lines = [line for i, line in enumerate(self.lines) if i not in self._left_out]
         made = self.made("replay", "args", _guarded(count, [*lines, *inside], ending))
         self.space["text of the guard"] = _function(  # for `why`, with all conditions
             "replay", "args", _guarded(count, [*self.lines, *inside], ending)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...engine import Executable
+from ...errors import is_before_effects
 from ..arrays.array import Array
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
@@ -21,12 +22,14 @@ from ..record.storage import Storage
 from ..record.view import in_memory_order, view_in
 from .binding import Binder
 from .call import Call
+from .error_states import ErrorState
+from .exchange import Exchange
 from .guard import MISS, Guard
 from .inputs import Effect
 from .memory import DeviceMemory, HostMemory
 from .overlap import groups_of, mergeable, overlaps_of, union
 from .reach import held_by_opaque
-from .results import OddError, ResultWriter, storages_in
+from .results import OddError, ResultWriter, read_only, storages_in
 from .trace import Trace
 
 NDArray = np.ndarray[Any, Any]
@@ -90,13 +93,17 @@ class HostCall(Call):
             self.path.enter(value, name)
         return [found[i] for i in range(len(self.arrays))]
 
-    def _bound(self) -> tuple[Callable[..., Any], list[Any]]:
+    def _bound(self) -> tuple[Callable[..., Any], list[Any], Exchange]:
         """The function and its arguments, with lazy arrays for the arrays."""
         self.lazies = self._lazy_arrays()
         lazies = dict(zip(self.names, self.lazies, strict=True))
         trace = self.trace
+        trace.given = self.lazies
         binder = Binder(self.reads, self.inputs, lazies, trace.used, self._observe, trace.attempt)
-        return binder.bound(self.owner.function)
+        binder.all_lazy = self.all_lazy
+        binder.looked, binder.conditions_grow = trace.breaks, trace.conditions_grow
+        binder.error_state = lambda **kinds: ErrorState(trace, kinds)
+        return (*binder.bound(self.owner.function), binder.exchange)
 
     def _storages_in(self, *values: Any) -> list[Storage]:
         return storages_in(*values)
@@ -127,20 +134,25 @@ class HostCall(Call):
         memory = {id(s.storage): s.name for s in self.shared}
         made = {id(s): f"results[{i}]" for i, s in enumerate(outputs)}
         writer = ResultWriter(guard, self.inputs.given, self._array_text(guard, {**memory, **made}))
+        after = writer.effects(effects)
         text = writer.text(result)
-        before, after = writer.effects(effects)
         values = [self._source(leaf, guard) for leaf in leaves]
         self._observed(guard)
-        guard.seen = self._seen(values, leaves, executable)
-        guard.space["run"] = executable.run_checked if guard.seen else executable.run
+        seen = self._seen(values, leaves, executable)
+        guard.let_run_look(seen, {values[i] for i in executable.assembly.written})
+        guard.space["run"] = executable.run_checked if seen else executable.run
         inside = [f"values = ({''.join(v + ', ' for v in values)})"]
-        ran = ["results = run(values)", *["if results is None: return MISS"] * bool(guard.seen)]
-        ending = [*ran, *before, f"result = {text}", *after, "return result"]
-        count = len(self.inputs.args)
-        self.replay = guard.function(count, inside, ending if effects else [*ran, f"return {text}"])
+        ran = ["results = run(values)", *["if results is None: return MISS"] * bool(seen)]
+        ran += writer.lines
+        ending = [f"result = {text}", *after, "return result"] if effects else [f"return {text}"]
+        self.replay = guard.function(len(self.inputs.args), inside, [*ran, *ending])
         if not self.execute:
             return None
-        done = self.replay(tuple(self.inputs.args))
+        try:
+            done = self.replay(tuple(self.inputs.args))
+        except Exception as error:  # no second run where the first has written to arguments
+            self.trace.wrote |= bool(written) and not is_before_effects(error)
+            raise
         if done is not MISS:
             return done
         self.replay, self.why = None, "recorded anew at each call: its conditions do not hold"
@@ -152,12 +164,14 @@ class HostCall(Call):
     ) -> set[str]:
         """The names of arrays at whose layouts a run looks itself.
 
-        Nothing that is computed of an array before the run may look at it: then all is looked at.
+        Nothing that is computed of an array before the run may look at it, and a run looks at all
+        or none: else the guard does. A run has no eye for what is read-only.
         """
         if any(s.name not in self.names for s in self.shared):
             return set()
-        pairs = enumerate(zip(values, leaves, strict=True))
-        return {v for i, (v, leaf) in pairs if v in self.names and executable.sees(i, leaf.array)}
+        if not all(executable.sees(i, leaves[i].array) for i in executable.seen):
+            return set()
+        return {values[i] for i in executable.seen if values[i] in self.names}
 
     def _end_of_path(
         self, result: Any, effects: list[Effect], leaves: list[Leaf], executable: Executable,
@@ -199,13 +213,16 @@ class HostCall(Call):
                 raise OddError("array from elsewhere")
             if not value.shows_all():
                 known = f"{guard.constant(value.shown_of)}({known})"
+            if not value.writeable and not value.is_scalar:
+                known = f"{guard.constant(read_only)}({known})"
             return f"{known}[()]" if value.is_scalar else known
 
         return text
 
     def _guard(self, written: list[Shared]) -> Guard:
         """The conditions of the trace; each shared memory has its name from then on."""
-        guard = Guard(HostMemory() if self.owner.options.on_host else DeviceMemory())
+        memory = HostMemory() if self.owner.options.on_host else DeviceMemory()
+        guard = Guard(memory)
         guard.reads(self.reads)
         guard.inputs(self.inputs)
         if any(True for _ in self.inputs.effects()):
@@ -220,9 +237,10 @@ class HostCall(Call):
         else:
             several = bool(self.path.segments)  # any of them may have been written to
             into = set(distinct) if several else {w.members[0] for w in written}
-            pairs = {(min(i, j), max(i, j)) for i in into for j in distinct if i != j}
-            for i, j in sorted(pairs):
-                guard.memory.apart(guard, names, i, j)
+            written_names = [names[i] for i in sorted(into)]
+            others, start = [names[i] for i in distinct], len(guard.lines)
+            memory.apart(guard, written_names, others)
+            guard.kept_apart(start, written_names, others)
         for i, s in enumerate(self.shared):
             first = self.arrays[s.members[0]]
             if any(self.arrays[m] is not first for m in s.members):

@@ -8,7 +8,6 @@ been computed, and again by each replay.
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from ..record.structure import (
     kind_of,
     slots_of,
 )
+from .identity import Identity
 from .places import Place, Wrapper, is_constant
 from .purity import is_followed, is_pure
 
@@ -69,8 +69,10 @@ class Inputs:
         args: Sequence[Any],
         array_type: type = np.ndarray,
         growing: Collection[str] = frozenset(),
+        follows_numbers: bool = True,
     ) -> None:
         self.args = args
+        self.follows_numbers = follows_numbers
         self.growing = growing  # lists that are known to be made longer and not looked at
         self.array_type = array_type
         self.arrays: list[tuple[str, NDArray]] = []
@@ -105,7 +107,7 @@ class Inputs:
                 self.unfusable = self.unfusable or why_not(value)
             self.arrays.append((name, value))
             self.conditions.append(("array", name, value))
-        elif kind in NUMBERS and follow:
+        elif kind in NUMBERS and follow and self.follows_numbers:
             self.scalars.append((name, value))
             self.conditions.append(("type", name, kind))
         elif is_constant(value):
@@ -235,19 +237,6 @@ class Inputs:
         self._twins.append(Twin(name, value, built, kind, parts))
         return built
 
-    def methods(self, bound: Callable[[types.FunctionType], Any]) -> None:
-        """Give the twins of instances what ``bound`` makes of their methods, None for nothing."""
-        for twin in self._twins:
-            if twin.kind is not INSTANCE or not hasattr(twin.built, "__dict__"):
-                continue
-            kind: Any = type(twin.built)
-            for name, function in _methods_of(kind):
-                other = bound(function)
-                if other is not None and name not in twin.built.__dict__:
-                    method = types.MethodType(other, twin.built)
-                    twin.built.__dict__[name] = method
-                    twin.before.append((("attribute", name), method))
-
     def given(self, value: Any) -> tuple[str, Any] | None:
         """Name and original of a container that was built for the call."""
         for twin in self._twins:
@@ -307,25 +296,13 @@ class Inputs:
             )
 
 
-@functools.lru_cache(maxsize=1024)
-def _methods_of(kind: Any) -> list[tuple[str, types.FunctionType]]:
-    """The methods that instances of a class find, but for the special ones."""
-    found: dict[str, Any] = {}
-    for base in kind.__mro__:
-        for name, value in vars(base).items():
-            found.setdefault(name, value)
-    return [
-        (name, value)
-        for name, value in found.items()
-        if isinstance(value, types.FunctionType) and not name.startswith("__")
-    ]
-
-
 def plain_step(step: Step) -> Step:
-    """A step whose key, if it is a followed or lazy number, is the number, which is looked at."""
+    """A step whose key, if it is a lazy or followed number, is the number, which is looked at."""
     kind, key = step
     if type(key) is Array:
         return kind, current_recorder().seen(key, lambda value: value)
+    if type(key) is Identity:
+        return kind, key.value
     return (kind, key.seen()) if type(key) is TracedScalar else step
 
 

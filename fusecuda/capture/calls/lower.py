@@ -22,7 +22,7 @@ def lower_function(
     """The executable of one trace of ``function`` with ``args``, callable, not yet run."""
     owner: FusedFunction[..., Any] = FusedFunction(function, options)
     given = (*owner.head, *args)
-    tracer = HostCall(owner, given, owner.read(), execute=False)
+    tracer = HostCall(owner, given, execute=False)
     tracer.trace.longest = longest
     if tracer.unfusable or raising():
         raise NotFusedError(f"{owner.__name__} cannot be fused: {tracer.unfusable or 'errstate'}")

@@ -13,7 +13,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...cpu_fallback.array_object import are_apart
+
 LAYOUT_FLAGS = 0x500  # aligned, writeable
+_MANY_PAIRS = 12  # from which on arrays are sorted by where they lie
 PROVIDERS = {"cupy": "fusecuda.capture.cupy.provider"}
 
 
@@ -30,13 +33,10 @@ class Writer(Protocol):
 
 
 class Memory(Protocol):
-    """Writes the conditions of arrays: their layout, and that two share nothing."""
+    """Writes the conditions of arrays."""
 
     def array(self, guard: Writer, name: str, a: Any) -> None:
         """Demand an array of the layout of ``a``."""
-
-    def apart(self, guard: Writer, names: Sequence[str], i: int, j: int) -> None:
-        """Demand that two arrays share no memory."""
 
 
 def layout(guard: Writer, name: str, a: Any) -> str:
@@ -55,9 +55,17 @@ class HostMemory:
         flags = f"{name}.flags.num & {LAYOUT_FLAGS} == {a.flags.num & LAYOUT_FLAGS}"
         guard.demand(f"type({name}) is ndarray and {layout(guard, name, a)} and {flags}")
 
-    def apart(self, guard: Writer, names: Sequence[str], i: int, j: int) -> None:
+    def apart(self, guard: Writer, written: Sequence[str], names: Sequence[str]) -> None:
+        """Demand that no array ``written`` shares memory with another one of ``names``."""
+        pairs = pairs_of(written, names)
+        if len(pairs) > _MANY_PAIRS:
+            guard.space["are_apart"] = are_apart
+            rest = [name for name in names if name not in written]
+            guard.demand(f"are_apart(({', '.join([*written, *rest])},), {len(written)})")
+            return
         guard.space["may_share"] = np.may_share_memory
-        guard.demand(f"not may_share({names[i]}, {names[j]})")
+        for one, other in pairs:
+            guard.demand(f"not may_share({one}, {other})")
 
 
 class DeviceMemory:
@@ -67,9 +75,18 @@ class DeviceMemory:
         guard.space["fits"] = _fits
         guard.demand(f"fits({name}, {a.shape}, {a.strides}, {guard.constant(a.dtype)})")
 
-    def apart(self, guard: Writer, names: Sequence[str], i: int, j: int) -> None:
+    def apart(self, guard: Writer, written: Sequence[str], names: Sequence[str]) -> None:
+        """Demand that no array ``written`` shares memory with another one of ``names``."""
         guard.space["apart"] = _apart
-        guard.demand(f"apart({names[i]}, {names[j]})")
+        for one, other in pairs_of(written, names):
+            guard.demand(f"apart({one}, {other})")
+
+
+def pairs_of(written: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Each array ``written`` with each other one of ``names``, once."""
+    into = [names.index(name) for name in written]
+    pairs = {(min(i, j), max(i, j)) for i in into for j in range(len(names)) if i != j}
+    return [(names[i], names[j]) for i, j in sorted(pairs)]
 
 
 def _fits(value: Any, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> bool:

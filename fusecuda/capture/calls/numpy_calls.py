@@ -27,6 +27,7 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order, view_in
+from .error_states import under
 from .outcomes import PLAIN, call_flat, described, loosened, put_together
 from .path import Environment, Path, Segment, nothing
 
@@ -74,6 +75,7 @@ class Recording(Protocol):
     """What calls need of the trace that they are recorded in."""
 
     loose: bool
+    states: list[dict[str, str]]
 
     @property
     def path(self) -> Path:
@@ -119,7 +121,8 @@ class NumpyCalls:
             return NotImplemented
         loose = len(arrays) < len(every)
         template = self.template((args, kwargs))
-        run = functools.partial(call_flat, func, not loose, at_line(user_line()))
+        called = under(self.trace.states, at_line(user_line()))
+        run = functools.partial(call_flat, func, not loose, called)
         look = functools.partial(
             described, slots, loose or func in self._varying, len(path.environment)
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
-from ..record.structure import LIST, TUPLE, kind_of
+from ..record.structure import LIST, NAMED, TUPLE, kind_of
 from ..record.view import View
 from .path import Environment
 
@@ -66,7 +66,7 @@ def _plain_arrays(value: Any) -> Iterator[NDArray]:
 def _flattened(result: Any) -> tuple[Any, list[Any]]:
     """How a result is put together, and its parts, NumPy's numbers as arrays of rank 0."""
     kind = kind_of(result)
-    if kind is LIST or kind is TUPLE:
+    if kind is LIST or kind is TUPLE or kind is NAMED:
         found = [_flattened(part) for part in result]
         return (type(result), *[s for s, _ in found]), [p for _, f in found for p in f]
     if isinstance(result, np.generic) and is_supported(result.dtype):
@@ -78,7 +78,7 @@ def put_together(structure: Any, parts: list[Any]) -> Any:
     """A result put together of its parts, which are taken from the list."""
     if type(structure) is tuple:
         made = [put_together(s, parts) for s in structure[1:]]
-        return made if structure[0] is list else tuple(made)
+        return made if structure[0] is list else tuple.__new__(structure[0], made)
     part = parts.pop(0)
     if structure == "number":
         part.is_scalar = True

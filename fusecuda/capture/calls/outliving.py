@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..record.structure import Parts, kind_of, walk
+from .exchange import contents
 from .inputs import apply_effect, plain_step
 from .places import MISSING, Place
 from .reads import Reads
@@ -21,7 +22,7 @@ class Outliving:
 
     def __init__(self, reads: Reads) -> None:
         self._places: list[tuple[Place, Any]] = [(p, p.read()) for p in reads.written.values()]
-        self._classes = [(kind, dict(vars(kind))) for kind, _, _ in reads.classes]
+        self._classes = [(kind, contents(kind)) for kind, _, _ in reads.classes]
         self._containers: list[tuple[Any, Parts]] = []
         for _, value in reads.constants.values():
             for part in walk(value):
@@ -35,7 +36,7 @@ class Outliving:
             if place.read() is not before:
                 return f"it writes {place.title}"
         for kind, before in self._classes:
-            now = [(k, v) for k, v in vars(kind).items() if k not in _OF_COPIES]
+            now = [(k, v) for k, v in contents(kind).items() if k not in _OF_COPIES]
             if not _alike([(k, v) for k, v in before.items() if k not in _OF_COPIES], now):
                 return f"it writes to the class {kind.__name__}"
         for value, parts in self._containers:
@@ -50,7 +51,7 @@ class Outliving:
             if value is not before and value is not MISSING:
                 place.write(finished(value))
         for kind, before in self._classes:
-            for name, value in list(vars(kind).items()):
+            for name, value in contents(kind).items():
                 if before.get(name, MISSING) is not value:
                     made = finished(value)
                     if made is not value:

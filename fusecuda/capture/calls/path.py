@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine import is_before_effects
+from ...errors import is_before_effects
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar, cast
 from ..record.storage import Storage

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .identity import Identity
+
 SIMPLE = (
     int,
     float,
@@ -157,6 +159,8 @@ def same(a: Any, b: Any) -> bool:
 
 def is_constant(value: Any) -> bool:
     """True for values that cannot change and that `same` can compare."""
+    if type(value) is Identity:
+        return False
     if type(value) is slice:
         return all(map(is_constant, (value.start, value.stop, value.step)))
     return issubclass(type(value), (*SIMPLE, enum.Enum)) or (  # not what it says that it is

@@ -33,7 +33,8 @@ _PURE_MODULES = (
     *("dataclasses", "numbers", "string", "fractions", "abc", "_operator", "_functools", "copy"),
     *("_collections", "_collections_abc", "numpy", "scipy.special", "fusecuda.numpy", "cupy"),
     *("fusecuda.capture.arrays.wrapping", "fusecuda.capture.arrays.creation"),
-    *("fusecuda.capture.arrays.ranges", "fusecuda.numpy.special"),
+    *("fusecuda.capture.arrays.ranges", "fusecuda.capture.arrays.counters"),
+    "fusecuda.numpy.special",
 )
 _IMPURE = (
     *("numpy.random", "numpy.testing", "fusecuda.numpy.random", "numpy.ctypeslib"),
@@ -51,7 +52,9 @@ _NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch", "count"
 _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "_random")
 _OF_CLASSES = ("typing", "dataclasses")  # what annotations and class definitions leave behind
 _LIBRARIES = ("scipy",)  # of functions that only compute
-_PURE_TYPES = (types.GenericAlias, type(np.s_))
+_PURE_TYPES = (
+    *(types.GenericAlias, type(np.s_), type(np.r_), type(np.c_), type(np.mgrid), type(np.ogrid)),
+)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
 _ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
 

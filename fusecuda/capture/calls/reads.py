@@ -6,7 +6,8 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-from .places import MISSING, Place
+from .exchange import held
+from .places import Place
 
 Key = tuple[object, ...]
 
@@ -18,9 +19,11 @@ class Reads:
     ``values`` are compared by each replay; ``inputs`` are arrays and containers, of which a trace
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
-    them being pure, ``of_numbers`` are followed through numbers. ``members`` are what classes hold
-    under the names that the code uses. ``written`` are variables that the code writes, ``classes``
-    those that it may reach, with their names and bases.
+    them being pure, ``of_numbers`` are followed through numbers, ``identities`` are where `id` is
+    and ``error_states`` where `numpy.errstate` is. ``members`` are what classes hold under the
+    names that the code uses, ``exchanged`` those of them that are exchanged while the function is
+    recorded. ``written`` are variables that the code writes, ``classes`` those that it may reach,
+    with their names and bases.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
     that it cannot be started again; ``catches`` if it has an ``except`` of its own.
@@ -34,7 +37,10 @@ class Reads:
     stand_ins: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     library: set[int] = field(default_factory=set)
     of_numbers: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    identities: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    error_states: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     members: list[tuple[type, str, Any]] = field(default_factory=list)
+    exchanged: list[tuple[type, str, Any]] = field(default_factory=list)
     written: dict[Key, Place] = field(default_factory=dict)
     classes: list[tuple[type, frozenset[str], tuple[type, ...]]] = field(default_factory=list)
     opaque: str = ""
@@ -43,12 +49,16 @@ class Reads:
     catches: bool = False
     creates: bool = False
 
+    def replaced(self) -> list[dict[Key, tuple[Place, Any]]]:
+        """The places of functions for which others stand while the function is recorded."""
+        return [self.of_numbers, self.identities, self.error_states]
+
     def unchanged(self) -> bool:
         """True if every place holds the very object that it held."""
         every = (self.values, self.inputs, self.constants, self.device_arrays, self.stand_ins)
         return (
             all(place.read() is seen for some in every for place, seen in some.values())
-            and all(vars(kind).get(name, MISSING) is seen for kind, name, seen in self.members)
+            and all(held(kind, name) is seen for kind, name, seen in self.members)
             and all(
                 vars(kind).keys() == names and kind.__mro__ is mro
                 for kind, names, mro in self.classes

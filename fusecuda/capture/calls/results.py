@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import Array
+from ..arrays.creation import numpys
 from ..arrays.opaque import StandIn, original
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
@@ -25,7 +26,9 @@ from ..record.structure import (
     kind_of,
     walk,
 )
+from .exchange import original as switched_back
 from .guard import Guard
+from .identity import Identity
 from .inputs import Effect, apply_effect, plain_step
 from .places import is_constant
 from .purity import is_pure
@@ -82,16 +85,19 @@ class Finisher:
     def _finished(self, value: Any) -> Any:
         if type(value) is Array:
             return self.whole[id(value)] if id(value) in self.whole else computed(value)
-        if type(value) is TracedScalar:
+        if type(value) in (TracedScalar, Identity):
             return value.value
         if issubclass(type(value), StandIn):
             return original(value)
         known = self.given(value)
         if known is not None:
             return known[1]
+        value = numpys(value)
         kind = kind_of(value)
         if kind is None:
             return value
+        if kind is METHOD:
+            value = switched_back(value)
         if type(value) is Growing:  # made by the type of another
             value, key = list(value), id(value)
             self._kept.append(value)
@@ -115,12 +121,23 @@ def computed(array: Array) -> Any:
     storage = array.storage
     assert storage.buffer is not None
     result = array.shown_of(storage.buffer)
-    return result[()] if array.is_scalar else result
+    if array.is_scalar:
+        return result[()]
+    return result if array.writeable else read_only(result)
+
+
+def read_only(array: Any) -> Any:
+    """``array`` to be looked at alone, as what `broadcast_to` gives."""
+    seen = array.view()
+    seen.flags.writeable = False
+    return seen
 
 
 class ResultWriter:
     """Writes text that puts the result of a replay together, and does its effects.
 
+    Its ``lines`` come before that text: each container in another, and each view, is made by a line
+    of its own, so that one which is found twice, or in itself, is one object.
     ``array_text`` gives the text for an array, None for another value; it raises OddError for an
     array that is not known. So do all methods for what cannot be put together again.
     """
@@ -129,88 +146,126 @@ class ResultWriter:
         self.guard = guard
         self.given = given
         self.array_text = array_text
-        self._seen: set[int] = set()
+        self.lines: list[str] = []
+        self._containers: dict[int, str] = {}  # their names, empty for those being made
+        self._arrays: dict[int, str] = {}  # the names of those that are no names themselves
 
     def text(self, value: Any) -> str:
         """Text for ``value``."""
+        known = self._known(value)
+        return self._container(value) if known is None else known
+
+    def _part(self, value: Any) -> str:
+        """Text for what is in a container: a name for what is one itself."""
+        known = self._known(value)
+        if known is not None:
+            return known
+        text = self._container(value)
+        return text if text.isidentifier() else self._named(value, text)
+
+    def _named(self, value: Any, text: str) -> str:
+        name = self._containers[id(value)] = f"made{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def _known(self, value: Any) -> str | None:
+        """Text for what is no container, or has a name; None for another container."""
         array = self.array_text(value)
         if array is not None:
-            return array
+            return self._once(value, array)
         if type(value) is TracedScalar:
             return self.guard.scalar(value)
         known = self.given(value)
         if known is not None:
             return known[0]
+        value = numpys(value)
         if is_constant(value) or is_pure(value):
             return self.guard.constant(value)
         if type(value) is np.ndarray:
             return f"{self.guard.constant(value.copy())}.copy()"  # the caller has this one
-        return self._container(value)
+        name = self._containers.get(id(value))
+        if name == "" or kind_of(value) is None:
+            raise OddError(type(value).__name__)
+        return name
+
+    def _once(self, array: Array, text: str) -> str:
+        """``text`` for an array, which is one object wherever it is found."""
+        if not text.endswith(")"):
+            return text
+        if id(array) in self._arrays:
+            return self._arrays[id(array)]
+        self._arrays[id(array)] = name = f"seen{len(self._arrays)}"
+        self.lines.append(f"{name} = {text}")
+        return name
 
     def _container(self, value: Any) -> str:
-        kind = kind_of(value)
-        if kind is None or (kind.mutable and id(value) in self._seen):
-            raise OddError(type(value).__name__)
-        self._seen.add(id(value))
+        value = numpys(value)
+        kind: Any = kind_of(value)
+        if kind.mutable:
+            self._containers[id(value)] = ""
         if kind is LIST or kind is TUPLE:
-            inner = "".join(self.text(part) + ", " for part in value)
+            inner = "".join(self._part(part) + ", " for part in value)
             return f"[{inner}]" if kind is LIST else f"({inner})"
         if kind is SET:
-            inner = "".join(self.text(part) + ", " for part in value)
+            inner = "".join(self._part(part) + ", " for part in value)
             return f"{self.guard.constant(type(value))}(({inner}))"
         if kind is DICT and type(value) is dict:
             parts = (
-                f"{self.guard.constant(plain_step(step)[1])}: {self.text(part)}"
+                f"{self.guard.constant(plain_step(step)[1])}: {self._part(part)}"
                 for step, part in kind.parts(value)
             )
             return f"{{{', '.join(parts)}}}"
         if kind is METHOD or kind is PARTIAL or kind is NAMED:
             parts_of = kind.parts(value)
-            inner = "".join(self.text(part) + ", " for _, part in parts_of)
+            inner = "".join(self._part(part) + ", " for _, part in parts_of)
             return f"{self.guard.constant(_maker(value))}(({inner}))"
         steps = [step for step, _ in kind.parts(value)]
-        inner = "".join(self.text(part) + ", " for _, part in kind.parts(value))
-        self.guard.space["filled"] = _filled
-        shell = self.guard.constant(kind.shell(value))
-        return f"filled({shell}, {self.guard.constant(steps)}, ({inner}))"
+        self.guard.space.update(empty=_empty, fill=_fill)
+        name = self._named(value, f"empty({self.guard.constant(kind.shell(value))})")
+        inner = "".join(self._part(part) + ", " for _, part in kind.parts(value))
+        self.lines.append(f"fill({name}, {self.guard.constant(steps)}, ({inner}))")
+        return name
 
-    def effects(self, effects: Iterable[Effect]) -> tuple[list[str], list[str]]:
-        """Lines that compute what effects set, and lines that then set it."""
-        before: list[str] = []
+    def effects(self, effects: Iterable[Effect]) -> list[str]:
+        """Lines that set what effects do, which the lines before have computed."""
         after: list[str] = []
         self.guard.space["apply_effect"] = apply_effect
-        for effect in effects:
-            name = f"e{len(before)}"
+        for i, effect in enumerate(effects):
+            name = f"e{i}"
             if effect.step is None:
                 parts = "".join(
-                    f"({self.guard.constant(step)}, {self.text(part)}), "
+                    f"({self.guard.constant(step)}, {self._part(part)}), "
                     for step, part in effect.value
                 )
-                before.append(f"{name} = ({parts})")
+                self.lines.append(f"{name} = ({parts})")
             elif effect.step[0] == "grow":
-                inner = "".join(self.text(part) + ", " for part in effect.value)
-                before.append(f"{name} = ({inner})")
+                inner = "".join(self._part(part) + ", " for part in effect.value)
+                self.lines.append(f"{name} = ({inner})")
             else:
-                before.append(f"{name} = {self.text(effect.value)}")
+                text = self._part(effect.value)
+                self.lines.append(f"{name} = {text}")
             step = self.guard.constant(effect.step)
             after.append(f"apply_effect({effect.twin.name}, {step}, {name})")
-        return before, after
+        return after
 
 
 def _maker(value: Any) -> Callable[[Any], Any]:
     """What makes a method, partial or named tuple like ``value`` of its parts."""
     if isinstance(value, types.MethodType):
-        function = value.__func__
+        function = switched_back(value).__func__
         return lambda parts: types.MethodType(function, parts[0])
     if isinstance(value, functools.partial):
         return lambda parts: functools.partial(parts[0], *parts[1], **parts[2])
     return functools.partial(tuple.__new__, type(value))
 
 
-def _filled(shell: Any, steps: Any, parts: Any) -> Any:
-    """A new container like ``shell``, which is empty, with the parts given."""
-    kind = kind_of(shell)
-    assert kind is not None
-    made = kind.shell(shell)
+def _empty(shell: Any) -> Any:
+    """A new container like ``shell``, which is empty."""
+    kind: Any = kind_of(shell)
+    return kind.shell(shell)
+
+
+def _fill(made: Any, steps: Any, parts: Any) -> None:
+    """Give a container the parts behind ``steps``."""
+    kind: Any = kind_of(made)
     kind.fill(made, list(zip(steps, parts, strict=True)))
-    return made

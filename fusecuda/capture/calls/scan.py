@@ -9,7 +9,6 @@ call. Nothing counts as pure that is not known to be.
 
 from __future__ import annotations
 
-import collections
 import dis
 import enum
 import functools
@@ -23,6 +22,7 @@ import numpy as np
 from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
 from .bytecode import OUTLIVING, codes_of, global_place, instructions_of, strings, writes_outside
+from .exchange import functions_of, held
 from .places import MISSING, Place, Wrapper, is_constant
 from .purity import (
     builtins_of,
@@ -34,48 +34,57 @@ from .purity import (
     sees_caller,
 )
 from .reads import Key, Reads
+from .special import FUNCTION, HARMLESS, MAKING, ON_DEMAND, special
 
 _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
 _FROM_OTHERS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "copy"})
-_CREATORS = _FROM_OTHERS | {"zeros", "ones", "empty", "full"}
-_SHOWING = frozenset({"__dict__", "vars", "dir", "__getstate__", "__reduce_ex__", "__reduce__"})
+_BUILDERS = frozenset({"r_", "c_", "mgrid", "ogrid"})
+_CREATORS = _FROM_OTHERS | _BUILDERS | {"zeros", "ones", "empty", "full"}
 _PARTS_LIMIT = 2000  # of what one name leads to
 
 
 def reads_of(*roots: Any) -> Reads:
     """What ``roots`` read, functions and objects whose methods may be called."""
-    scan = _scanned(roots, shown=False)
-    if scan.given and scan.shows_attributes():
-        scan = _scanned(roots, shown=True)
-    return scan.reads
-
-
-def _scanned(roots: Sequence[Any], shown: bool) -> _Scan:
-    scan = _Scan(shown)
+    scan = _Scan()
     for root in roots:
         if isinstance(root, types.FunctionType):
             scan.pending.append((root, False))
         else:
             scan.value(root)
     scan.run()
-    return scan
+    return scan.reads
+
+
+def _is_of_local(following: Sequence[dis.Instruction]) -> bool:
+    """True if what is loaded is called with a variable, which is no class by its name."""
+    if len(following) < 2 or not following[0].opname.startswith("LOAD_FAST"):
+        return False
+    return following[1].opname.startswith("CALL") and following[0].argval != "cls"
+
+
+def _reads(function: types.FunctionType) -> bool:
+    """True if ``function`` reads arrays by name."""
+    names = {name for code in codes_of(function.__code__) for name in code.co_names}
+    places = [global_place(function, name) for name in names]
+    places += [Place("cell", cell) for cell in function.__closure__ or ()]
+    return any(
+        isinstance(part, np.ndarray) for p in places for part in walk(p.read(), _PARTS_LIMIT)
+    )
 
 
 class _Scan:
     """Follows code from name to name until nothing new is found."""
 
-    def __init__(self, shown: bool) -> None:
-        self.shown = shown  # what an instance holds is seen, so that it gets no methods of its own
+    def __init__(self) -> None:
         self.reads = Reads()
         self.pending: list[tuple[types.FunctionType, bool]] = []
         self.scanned: dict[tuple[int, bool], object] = {}
         self.names: set[str] = set()
         self.classes: dict[int, type] = {}
         self.made: set[int] = set()  # classes of which the code may make instances
-        self.given: set[int] = set()  # classes of instances that get twins
         self.looked: set[tuple[int, str]] = set()
         self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
         self.at = ""  # the line that is read
@@ -96,18 +105,12 @@ class _Scan:
         every = self.classes.values()
         self.reads.classes = [(kind, frozenset(vars(kind)), kind.__mro__) for kind in every]
 
-    def shows_attributes(self) -> bool:
-        """True if the code may look at all that an instance holds, or copy it."""
-        read = [value for _, value in self.reads.values.values()]
-        modules = [getattr(v, "__module__", getattr(v, "__name__", "")) for v in read]
-        return bool(self.names & _SHOWING) or "copy" in modules
-
     def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""
         for part in walk(value, _PARTS_LIMIT):
             if isinstance(part, types.FunctionType) and is_followed(part):
                 self.pending.append((part, bound))
-            elif isinstance(part, types.MethodType) and isinstance(part.__func__, _FUNCTION):
+            elif isinstance(part, types.MethodType) and isinstance(part.__func__, FUNCTION):
                 self.pending.append((part.__func__, True))
             elif isinstance(part, Wrapper) and not part.head and is_followed(part.function):
                 self.pending.append((part.function, bound))
@@ -115,8 +118,6 @@ class _Scan:
                 self._class(part, made=True)
             elif kind_of(part) is not None or isinstance(part, enum.Enum):
                 self._class(type(part))
-                if hasattr(part, "__dict__"):
-                    self.given.update(id(base) for base in type(part).__mro__)
 
     def _class(self, kind: type, made: bool = False) -> None:
         meta: Any = type(kind)
@@ -154,6 +155,7 @@ class _Scan:
         instructions = instructions_of(code)
         self.names.update(code.co_names)
         self.names.update(strings(code.co_consts))
+        self._managers(instructions)
         for i, instruction in enumerate(instructions):
             name, kind = instruction.argval, instruction.opname
             line = instruction.positions.lineno if instruction.positions else None
@@ -181,6 +183,12 @@ class _Scan:
                 self._imported(instruction, instructions[i + 1])
             elif kind.startswith("FORMAT_"):
                 self.names.add("format")
+
+    def _managers(self, instructions: Sequence[dis.Instruction]) -> None:
+        """A ``with`` may swallow an error, as ``suppress`` does; ``errstate`` does not."""
+        count = sum(i.opname == "WITH_EXCEPT_START" for i in instructions)
+        if count > sum(i.argval == "errstate" for i in instructions):
+            self.reads.catches = True
 
     def _written(self, place: Place) -> None:
         self.reads.written[place.key] = place
@@ -243,6 +251,9 @@ class _Scan:
         Where a module is ``asked`` for an attribute by `getattr` or `hasattr`, that is one more.
         """
         value = place.read()
+        if value is vars and _is_of_local(following):
+            self.reads.values[place.key] = (place, value)
+            return
         if value is MISSING:
             if place.kind == "cell":
                 self._opaque(f"the closure variable {place.name!r} has no value yet")
@@ -280,6 +291,12 @@ class _Scan:
         elif isinstance(value, Wrapper | types.FunctionType) and is_followed(value):
             reads.values[place.key] = (place, value)
             self.value(value, bound)
+        elif value is id and not bound:
+            reads.values[place.key] = (place, value)
+            reads.identities[place.key] = (place, value)
+        elif value is np.errstate and not bound:
+            reads.values[place.key] = (place, value)
+            reads.error_states[place.key] = (place, value)
         elif isinstance(value, types.ModuleType):
             self._module(place, value)
         elif isinstance(value, type) and is_users(module_of(value)) and value.__flags__ & 1 << 9:
@@ -314,12 +331,14 @@ class _Scan:
     def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
         """What is called as it is; a method cannot be given a stand-in."""
         self.reads.values[place.key] = (place, value)
-        library = is_library(value)
+        library = is_library(value) or self._is_vectorized(place, value)
         if bound:
             if not library and not builtins_of(value):
                 self._opaque(f"a method calls {name}, a {type(value).__name__}")
             self._volatile(f"it calls {name}", at_once=True)
             return
+        if isinstance(value, np.ndarray):  # whose operators are its own
+            self._opaque(f"it reads {name}, a {type(value).__name__}")
         if sees_caller(value):
             self._opaque(f"it calls {name}, which sees its caller")
         self.reads.stand_ins[place.key] = (place, value)
@@ -328,45 +347,53 @@ class _Scan:
         else:
             self._volatile(f"it calls {name}")
 
+    def _is_vectorized(self, place: Place, value: Any) -> bool:
+        """True for what `numpy.vectorize` made of a function, which is called as it is."""
+        function = getattr(value, "pyfunc", None) if type(value) is np.vectorize else None
+        if not isinstance(function, FUNCTION) or not is_followed(function) or _reads(function):
+            return False
+        inner = place.attribute("pyfunc")
+        self.reads.values[inner.key] = (inner, function)
+        self.pending.append((function, True))
+        return True
+
     # --- classes
 
     def _members(self) -> None:
         """Enter what the classes hold under the names that the code uses."""
         for kind in list(self.classes.values()):
-            names = vars(kind).keys() & self.names | _special(kind)
+            names = vars(kind).keys() & self.names | special(kind)
             if id(kind) not in self.made and not self.names & {"__class__", "type"}:
-                names -= _MAKING - self.names
-            names |= {n for n, by in _ON_DEMAND.items() if n in vars(kind) and by & self.names}
+                names -= MAKING - self.names
+            names |= {n for n, by in ON_DEMAND.items() if n in vars(kind) and by & self.names}
             for name in names:
                 if (id(kind), name) in self.looked:
                     continue
                 self.looked.add((id(kind), name))
-                value = vars(kind)[name]
+                value = held(kind, name)
                 self.reads.members.append((kind, name, value))
-                self._member(kind, name, value)
-
-    def _is_rebound(self, kind: type, name: str) -> bool:
-        """True for a method that is always found in an instance, where a twin has its own."""
-        special = name.startswith("__") and name.endswith("__")
-        bare = id(kind) in self.made or "super" in self.names or kind.__name__ in self.names
-        return id(kind) in self.given and not special and not bare and not self.shown
+                if functions := functions_of(kind, name, value):
+                    self.reads.exchanged.append((kind, name, value))
+                    self.pending += [(function, False) for function in functions]
+                else:
+                    self._member(kind, name, value)
 
     def _member(self, kind: type, name: str, value: Any) -> None:
         if isinstance(value, staticmethod | classmethod):
             value = value.__func__
         if isinstance(value, Wrapper):
             value = value.function
-        if isinstance(value, _FUNCTION) and is_standard(value.__code__.co_filename):
+        if isinstance(value, FUNCTION) and is_standard(value.__code__.co_filename):
             value = getattr(value, "__wrapped__", None)
         if isinstance(value, functools.cached_property):
             value = value.func
         if isinstance(value, property):
             for part in (value.fget, value.fset, value.fdel):
-                if isinstance(part, _FUNCTION):
+                if isinstance(part, FUNCTION):
                     self.pending.append((part, True))
         elif isinstance(value, types.FunctionType):
-            self.pending.append((value, not self._is_rebound(kind, name)))
-        elif not is_constant(value) and not isinstance(value, _HARMLESS) and not is_pure(value):
+            self.pending.append((value, True))
+        elif not is_constant(value) and not isinstance(value, HARMLESS) and not is_pure(value):
             place = Place("member", kind, name)
             if kind_of(value) is not None or isinstance(value, type | enum.Enum):
                 self._classify(place, value, True, "")
@@ -374,36 +401,3 @@ class _Scan:
                 self._opaque(f"{kind.__name__}.{name} is an array")
             else:
                 self._volatile(f"it reads {kind.__name__}.{name}", at_once=True)
-
-
-_FUNCTION = types.FunctionType
-_HARMLESS = (
-    type(vars(collections.namedtuple("N", "x"))["x"]),  # a field of a named tuple
-    types.MemberDescriptorType,
-    types.GetSetDescriptorType,
-    types.WrapperDescriptorType,
-    types.MethodDescriptorType,
-    types.ClassMethodDescriptorType,
-    types.BuiltinFunctionType,
-    types.GenericAlias,
-)
-_MAKING = frozenset({"__init__", "__post_init__", "__new__"})
-
-
-# Special methods that are reached by functions and formats alone, and by which names.
-_ON_DEMAND = {
-    "__repr__": {"repr", "str", "print", "format", "%"},
-    "__str__": {"repr", "str", "print", "format", "%"},
-    "__format__": {"format", "%"},
-    "__reduce__": {"copy", "deepcopy", "pickle"},
-    "__copy__": {"copy"},
-    "__deepcopy__": {"deepcopy"},
-    "__hash__": {"hash", "set", "dict", "in"},
-}
-
-
-@functools.lru_cache(maxsize=1024)
-def _special(kind: Any) -> frozenset[str]:
-    """The methods of a class that operators and calls reach without a name."""
-    names = {n for n, v in vars(kind).items() if n.startswith("__") and isinstance(v, _FUNCTION)}
-    return frozenset(names - _ON_DEMAND.keys())

@@ -20,10 +20,12 @@ from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_lon
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
+from .error_states import under
 from .numpy_calls import NumpyCalls
 from .path import Environment, Path, Source, looker, nothing, outcome, outcome_of
 
 _LOOK_AT_CLOCK = 512  # operations
+TAKES_MEMORY = "it takes an array's memory"
 _FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
 
 
@@ -34,7 +36,7 @@ class Unfollowed(BaseException):
 class Trace(Recorder):
     """The recorder of one call; arguments are storages that it was given."""
 
-    first_cut = 96  # operations, after which a body that repeats is sought
+    first_cut = 224  # operations, after which a body that repeats is sought
     transparent = True
     names_lines = False  # nodes know the user's line: of the first recordings, which are planned
     wrote = False  # memory of the caller has been written to
@@ -57,7 +59,9 @@ class Trace(Recorder):
         self.catches = False  # the function has an ``except`` of its own
         self.observed_arguments: dict[str, Any] = {}
         self.attempted: list[TracedScalar] = []  # made, before the first segment, by what may raise
+        self.states: list[dict[str, str]] = []  # of errors, that the function asks for
         self._looking = False
+        self._of_library = False  # some of what is pending
         self._operations = 0
         self._begun = processor_time()
 
@@ -71,12 +75,18 @@ class Trace(Recorder):
         """The path cannot be replayed."""
         self.path.broken = self.path.broken or f"{why} ({user_line()})"
 
+    def conditions_grow(self) -> None:
+        """One has been found: too late where a replay has begun already."""
+        if self.path.trail and not self.path.replaying:
+            self.breaks("it looks at who an argument is after it has looked at a value")
+
     # --- what is recorded
 
     def note(self, node: Node, storage: Storage) -> None:
         named = name_line(node, user_line()) if self.names_lines or self.catches else []
         super().note(node, storage)
         self._operations += 1
+        self._of_library = self._of_library or isinstance(node.attr, LibraryCall)
         if self.longest is not None and self._operations > self.longest:
             raise Unfollowed(f"it has more than {self.longest} operations")
         if self._operations % _LOOK_AT_CLOCK == 0 and self.budget is not None:
@@ -109,7 +119,13 @@ class Trace(Recorder):
             raise Unfollowed("it looks at a value while it is recorded")
         if not self.path.replaying:
             self.wrote = self.wrote or any(s.held for s in self.pending())
+        self._of_library = False
         super().flush(needed)
+
+    def finish_calls(self) -> None:
+        """Compute what is pending if NumPy takes part, which may warn."""
+        if self._of_library:
+            self.flush()
 
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
         return self._segment(flight, jobs, self.options)
@@ -133,7 +149,7 @@ class Trace(Recorder):
 
     def _runner(self, executable: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
         """What runs it in a replay."""
-        return executable.run  # type: ignore[no-any-return]
+        return under(self.states, executable.run)
 
     def _ran(self, executable: Executable) -> None:
         self.reports.append(executable)
@@ -169,7 +185,7 @@ class Trace(Recorder):
 
     def hands_out(self) -> None:
         """Start again rather than give out memory of which we would not see the changes."""
-        self.give_up("it takes an array's memory")
+        self.give_up(f"{TAKES_MEMORY} ({user_line('numpy.')})")
 
     def give_up(self, why: str) -> None:
         """Start the call again without recording, if that is still possible."""

@@ -169,7 +169,7 @@ class Scan(_Scan):
     """What a function reads, lazy arrays by name among it."""
 
     def __init__(self) -> None:
-        super().__init__(shown=False)
+        super().__init__()
         self.arrays: dict[Any, tuple[Place, Any]] = {}
         self.members: dict[type, dict[str, Any]] = {}  # of classes of objects that are given
         self.methods: dict[int, types.FunctionType] = {}

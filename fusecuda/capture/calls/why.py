@@ -176,6 +176,8 @@ def _said(test: ast.expr, space: dict[str, Any], names: _Names) -> str:
     if isinstance(test, ast.Compare):
         return _compared(test, space, names)
     if isinstance(test, ast.Call):
+        if getattr(test.func, "id", "") == "are_apart":
+            return "two of many arrays share memory, one of them written to, and none did"
         return f"{names.of(test)} does not hold any more"
     return names.of(test)
 

@@ -16,11 +16,11 @@ from ...errors import FlushError
 from ..arrays.values import as_float
 from ..calls.binding import Binder
 from ..calls.call import Call, Owner
+from ..calls.exchange import Exchange
 from ..calls.guard import Guard
 from ..calls.inputs import Effect
 from ..calls.memory import Writer, layout
 from ..calls.path import nothing
-from ..calls.reads import Reads
 from ..calls.results import OddError
 from ..record.block import Region
 from ..record.flight import recording
@@ -54,12 +54,11 @@ class CupyCall(Call):
         self,
         owner: Owner,
         args: tuple[Any, ...],
-        reads: Reads,
         path: CupyPath | None = None,
         why: str = "",
     ) -> None:
         self.memories: list[_Memory] = []
-        super().__init__(owner, args, reads, path=path)
+        super().__init__(owner, args, path=path)
         self.arrays = self.lazies = [a for _, a in self.inputs.arrays]
         by_name = [a for _, a in self.reads.device_arrays.values()]
         self.by_name = [a if a.base is None else a.base for a in by_name]
@@ -82,6 +81,8 @@ class CupyCall(Call):
             return "it reads a NumPy array"
         if any(a.size == 0 for a in self.arrays):
             return "an argument is empty"
+        if reads.identities or reads.error_states:
+            return f"it calls {'id' if reads.identities else 'np.errstate'}"
         if inputs.objects:
             return f"an argument is a {type(inputs.objects[0]).__name__}"
         return inputs.unfusable or reads.opaque or reads.volatile
@@ -120,15 +121,15 @@ class CupyCall(Call):
             raise self.trace.faults[0]
         return result
 
-    def _bound(self) -> tuple[Callable[..., Any], list[Any]]:
+    def _bound(self) -> tuple[Callable[..., Any], list[Any], Exchange]:
         if self.path.broken:
-            return self.owner.function, list(self.inputs.args)
+            return self.owner.function, list(self.inputs.args), Exchange()
         trace = self.trace
         binder = Binder(
             self.reads, self.inputs, {}, trace.used, self._observe, trace.attempt, _as_float,
             is_lazy=False,
         )  # fmt: skip
-        return binder.bound(self.owner.function)
+        return (*binder.bound(self.owner.function), binder.exchange)
 
     # --- the end
 

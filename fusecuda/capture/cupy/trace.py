@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine import mark_before_effects
-from ...errors import FlushError
+from ...errors import FlushError, mark_before_effects
 from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from ...engine import BACK_ENDS, Executable
+from ...back_ends import BACK_ENDS
+from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options
 from ..record import rest as patience

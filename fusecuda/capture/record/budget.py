@@ -15,7 +15,7 @@ class Budget:
     """The time that one function, or one program, may spend on planning and compiling."""
 
     FIRST = 0.3  # seconds of the processor's time
-    SHARE = 0.33  # of the time that has passed since the beginning
+    SHARE = 0.33  # of the time that has passed since the beginning, but for that in compilers
 
     __slots__ = ("_begun", "_spent")
 
@@ -28,9 +28,10 @@ class Budget:
         left = self.FIRST + self.SHARE * (perf_counter() - self._begun) - self._spent
         return left >= seconds
 
-    def spend(self, seconds: float) -> None:
-        """So much has been spent."""
+    def spend(self, seconds: float, passed: float = 0.0) -> None:
+        """So much has been spent, and so much time has ``passed`` by it, which counts for none."""
         self._spent += seconds
+        self._begun += passed
 
 
 def processor_time() -> float:

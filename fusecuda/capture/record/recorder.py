@@ -13,13 +13,14 @@ import math
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from ...engine import Executable, Interpreted, is_before_effects
-from ...errors import FlushError
+from ...engine import Executable, Interpreted
+from ...errors import FlushError, is_before_effects
 from ...graph.index_map import IndexMap
 from ...graph.node import Node
 from ...options import Options
@@ -47,6 +48,8 @@ class Recorder:
 
     first_cut = PENDING_LIMIT
     transparent = False  # arrays pass for NumPy's own
+    catches = False  # what is recorded may handle its own errors
+    given: Sequence[Any] = ()  # the arrays that stand for those of a caller
     may_compute = True  # before all is recorded
     loose = False  # there are arrays on whose extent nothing depends
     one_by_one = True  # what it computes does not overlap with what it has under way
@@ -281,11 +284,12 @@ class Recorder:
         if self.budget is None or not isinstance(executable, Executable) or executable.is_ready:
             results = self._run(executable, arguments)
         else:
-            before = processor_time()
+            begin, before = perf_counter(), processor_time()
             try:
                 results = self._run(executable, arguments)
             finally:
-                self.budget.spend(seconds + processor_time() - before)
+                passed = perf_counter() - begin
+                self.budget.spend(seconds + processor_time() - before, passed)
         flight.ran.append(executable)
         return results
 
@@ -332,11 +336,11 @@ def in_place(storage: Storage, node: Node) -> bool:
     return storage.held or (base is not None and base.array is storage.buffer)
 
 
-def user_line() -> str:
-    """The file and line of the innermost frame outside this package and CuPy."""
+def user_line(*others: str) -> str:
+    """The file and line of the innermost frame outside this package, CuPy and ``others``."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(_NOT_USER):
+        if not frame.f_globals.get("__name__", "").startswith((*_NOT_USER, *others)):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"

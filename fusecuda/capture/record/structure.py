@@ -216,6 +216,14 @@ _KINDS: dict[type, Kind] = {
     functools.partial: PARTIAL,
     types.SimpleNamespace: NAMESPACE,
 }
+
+
+def held_by_attributes(kind: type) -> type:
+    """Let instances of ``kind``, a class of ours, be taken apart like those of the user's."""
+    _KINDS[kind] = INSTANCE
+    return kind
+
+
 _HEAP_TYPE = 1 << 9
 # With these a class decides for itself what its attributes are, or what becomes of a copy.
 _OWN_WAYS = ("__getattribute__", "__setattr__", "__delattr__", "__del__")

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -68,8 +68,8 @@ class View(NamedTuple):
             found = reshape_strides(self.shape, self.of(memory).strides, shape)
             if found is None:
                 return None
-        if self.is_whole():
-            return View.whole(shape)
+        if self.is_whole():  # a view of its own, though it be under the same shape
+            return View.whole(shape) if shape != self.shape else View(shape, self.map, shape)
         strides = reshape_strides(self.shape, self.strides(), shape)
         if strides is None:
             return None
@@ -93,6 +93,9 @@ class View(NamedTuple):
         offset = self.map.offset(strides)
         if 0 in self.shape:
             return np.empty(self.shape, array.dtype)
+        if array.flags.c_contiguous:
+            own = self.map.strides(strides)
+            return np.ndarray(self.shape, array.dtype, cast(Any, array), offset, own)
         start = np.lib.stride_tricks.as_strided(array, (1,) * array.ndim or (1,))
         first = _displaced(start, offset)
         return np.lib.stride_tricks.as_strided(first, self.shape, self.map.strides(strides))

@@ -30,6 +30,9 @@ GRACE = 5.0  # seconds in which one that is interrupted stops
 LEAST, MOST = 2, 101  # rounds in each place
 LONG = 0.1  # seconds: a call so long is a sample, even the first
 PACKAGE = Path(__file__).resolve().parents[2]
+_OWN = [  # folders that are left out of what is told: results are for others, too
+    json.dumps(f"{folder}{os.sep}").strip('"').encode() for folder in (PACKAGE.parent, sys.prefix)
+]
 _THREADS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_MAX_THREADS")
 
 Answer = dict[str, Any]
@@ -78,6 +81,8 @@ class Process:
             return {"missing": f"no answer after {seconds:.0f} seconds"}
         if not line:
             return {"missing": self._death()}
+        for folder in _OWN:
+            line = line.replace(folder, b"")
         answer: Answer = json.loads(line)
         return answer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .physics import REPEATS, WINDOWS
-from .program import Program, square, uniform, whole
+from .physics import WINDOWS
+from .program import FILLED, Program, square, uniform, whole
 
 
 def mandelbrot(xp: Any, c: Any) -> Any:
@@ -129,8 +129,8 @@ def _colours(n: int) -> tuple[Any, ...]:
 
 
 PROGRAMS = (
-    Program("Mandelbrot", mandelbrot, _plane, above=REPEATS),
-    Program("Julia", julia, _plane, rtol=1e-10, above=REPEATS),
+    Program("Mandelbrot", mandelbrot, _plane),
+    Program("Julia", julia, _plane, rtol=1e-10),
     Program("Sobel", sobel, _image),
     Program("Canny's front", canny_front, _image,
             why="one pass: a few rows of each step stay in cache", above=WINDOWS),
@@ -138,9 +138,9 @@ PROGRAMS = (
             lambda n: (whole(0, 200, *square(n)).astype("uint8"),), minimum=2,
             why="the counts are known when the image has been read, which is then read again",
             passes=lambda image: image.nbytes,
-            above="NumPy counts; the running sum of the 256 counts is a launch of its own"),
+            above=f"{FILLED}; the running sum of the 256 counts is a launch of its own"),
     Program("RGB to HSV", rgb_to_hsv, _colours),
-    Program("HSV to RGB", hsv_to_rgb, _colours, above="NumPy chooses, on values stored for it"),
+    Program("HSV to RGB", hsv_to_rgb, _colours),
     Program("hillshade", hillshade, lambda n: (uniform(0, 30, *square(n)),), rtol=1e-13,
             why="one launch, with a second pass when the range is known"),
     Program("bilateral filter", bilateral, _image, rtol=1e-14,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from .program import Program, rows_of_1000, uniform, whole
+from .program import FILLED, Program, rows_of_1000, uniform, whole
 
 
 def softmax(xp: Any, x: Any) -> Any:
@@ -175,7 +175,8 @@ PROGRAMS = (
             above="the norms of all arrays are one launch, their updates another"),
     Program("segment softmax", segment_softmax, _segments,
             why="one pass: a segment stays in cache between its reductions", rtol=1e-14,
-            above="NumPy takes maxima and sums by index, on values stored for it"),
+            above=f"{FILLED}; exponentials are stored, for all threads compute them and one adds; "
+                  "whether the segments fit is asked before"),
     Program("LSTM cell", lstm_cell, _cell, minimum=3,
             why="two products (library) and one pass over the gates", rtol=1e-13,
             passes=lambda x, h, c, wx, wh, bias: 16 * c.nbytes),

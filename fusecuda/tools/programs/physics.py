@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .program import Program, square, uniform
+from .program import FILLED, Program, square, uniform
 
 
 def seawater(xp: Any, s: Any, t: Any, p: Any) -> Any:
@@ -123,7 +123,6 @@ def _particles(n: int) -> tuple[Any, ...]:
 
 
 WINDOWS = "what a stencil reads of another is stored: no window of rows rolls along yet"
-REPEATS = "what repeats is cut where its body ends: values wait in memory for the second launch"
 
 PROGRAMS = (
     Program("chain of 12", chain, lambda n: tuple(uniform(0, 1, 2, n))),
@@ -142,11 +141,10 @@ PROGRAMS = (
             above="the two magnetic fields have other shapes: kernels do not share a launch yet",
             passes=lambda ez, hx, hy: ez.nbytes + hx.nbytes + hy.nbytes),
     Program("lattice Boltzmann", lattice_boltzmann,
-            lambda n: (uniform(0.9, 1.1, 9, *square(max(1, n // 9))),),
-            above=REPEATS),
+            lambda n: (uniform(0.9, 1.1, 9, *square(max(1, n // 9))),)),
     Program("n-body", nbody, _bodies, rtol=1e-13,
             why="one pass over the pairs, of which nothing is stored"),
     Program("particle deposit", particle_deposit, _particles, rtol=1e-13,
             why="one pass over the particles, all sums in cache",
-            above="NumPy adds by index, in memory, with its operands stored for it"),
+            above=f"{FILLED}; what goes to the left is added before what goes to the right"),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from .program import Program, square, uniform, vectors, whole
+from .program import FILLED, Program, square, uniform, vectors, whole
 
 
 def kmeans_step(xp: Any, x: Any, centres: Any) -> Any:
@@ -152,8 +152,7 @@ PROGRAMS = (
             why="one pass: the last 32 sums stay in cache",
             above="a running sum ends its launch where it is read at other places"),
     Program("exponential moving average", exponential_average,
-            lambda n: (uniform(0, 1, 24, max(1, n // 24)),),
-            above="what repeats is cut where its body ends: the last level is stored, too"),
+            lambda n: (uniform(0, 1, 24, max(1, n // 24)),)),
     Program("masked statistics", masked_statistics, lambda n: tuple(uniform(-1, 1, 2, n)),
             rtol=1e-13, unseen=1, why="one launch, with a second pass when the mean is known",
             above="whether anything was chosen is asked before the largest is told"),
@@ -163,7 +162,7 @@ PROGRAMS = (
     Program("PageRank step", pagerank_step, _links, minimum=2, rtol=1e-13,
             why="ranks follow from all that is sent, and links come in no order",
             passes=lambda rank, degree, source, target: 2 * rank.nbytes,
-            above="NumPy adds by index; what each link sends is stored for it"),
+            above=f"{FILLED}; what each link sends is gathered by all threads and added by one"),
     Program("Cholesky likelihood", cholesky_likelihood, _process, minimum=4, rtol=1e-11,
             why="a kernel, the decomposition and the solution (library), a kernel",
             passes=lambda x, y: 5 * 8 * len(x) ** 2,

@@ -87,6 +87,21 @@ CASES: dict[str, list[Case]] = {
         case(A, V, 3),
         case(A), case(H, -1, 1), case(F, np.float64(-1), 1), case(ZERO_D, 0, 1),
     ],
+    "bincount": [
+        case(U[0]), case(U[0], minlength=300), case(U[0], V, 256), case(U[1], weights=F[0]),
+        case(M[0], minlength=2), case(I[0]), case(U), case(A[0]), case(U[0], V[:3]), case(I[0, :0]),
+        case(np.array([3, 1, 3]), minlength=4), case(np.array([3, 1, 3]), minlength=3),
+    ],
+    "histogram": [
+        *each(A, F, I, U), case(A, 5, (-1, 1)), case(F, 3, (-1.0, 1.0), density=True),
+        case(I, 4, (0, 3)), case(N, 6, (-2, 2)), case(A, 5, (1, 1)), case(A, 5, (2, 1)),
+        case(A, [0, 1, 2]), case(A, 4, (-1, 1), weights=B), case(H, 3, (-1, 1)),
+        case(ZERO_D, 2, (0, 5)), case(EMPTY, 3, (0, 1)), case(A, 0, (0, 1)), case(A, 2.5, (0, 1)),
+    ],
+    "choose": [
+        case(M, [A, B]), case(M, [A, V]), case(M, [F, A]), case(M, (I, U)), case(U, [A, B]),
+        case(M, [A]), case(M, [A, B], mode="clip"), case(M, [A, 1.5]), case(M, C[:2]),
+    ],
     "round": [*each(A, F, I, M, H, N), case(A / 3, 2), case(F / 3, 1), case(I, 1), case(I, -1),
               case(A * 37, -1), case(ZERO_D), case(A, decimals=0)],
     "astype": [case(A, t) for t in (bool, np.int8, np.float32, np.float16, complex)]

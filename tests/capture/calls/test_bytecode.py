@@ -15,6 +15,7 @@ import pytest
 
 from fusecuda.capture.calls.bytecode import codes_of, instructions_of
 from fusecuda.capture.calls.scan import reads_of
+from tests.marks import few
 from tests.side_by_side import run
 
 PRELUDE = """
@@ -122,7 +123,7 @@ def test_each_is_seen(name: str, count: int) -> None:
     run(program([name], count), STEPS)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), 3))
 def test_several_are_seen(seed: int) -> None:
     """Several at random, behind numbers of names around those where arguments grow."""
     source = random.Random(seed)
@@ -138,7 +139,7 @@ def test_many_are_seen(first: int) -> None:
         test_several_are_seen(seed)
 
 
-@pytest.mark.parametrize("count", [260, 66_000])
+@pytest.mark.parametrize("count", few([260, 66_000], 1))
 def test_arguments_are_whole(count: int) -> None:
     """Behind more than 2**8 and 2**16 names the instructions are those that there are without."""
     text = "    y = np.random.rand()\n    G.a = y\n    return [K * v for v in x]\n"

@@ -481,6 +481,8 @@ def test_a_budget_ends_and_grows_with_time(monkeypatch: pytest.MonkeyPatch) -> N
     assert not spent.allows()
     monkeypatch.setattr(budget.Budget, "SHARE", 1e12)
     assert spent.allows()
+    spent.spend(0.0, passed=3600.0)  # what has passed in a compiler earns nothing
+    assert not spent.allows()
     monkeypatch.setattr(budget.Budget, "SHARE", 0.0)
 
     def f(x: Any) -> Any:
@@ -561,3 +563,83 @@ def test_an_error_in_a_replay_is_the_functions_own() -> None:
             with pytest.raises(np.linalg.LinAlgError):
                 counted(counts, -good)
     assert counts == {"begun": 8, "done": 5}
+
+
+class Times(np.ndarray):
+    """Arrays with operators of their own."""
+
+    def __rmul__(self, other: Any) -> Any:
+        return "mine"
+
+    __array_priority__ = 10
+
+
+def test_arrays_that_are_read_only_are_replayed_beside_others() -> None:
+    """A trace is for arrays of which the same ones may be written to."""
+    still = X.copy()
+    still.flags.writeable = False
+
+    def add(x: Any, y: Any) -> Any:
+        return np.sqrt(x * x + y * y)
+
+    def into(x: Any, y: Any) -> Any:
+        y += x
+        return y
+
+    for given in ((X, still), (still, X.copy()), (still, still[::-1].copy()), (X, X + 1)):
+        agree(add, lambda given=given: list(given), traces=1)  # type: ignore[misc]
+    fused = fc.fused(into)
+    for _ in range(3):
+        fused(X, X.copy())
+    with pytest.raises(ValueError, match="read-only"):
+        fused(X, still)
+    assert same(fused(still, X.copy()), X + X)
+
+
+SUBCLASSES = {
+    "masked": np.ma.masked_array(X[:, :4], X[:, :4] > 0),
+    "matrix": X[:, :4].view(np.matrix),
+    "own operators": X[:, :4].view(Times),
+}
+
+
+@pytest.mark.parametrize("name", SUBCLASSES)
+def test_arrays_of_other_kinds_may_be_read_by_name(name: str) -> None:
+    """As closure variables and defaults: they decide what the operators do."""
+    second = SUBCLASSES[name]
+
+    def closure(x: Any) -> Any:
+        return x * second
+
+    def default(x: Any, of: Any = second) -> Any:
+        return x * of
+
+    x = X[:, 1:5].copy()
+    for function in (closure, default):
+        fused = fc.fused(function)
+        for _ in range(3):
+            got, want = fused(x), function(x)
+            assert type(got) is type(want) and repr(got) == repr(want)
+
+
+NAMED: dict[str, Any] = {
+    "eigh": lambda a: np.exp(-np.linalg.eigh(a * 0.5).eigenvalues),
+    "unpacked": lambda a: [part * 2 for part in np.linalg.eigh(a * 0.5)],
+    "qr": lambda a: np.linalg.qr(a * 2).R * 2,
+    "svd": lambda a: np.linalg.svd(a * 2)[1] + 1,
+    "slogdet": lambda a: np.linalg.slogdet(a * 2)[1] * 2,
+    "itself": lambda a: np.linalg.slogdet(a * 2),
+    "unique": lambda a: np.unique_counts(np.round(a)).counts * 2,
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_results_are_followed(name: str) -> None:
+    """Functions of NumPy's that give named tuples are segments of a replay like others."""
+
+    def function(a: Any) -> Any:
+        return NAMED[name](a)
+
+    fused = agree(function, lambda: [np.diag(np.arange(1.0, 41)) + 1], traces=1)
+    a = np.diag(np.arange(2.0, 42)) - 1
+    assert same(fused(a), function(a))

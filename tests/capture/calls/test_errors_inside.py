@@ -254,6 +254,30 @@ def test_what_cannot_fail_is_fused_where_errors_are_caught() -> None:
         assert launches.total == 1
 
 
+def test_an_error_of_the_users_is_no_refusal() -> None:
+    """With ``strict`` it is raised as it is, at the user's line; recording's own is one."""
+
+    @fc.fused(strict=True)
+    def limited(x: Any) -> Any:
+        y = x * 2
+        if len(x) > 2:
+            raise ValueError("too long")
+        return y
+
+    @fc.fused(strict=True)
+    def plain_only(x: Any) -> Any:
+        if type(x * 2) is not np.ndarray:
+            raise ValueError("no array")
+        return x
+
+    assert limited(np.ones(2)).tolist() == [2, 2]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="too long"):
+            limited(np.ones(3))
+    with pytest.raises(fc.NotFusedError, match="it raised ValueError when it was recorded"):
+        plain_only(np.ones(3))
+
+
 @pytest.mark.parametrize("first", range(0, 60, 20))
 @pytest.mark.filterwarnings("ignore")
 def test_random_programs(first: int) -> None:

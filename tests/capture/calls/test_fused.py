@@ -280,6 +280,30 @@ def test_arguments_that_share_memory() -> None:
         equal(mine, theirs)
 
 
+def step(*arrays: Any) -> Any:
+    early = [b + 1 for b in arrays[6:]]
+    for a, b in zip(arrays[:6], arrays[6:], strict=True):
+        a[...] = a * 0.5
+        a[...] = a + b
+    return early, [b * 2 for b in arrays[6:]]
+
+
+def test_many_arguments_that_share_memory() -> None:
+    """Of many arrays some are apart, some overlap, some only where they are read."""
+    fused, memory = fc.fused(step, strict=True), np.arange(400.0)
+    apart = [slice(20 * k, 20 * k + 20) for k in range(12)]
+    turned = [slice(20 * k + 19, 20 * k - 1 if k else None, -1) for k in range(12)]
+    ways = [apart, turned, apart[::-1]]
+    for place in (3, 9):  # one that is written; one that is read
+        for other in (slice(19, 39), slice(0, 20), slice(219, 239), slice(239, 259)):
+            ways.append([*apart[:place], other, *apart[place + 1 :]])
+    for way in (way for _ in range(3) for way in ways):
+        mine, theirs = memory.copy(), memory.copy()
+        got, want = (f(*[m[part] for part in way]) for f, m in ((fused, mine), (step, theirs)))
+        equal(got, want)
+        equal(mine, theirs)
+
+
 def test_two_dtypes_over_one_buffer() -> None:
     """Arguments that see one memory as different types are right, unfused."""
     mine, theirs = np.arange(4.0), np.arange(4.0)

@@ -152,3 +152,50 @@ def test_errstate_and_nesting() -> None:
         equal(divide(X), 1 / X)
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         divide(X)
+
+
+def test_a_view_is_one_object_wherever_it_is_found() -> None:
+    """In the result, in its parts and in what is written."""
+
+    @fc.fused
+    def f(a: Any, b: Any, kept: Any) -> Any:
+        seen, made = b[:1], (a * 2)[1:]
+        kept["seen"] = seen
+        return [seen] * 2, seen, (made, {"made": made})
+
+    for offset in range(3):
+        kept: dict[str, Any] = {}
+        (first, second), third, (made, parts) = f(np.arange(4.0) + offset, np.arange(4.0), kept)
+        assert first is second is third is kept["seen"]
+        assert made is parts["made"]
+
+
+def test_what_is_read_only_stays_so() -> None:
+    """Views that NumPy gives to be looked at alone."""
+
+    @fc.fused
+    def f(a: Any) -> Any:
+        return np.broadcast_to(a, (2, a.size)), np.outer(a, a).diagonal(), a[1:]
+
+    for offset in range(3):
+        wide, diagonal, rest = f(np.arange(4.0) + offset)
+        assert not wide.flags.writeable and not diagonal.flags.writeable
+        assert rest.flags.writeable and wide[1, 2] == 2.0 + offset
+
+
+def test_a_view_found_twice_is_one_object_and_computed_once() -> None:
+    """Alone and in a container, of an argument that is changed before."""
+
+    @fc.fused
+    def f(a: Any) -> Any:
+        a += 1
+        view = (a * 2)[1:]
+        return view, [view, {"view": view}]
+
+    for offset in range(3):
+        x = np.arange(3.0) + offset
+        first, (second, named) = f(x)
+        assert first is second is named["view"]
+        assert x.tolist() == [1 + offset, 2 + offset, 3 + offset]
+        assert first.tolist() == [4 + 2 * offset, 6 + 2 * offset]
+    assert f.explain().startswith("f: replayed")

@@ -127,3 +127,63 @@ def test_launches_are_counted_while_layouts_are_looked_at() -> None:
         function(one)
         function(other)
     assert count.total == 2
+
+
+def _pieces(starts: dict[int, tuple[int, int]], count: int, n: int) -> list[Any]:
+    """Arrays of ``n`` numbers, apart but for those of ``starts``: where in which other one."""
+    arrays = [np.full(2 * n, float(i + 1))[:n] for i in range(count)]
+    for i, (other, start) in starts.items():
+        base = arrays[other].base
+        assert base is not None
+        arrays[i] = base[start : start + n]
+    return arrays
+
+
+def _halved(arrays: list[Any]) -> None:
+    """Each array of the first half takes in its partner of the other half."""
+    half = len(arrays) // 2
+    for a, b in zip(arrays[:half], arrays[half:], strict=True):
+        a[...] = a * 0.5 + b
+
+
+@pytest.mark.parametrize("count", [2, 6, 40])
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize(
+    "overlap",
+    [{0: (-1, 3)}, {-1: (0, 100)}, {0: (-1, 99)}, {-1: (0, 0)}, {1: (0, 4)}, {-1: (1, 5)}],
+    ids=["written and read", "no overlap", "last element", "same", "two written", "another"],
+)
+def test_memory_is_looked_at(count: int, watched: bool, overlap: dict[int, Any]) -> None:
+    """A trace of arrays that are apart does not stand for ones that share memory, one written."""
+    n, starts = 100, {}
+    for i, (other, start) in overlap.items():
+        pair = i % count, other % count
+        if pair[0] == pair[1] or n <= start < 2 * n:  # behind it
+            continue
+        starts[pair[0]] = pair[1], start
+    function = fc.fused(_halved, strict=True)
+    for given in ({}, {}, starts, {}, starts):
+        found, expected = (_pieces(given, count, n) for _ in range(2))
+        if watched:
+            with count_launches():
+                function(found)
+        else:
+            function(found)
+        _halved(expected)
+        for a, b in zip(found, expected, strict=True):
+            assert np.array_equal(a, b)
+
+
+def test_memory_behind_a_backward_walk() -> None:
+    """Where an array begins and ends is counted from its lowest byte."""
+
+    def added(x: Any, y: Any) -> None:
+        x += y
+
+    function = fc.fused(added, strict=True)
+    for shift in (160, 160, 0, 50, 160, -100, -100):
+        memory, other = np.arange(480.0), np.arange(480.0)
+        for a, call in ((memory, function), (other, added)):
+            call(a[160:320][::-1], a[160 + shift : 320 + shift])
+        assert np.array_equal(memory, other), shift
+    assert function.traces == 4  # apart, the same memory, and parts of it

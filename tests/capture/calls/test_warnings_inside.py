@@ -27,7 +27,7 @@ def assigned(z: Any) -> Any:
 
 def picked(z: Any) -> Any:
     x = z.real * 1.0
-    x[[0, 2]] = z[1]
+    x[0, [0, 2]] = z[1, :2]
     return x
 
 

@@ -97,6 +97,18 @@ def test_a_global_a_closure_and_an_attribute(monkeypatch: pytest.MonkeyPatch) ->
     assert reason(fused).startswith("self.kind was 'linear', is 'square'"), fused.why()
 
 
+def test_memory_that_two_of_many_arrays_share() -> None:
+    def halve(*arrays: np.ndarray) -> None:
+        for a in arrays:
+            a[...] = a / 2
+
+    fused, u = made(halve), np.ones(80)
+    parts = [u[10 * k : 10 * k + 10] for k in range(8)]
+    fused(*parts)
+    fused(*parts[:7], u[65:75])
+    assert reason(fused).startswith("two of many arrays share memory"), fused.why()
+
+
 def test_memory_that_is_shared_and_values_not_seen_before() -> None:
     def add(a: np.ndarray, b: np.ndarray) -> Any:
         a += b

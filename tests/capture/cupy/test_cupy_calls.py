@@ -15,6 +15,7 @@ from fusecuda.capture.cupy import internals  # noqa: E402
 from tests import cupy_host, cupy_programs  # noqa: E402
 from tests.capture_check import equal  # noqa: E402
 from tests.cupy_host import host, over, seen  # noqa: E402
+from tests.marks import few  # noqa: E402
 
 cupy_host.install()
 X = np.arange(1.0, 25.0).reshape(4, 6)
@@ -272,7 +273,7 @@ def test_an_argument_on_another_device_is_another_trace() -> None:
     assert f.traces == 2
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", few(range(2), 1))
 def test_random_functions(block: int) -> None:
     """Random programs called again and again, on arrays that lie in several ways."""
     traces = [cupy_programs.run_call_seed(s) for s in range(block * 15, block * 15 + 15)]

@@ -1,0 +1,159 @@
+"""Gathering: lists of lazy arrays and numbers, where NumPy takes one array, made one array."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...graph import build
+from ...graph.dtypes import DType, is_supported
+from ...graph.node import Node
+from ..record.numbers import TracedScalar
+from ..record.origin import is_users, module_of
+from . import ufuncs
+from .array import Array, compute_first
+from .memory import in_force, new, values
+from .table import entry
+
+# Functions of NumPy's that take one array, or several, each of which may be given as a list.
+_OF_ARRAYS = frozenset((
+    *("sum", "prod", "mean", "std", "var", "max", "min", "amax", "amin", "any", "all", "ptp"),
+    *("argmax", "argmin", "cumsum", "cumprod", "sort", "argsort", "median", "percentile"),
+    *("quantile", "average", "nansum", "nanmean", "nanstd", "nanvar", "nanmax", "nanmin"),
+    *("nanprod", "nanmedian", "count_nonzero", "round", "clip", "transpose", "ravel"),
+    *("squeeze", "flip", "diff", "dot", "outer", "inner", "cross", "trace", "swapaxes"),
+    *("linalg.norm", "linalg.det", "linalg.inv", "linalg.solve"),
+))  # fmt: skip
+_MOST = 64  # parts: more take longer to plan than NumPy to put together
+_METHODS = ("reduce", "accumulate", "reduceat", "outer")
+
+
+def takes_arrays(function: Any) -> bool:
+    """True if a list that ``function`` is given first stands for one array."""
+    module = getattr(function, "__module__", "")
+    name = module.removeprefix("numpy").lstrip(".") + "." + getattr(function, "__name__", "")
+    return name.lstrip(".") in _OF_ARRAYS
+
+
+@entry
+def gathered(value: Any, dtype: DType | None = None) -> Any:
+    """The lazy array that a list or tuple with lazy arrays in it stands for.
+
+    What is none, or has too many parts, such as do not fit together or have no kernels, is returned
+    as it is.
+    """
+    if type(value) not in (list, tuple):
+        return value
+    leaves = list(_leaves(value))
+    arrays = [leaf for leaf in leaves if type(leaf) is Array]
+    if not arrays:
+        return value
+    if (limit := in_force().at_once_below) and sum([a.nbytes for a in arrays]) <= limit:
+        known = _known(value)
+        if known is not None:
+            return new(Array, np.array(known, dtype))
+    if len(arrays) > _MOST or any(a.is_loose for a in arrays):
+        return value
+    if dtype is not None and any(a.dtype.kind == "c" for a in arrays):
+        return value  # of which NumPy may drop a part, and warn
+    try:
+        like = np.array(_blank(value), dtype)
+    except (ValueError, TypeError, OverflowError):
+        return value  # and NumPy says what is wrong
+    every = (like.dtype, *(a.dtype for a in arrays))
+    if not all(map(is_supported, every)):
+        return value
+    compute_first(arrays)
+    return Array.of_node(_joined(value, like.shape, like.dtype), is_scalar=False)
+
+
+def of_object(value: Any, dtype: Any) -> Any:
+    """What a user's object says that it is as an array, None for anything else."""
+    kind: Any = type(value)
+    if isinstance(value, np.ndarray) or not hasattr(kind, "__array__"):
+        return None
+    if not is_users(module_of(kind)):
+        return None
+    return kind.__array__(value) if dtype is None else kind.__array__(value, dtype)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    for part in value:
+        if type(part) in (list, tuple):
+            yield from _leaves(part)
+        else:
+            yield part
+
+
+def _known(value: Any) -> Any:
+    """``value`` with what its arrays show, None if something is pending."""
+    if type(value) is Array:
+        return values(value)
+    if type(value) not in (list, tuple):
+        return value if type(value) is not TracedScalar else value.seen()
+    parts = list(map(_known, value))
+    return None if any(part is None for part in parts) else parts
+
+
+def _blank(value: Any) -> Any:
+    """``value`` with what tells the dtype and shape of each part."""
+    if type(value) is Array:
+        shown = np.broadcast_to(np.zeros((), value.dtype), value.shape)
+        return shown[()] if value.is_scalar else shown
+    if type(value) is TracedScalar:
+        return type(value.value)(0)
+    return [_blank(v) for v in value] if type(value) in (list, tuple) else value
+
+
+def _joined(value: Any, shape: Sequence[int], dtype: DType) -> Node:
+    if type(value) in (Array, TracedScalar):
+        return ufuncs.node_of(value, dtype)
+    if not any(type(leaf) in (Array, TracedScalar) for leaf in _leaves([value])):
+        return ufuncs.node_of(np.array(value, dtype))
+    parts = [build.reshape(_joined(v, shape[1:], dtype), (1, *shape[1:])) for v in value]
+    return build.concatenate(parts, 0)
+
+
+# --- NumPy's functions, given lists
+
+
+@functools.cache
+def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which makes one array of each list that it is given by position."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(gathered, args), **kwargs)
+
+    return call
+
+
+class Ufunc:
+    """A ufunc whose methods make one array of a list."""
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self._ufunc = ufunc
+        for name in _METHODS:
+            setattr(self, name, of_lists(getattr(ufunc, name)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._ufunc(*map(gathered, args), **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ufunc, name)
+
+
+@functools.cache
+def taking_lists() -> dict[str, Any]:
+    """What stands for NumPy's functions in code that gives them lists of lazy arrays, by name."""
+    found: dict[str, Any] = {}
+    for name in dir(np):
+        value = getattr(np, name)
+        if isinstance(value, np.ufunc) and (value.nin, value.nout) == (2, 1):
+            found[name] = Ufunc(value)
+        elif name in _OF_ARRAYS:
+            found[name] = of_lists(value)
+    return found

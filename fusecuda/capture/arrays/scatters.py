@@ -1,0 +1,229 @@
+"""Scatters: writes at integer arrays, ``ufunc.at``, and the counts that are made of them.
+
+Whether indices are within bounds is told by their operations, else by their values, which are
+looked at. Where they are not, NumPy does it all: it knows the error, or how long a result is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...graph import build
+from ...graph.bounds import bounds
+from ...graph.dtypes import INT64, is_supported
+from ...graph.index_map import axis_map
+from ...graph.library import SCATTERS
+from ...graph.node import Node
+from ..record.flight import atomic
+from ..record.recorder import current_recorder, user_line
+from . import movement, ufuncs
+from .array import Array
+from .keys import expanded, index_node
+from .ranges import linspace
+from .table import entry, handles
+from .values import array_of, of_node, plain
+
+_MOST_CHOICES = 32
+_FLOAT64 = np.dtype(np.float64)
+
+
+def write_at(array: Array, keys: tuple[Any, ...], value: Any, kind: str, fitted: Any) -> bool:
+    """Write ``value`` at ``array[keys]``, or combine it by ``kind`` with what is there.
+
+    False, with nothing done, for keys that are not integer arrays and full slices. ``fitted`` makes
+    the node of a value from the dtype and the shape that NumPy would broadcast it to.
+    """
+    found = expanded(keys, array.ndim)
+    if found is None or not is_supported(array.dtype) or not array.size:
+        return False
+    indexed = [a for a, k in enumerate(found) if k is not None]
+    rest = [a for a in range(array.ndim) if a not in indexed]
+    if not all(_reaches(found[a], array.shape[a]) for a in indexed):
+        return False
+    indices = [index_node(found[a]) for a in indexed]  # read when all has been looked at
+    common = np.broadcast_shapes(*(i.shape for i in indices))
+    node = _in_order(value, array, indexed, common, fitted)
+    if not node.size:
+        return False
+    target = movement.transpose(array, indexed + rest)
+    written = build.scatter(kind, target.read_node(), node, indices, user_line())
+    target.write_node(written)
+    return True
+
+
+def _reaches(key: Any, extent: int) -> bool:
+    """False if an index is out of bounds: then it is NumPy that raises the error.
+
+    Where a call that fails is made again, plainly, that need not be known beforehand.
+    """
+    recorder = current_recorder()
+    if recorder.transparent and not recorder.catches:
+        return True
+    return _are_within(array_of(key), -extent, extent)
+
+
+def _are_within(values: Array, low: int, high: int) -> bool:
+    """True if all ``values`` are in [``low``, ``high``): their operations tell, or they do."""
+    known = bounds(values.read_node())
+    if known is not None and low <= known[0] and known[1] < high:
+        return True
+    return bool(np.all((values >= low) & (values < high)))
+
+
+def _in_order(
+    value: Any, array: Array, indexed: Sequence[int], common: tuple[int, ...], fitted: Any
+) -> Node:
+    """The node of ``value`` with the axes of the indices first.
+
+    NumPy has them where the indexed axes were, if those stand side by side.
+    """
+    lead = indexed[0] if list(indexed) == list(range(indexed[0], indexed[-1] + 1)) else 0
+    rest = [array.shape[a] for a in range(array.ndim) if a not in indexed]
+    node: Node = fitted(value, array.dtype, (*rest[:lead], *common, *rest[lead:]))
+    if not lead:
+        return node
+    rank = len(common)
+    order = [*range(lead, lead + rank), *range(lead), *range(lead + rank, rank + len(rest))]
+    rows = [(0, 1, order.index(a)) for a in range(len(order))]
+    return build.index(node, axis_map(rows, len(order)), tuple(node.shape[a] for a in order))
+
+
+@entry
+@atomic
+def applied_at(ufunc: np.ufunc, array: Array, key: Any, *values: Any) -> bool:
+    """Record ``ufunc.at(array, key, *values)``; False if it cannot be."""
+    if ufunc.__name__ not in SCATTERS or len(values) != 1 or array.is_loose:
+        return False
+    (value,) = values
+    keys = key if isinstance(key, tuple) else (key,)
+    given = value if isinstance(value, Array | np.ndarray) else np.asarray(plain(value))
+    if any(type(k) is Array and k.is_loose for k in (*keys, given)):
+        return False
+    if given.dtype.kind not in "biufc" or array.dtype.kind == "c":
+        return False
+    loop = build.resolve(ufunc, array.dtype, given.dtype)
+    if not _computes_alike(ufunc.__name__, loop[-1], array.dtype):
+        return False
+    if not build.fusible(ufunc.__name__, (array.dtype, array.dtype)):
+        return False
+    return write_at(array, keys, given, ufunc.__name__, _broadcast)
+
+
+def _computes_alike(name: str, loop: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+    """True if ``dtype`` gives the bits that ``loop`` gives when its result is cast to ``dtype``."""
+    if loop == dtype:
+        return True
+    modular = name in ("add", "subtract", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor")
+    return modular and loop.kind == dtype.kind == "i" and loop.itemsize >= dtype.itemsize
+
+
+def _broadcast(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Node:
+    """``value`` cast to ``dtype`` and broadcast to ``shape``, to which its axes must fit."""
+    if np.broadcast_shapes(value.shape, shape) != shape:
+        raise ValueError("array is not broadcastable to correct shape")
+    return build.broadcast_to(build.convert(ufuncs.node_of(value), dtype), shape)
+
+
+# --- counts
+
+
+@handles(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    """How often each integer below ``minlength`` occurs, or the sum of its weights.
+
+    NumPy computes it where a larger one may occur, for the result is longer then.
+    """
+    values, count = array_of(x), operator.index(plain(minlength))
+    if values.ndim != 1 or not values.size or not _are_integers(values):
+        return NotImplemented
+    if weights is not None:
+        given = array_of(weights)
+        if given.shape != values.shape or not np.can_cast(given.dtype, _FLOAT64, "safe"):
+            return NotImplemented
+    if count < 1 or not _are_within(values, 0, count):
+        return NotImplemented
+    index = build.convert(values.read_node(), INT64)
+    if weights is None:
+        return _sums(index, build.constant(1, INT64), count, INT64)
+    return _sums(index, build.convert(given.read_node(), _FLOAT64), count, _FLOAT64)
+
+
+def _are_integers(values: Array) -> bool:
+    """True if NumPy takes ``values``, or bools, for numbers of places."""
+    return np.can_cast(values.dtype, np.intp, "safe")
+
+
+def _sums(index: Node, added: Node, count: int, dtype: np.dtype[Any]) -> Array:
+    zeros = build.broadcast_to(build.constant(0, dtype), (count,))
+    found = build.scatter("add", zeros, added, [index], user_line())
+    return of_node(found, is_scalar=False)
+
+
+@handles(np.histogram)
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """Counts in ``bins`` equal bins of a ``range`` that is given, and their edges.
+
+    NumPy's own bins: the one that the quotient names, corrected by the edges next to it.
+    """
+    values = array_of(a)
+    if weights is not None or range is None or type(bins) is not int:
+        return NotImplemented
+    known = is_supported(values.dtype) and values.dtype.kind in "iuf"
+    if not known or values.dtype == np.float16:
+        return NotImplemented
+    low, high = (plain(end) for end in range)
+    dtype = np.histogram_bin_edges(np.empty(0, values.dtype), bins, (low, high)).dtype
+    first, last = dtype.type(low), dtype.type(high)
+    if dtype.kind != "f" or values.dtype.itemsize > dtype.itemsize or not first < last:
+        return NotImplemented
+    edges = linspace(low, high, bins + 1, dtype=dtype)
+    values = movement.ravel(values)
+    inside = (values >= low) & (values <= high)
+    x = np.where(inside, values.astype(dtype), first)
+    index = (((x - first) / (last - first)) * bins).astype(np.int64)
+    index = np.where(index == bins, index - 1, index)
+    index = np.where(x < edges[index], index - 1, index)
+    index = np.where((x >= edges[index + 1]) & (index != bins - 1), index + 1, index)
+    counts = _sums(index.read_node(), build.convert(inside.read_node(), INT64), bins, INT64)
+    if not density:
+        return counts, edges
+    widths = np.diff(edges).astype(float)
+    return counts / widths / np.sum(counts), edges
+
+
+# --- choices
+
+
+@handles(np.choose)
+def choose(a: Any, choices: Any, out: None = None, mode: Any = "raise") -> Any:
+    """Of each element the choice that its integer names, if they are known to name one."""
+    given = array_of(a)
+    if not isinstance(choices, list | tuple) or not 0 < len(choices) <= _MOST_CHOICES:
+        return NotImplemented
+    if mode != "raise" or not _are_integers(given) or not all(map(_is_choice, choices)):
+        return NotImplemented
+    known = bounds(given.read_node())
+    if known is None or known[0] < 0 or known[1] >= len(choices):
+        return NotImplemented
+    kinds = [c.dtype for c in choices]
+    dtype = np.result_type(*kinds)
+    if not all(map(is_supported, (dtype, *kinds))):
+        return NotImplemented
+    nodes = [build.convert(ufuncs.node_of(c), dtype) for c in choices]
+    index = build.convert(given.read_node(), INT64)
+    chosen = nodes[-1]
+    for number in reversed(range(len(nodes) - 1)):
+        named = build.elementwise("equal", [index, build.constant(number, INT64)], np.dtype(bool))
+        chosen = build.where(named, nodes[number], chosen)
+    shape = np.broadcast_shapes(index.shape, *(n.shape for n in nodes))
+    return of_node(build.broadcast_to(chosen, shape), is_scalar=False)
+
+
+def _is_choice(value: Any) -> bool:
+    return isinstance(value, Array | np.ndarray | np.generic)

@@ -1,0 +1,403 @@
+"""The structural operations: all that is not elementwise, a class for each, in one table.
+
+A class says what its name means everywhere: when a node is well formed, its value (NumPy's), what
+one element is computed from, and what a plan must know of it. A new one is a class here; a kernel
+that computes it otherwise than by its demands has statements of its own (fusion/lowering.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..errors import GraphError
+from . import library
+from .dtypes import BOOL, INT64, is_reducible
+from .index_map import IndexMap, Shape
+from .node import REDUCTIONS, Attr, LibraryCall, Node, Operand, Parameter, Reduction
+from .tree import tree_prod, tree_sum
+from .views import Array, view, written
+
+Demand = tuple[Node, IndexMap]
+
+
+class Structure:
+    """A structural operation; its docstring tells what its value is.
+
+    What is said here holds for elementwise operations.
+    """
+
+    name: str
+    example: str  # a line of HLO text, without a name before it
+    cost: int = 0  # of one element, in units of one addition
+    is_leaf: bool = False  # it comes from outside the graph
+    is_free: bool = False  # nothing is computed or moved for it
+    is_view: bool = False  # its elements are those of operand 0, under other indices
+    is_choice: bool = False  # each element is one of an operand's, which depends on its index
+    may_fail: bool = False  # at some values of its operands
+    in_plans: bool = False  # only there: graphs have a library call instead
+    unstored: bool = False  # it has no memory of its own: the caller's, its operand's, or none
+    stored: str = ""  # why its value is always in memory
+    whole: str = ""  # why operand 0 lies in memory, whatever computes it
+    takes_views: bool = False  # it may be a view of what lies there
+
+    def check(self, node: Node) -> None:
+        """Raise GraphError if ``node`` breaks a rule."""
+        raise NotImplementedError
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        """What ``node`` is; lanes of a reduction take ``group`` neighbours at a time."""
+        raise NotImplementedError
+
+    def domain(self, node: Node) -> Shape:
+        """The shape over which the elements behind ``node`` are computed."""
+        return node.shape
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        """What one element is computed from; ``at`` maps the loop indices to one of the `domain`.
+
+        Not listed: what is read at indices that depend on values, and the version that an update
+        goes on from. Of a choice, an element is the first operand's that has its index; a 0-d one
+        has every index.
+        """
+        return [(o, at if o.shape else at.leading(0)) for o in node.operands]
+
+
+class _Leaf(Structure):
+    is_free = True
+
+    def check(self, node: Node) -> None:
+        _arity(node, 0)
+
+
+class _Argument(_Leaf):
+    """argument 0; `, scalar`: a number given by value"""
+
+    name, example = "parameter", "f64[100] parameter(0)"
+    is_leaf = unstored = True
+
+    def check(self, node: Node) -> None:
+        super().check(node)
+        if not isinstance(node.attr, Parameter):
+            fail(node, "has no number")
+
+
+class _Constant(_Leaf):
+    """one value, its exact bits"""
+
+    name, example = "constant", "f64[] constant(0x3ff0000000000000)"
+    is_leaf = unstored = True
+
+    def check(self, node: Node) -> None:
+        super().check(node)
+        bits = node.attr
+        if node.shape or not isinstance(bits, bytes) or len(bits) != node.dtype.itemsize:
+            fail(node, "does not hold one value of its dtype")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        return node.value
+
+
+class _Iota(_Leaf):
+    """the index along an axis"""
+
+    name, example = "iota", "s64[4,3] iota(), axis=1"
+
+    def check(self, node: Node) -> None:
+        super().check(node)
+        axis = node.attr
+        if not (isinstance(axis, int) and 0 <= axis < len(node.shape) and node.dtype == INT64):
+            fail(node, "needs an axis of its shape and dtype int64")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        shape = [1] * len(node.shape)
+        shape[node.axis] = -1
+        return np.broadcast_to(np.arange(node.shape[node.axis]).reshape(shape), node.shape)
+
+
+class _Index(Structure):
+    """the operand through an affine map"""
+
+    name, example = "index", "f64[3] index(%0), map=(d0) -> (d0 + 1)"
+    is_free = is_view = True
+
+    def check(self, node: Node) -> None:
+        _arity(node, 1)
+        _same_dtype(node)
+        (operand,) = node.operands
+        if not _is_map(node.attr, operand, node):
+            fail(node, "has a map of the wrong rank")
+        if not node.map.fits(node.shape, operand.shape):
+            fail(node, f"reads outside its operand: {node.map}")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        return view(operands[0], node.map, node.shape)
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        return [(node.operands[0], at.then(node.map))]
+
+
+class _Reshape(Structure):
+    """the same elements, in row-major order"""
+
+    name, example = "reshape", "f64[2,3] reshape(%0)"
+    is_free = is_view = unstored = True
+    whole = "a reshape merges its axes"
+
+    def check(self, node: Node) -> None:
+        _arity(node, 1)
+        _same_dtype(node)
+        if node.operands[0].size != node.size:
+            fail(node, "changes the number of elements")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        return operands[0].reshape(node.shape)
+
+
+class _Reduce(Structure):
+    __doc__ = f"over the axes; kinds are {', '.join(REDUCTIONS)}"
+
+    name, example = "reduce", "f64[] reduce(%0), kind=sum, axes={0}"
+    stored = "a reduction ends its pass"
+
+    def check(self, node: Node) -> None:
+        _arity(node, 1)
+        (operand,) = node.operands
+        attr = node.attr
+        if not isinstance(attr, Reduction) or attr.kind not in REDUCTIONS:
+            fail(node, f"has no kind among {', '.join(REDUCTIONS)}")
+        if list(attr.axes) != sorted(set(attr.axes) & set(range(len(operand.shape)))):
+            fail(node, f"has axes {attr.axes} that are not ascending axes of its operand")
+        if node.shape != tuple(n for a, n in enumerate(operand.shape) if a not in attr.axes):
+            fail(node, "has the wrong shape")
+        if not is_reducible(attr.kind, operand.dtype):
+            fail(node, f"reduces {operand.dtype}, which has no {attr.kind}")
+        want = INT64 if attr.kind.startswith("arg") else operand.dtype
+        if node.dtype != want or (attr.kind in ("any", "all") and node.dtype != BOOL):
+            fail(node, "has the wrong dtype")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        kind, axes = node.reduction.kind, node.reduction.axes
+        (array,) = operands
+        if kind not in _BY_ROWS:
+            return getattr(np, kind)(array, axis=axes)
+        kept = [a for a in range(array.ndim) if a not in axes]
+        length = math.prod(array.shape[a] for a in axes)
+        rows = array.transpose(*kept, *axes).reshape(*(array.shape[a] for a in kept), length)
+        return _BY_ROWS[kind](rows, group)
+
+    def domain(self, node: Node) -> Shape:
+        return node.operands[0].shape
+
+
+_BY_ROWS: dict[str, Callable[[Array, int], Any]] = {
+    "sum": tree_sum,
+    "prod": tree_prod,
+    "argmax": lambda rows, _: np.asarray(rows.argmax(axis=-1)),
+    "argmin": lambda rows, _: np.asarray(rows.argmin(axis=-1)),
+}
+
+
+class _Scan(Structure):
+    """running sum or product along one axis, in order"""
+
+    name, example, in_plans = "scan", "f64[6] scan(%0), kind=sum, axes={0}", True
+    stored = "a scan goes along its axis"
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        function: Any = {"sum": np.cumsum, "prod": np.cumprod}[node.reduction.kind]
+        return function(operands[0], axis=node.reduction.axes[0], dtype=node.dtype)
+
+
+class _Concatenate(Structure):
+    """operands joined along an axis"""
+
+    name, example, cost = "concatenate", "f64[12] concatenate(%0, %0), axis=0", 3
+    is_choice = True
+
+    def check(self, node: Node) -> None:
+        _same_dtype(node)
+        axis = node.attr
+        if not isinstance(axis, int) or not 0 <= axis < len(node.shape) or not node.operands:
+            fail(node, "has no such axis")
+        shapes = [o.shape for o in node.operands]
+        rest = node.shape[:axis] + node.shape[axis + 1 :]
+        if any(s[:axis] + s[axis + 1 :] != rest for s in shapes):
+            fail(node, "has operands of unlike shapes")
+        if sum(s[axis] for s in shapes) != node.shape[axis]:
+            fail(node, "has the wrong extent")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        return np.concatenate(operands, axis=node.axis)
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        extents = [part.shape[node.axis] for part in node.operands]
+        starts = accumulate(extents, initial=0)
+        unit = [axis == node.axis for axis in range(len(node.shape))]
+        return [
+            (part, at.moved([-start * axis for axis in unit]))
+            for part, start in zip(node.operands, starts, strict=False)
+        ]
+
+
+class _Pad(Structure):
+    """the operand framed by a value"""
+
+    name, example, cost = "pad", "f64[8] pad(%0, %1), widths=1_1", 3
+    is_choice = True
+
+    def check(self, node: Node) -> None:
+        _arity(node, 2)
+        _same_dtype(node)
+        operand, fill = node.operands
+        widths = node.attr
+        if fill.shape != () or not isinstance(widths, tuple) or len(widths) != len(node.shape):
+            fail(node, "needs a 0-d fill and one pair of widths for each axis")
+        framed = tuple(lo + n + hi for (lo, hi), n in zip(widths, operand.shape, strict=True))
+        if framed != node.shape or any(w < 0 for pair in widths for w in pair):
+            fail(node, "has the wrong shape")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        assert isinstance(node.attr, tuple)
+        return np.pad(operands[0], node.attr, constant_values=operands[1][()])
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        assert isinstance(node.attr, tuple)
+        framed, fill = node.operands
+        return [(framed, at.moved([-low for low, _ in node.attr])), (fill, at.leading(0))]
+
+
+class _Gather(Structure):
+    """`result[b…, r…] = operand[i0[b…], …, r…]`"""
+
+    name, example, cost, may_fail = "gather", "f64[4] gather(%0, %2)", 9, True
+    whole, takes_views = "a gather reads it at computed indices", True
+
+    def check(self, node: Node) -> None:
+        operand, *indices = node.operands
+        if not indices or any(i.dtype != INT64 for i in indices) or operand.dtype != node.dtype:
+            fail(node, "needs int64 indices and keeps its operand's dtype")
+        common = indices[0].shape
+        shape = common + operand.shape[len(indices) :]
+        if any(i.shape != common for i in indices) or node.shape != shape:
+            fail(node, "has the wrong shape")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        return operands[0][tuple(operands[1:])]
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        _, *indices = node.operands
+        return [(index, at.leading(len(index.shape))) for index in indices]
+
+
+class _Update(Structure):
+    """operand 0, operand 1 written in it"""
+
+    name, example = "update", "f64[6] update(%0, %3), map=(d0) -> (d0)"
+    stored = "an update writes to its storage"
+    whole = "an update writes into it"
+
+    def check(self, node: Node) -> None:
+        _arity(node, 2)
+        _same_dtype(node)
+        old, value = node.operands
+        if old.shape != node.shape:
+            fail(node, "changes the shape")
+        if not _is_map(node.attr, old, value):
+            fail(node, "has a map of the wrong rank")
+        if not node.map.fits(value.shape, old.shape) or not node.map.is_injective(value.shape):
+            fail(node, f"writes outside its operand or twice in one place: {node.map}")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        old, value = operands
+        return written(node, old.copy(), value)
+
+    def domain(self, node: Node) -> Shape:
+        return node.operands[1].shape
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        return [(node.operands[1], at)]
+
+
+class _Scatter(Structure):
+    """operand 0, operand 1 written or added at indices, in order"""
+
+    name, example, cost = "scatter", "f64[6] scatter(%0, %1, %2), kind=add", 9
+    may_fail, in_plans = True, True
+    stored = "a scatter takes its elements one after the other"
+    whole = "an update writes into it"
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        old, *rest = operands
+        new, region = old.copy(), node.scatter
+        target = view(new, region.map, region.shape)
+        args = tuple(map(Operand, range(len(operands))))
+        call = LibraryCall("scatter", args, (("kind", region.kind),))
+        target[...] = library.call(call, [target, *rest], line=node.line)
+        return new
+
+    def domain(self, node: Node) -> Shape:
+        return node.operands[1].shape
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        _, value, *indices = node.operands
+        return [(value, at), *((index, at.leading(len(index.shape))) for index in indices)]
+
+
+class _Library(Structure):
+    """NumPy's function as it is"""
+
+    name, example = "library", "f64[6] library(%0), call=sort($0, axis=-1)"
+
+    def check(self, node: Node) -> None:
+        if not isinstance(node.attr, LibraryCall) or not library.known(node.attr.name):
+            fail(node, "names no library function")
+        numbers = [a.number for a in node.attr.args if isinstance(a, Operand)]
+        if any(not 0 <= n < len(node.operands) for n in numbers):
+            fail(node, "names an operand that it does not have")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        assert isinstance(node.attr, LibraryCall)
+        return np.asarray(library.call(node.attr, operands, line=node.line))
+
+
+ROWS: tuple[Structure, ...] = (
+    _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), _Reduce(), _Scan(), _Concatenate(),
+    _Pad(), _Gather(), _Update(), _Scatter(), _Library(),
+)  # fmt: skip
+STRUCTURES: dict[str, Structure] = {row.name: row for row in ROWS}
+_ELEMENTWISE = Structure()
+
+
+def structure_of(node: Node) -> Structure:
+    """The row of ``node``; one that holds for all of them if it is elementwise."""
+    return STRUCTURES.get(node.op, _ELEMENTWISE)
+
+
+def operations(nodes: Iterable[Node]) -> list[Node]:
+    """Those of ``nodes`` that compute or move something."""
+    return [node for node in nodes if not structure_of(node).is_free]
+
+
+def fail(node: Node, why: str) -> NoReturn:
+    """Raise GraphError that names ``node`` and tells ``why`` it is not well formed."""
+    operands = ", ".join(f"{o.dtype}{list(o.shape)}" for o in node.operands)
+    raise GraphError(f"{node.op}({operands}) -> {node.dtype}{list(node.shape)} {why}")
+
+
+def _arity(node: Node, count: int) -> None:
+    if len(node.operands) != count:
+        fail(node, f"takes {count} operands")
+
+
+def _same_dtype(node: Node) -> None:
+    if any(o.dtype != node.dtype for o in node.operands):
+        fail(node, "changes the dtype")
+
+
+def _is_map(attr: Attr, operand: Node, result: Node) -> bool:
+    return isinstance(attr, IndexMap) and attr.has_ranks(len(operand.shape), len(result.shape))

@@ -1,0 +1,123 @@
+"""Lists of lazy arrays and numbers, where NumPy takes one array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+import fusecuda.numpy as fnp
+
+
+def _put(xp: Any, value: Any, dtype: Any = float) -> Any:
+    target = xp.zeros((2, 3, 4), dtype)
+    target[1] = value
+    return target
+
+
+def _added(xp: Any, at: Any, value: Any) -> Any:
+    target = xp.zeros((2, 2))
+    xp.add.at(target, at, value)
+    return target
+
+
+LISTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "rows put": lambda xp, x, y: _put(xp, (x, y, x * 2)),
+    "rows and a list put": lambda xp, x, y: _put(xp, [x, [1, 2, 3, 4], y]),
+    "rows put among integers": lambda xp, x, y: _put(xp, (x, y, x), int),
+    "numbers": lambda xp, x, y: xp.array([x.sum(), 1.0, y.max()]),
+    "numbers of other types": lambda xp, x, y: xp.array([x.sum() > 1, 2]),
+    "a complex number": lambda xp, x, y: xp.array((x[0], 2j)),
+    "a matrix": lambda xp, x, y: xp.array([[x[0], 1], [2, y[0]]]),
+    "rows": lambda xp, x, y: xp.array([x, y * 2]),
+    "as single": lambda xp, x, y: xp.array([x[0], 1], dtype=xp.float32),
+    "as integers": lambda xp, x, y: xp.asarray((x.mean(), y.mean(), 1.5), dtype=int),
+    "without elements": lambda xp, x, y: xp.array([x[:0], y[:0]]),
+    "an operand": lambda xp, x, y: x[:2] + [x.sum(), 1],  # noqa: RUF005
+    "a first operand": lambda xp, x, y: [x.sum(), 1] * y[:2],
+    "operands of a ufunc": lambda xp, x, y: xp.maximum([x[0], 2.0], y[:2]),
+    "a mean": lambda xp, x, y: xp.mean([x, y], axis=0),
+    "a maximum": lambda xp, x, y: xp.max([x.max(), y.max(), 3]),
+    "a median": lambda xp, x, y: xp.median([x.sum(), y.sum(), 1.0]),
+    "a norm": lambda xp, x, y: xp.linalg.norm([x, y], axis=0),
+    "a product": lambda xp, x, y: xp.dot([x[0], x[1]], [y[0], y[1]]),
+    "reduced": lambda xp, x, y: xp.minimum.reduce([x, y, x * 2]),
+    "added at pairs of indices": lambda xp, x, y: _added(
+        xp, (xp.asarray([0, 1, 1]), (x[:3] % 2).astype(int)), y[:3]
+    ),
+    "clipped": lambda xp, x, y: xp.clip([x.sum(), 3.0], 0, 2),
+    "joined": lambda xp, x, y: xp.concatenate([x, y[:1]]),
+    "no array": lambda xp, x, y: xp.array([x, y[:1]]),
+    "two shapes put": lambda xp, x, y: _put(xp, (x, y, 3)),
+}
+
+
+def outcome(function: Callable[..., Any], *args: Any) -> Any:
+    """The values, with their type, or the error."""
+    try:
+        made = np.asarray(function(*args))
+    except Exception as error:
+        return type(error), str(error)
+    return made.dtype, made.tolist()
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists(name: str) -> None:
+    """In a block they are NumPy's, and in a fused function at each call."""
+    function = LISTS[name]
+    fused = fc.fused(lambda x, y: function(np, x, y))
+    for offset in range(3):
+        x, y = np.arange(4.0) + offset, np.arange(4.0)[::-1] * 3
+        want = outcome(function, np, x, y)
+        assert outcome(fused, x, y) == want
+        with fc.fused():
+            assert outcome(function, fnp, fnp.asarray(x), fnp.asarray(y)) == want
+
+
+def test_a_list_is_no_look() -> None:
+    """What is put together waits as its parts do."""
+    with fc.fused():
+        x = fnp.arange(4000.0)
+        y = fnp.zeros((2, 4000))
+        y[:] = [x * 2, x + 1]
+        z = fnp.mean([y[0], x], axis=0)
+        z += fnp.minimum.reduce([x, z])
+        assert y.storage.pending and z.storage.pending
+    assert float(z[3]) == 4.5 + 3.0
+
+
+def test_followed_numbers_in_lists() -> None:
+    """They may change, and none is looked at."""
+    fused = fc.fused(
+        lambda x, n, a: (np.array([x.sum(), n, 2 * a]), x[:2] * [x[3], n]), strict=True
+    )
+    for n, a in ((1, 0.5), (2, 0.5), (7, 1.5)):
+        x = np.arange(4.0) * a
+        first, second = fused(x, n, a)
+        assert first.tolist() == [x.sum(), n, 2 * a] and second.tolist() == [0.0, x[1] * n]
+    assert fused.traces == 1
+
+
+def test_many_parts_are_put_together_by_numpy() -> None:
+    """A plan of as many parts would take seconds."""
+    fused = fc.fused(lambda x: (np.array([v * 2 for v in x]), np.mean([v + 1 for v in x])))
+    for offset in range(2):
+        x = np.arange(300.0) + offset
+        twice, mean = fused(x)
+        assert twice.tolist() == (x * 2).tolist() and mean == x.mean() + 1
+    with fc.fused():
+        y = fnp.arange(300.0)
+        assert fnp.array([v * 2 for v in y]).tolist() == (np.arange(300.0) * 2).tolist()
+
+
+def test_small_lists_are_put_together_at_once() -> None:
+    """Outside of blocks nothing of small work waits, and what is written is a copy."""
+    x, target = fnp.arange(4.0), fnp.zeros((2, 4))
+    target[:] = x, x + 1
+    made = fnp.array([x[1], 2.0])
+    assert not target.storage.pending and not made.storage.pending
+    x += 5
+    assert target.tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]] and made.tolist() == [1.0, 2.0]

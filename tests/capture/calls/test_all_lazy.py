@@ -1,0 +1,97 @@
+"""Fused functions that make arrays of plain data, or lists of lazy ones, and what is done then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib import stride_tricks
+from numpy.lib.stride_tricks import as_strided
+
+import fusecuda as fc
+from tests.capture_check import equal
+
+TABLE = [5, 6, 7, 8]
+
+
+def lists(x: Any, y: Any) -> Any:
+    smallest = np.minimum.reduce([x, y, x * 2]), np.add.reduce([x, y], axis=1)
+    return np.mean([x, y], axis=0), np.max([x.max(), 3]), np.linalg.norm([x, y], axis=0), smallest
+
+
+def table(x: Any, y: Any) -> Any:
+    return np.array(TABLE)[x.astype(int) % 4] * y
+
+
+def written(x: Any, y: Any) -> Any:
+    matrices = np.array([np.eye(2)] * 2)
+    matrices[0] = np.outer(x[:2], y[:2])
+    ramp = np.linspace(0, 1, x.size)
+    ramp[x > 1] = 7.0
+    count = np.arange(5.0)
+    count[:2] = x[:2]
+    small = np.array(TABLE, dtype=np.uint8)
+    small[np.arange(4) == x.argmax()] = 3
+    return matrices, ramp, count, small, [i for i in np.arange(3)], np.tile(x, 2), np.diag(y)
+
+
+def functions(x: Any, y: Any) -> Any:
+    first = np.array(TABLE)
+    first[0] = x[0]
+    return first, np.add, np.zeros, {"mean": np.mean}, np.minimum, np.array
+
+
+def branches(x: Any, y: Any) -> Any:
+    weights = np.arange(4.0)
+    weights[1] = x[1]
+    if np.max([x.sum(), y.sum()]) > 20:
+        return np.minimum.reduce([weights, y])
+    return weights + np.sum([x, y])
+
+
+def windows(x: Any, y: Any) -> Any:
+    padded = np.pad(np.outer(x, y), 1)
+    seen = np.lib.stride_tricks.as_strided(padded, (4, 4, 3, 3), padded.strides * 2)
+    twice = as_strided(x, shape=(2, 3), strides=(x.strides[0], x.strides[0]))
+    doubled = x * 1.5
+    pairs = stride_tricks.as_strided(doubled, (3, 2), doubled.strides * 2, writeable=False)
+    return seen.reshape(16, -1).sum(1), seen.max((2, 3)), twice, pairs
+
+
+EVERY = (lists, table, written, functions, branches, windows)
+
+
+@pytest.mark.parametrize("function", EVERY, ids=lambda f: f.__name__)
+def test_recorded_with_arrays_of_plain_data(function: Callable[..., Any]) -> None:
+    """Replayed, with NumPy's results at each call; NumPy's functions come back as themselves."""
+    fused = fc.fused(function, strict=True)
+    for offset in (0, 0, 1, 4, 9):
+        x, y = np.arange(4.0) + offset, np.arange(4.0)[::-1] * 3 + offset
+        equal(fused(x, y), function(x, y))
+        assert fused.explain().startswith(f"{function.__name__}: replayed")
+
+
+def test_strides_that_may_not_be_numpys() -> None:
+    """NumPy computes in the order of its operands: what its strides will be is not known."""
+
+    @fc.fused
+    def f(x: Any) -> Any:
+        return (x.T * 2).strides, x.strides, x[::-1].strides
+
+    for x in (np.ones((3, 4)), np.asfortranarray(np.ones((3, 4)))):
+        assert f(x) == ((x.T * 2).strides, x.strides, x[::-1].strides)
+
+
+def test_the_line_that_takes_memory_is_named() -> None:
+    """Where even that does not help."""
+
+    @fc.fused
+    def f(x: Any) -> Any:
+        y = x * 2
+        return np.ma.array(y).data[0]
+
+    assert f(np.ones(4)) == 2
+    line = f.function.__code__.co_firstlineno + 3
+    assert f"it takes an array's memory ({__file__}:{line})" in f.explain()

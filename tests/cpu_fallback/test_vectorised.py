@@ -1,0 +1,89 @@
+"""What gcc makes of whole kernels: each loop over elements becomes one of vectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.cpu_fallback import texts
+from tests import vecmath_harness as harness
+
+X, Y = np.random.default_rng(2).normal(size=(2, 30, 40))
+
+
+def rolled(x: Any, y: Any) -> Any:
+    return sum(np.roll(x * y, (i, i - 3), axis=(0, 1)) * (i + 1) for i in range(6))
+
+
+def rolled_twice(x: Any, y: Any) -> Any:
+    """One array is read at one place behind several tests."""
+    flow = x * (1 + np.roll(y, -1, axis=1))
+    return y - 0.1 * (flow - np.roll(flow, 1, axis=1)) + np.roll(flow, 1, axis=0)
+
+
+def padded(x: Any, y: Any) -> Any:
+    wide = np.pad(x + y, 2, constant_values=0.5)
+    return wide[2:-2, 2:-2] - 0.25 * (wide[4:, 2:-2] + wide[:-4, 2:-2] + wide[2:-2, 4:])
+
+
+def chosen(x: Any, y: Any) -> Any:
+    return np.where(y.sum() > 0, x * 2, x + 1) + np.where(y.max() > 9, y, -y)
+
+
+def joined(x: Any, y: Any) -> Any:
+    return np.concatenate([x, y + 1, x - 2], axis=1)[:, 1:] * 3
+
+
+def floats(x: Any, y: Any) -> Any:
+    return np.roll(x.astype(np.float32), 1, 1) + np.roll(y.astype(np.float32), 2, 0)
+
+
+def remainders(x: Any, y: Any) -> Any:
+    return x % 1.0 + np.fmod(x, y) - x // y
+
+
+def bools(x: Any, y: Any) -> Any:
+    return np.where(np.where(x > y, x > 0.5, y < 1), x, 0.0)
+
+
+WHOLE, OTHER = np.random.default_rng(3).integers(-99, 99, (2, 30, 40))
+
+
+def integers(x: Any, y: Any) -> Any:
+    i, j, k = WHOLE, OTHER, WHOLE.astype(np.uint64)
+    return i % 6 + i // j - np.fmod(i, j), k // j.astype(np.uint64)
+
+
+def narrow(x: Any, y: Any) -> Any:
+    """Types of fewer bits than the quotients they are taken from."""
+    i, j = WHOLE.astype(np.int8), OTHER.astype(np.int8)
+    return i % j, i // 7, WHOLE.astype(np.uint16) % 9, i.astype(np.int32) % OTHER.astype(np.int32)
+
+
+PROGRAMS = (
+    bools, rolled, rolled_twice, padded, chosen, joined, floats, remainders, integers, narrow,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_loops_over_elements(function: Callable[..., Any], tmp_path: Path) -> None:
+    """All of them, for processors with AVX2 and FMA; whether this one has does not matter."""
+    if not harness.is_gcc(["cc"]) or "__x86_64__" not in harness.said_by("cc", "-dM", "-E", "-"):
+        pytest.skip("cc is not gcc for x86-64, whose report is read")
+    executable = fc.lower(function, X, Y)
+    sources = [source.text for source in executable.sources]
+    text = tmp_path / "kernels.c"
+    text.write_text(texts.unit(texts.prelude(), sources, texts.epilogue()))
+    flags = [f for f in harness.accepted(["cc"], harness.FLAGS) if not f.startswith("-march")]
+    command = ["cc", *flags, "-march=x86-64-v3", "-fopt-info-vec"]
+    said = harness.run([*command, str(text), "-o", str(tmp_path / "kernels.so"), "-lm"])
+    done = {int(n) for n in re.findall(r"kernels\.c:(\d+):.*loop vectorized", said)}
+    lines = text.read_text().splitlines()
+    loops = [n for n, line in enumerate(lines, 1) if lines[n - 2].strip() == "#pragma GCC ivdep"]
+    assert loops and done.issuperset(loops), [lines[n - 1] for n in loops if n not in done]
