@@ -89,7 +89,7 @@ class Flight:
         ``one_by_one`` says that the recorder's flights are not to overlap.
         """
         if _flights or _moved:
-            self._look_up()
+            self.look_up()
             for other in _flights:
                 if (one_by_one and other.recorder is self.recorder) or self._meets(other):
                     self.earlier.append(other)
@@ -107,7 +107,7 @@ class Flight:
         """True from the departure to the end."""
         return self in _flights
 
-    def _look_up(self) -> None:
+    def look_up(self) -> None:
         """Let promises stand for versions that other flights compute, or have computed."""
         _moved[:] = [(node, promise) for node, promise in _moved if node() is not None]
         known: dict[Any, Promise | None] = {node(): promise for node, promise in _moved}
@@ -120,6 +120,7 @@ class Flight:
             )
         for job in self.jobs:
             job.node = new[job.node]
+        self._leaves = None
 
     def _meets(self, other: Flight) -> bool:
         """True if one of the two writes to what the other one reads or writes."""
@@ -205,6 +206,8 @@ def divided(recorder: Any, storages: Sequence[Any], needed: Any = None) -> Fligh
     With all of them if there are none, or if the one that is ``needed`` is not among those.
     """
     whole = Flight(recorder, [Job(s, s.node) for s in storages])
+    if _flights:
+        whole.look_up()
     met: Sequence[Flight] = [other for other in _flights if whole._meets(other)]
     free, bound = [Flight(recorder, [job]) for job in whole.jobs], list[Job]()
     while met:  # what meets these has to wait, and so has what meets that

@@ -157,6 +157,22 @@ def test_a_version_is_computed_once() -> None:
     equal([again, a], [want + want, want])
 
 
+def test_a_version_that_is_being_computed_is_waited_for(gate: Gate) -> None:
+    """What was read before a flush took it is its result, which is not there yet; all else is."""
+    a = lazy(X)
+    version = a * 2
+    node = version.read_node()
+    other = started(version.tolist, gate)
+    doubled = fc.Array.of_node(build.elementwise("add", [node, node], node.dtype))
+    apart = lazy(X) + 1
+    assert in_time(lambda: float(apart[1])) == 2
+    waiting = started(doubled.tolist)
+    settled(waiting)
+    gate.opened.set()
+    assert ended(*other) == (X * 2).tolist()
+    assert ended(*waiting) == (X * 4).tolist()
+
+
 def test_a_fault_reaches_what_was_recorded_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     """What hangs on an array that turns out to be at fault raises its error; all else is there."""
     gate = gate_before("run", monkeypatch)
