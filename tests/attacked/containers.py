@@ -299,6 +299,61 @@ A = x
 *2 r = f(p, x)
 """,
     ),
+    "arrays and containers that were two objects, and are one": (
+        """
+import copy, operator
+class P:
+    def __init__(self, a): self.a = a
+    def __eq__(self, other): return True
+x = np.arange(6.); y = np.ones(6); z = y * 2
+p = P(x); l = [1.0]; d = {}; t = (1.0, x)
+@fused
+def arrays(x, y): return x + (1 if x is y else 2)
+@fused
+def three(x, y, z): return x * 2 if y is z else x
+@fused
+def parts(x, o, l): return (x + 1 if o.a is x else x * 2), any(x is v for v in l)
+@fused
+def many(x, *others): return x + sum(a is b for a in others for b in others)
+@fused
+def wholes(x, a, b): return x + (1 if a is b else 2)
+@fused
+def inside(x, l): return x + l.index(x) if x in l[:1] else x
+@fused
+def by_operator(x, y): return x + (1 if operator.is_(x, y) else 2)
+@fused
+def copied(x, l):
+    a, b = copy.deepcopy(l)
+    return x + (1 if a is b else 2)
+""",
+        """
+*2 r = arrays(x, y)
+*2 r = arrays(x, x)
+*2 r = arrays(y, x)
+*2 r = three(x, y, z)
+*2 r = three(x, y, y)
+*2 r = three(x, x, z)
+*2 r = parts(x, P(y), [y, z])
+*2 r = parts(x, P(x), [y, z])
+*2 r = parts(x, P(y), [y, x])
+*2 r = many(x, y, z, p.a)
+*2 r = many(x, y, z, z)
+*2 r = wholes(x, P(y), P(y))
+*2 r = wholes(x, p, p)
+*2 r = wholes(x, [1.0], [1.0])
+*2 r = wholes(x, l, l)
+*2 r = wholes(x, {}, {})
+*2 r = wholes(x, d, d)
+*2 r = wholes(x, (1.0, x), (1.0, y))
+*2 r = wholes(x, t, t)
+*2 r = inside(x, [x, y])
+*2 r = inside(x, [x, x])
+*2 r = by_operator(x, y)
+*2 r = by_operator(x, x)
+*2 r = copied(x, [x, y])
+*2 r = copied(x, [x, x])
+""",
+    ),
     "writers found in containers": (
         """
 K=1

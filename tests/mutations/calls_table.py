@@ -173,11 +173,41 @@ CALLS = (
     ),
     Mutation(
         "aliases-not-checked",
-        _CALL,
+        "capture/calls/call.py",
         "guard.distinct(self.inputs.changing())",
         "pass",
         "a trace of two lists that change is replayed for one list given twice",
         ids("calls", "the_same_list_twice_is_one_list"),
+    ),
+    Mutation(
+        "arrays-not-told-apart",
+        _CALL,
+        "guard.distinct([names[i] for i in distinct])",
+        "pass",
+        "a trace of two arrays that are compared is replayed for one array given twice",
+        ids(
+            "calls_attacked",
+            "is_as_plain[arrays and containers that were two objects, and are one]",
+        ),
+    ),
+    Mutation(
+        "containers-not-told-apart",
+        "capture/calls/call.py",
+        "guard.distinct(self.inputs.names_of_containers())",
+        "pass",
+        "a trace of two lists that are compared is replayed for one list given twice",
+        ids(
+            "calls_attacked",
+            "is_as_plain[arrays and containers that were two objects, and are one]",
+        ),
+    ),
+    Mutation(
+        "promises-not-waited-for",
+        "capture/record/flight.py",
+        "        if _flights or _moved:\n            self._look_up()\n\n",
+        "\n",
+        "a flight does not wait for the one that computes a version it has read",
+        ids("recording_threads", "a_version_that_is_being_computed_is_waited_for[run]"),
     ),
     Mutation(
         "effects-not-replayed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import itertools
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -49,6 +50,22 @@ def writes_outside(function: types.FunctionType) -> bool:
     """True for a function that is called as it is, because it writes globals."""
     every = (i for code in codes_of(function.__code__) for i in instructions_of(code))
     return any(i.opname in OUTLIVING for i in every)
+
+
+_NAMES_THAT_COMPARE = frozenset(
+    {"is_", "is_not", "eq", "ne", "contains", "countOf", "indexOf", "deepcopy", "dumps"}
+    | {"count", "index", "remove"}  # of lists, which take the same object for an equal one
+)
+
+
+def tells_apart(code: types.CodeType, instructions: Sequence[dis.Instruction]) -> bool:
+    """True if the code may find out whether two of its objects are one."""
+    return not _NAMES_THAT_COMPARE.isdisjoint(code.co_names) or any(
+        (i.opname == "IS_OP" and before.opname != "LOAD_CONST")
+        or i.opname == "CONTAINS_OP"
+        or (i.opname == "COMPARE_OP" and any(sign in i.argrepr for sign in ("==", "!=")))
+        for before, i in itertools.pairwise(instructions)
+    )
 
 
 def only_called(name: str, codes: Sequence[types.CodeType]) -> bool:

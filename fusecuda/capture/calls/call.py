@@ -238,6 +238,13 @@ class Call:
             inside = [f"env = [{', '.join(names)}]"]
             self.replay = guard.function(len(self.inputs.args), inside, ["return start(env, args)"])
 
+    def _kept_distinct(self, guard: Guard) -> None:
+        """Demand that no two containers are one of which the function may find that out."""
+        if self.reads.tells_apart:
+            guard.distinct(self.inputs.names_of_containers())
+        elif any(True for _ in self.inputs.effects()):
+            guard.distinct(self.inputs.changing())
+
     def _same_kind(self) -> Callable[..., Any]:
         """What makes a call that is recorded in the same manner."""
         if self.follows_numbers and not self.all_lazy:

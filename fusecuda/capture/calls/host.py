@@ -225,13 +225,14 @@ class HostCall(Call):
         guard = Guard(memory)
         guard.reads(self.reads)
         guard.inputs(self.inputs)
-        if any(True for _ in self.inputs.effects()):
-            guard.distinct(self.inputs.changing())
+        self._kept_distinct(guard)
         names = self.names
         named = list(zip(names, self.arrays, strict=True))
         guard.identities(named)
         first_of = {id(a): i for i, a in reversed(list(enumerate(self.arrays)))}
         distinct = sorted(first_of.values())
+        if self.reads.tells_apart:
+            guard.distinct([names[i] for i in distinct])
         if any(i in distinct and j in distinct for i, j, _ in self.overlaps):
             guard.overlapping(names, self.overlaps)
         else:

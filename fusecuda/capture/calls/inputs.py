@@ -192,6 +192,10 @@ class Inputs:
         """The containers that twins stand for, and those that are only compared."""
         return self._containers
 
+    def names_of_containers(self) -> list[str]:
+        """The name of each of them."""
+        return list(self._known.values())
+
     # --- twins
 
     def build(self, leaf: Callable[[Any, str], Any]) -> tuple[list[Any], dict[int, Any]]:

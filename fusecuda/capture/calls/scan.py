@@ -21,7 +21,15 @@ import numpy as np
 
 from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
-from .bytecode import OUTLIVING, codes_of, global_place, instructions_of, strings, writes_outside
+from .bytecode import (
+    OUTLIVING,
+    codes_of,
+    global_place,
+    instructions_of,
+    strings,
+    tells_apart,
+    writes_outside,
+)
 from .exchange import functions_of, held
 from .places import MISSING, Place, Wrapper, is_constant
 from .purity import (
@@ -156,6 +164,7 @@ class _Scan:
         self.names.update(code.co_names)
         self.names.update(strings(code.co_consts))
         self._managers(instructions)
+        self.reads.tells_apart = self.reads.tells_apart or tells_apart(code, instructions)
         for i, instruction in enumerate(instructions):
             name, kind = instruction.argval, instruction.opname
             line = instruction.positions.lineno if instruction.positions else None

@@ -146,7 +146,7 @@ class CupyCall(Call):
         if self.path.looked_at:
             self.path.ran(nothing, [], (), ())
         memory = CupyMemory()
-        guard = self._guarded(memory, effects)
+        guard = self._guarded(memory)
         if self.trace.faults or self.path.broken:
             raise OddError("array that could not be computed")
         finish = self._finishing(guard, self._text(guard), result, effects)
@@ -178,15 +178,14 @@ class CupyCall(Call):
 
         return text
 
-    def _guarded(self, memory: CupyMemory, effects: list[Effect]) -> Guard:
+    def _guarded(self, memory: CupyMemory) -> Guard:
         """The conditions of the path."""
         guard = memory.guard()
         guard.reads(self.reads)
         guard.inputs(self.inputs)
         given = ", ".join(name for name, _ in self.inputs.arrays)
         guard.lines.append(f"if len(table): complete({given})")
-        if effects:
-            guard.distinct(self.inputs.changing())
+        self._kept_distinct(guard)
         for place, array in self.reads.device_arrays.values():
             text, known = place.text(guard.constant), guard.constant(array)
             same = f"{known}.shape == {array.shape} and {known}.strides == {array.strides}"
@@ -246,10 +245,7 @@ class CupyMemory:
     def identities(self, guard: Guard, arrays: Sequence[tuple[str, Any]]) -> None:
         """Demand that the same of the arguments are one array."""
         guard.identities(arrays)
-        first = {id(array): name for name, array in reversed(arrays)}
-        if len(first) > 1:
-            every = ", ".join(f"id({name})" for name in first.values())
-            guard.demand(f"len({{{every}}}) == {len(first)}")
+        guard.distinct(list({id(array): name for name, array in reversed(arrays)}.values()))
 
     def enter(self, guard: Guard, storage: CupyStorage, members: Sequence[tuple[str, Any]]) -> None:
         """Name the memory of arguments, which lie in it as they did."""

@@ -80,6 +80,8 @@ class Flight:
         self.is_over = False
         self.earlier: list[Flight] = []  # that have to be over before it begins
         self._leaves: list[Leaf] | None = None
+        if _flights or _moved:
+            self._look_up()
 
     # --- departure
 
@@ -88,13 +90,11 @@ class Flight:
 
         ``one_by_one`` says that the recorder's flights are not to overlap.
         """
-        if _flights or _moved:
-            self.look_up()
-            for other in _flights:
-                if (one_by_one and other.recorder is self.recorder) or self._meets(other):
-                    self.earlier.append(other)
-            if any(other.needs(self.thread) for other in self.earlier):
-                return False
+        for other in _flights:
+            if (one_by_one and other.recorder is self.recorder) or self._meets(other):
+                self.earlier.append(other)
+        if any(other.needs(self.thread) for other in self.earlier):
+            return False
         for job in self.jobs:
             job.promise = Promise(self, job.storage.shape, job.storage.dtype)
         _flights.append(self)
@@ -107,7 +107,7 @@ class Flight:
         """True from the departure to the end."""
         return self in _flights
 
-    def look_up(self) -> None:
+    def _look_up(self) -> None:
         """Let promises stand for versions that other flights compute, or have computed."""
         _moved[:] = [(node, promise) for node, promise in _moved if node() is not None]
         known: dict[Any, Promise | None] = {node(): promise for node, promise in _moved}
@@ -120,7 +120,6 @@ class Flight:
             )
         for job in self.jobs:
             job.node = new[job.node]
-        self._leaves = None
 
     def _meets(self, other: Flight) -> bool:
         """True if one of the two writes to what the other one reads or writes."""
@@ -206,8 +205,8 @@ def divided(recorder: Any, storages: Sequence[Any], needed: Any = None) -> Fligh
     With all of them if there are none, or if the one that is ``needed`` is not among those.
     """
     whole = Flight(recorder, [Job(s, s.node) for s in storages])
-    if _flights:
-        whole.look_up()
+    if not _flights:
+        return whole
     met: Sequence[Flight] = [other for other in _flights if whole._meets(other)]
     free, bound = [Flight(recorder, [job]) for job in whole.jobs], list[Job]()
     while met:  # what meets these has to wait, and so has what meets that
