@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ import pytest
 from tests.mutations.table import MUTATIONS, Mutation
 
 ROOT = Path(__file__).resolve().parent.parent
-LIMIT = 120  # seconds for the tests of one mutation; a hang is noticed too
+LIMIT = 60  # seconds for the tests of one mutation; a hang is noticed too
+KERNELS = ("codegen/", "cpu_fallback/", "emit_cuda/")  # bugs there have compiled kernels apart
 PASSED, FAILED = 0, 1  # pytest's exit codes; 2 to 5 are wrong usage
 
 
@@ -26,8 +28,10 @@ def mutated(mutation: Mutation, root: Path = ROOT) -> str:
     return text.replace(mutation.old, mutation.new)
 
 
-def copied(folder: Path) -> Path:
-    """``folder`` with a copy of the package and its tests."""
+@pytest.fixture(name="copy", scope="session")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package and its tests, in which bugs are planted in turn."""
+    folder = tmp_path_factory.mktemp("planted")
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("fusecuda", "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
@@ -35,15 +39,31 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def run_tests(folder: Path, tests: Iterable[str], limit: float | None) -> tuple[int, str]:
-    """Exit code (negative where killed) and output of the ``tests`` in ``folder``."""
+@contextlib.contextmanager
+def planted(mutation: Mutation, copy: Path) -> Iterator[None]:
+    """The bug is in ``copy``; bytecode of what is there goes by the times of the files."""
+    file = copy / "fusecuda" / mutation.file
+    text, times = file.read_text("utf-8"), file.stat()
+    file.write_text(mutated(mutation, copy), "utf-8")
+    try:
+        yield
+    finally:
+        file.write_text(text, "utf-8")
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def run_tests(
+    copy: Path, tests: Iterable[str], kernels: Path, limit: float | None
+) -> tuple[int, str]:
+    """Exit code (negative where killed) and output of ``tests`` in ``copy``."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("FUSECUDA_", "PYTEST"))}
-    environment["FUSECUDA_CACHE_DIR"] = str(folder / "cache")
+    environment["FUSECUDA_TEST_CACHE"] = str(kernels)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     options = ("-x", "-q", "-n0", "-p", "no:cacheprovider")
     command = (sys.executable, "-m", "pytest", *options, *tests)
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment, timeout=limit, check=False, text=True,
+            command, cwd=copy, env=environment, timeout=limit, check=False, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
     except subprocess.TimeoutExpired as expired:
@@ -62,20 +82,20 @@ def test_the_table_fits_the_package() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(0)
-def test_the_tests_pass_without_a_bug(tmp_path: Path) -> None:
+def test_the_tests_pass_without_a_bug(copy: Path) -> None:
     """All tests that mutations name pass on a copy as it is."""
     tests = dict.fromkeys(test for m in MUTATIONS for test in m.tests)
-    code, output = run_tests(copied(tmp_path), tests, None)
+    code, output = run_tests(copy, tests, copy / "kernels", None)
     assert code == PASSED, output[-3000:]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(2 * LIMIT)
+@pytest.mark.timeout(3 * LIMIT)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name)
-def test_a_planted_bug_is_noticed(mutation: Mutation, tmp_path: Path) -> None:
+def test_a_planted_bug_is_noticed(mutation: Mutation, copy: Path, tmp_path: Path) -> None:
     """A test fails, crashes or hangs with the bug in place."""
-    copied(tmp_path)
-    (tmp_path / "fusecuda" / mutation.file).write_text(mutated(mutation, tmp_path), "utf-8")
-    code, output = run_tests(tmp_path, mutation.tests, LIMIT)
+    kernels = tmp_path if mutation.file.startswith(KERNELS) else copy / "kernels"
+    with planted(mutation, copy):
+        code, output = run_tests(copy, mutation.tests, kernels, LIMIT)
     assert code != PASSED, f"nobody notices that {mutation.bug}"
     assert code == FAILED or code < 0, f"the selection is broken ({code}):\n{output[-3000:]}"
