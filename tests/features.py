@@ -65,7 +65,7 @@ def main(options: list[str]) -> int:
         kept = {"FUSECUDA_TEST_CACHE": f"{folder}/kernels"}  # most kernels serve two settings
         for name, environment in settings(Path(folder)).items():
             print(f"== {name}: {environment}", flush=True)
-            changed = {**os.environ, **kept, **environment}
+            changed = {**kept, **os.environ, **environment}
             if subprocess.run(command, env=changed, check=False).returncode:
                 failed.append(name)
     print(f"failed: {', '.join(failed)}" if failed else "all settings passed")
