@@ -102,7 +102,12 @@ def tested(environment: Path, files: list[str], arguments: list[str]) -> Outcome
     began = time.monotonic()
     kernels = {"FUSECUDA_TEST_CACHE": str(FOLDER / "kernels")}
     done = subprocess.run(
-        command, cwd=ROOT, env=kernels | os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+        command,
+        cwd=ROOT,
+        env=kernels | os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     counts = {w: int(n) for n, w in re.findall(r"(\d+) (passed|failed|error)", done.stdout[-300:])}
     if done.returncode:
