@@ -45,6 +45,7 @@ typedef struct {
     const fc_scalar *scalar;  // constants and scalar arguments
     int64_t *status;          // 0, or 1 + the site of an element that may not be computed
     char *workspace;          // partial results and row values, shared by the threads
+    int64_t phase;            // of rows that are cut into parts: the pass over them that is due
 } fc_args;
 
 typedef void fc_kernel(const fc_args *a, int64_t begin, int64_t end, char *scratch);
@@ -62,6 +63,7 @@ typedef struct {
     int64_t scalar, status;   // index of the first scalar, and of the status word
     int64_t workspace;        // byte offset in the block
     int64_t scratch, scratch_size;  // byte offset in the block, bytes for each thread
+    int64_t phases;           // passes, each begun when all threads are through with the one before
     int64_t company;          // kernels that share the launch
 } fc_launch;
 

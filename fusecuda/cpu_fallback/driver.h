@@ -187,17 +187,19 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f)
     fc_job job = {shares, launches->company, 0, 1};
     char *block = f->base[f->bases - 1], **ptr = f->ptr;
     int64_t all = 0;  // threads that the work pays for, in units of 1 / 1024
+    int64_t phases = 1;
     for (int64_t k = 0; k < job.count; ++k) {
         const fc_launch *l = &launches[k];
         for (int64_t i = 0; i < l->forms; ++i)
             ptr[i] = f->base[l->place[2 * i]] + l->place[2 * i + 1];
         shares[k] = (fc_share){
             l->kernel,
-            {ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace},
+            {ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace, 0},
             block + l->scratch, l->scratch_size, l->work, 1
         };
         ptr += l->forms;
         all += 1024 * l->work / l->grain;
+        if (l->phases > phases) phases = l->phases;
     }
     all /= 1024;
     if (all > 1 && f->threads > 1) {
@@ -210,9 +212,16 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f)
             if (parts > 1) shares[k].parts = parts;
         }
     }
-    for (int64_t k = 0; k < job.count; ++k) job.parts += shares[k].parts;
-    if (job.team == 1 || !fc_run_together(&job))
-        for (int64_t part = 0; part < job.parts; ++part) fc_run_part(&job, part, 0);
+    for (int64_t phase = 0; phase < phases; ++phase) {
+        job.parts = 0;
+        for (int64_t k = 0; k < job.count; ++k) {
+            if (phase >= launches[k].phases) shares[k].parts = 0;
+            shares[k].args.phase = phase;
+            job.parts += shares[k].parts;
+        }
+        if (job.team == 1 || !fc_run_together(&job))
+            for (int64_t part = 0; part < job.parts; ++part) fc_run_part(&job, part, 0);
+    }
     for (int64_t k = 0; k < job.count; ++k)
         if (launches[k].finish) launches[k].finish(&shares[k].args);
 }

@@ -44,9 +44,9 @@ class ReductionEmitter(KernelEmitter):
         self.w.line(f"const int64_t length = {length}, rows = {' * '.join(self.layout.row_axes)};")
         self.w.line("(void)length; (void)rows; (void)parts; (void)part_length;")
 
-    def keeps(self, width: str) -> None:
-        """Declare the resident rows, one after the other in the thread's scratch."""
-        self.w.line("char *free_scratch = scratch;")
+    def keeps(self, width: str, start: str = "scratch") -> None:
+        """Declare the resident rows, one after the other from ``start`` on."""
+        self.w.line(f"char *free_scratch = {start};")
         for slot, dtype in enumerate(self.kernel.resident):
             kind = memory_type(dtype)
             self.w.line(f"{kind} *const row_keep{slot} = ({kind} *)free_scratch;")
@@ -64,9 +64,12 @@ class ReductionEmitter(KernelEmitter):
         """What runs when all rows are done: split rows are joined, then rows are reduced."""
         with self.w.block(f"void {PLACEHOLDER}_finish(const fc_args *a)"):
             final_forms = forms_of(self.kernel.final)
-            self.head(final_forms, self.kernel.final)
+            of_rows = self._row_statements() if self._ends_rows else []
+            self.head(forms_of([*of_rows, *self.kernel.final]), [*of_rows, *self.kernel.final])
             if self.kernel.splittable:
                 self._join_parts()
+            elif self._ends_rows:
+                self._end_rows(forms_of(of_rows))
             if not self.kernel.outer:
                 return
             for number, reduce in enumerate(self.kernel.outer):
@@ -89,6 +92,48 @@ class ReductionEmitter(KernelEmitter):
                     slot = self.partial_slot(n, reduce)
                     self.w.line(f"fc_push_{name}(&tree{reduce.out}, {slot});")
             self.w.line(self.tail_call([self.finished(r) for r in self.inner]))
+
+    is_phased = False  # rows may be cut into parts, which all wait for each other between passes
+
+    @property
+    def _ends_rows(self) -> bool:
+        """True if something is left to do when all parts of a row are done."""
+        return self.is_phased and bool(self.kernel.tail or self.kernel.outer)
+
+    def _row_statements(self) -> list[ir.Statement]:
+        """The statements of row values, from the first stage to the tail."""
+        return [s for stage in self.kernel.stages for s in stage.head] + self.kernel.tail
+
+    def _end_rows(self, forms: list[int]) -> None:
+        """The tails of rows that were cut into parts."""
+        with (
+            self.w.block("if (parts > 1)"),
+            self.w.block("for (int64_t row = 0; row < rows; ++row)"),
+        ):
+            self.bases(forms, "row_", "", self.unravel("row", self.layout.row_axes), typed=False)
+            place = Place(self, "", "", "row_")
+            for stage in self.kernel.stages:
+                for statement in stage.head:
+                    self.w.lines(place.lines(statement))
+                for r in stage.reduces:
+                    self.w.line(f"const {c_type(r.dtype)} {names.value(r.out)} = {self.joined(r)};")
+            self.tail(place, "row")
+
+    def joined(self, reduce: ir.Reduce) -> str:
+        """The value of a reduction of ``row``, whose parts have been reduced."""
+        return f"{PLACEHOLDER}_join{reduce.out}(a, row)"
+
+    def join_functions(self) -> None:
+        """The functions that join what the parts of a row have left."""
+        for n, r in enumerate(self.inner):
+            name, head = reductions.tree_name(r), f"FC_INLINE {c_type(r.dtype)} {PLACEHOLDER}"
+            with self.w.block(f"{head}_join{r.out}(const fc_args *a, int64_t row)"):
+                self.w.line("const int64_t parts = a->dim[0];")
+                self.w.line(f"fc_tree_{name} tree{r.out};")
+                self.w.line(f"fc_start_{name}(&tree{r.out});")
+                self.w.line("for (int64_t part = 0; part < parts; ++part)")
+                self.w.line(f"    fc_push_{name}(&tree{r.out}, {self.partial_slot(n, r)});")
+                self.w.line(f"return {self.finished(r)};")
 
     def partial_slot(self, number: int, reduce: ir.Reduce) -> str:
         """Where part ``part`` of ``row`` leaves what it has combined."""
@@ -149,37 +194,86 @@ class ReductionEmitter(KernelEmitter):
 class RowEmitter(ReductionEmitter):
     """Rows one after the other; each stage is one pass over the row in chunks."""
 
+    @property
+    def is_phased(self) -> bool:  # type: ignore[override]
+        return self.kernel.phases > 1
+
     def emit(self) -> str:
         kernel = self.kernel
         self.prologue()
         if kernel.splittable:
             self.tail_function()
+        elif self.is_phased:
+            self.join_functions()
         statements = self.all_statements()
         forms = forms_of(statements)
         with self.w.block(self.entry()):
             self.head(forms, statements)
-            self.keeps("")
+            if not self.is_phased:
+                self.keeps("")
             with self.w.block("for (int64_t item = begin; item < end; ++item)"):
                 self.w.line("const int64_t row = item / parts, part = item % parts;")
                 self.w.line("(void)part;")
+                if self.is_phased or kernel.splittable:
+                    self._part()
                 index = self.unravel("row", self.layout.row_axes)
                 self.bases(forms, "row_", "", index, typed=False)
+                phase = 0
                 for stage in kernel.stages:
-                    self._stage(stage)
+                    for statement in stage.head:
+                        self.w.lines(Place(self, "", "", "row_").lines(statement))
+                    if not stage.body and not stage.reduces:
+                        continue
+                    if self.is_phased:
+                        self._phase(stage, phase)
+                    else:
+                        self._stage(stage)
+                    phase += 1
                 if not kernel.splittable:
                     self.tail(Place(self, "", "", "row_"), "row")
                 else:
                     self._end_of_part()
-        if kernel.splittable or kernel.outer:
+        if kernel.splittable or self._ends_rows or kernel.outer:
             self.finish()
         return self.w.text()
 
-    def _stage(self, stage: ir.Stage) -> None:
-        place = Place(self, "", "", "row_")
-        for statement in stage.head:
-            self.w.lines(place.lines(statement))
-        if not stage.body and not stage.reduces:
+    def _part(self) -> None:
+        """What one part of a row computes, and where it is kept."""
+        self.w.line("const int64_t first = part * part_length;")
+        self.w.line("const int64_t last = fc_min(first + part_length, length);")
+        if not self.kernel.resident:
             return
+        sizes = {
+            d: f"(length * sizeof({memory_type(d)}) + 63) / 64 * 64" for d in self.kernel.resident
+        }
+        each = " + ".join(sizes[d] for d in self.kernel.resident)
+        self.w.line(f"const int64_t kept = {each};")
+        before = f"16 * rows * ({len(self.inner)} * parts + {len(self.kernel.outer)})"
+        self.keeps("", f"parts > 1 ? a->workspace + {before} + row * kept : scratch")
+
+    def _phase(self, stage: ir.Stage, phase: int) -> None:
+        """One pass over a row, or over the part of it that is due."""
+        if phase == self.kernel.phases - 1:
+            self._stage(stage)
+            with self.w.block("if (parts > 1)"):
+                self._leave(stage.reduces)
+                self.w.line("continue;")
+            self._define(stage.reduces)
+            return
+        for r in stage.reduces:
+            self.w.line(f"{c_type(r.dtype)} {names.value(r.out)};")
+        with self.w.block(f"if (a->phase > {phase})"):
+            for r in stage.reduces:
+                self.w.line(f"{names.value(r.out)} = {self.joined(r)};")
+        with self.w.block("else"):
+            self._stage(stage)
+            with self.w.block("if (parts > 1)"):
+                self._leave(stage.reduces)
+                self.w.line("continue;")
+            for r in stage.reduces:
+                self.w.line(f"{names.value(r.out)} = {self.finished(r)};")
+
+    def _stage(self, stage: ir.Stage) -> None:
         for r in stage.reduces:
             self.w.line(f"fc_tree_{reductions.tree_name(r)} tree{r.out};")
             self.w.line(f"fc_start_{reductions.tree_name(r)}(&tree{r.out});")
@@ -187,9 +281,7 @@ class RowEmitter(ReductionEmitter):
             start = reductions.scan_start(scan)
             self.w.line(f"{c_type(scan.dtype)} total{scan.out} = {start};")
         first, last = "0", "length"
-        if self.kernel.splittable:
-            self.w.line("const int64_t first = part * part_length;")
-            self.w.line("const int64_t last = fc_min(first + part_length, length);")
+        if self.kernel.splittable or self.is_phased:
             first, last = "first", "last"
         with self.w.block(f"for (int64_t at = {first}; at < {last}; at += FC_CHUNK)"):
             self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {last} - at);")
@@ -201,9 +293,12 @@ class RowEmitter(ReductionEmitter):
             for r in stage.reduces:
                 name = reductions.tree_name(r)
                 self.w.line(f"fc_push_{name}(&tree{r.out}, fc_fold_{name}(b{r.out}, count, at));")
-        if not self.kernel.splittable:
-            for r in stage.reduces:
-                self.w.line(f"const {c_type(r.dtype)} {names.value(r.out)} = {self.finished(r)};")
+        if not self.kernel.splittable and not self.is_phased:
+            self._define(stage.reduces)
+
+    def _define(self, reduces: list[ir.Reduce]) -> None:
+        for r in reduces:
+            self.w.line(f"const {c_type(r.dtype)} {names.value(r.out)} = {self.finished(r)};")
 
     def _chunk(self, stage: ir.Stage) -> None:
         """Compute ``count`` elements from ``at`` on, in runs along the innermost axis."""
@@ -258,9 +353,13 @@ class RowEmitter(ReductionEmitter):
         with self.w.block("if (parts == 1)"):
             self.w.line(self.tail_call([self.finished(r) for r in self.inner]))
         with self.w.block("else"):
-            for n, r in enumerate(self.inner):
-                tree = f"fc_finish_{reductions.tree_name(r)}(&tree{r.out})"
-                self.w.line(f"{self.partial_slot(n, r)} = {tree};")
+            self._leave(self.inner)
+
+    def _leave(self, reduces: list[ir.Reduce]) -> None:
+        """A part leaves what it has combined."""
+        for r in reduces:
+            tree = f"fc_finish_{reductions.tree_name(r)}(&tree{r.out})"
+            self.w.line(f"{self.partial_slot(self.inner.index(r), r)} = {tree};")
 
 
 def _slots(stage: ir.Stage) -> list[int]:

@@ -193,6 +193,7 @@ class Program:
             layout.workspace_offsets[number],
             layout.scratch_offsets[number],
             step.scratch,
+            step.phases,
         ]
 
     def _base(self, buffer: int) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from ..codegen import names
 from ..fusion import kernel_ir as ir
 from ..fusion.lowering import Lowered
+from ..fusion.stages import ALL, NOTHING
 from ..fusion.walk import Launch, Lower, MemoryOf, Walked, limit_value, walk
 from ..graph.dtypes import computed_in
 from .choice import (
@@ -130,11 +131,11 @@ def bind(
     elements are moved one by one. ``facts`` are those of the device.
     """
     facts = facts or Facts()
-    lowered = lower(True)
+    lowered = lower(ALL)
     walked = squeezed(walk(lowered, memory))
     kept = keeping(lowered.ir, walked, facts)
     if lowered.ir.resident and kept == NOWHERE:
-        lowered = lower(False)
+        lowered = lower(NOTHING)
         walked = squeezed(walk(lowered, memory))
         if contract and chosen_skeleton(lowered.ir, walked)[0] == BLOCK:
             lowered = replace(lowered, ir=merged(lowered.ir))

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from ..graph.ops import OPS
 from ..graph.tree import CHUNK
 from . import cost, kernel_ir
-from .walk import Launch, Lower, MemoryOf, Walk, limit_value, walk
+from .lowering import Lowered
+from .stages import ALL, COSTLY
+from .walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
 
 LOOP, ROW, COLUMN, ANY = "loop", "row", "column", "any"
 COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
@@ -46,6 +48,7 @@ class Bound(Launch):
     variant: Variant = Variant(LOOP, None)
     dims: list[int] = field(default_factory=list)
     grain: int = 1  # items below which a thread is not worth its start
+    phases: int = 1  # passes over rows that are cut into parts, one after the other
 
 
 def bind(lower: Lower, memory: MemoryOf) -> Bound:
@@ -53,11 +56,11 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
 
     ``memory(node)`` tells where ``node`` is in memory.
     """
-    lowered = lower(True)
-    kernel = lowered.ir
-    walked = walk(lowered, memory)
-    rows, elements = walked.rows, _apart_from_tests(kernel, walked.elements)
-    variant = _choose(kernel, rows, elements)
+    lowered, walked, variant = _walked(lower(ALL), memory)
+    if variant.skeleton == ROW and lowered.ir.resident:
+        # Elements side by side are read as quickly as what would be kept of them.
+        lowered, walked, variant = _walked(lower(COSTLY), memory)
+    kernel, rows, elements = lowered.ir, walked.rows, walked.elements
     parts, length = _split(kernel, variant, rows, elements)
     block = _block(kernel, variant, rows, elements)
     dims = [1 if variant.skeleton == COLUMN else 0, block] if block else [parts, length]
@@ -71,18 +74,27 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     dims += [limit_value(limit, memory) for limit in lowered.limits]
     work, per_item = _work(variant, rows, elements, parts, block)
     count = math.prod(rows.extents)
-    resident = math.prod(elements.extents)
+    scratch = _scratch(kernel, max(1, block) * math.prod(elements.extents))
+    kept = count * scratch if parts > 1 else 0  # all threads share what is kept of rows in parts
     return Bound(
         lowered,
         walked.buffers(),
         walked.byte_offsets(),
         work,
-        _workspace(kernel, count, parts),
-        _scratch(kernel, max(1, block) * resident),
+        _workspace(kernel, count, parts) + kept,
+        0 if parts > 1 else scratch,
         variant,
         dims,
         _grain(kernel, work, per_item),
+        kernel.phases if parts > 1 else 1,
     )
+
+
+def _walked(lowered: Lowered, memory: MemoryOf) -> tuple[Lowered, Walked, Variant]:
+    """A kernel with its walk on the memory given, and which of its texts fits that."""
+    walked = walk(lowered, memory)
+    walked.elements = _apart_from_tests(lowered.ir, walked.elements)
+    return lowered, walked, _choose(lowered.ir, walked.rows, walked.elements)
 
 
 def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
@@ -141,11 +153,9 @@ def _split(
 ) -> tuple[int, int]:
     """Into how many parts a row is cut, and their length, a power of two of chunks."""
     length = math.prod(elements.extents)
-    if (
-        variant.skeleton not in (ROW, ANY)
-        or not kernel.splittable
-        or length < 2 * cost.SPLIT_ELEMENTS
-    ):
+    if variant.skeleton not in (ROW, ANY) or length < 2 * cost.SPLIT_ELEMENTS:
+        return 1, length
+    if not kernel.splittable and kernel.phases == 1:
         return 1, length
     if math.prod(rows.extents) >= 8:  # enough rows for the threads
         return 1, length

@@ -22,10 +22,11 @@ class Machine:
 
     A kernel passes over a row more than once if ``rows`` rows or more are worked on at a time, or
     if the row has at most ``row_bytes``; few longer ones are arrays, and a second pass is a second
-    kernel, which all of the machine works on. No kernel passes twice over a row of more than
-    ``longest`` elements. A lane of the reduction tree takes ``group`` neighbours at a time; a row
-    of at most ``short`` elements is not worth a loop. Where it is ``ordered``, a thread taking one
-    element after the other pays: running sums and scatters are kernels.
+    kernel, which all of the machine works on. On the CPU all threads pass over a row together. No
+    kernel passes twice over a row of more than ``longest`` elements. A lane of the reduction tree
+    takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop.
+    Where it is ``ordered``, a thread taking one element after the other pays: running sums and
+    scatters are kernels.
     """
 
     rows: int
@@ -36,7 +37,7 @@ class Machine:
     longest: int = 1 << 62
 
 
-CPU = Machine(rows=2, row_bytes=1 << 24, short=8, ordered=True)
+CPU = Machine(rows=2, row_bytes=1 << 62, short=8, ordered=True)  # passes wait for all threads
 
 
 def op_cost(node: Node) -> int:

@@ -226,3 +226,10 @@ class KernelIR:
         if self.kind != "reduction" or len(self.stages) > 1:
             return False
         return not any(isinstance(s, Scan) for s in self.stages[0].body)
+
+    @property
+    def phases(self) -> int:
+        """In how many passes a row is computed; parts of it may be, one pass after the other."""
+        if any(isinstance(s, Scan | Scatter) for s in self.statements()):
+            return 1  # one element after the other
+        return sum(bool(stage.body or stage.reduces) for stage in self.stages)

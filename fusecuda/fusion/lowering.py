@@ -15,7 +15,7 @@ from . import kernel_ir as ir
 from .cluster import OUTER, Cluster
 from .kernel_ir import ELEMENT, FINAL, ROW
 from .region import Roots, demands, root_demands
-from .stages import Key, Schedule, Value
+from .stages import ALL, Key, Schedule, Value
 
 _RANK = {ROW: 0, ELEMENT: 1, FINAL: 2}
 
@@ -59,13 +59,14 @@ def lower(
     overwriting: Container[Node],
     name: str,
     last: bool = False,
-    keep: bool = True,
+    keep: str = ALL,
 ) -> Lowered:
     """The kernel of ``cluster``, which writes those of its roots that are ``stored``.
 
     Those that are ``overwriting`` an earlier value of their memory are written in the last stage.
-    If it comes ``last``, to overwrite arguments, all that can fail in it does so before. Without
-    ``keep`` no row stays resident: each stage reads and computes what it needs again.
+    If it comes ``last``, to overwrite arguments, all that can fail in it does so before. ``keep``
+    says what stays resident between the passes over a row; each pass reads and computes the rest
+    that it needs again.
     """
     lowered = _Lowering(cluster, roots, overwriting, name, keep).run(stored)
     lowered.ir.checks_first = last and lowered.ir.is_ordered
@@ -74,7 +75,7 @@ def lower(
 
 class _Lowering:
     def __init__(
-        self, cluster: Cluster, roots: Roots, overwriting: Container[Node], name: str, keep: bool
+        self, cluster: Cluster, roots: Roots, overwriting: Container[Node], name: str, keep: str
     ) -> None:
         self.keep = keep
         self.overwriting = overwriting

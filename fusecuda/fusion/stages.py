@@ -14,6 +14,8 @@ from . import kernel_ir as ir
 from .kernel_ir import ELEMENT
 from .region import Roots
 
+ALL, COSTLY, NOTHING = "all", "costly", "nothing"  # what may be kept for later passes over a row
+
 
 class Key(NamedTuple):
     """A value of the kernel: ``node`` at index ``at``, or whether that index lies inside it.
@@ -40,7 +42,8 @@ class Value:
 class Schedule:
     """Where each value is computed: once for each stage that needs it, or kept from an earlier.
 
-    ``roles`` has the roots that the kernel computes; with ``keep`` values may be kept.
+    ``roles`` has the roots that the kernel computes. ``keep`` says what may be kept: ALL that is
+    worth it, what is COSTLY to compute, but not what is read once more, or NOTHING.
     """
 
     TAIL, FINAL = -1, -2
@@ -52,7 +55,7 @@ class Schedule:
         statements: Callable[[Key], list[ir.Statement]],
         roles: Container[Node],
         roots: Roots,
-        keep: bool,
+        keep: str,
     ) -> None:
         self.kernel = kernel
         self.values = values
@@ -119,7 +122,7 @@ class Schedule:
         """Take ``key`` from an earlier stage if that is better than computing it again."""
         value = self.values[key]
         first = self.first.get(key, stage)
-        if value.level != ELEMENT or first == stage or not self.keep:
+        if value.level != ELEMENT or first == stage or self.keep == NOTHING:
             return False
         if not self._worth_keeping(key):
             return False
@@ -134,11 +137,13 @@ class Schedule:
         return True
 
     def _worth_keeping(self, key: Key) -> bool:
-        """True for what is read from memory once an element, and for what is costly to compute."""
+        """True for what is costly to compute, and for what is read from memory for each element."""
         row = OPS.get(key.node.op)
         if row is not None:
             return row.is_expensive or bool(row.may_fail)
         if key.node.op in ("gather", "scan"):
             return True
+        if self.keep == COSTLY:
+            return False
         whole = all(key.at.uses_axis(j) for j in range(key.at.rank))
         return self.roots.is_leaf(key.node) and whole

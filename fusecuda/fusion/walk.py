@@ -25,7 +25,7 @@ class Memory:
 
 
 MemoryOf = Callable[[Node], Memory]
-Lower = Callable[[bool], Lowered]  # a kernel with resident rows (True) or without
+Lower = Callable[[str], Lowered]  # a kernel that keeps rows ALL, COSTLY ones or NOTHING resident
 
 
 @dataclass(slots=True)

@@ -41,16 +41,3 @@ def test_what_rows_have_in_common_is_stored_once_for_each() -> None:
     plan = fc.lower(gradients, X, Y).assembly.plan
     assert plan.between()
     assert all(node.size <= len(X) for node in plan.between())
-
-
-@pytest.mark.parametrize(("n", "launches"), [(1 << 21, 1), ((1 << 21) + 1, 3)])
-def test_a_long_row_is_passed_over_by_all_threads(n: int, launches: int) -> None:
-    """Each pass over one is a kernel, and a short one stays with one thread."""
-
-    def standardised(x: Any) -> Any:
-        return (x - x.mean()) / x.std()
-
-    x = np.random.default_rng(6).normal(size=n)
-    executable = fc.lower(standardised, x)
-    assert executable.launches == launches
-    assert np.allclose(executable(x), standardised(x), rtol=1e-12, atol=1e-12)

@@ -1,6 +1,6 @@
 layer_norm: 11 operations in 1 kernel
-  moves 99,840 B, one operation at a time 597,504 B; peak 50,688 B
-  0: reduce_sum_divide_multiply_add_sqrt (resident)
+  moves 99,840 B, one operation at a time 597,504 B; peak 49,152 B
+  0: reduce_sum_divide_multiply_add_sqrt (reduction)
      reads 50,688 B, writes 49,152 B
      3 divide, 2 subtract, 2 multiply, 2 add, sqrt, 2 sum
 
@@ -9,12 +9,28 @@ layer_norm: 11 operations in 1 kernel
 //   in1 reads parameter float64[96]
 //   in2 reads parameter float64[96]
 //   out3 writes add float64[64, 96]
-// 3 passes over each row, which stays resident between them
+// 3 passes over each row
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_multiply_add_sqrt_23054fad6fbc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+FC_INLINE double reduce_sum_divide_multiply_add_sqrt_bd88f848dba7_join1(const fc_args *a, int64_t row) {
+    const int64_t parts = a->dim[0];
+    fc_tree_sum_f64 tree1;
+    fc_start_sum_f64(&tree1);
+    for (int64_t part = 0; part < parts; ++part)
+        fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
+    return fc_finish_sum_f64(&tree1) + 0;
+}
+FC_INLINE double reduce_sum_divide_multiply_add_sqrt_bd88f848dba7_join6(const fc_args *a, int64_t row) {
+    const int64_t parts = a->dim[0];
+    fc_tree_sum_f64 tree6;
+    fc_start_sum_f64(&tree6);
+    for (int64_t part = 0; part < parts; ++part)
+        fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
+    return fc_finish_sum_f64(&tree6) + 0;
+}
+void reduce_sum_divide_multiply_add_sqrt_bd88f848dba7(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -29,13 +45,11 @@ void reduce_sum_divide_multiply_add_sqrt_23054fad6fbc(const fc_args *a, int64_t 
     const int64_t s3_n0 = a->dim[11];
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
-    char *free_scratch = scratch;
-    double *const row_keep0 = (double *)free_scratch;
-    free_scratch += (length * sizeof(double) + 63) / 64 * 64;
-    (void)free_scratch;
     for (int64_t item = begin; item < end; ++item) {
         const int64_t row = item / parts, part = item % parts;
         (void)part;
+        const int64_t first = part * part_length;
+        const int64_t last = fc_min(first + part_length, length);
         const int64_t i_m0 = row;
         const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
         const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
@@ -43,61 +57,79 @@ void reduce_sum_divide_multiply_add_sqrt_23054fad6fbc(const fc_args *a, int64_t 
         char *row_out3 = a->ptr[3] + i_m0 * s3_m0;
         const double v2 = a->scalar[0].f64;
         const double v9 = a->scalar[1].f64;
-        fc_tree_sum_f64 tree1;
-        fc_start_sum_f64(&tree1);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
-            double b1[FC_CHUNK];
-            {
-                const int64_t run = count;
-                const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                double *const keep0 = row_keep0 + at + 0;
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = in0[k];
-                    keep0[k] = v0;
-                    b1[k] = v0;
-                }
-            }
-            fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
+        double v1;
+        if (a->phase > 0) {
+            v1 = reduce_sum_divide_multiply_add_sqrt_bd88f848dba7_join1(a, row);
         }
-        const double v1 = fc_finish_sum_f64(&tree1) + 0;
+        else {
+            fc_tree_sum_f64 tree1;
+            fc_start_sum_f64(&tree1);
+            for (int64_t at = first; at < last; at += FC_CHUNK) {
+                const int64_t count = fc_min(FC_CHUNK, last - at);
+                double b1[FC_CHUNK];
+                {
+                    const int64_t run = count;
+                    const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        b1[k] = v0;
+                    }
+                }
+                fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
+            }
+            if (parts > 1) {
+                *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)) = fc_finish_sum_f64(&tree1);
+                continue;
+            }
+            v1 = fc_finish_sum_f64(&tree1) + 0;
+        }
         const double v3 = v1 / v2;
-        fc_tree_sum_f64 tree6;
-        fc_start_sum_f64(&tree6);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
-            double b6[FC_CHUNK];
-            {
-                const int64_t run = count;
-                double *const keep0 = row_keep0 + at + 0;
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = keep0[k];
-                    const double v4 = v0 - v3;
-                    const double v5 = v4 * v4;
-                    b6[k] = v5;
-                }
-            }
-            fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
+        double v6;
+        if (a->phase > 1) {
+            v6 = reduce_sum_divide_multiply_add_sqrt_bd88f848dba7_join6(a, row);
         }
-        const double v6 = fc_finish_sum_f64(&tree6) + 0;
+        else {
+            fc_tree_sum_f64 tree6;
+            fc_start_sum_f64(&tree6);
+            for (int64_t at = first; at < last; at += FC_CHUNK) {
+                const int64_t count = fc_min(FC_CHUNK, last - at);
+                double b6[FC_CHUNK];
+                {
+                    const int64_t run = count;
+                    const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        const double v4 = v0 - v3;
+                        const double v5 = v4 * v4;
+                        b6[k] = v5;
+                    }
+                }
+                fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
+            }
+            if (parts > 1) {
+                *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)) = fc_finish_sum_f64(&tree6);
+                continue;
+            }
+            v6 = fc_finish_sum_f64(&tree6) + 0;
+        }
         const double v10 = v6 / v2;
         const double v11 = v10 + v9;
         const double v12 = fc_sqrt_f64(v11);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
+        for (int64_t at = first; at < last; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, last - at);
             {
                 const int64_t run = count;
+                const double *in0 = (const double *)(row_in0 + at * s0_n0);
                 const double *in1 = (const double *)(row_in1 + at * s1_n0);
                 const double *in2 = (const double *)(row_in2 + at * s2_n0);
                 double *out3 = (double *)(row_out3 + at * s3_n0);
-                double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
                 for (int64_t k = 0; k < run; ++k) {
                     const double v7 = in1[k];
                     const double v8 = in2[k];
-                    const double v0 = keep0[k];
+                    const double v0 = in0[k];
                     const double v4 = v0 - v3;
                     const double v13 = v4 / v12;
                     const double v14 = v13 * v8;
@@ -105,6 +137,9 @@ void reduce_sum_divide_multiply_add_sqrt_23054fad6fbc(const fc_args *a, int64_t 
                     out3[k] = v15;
                 }
             }
+        }
+        if (parts > 1) {
+            continue;
         }
     }
 }

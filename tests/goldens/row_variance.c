@@ -1,18 +1,34 @@
 row_variance: 6 operations in 1 kernel
-  moves 49,664 B, one operation at a time 298,496 B; peak 2,048 B
-  0: reduce_sum_divide_subtract_multiply (resident)
+  moves 49,664 B, one operation at a time 298,496 B; peak 512 B
+  0: reduce_sum_divide_subtract_multiply (reduction)
      reads 49,152 B, writes 512 B
      2 divide, subtract, multiply, 2 sum
 
 // row_variance: reduce_sum_divide_subtract_multiply, reduction over [64] rows of [96]
 //   in0 reads parameter float64[64, 96]
 //   out1 writes divide float64[64]
-// 2 passes over each row, which stays resident between them
+// 2 passes over each row
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_multiply_163755515b9e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+FC_INLINE double reduce_sum_divide_subtract_multiply_825093804862_join1(const fc_args *a, int64_t row) {
+    const int64_t parts = a->dim[0];
+    fc_tree_sum_f64 tree1;
+    fc_start_sum_f64(&tree1);
+    for (int64_t part = 0; part < parts; ++part)
+        fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
+    return fc_finish_sum_f64(&tree1) + 0;
+}
+FC_INLINE double reduce_sum_divide_subtract_multiply_825093804862_join6(const fc_args *a, int64_t row) {
+    const int64_t parts = a->dim[0];
+    fc_tree_sum_f64 tree6;
+    fc_start_sum_f64(&tree6);
+    for (int64_t part = 0; part < parts; ++part)
+        fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
+    return fc_finish_sum_f64(&tree6) + 0;
+}
+void reduce_sum_divide_subtract_multiply_825093804862(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -23,48 +39,54 @@ void reduce_sum_divide_subtract_multiply_163755515b9e(const fc_args *a, int64_t 
     const int64_t s1_n0 = a->dim[7];
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
-    char *free_scratch = scratch;
-    double *const row_keep0 = (double *)free_scratch;
-    free_scratch += (length * sizeof(double) + 63) / 64 * 64;
-    (void)free_scratch;
     for (int64_t item = begin; item < end; ++item) {
         const int64_t row = item / parts, part = item % parts;
         (void)part;
+        const int64_t first = part * part_length;
+        const int64_t last = fc_min(first + part_length, length);
         const int64_t i_m0 = row;
         const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
         const double v2 = a->scalar[0].f64;
-        fc_tree_sum_f64 tree1;
-        fc_start_sum_f64(&tree1);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
-            double b1[FC_CHUNK];
-            {
-                const int64_t run = count;
-                const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                double *const keep0 = row_keep0 + at + 0;
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = in0[k];
-                    keep0[k] = v0;
-                    b1[k] = v0;
-                }
-            }
-            fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
+        double v1;
+        if (a->phase > 0) {
+            v1 = reduce_sum_divide_subtract_multiply_825093804862_join1(a, row);
         }
-        const double v1 = fc_finish_sum_f64(&tree1) + 0;
+        else {
+            fc_tree_sum_f64 tree1;
+            fc_start_sum_f64(&tree1);
+            for (int64_t at = first; at < last; at += FC_CHUNK) {
+                const int64_t count = fc_min(FC_CHUNK, last - at);
+                double b1[FC_CHUNK];
+                {
+                    const int64_t run = count;
+                    const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        b1[k] = v0;
+                    }
+                }
+                fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
+            }
+            if (parts > 1) {
+                *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)) = fc_finish_sum_f64(&tree1);
+                continue;
+            }
+            v1 = fc_finish_sum_f64(&tree1) + 0;
+        }
         const double v3 = v1 / v2;
         fc_tree_sum_f64 tree6;
         fc_start_sum_f64(&tree6);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
+        for (int64_t at = first; at < last; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, last - at);
             double b6[FC_CHUNK];
             {
                 const int64_t run = count;
-                double *const keep0 = row_keep0 + at + 0;
+                const double *in0 = (const double *)(row_in0 + at * s0_n0);
                 #pragma GCC ivdep
                 for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = keep0[k];
+                    const double v0 = in0[k];
                     const double v4 = v0 - v3;
                     const double v5 = v4 * v4;
                     b6[k] = v5;
@@ -72,8 +94,34 @@ void reduce_sum_divide_subtract_multiply_163755515b9e(const fc_args *a, int64_t 
             }
             fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
         }
+        if (parts > 1) {
+            *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)) = fc_finish_sum_f64(&tree6);
+            continue;
+        }
         const double v6 = fc_finish_sum_f64(&tree6) + 0;
         const double v7 = v6 / v2;
         *(double *)(row_out1) = v7;
+    }
+}
+void reduce_sum_divide_subtract_multiply_825093804862_finish(const fc_args *a) {
+    const int64_t parts = a->dim[0];
+    const int64_t part_length = a->dim[1];
+    const int64_t m0 = a->dim[2];
+    const int64_t n0 = a->dim[3];
+    const int64_t s1_m0 = a->dim[6];
+    const int64_t s1_n0 = a->dim[7];
+    const int64_t length = n0, rows = m0;
+    (void)length; (void)rows; (void)parts; (void)part_length;
+    if (parts > 1) {
+        for (int64_t row = 0; row < rows; ++row) {
+            const int64_t i_m0 = row;
+            char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
+            const double v2 = a->scalar[0].f64;
+            const double v1 = reduce_sum_divide_subtract_multiply_825093804862_join1(a, row);
+            const double v3 = v1 / v2;
+            const double v6 = reduce_sum_divide_subtract_multiply_825093804862_join6(a, row);
+            const double v7 = v6 / v2;
+            *(double *)(row_out1) = v7;
+        }
     }
 }

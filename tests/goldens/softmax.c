@@ -1,5 +1,5 @@
 softmax: 5 operations in 1 kernel
-  moves 98,304 B, one operation at a time 395,264 B; peak 52,224 B
+  moves 98,304 B, one operation at a time 395,264 B; peak 50,688 B
   0: reduce_max_subtract_exp_sum_divide (resident)
      reads 49,152 B, writes 49,152 B
      subtract, exp, divide, max, sum
@@ -16,7 +16,23 @@ FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_max_subtract_exp_sum_divide_5dd5f85ccb46(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+FC_INLINE double reduce_max_subtract_exp_sum_divide_f7bee4d550f1_join1(const fc_args *a, int64_t row) {
+    const int64_t parts = a->dim[0];
+    fc_tree_max_f64 tree1;
+    fc_start_max_f64(&tree1);
+    for (int64_t part = 0; part < parts; ++part)
+        fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
+    return fc_finish_max_f64(&tree1);
+}
+FC_INLINE double reduce_max_subtract_exp_sum_divide_f7bee4d550f1_join4(const fc_args *a, int64_t row) {
+    const int64_t parts = a->dim[0];
+    fc_tree_sum_f64 tree4;
+    fc_start_sum_f64(&tree4);
+    for (int64_t part = 0; part < parts; ++part)
+        fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
+    return fc_finish_sum_f64(&tree4) + 0;
+}
+void reduce_max_subtract_exp_sum_divide_f7bee4d550f1(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -27,71 +43,93 @@ void reduce_max_subtract_exp_sum_divide_5dd5f85ccb46(const fc_args *a, int64_t b
     const int64_t s1_n0 = a->dim[7];
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
-    char *free_scratch = scratch;
-    double *const row_keep0 = (double *)free_scratch;
-    free_scratch += (length * sizeof(double) + 63) / 64 * 64;
-    double *const row_keep1 = (double *)free_scratch;
-    free_scratch += (length * sizeof(double) + 63) / 64 * 64;
-    (void)free_scratch;
     for (int64_t item = begin; item < end; ++item) {
         const int64_t row = item / parts, part = item % parts;
         (void)part;
+        const int64_t first = part * part_length;
+        const int64_t last = fc_min(first + part_length, length);
+        const int64_t kept = (length * sizeof(double) + 63) / 64 * 64;
+        char *free_scratch = parts > 1 ? a->workspace + 16 * rows * (2 * parts + 0) + row * kept : scratch;
+        double *const row_keep0 = (double *)free_scratch;
+        free_scratch += (length * sizeof(double) + 63) / 64 * 64;
+        (void)free_scratch;
         const int64_t i_m0 = row;
         const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
-        fc_tree_max_f64 tree1;
-        fc_start_max_f64(&tree1);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
-            double b1[FC_CHUNK];
-            {
-                const int64_t run = count;
-                const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                double *const keep0 = row_keep0 + at + 0;
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = in0[k];
-                    keep0[k] = v0;
-                    b1[k] = v0;
-                }
-            }
-            fc_push_max_f64(&tree1, fc_fold_max_f64(b1, count, at));
+        double v1;
+        if (a->phase > 0) {
+            v1 = reduce_max_subtract_exp_sum_divide_f7bee4d550f1_join1(a, row);
         }
-        const double v1 = fc_finish_max_f64(&tree1);
-        fc_tree_sum_f64 tree4;
-        fc_start_sum_f64(&tree4);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
-            double b4[FC_CHUNK];
-            {
-                const int64_t run = count;
-                double *const keep0 = row_keep0 + at + 0;
-                double *const keep1 = row_keep1 + at + 0;
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = keep0[k];
-                    const double v2 = v0 - v1;
-                    const double v3 = fc_exp_f64(v2);
-                    keep1[k] = v3;
-                    b4[k] = v3;
+        else {
+            fc_tree_max_f64 tree1;
+            fc_start_max_f64(&tree1);
+            for (int64_t at = first; at < last; at += FC_CHUNK) {
+                const int64_t count = fc_min(FC_CHUNK, last - at);
+                double b1[FC_CHUNK];
+                {
+                    const int64_t run = count;
+                    const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        b1[k] = v0;
+                    }
                 }
+                fc_push_max_f64(&tree1, fc_fold_max_f64(b1, count, at));
             }
-            fc_push_sum_f64(&tree4, fc_fold_sum_f64(b4, count, at));
+            if (parts > 1) {
+                *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)) = fc_finish_max_f64(&tree1);
+                continue;
+            }
+            v1 = fc_finish_max_f64(&tree1);
         }
-        const double v4 = fc_finish_sum_f64(&tree4) + 0;
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
+        double v4;
+        if (a->phase > 1) {
+            v4 = reduce_max_subtract_exp_sum_divide_f7bee4d550f1_join4(a, row);
+        }
+        else {
+            fc_tree_sum_f64 tree4;
+            fc_start_sum_f64(&tree4);
+            for (int64_t at = first; at < last; at += FC_CHUNK) {
+                const int64_t count = fc_min(FC_CHUNK, last - at);
+                double b4[FC_CHUNK];
+                {
+                    const int64_t run = count;
+                    const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                    double *const keep0 = row_keep0 + at + 0;
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        const double v2 = v0 - v1;
+                        const double v3 = fc_exp_f64(v2);
+                        keep0[k] = v3;
+                        b4[k] = v3;
+                    }
+                }
+                fc_push_sum_f64(&tree4, fc_fold_sum_f64(b4, count, at));
+            }
+            if (parts > 1) {
+                *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)) = fc_finish_sum_f64(&tree4);
+                continue;
+            }
+            v4 = fc_finish_sum_f64(&tree4) + 0;
+        }
+        for (int64_t at = first; at < last; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, last - at);
             {
                 const int64_t run = count;
                 double *out1 = (double *)(row_out1 + at * s1_n0);
-                double *const keep1 = row_keep1 + at + 0;
+                double *const keep0 = row_keep0 + at + 0;
                 #pragma GCC ivdep
                 for (int64_t k = 0; k < run; ++k) {
-                    const double v3 = keep1[k];
+                    const double v3 = keep0[k];
                     const double v5 = v3 / v4;
                     out1[k] = v5;
                 }
             }
+        }
+        if (parts > 1) {
+            continue;
         }
     }
 }

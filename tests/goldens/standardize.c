@@ -1,18 +1,34 @@
 standardize: 8 operations in 1 kernel
-  moves 98,304 B, one operation at a time 393,296 B; peak 147,456 B
-  0: reduce_sum_divide_subtract_multiply_sqrt (resident)
+  moves 98,304 B, one operation at a time 393,296 B; peak 49,152 B
+  0: reduce_sum_divide_subtract_multiply_sqrt (reduction)
      reads 49,152 B, writes 49,152 B
      3 divide, 2 subtract, multiply, sqrt, 2 sum
 
 // standardize: reduce_sum_divide_subtract_multiply_sqrt, reduction over [] rows of [64, 96]
 //   in0 reads parameter float64[64, 96]
 //   out1 writes divide float64[64, 96]
-// 3 passes over each row, which stays resident between them
+// 3 passes over each row
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
 FC_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_multiply_sqrt_6e2b1cec0f74(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_f774c2f0f105_join1(const fc_args *a, int64_t row) {
+    const int64_t parts = a->dim[0];
+    fc_tree_sum_f64 tree1;
+    fc_start_sum_f64(&tree1);
+    for (int64_t part = 0; part < parts; ++part)
+        fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
+    return fc_finish_sum_f64(&tree1) + 0;
+}
+FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_f774c2f0f105_join6(const fc_args *a, int64_t row) {
+    const int64_t parts = a->dim[0];
+    fc_tree_sum_f64 tree6;
+    fc_start_sum_f64(&tree6);
+    for (int64_t part = 0; part < parts; ++part)
+        fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
+    return fc_finish_sum_f64(&tree6) + 0;
+}
+void reduce_sum_divide_subtract_multiply_sqrt_f774c2f0f105(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -26,22 +42,88 @@ void reduce_sum_divide_subtract_multiply_sqrt_6e2b1cec0f74(const fc_args *a, int
     const int64_t s1_n1 = a->dim[10];
     const int64_t length = n0 * n1, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
-    char *free_scratch = scratch;
-    double *const row_keep0 = (double *)free_scratch;
-    free_scratch += (length * sizeof(double) + 63) / 64 * 64;
-    (void)free_scratch;
     for (int64_t item = begin; item < end; ++item) {
         const int64_t row = item / parts, part = item % parts;
         (void)part;
+        const int64_t first = part * part_length;
+        const int64_t last = fc_min(first + part_length, length);
         const int64_t i_m0 = row;
         const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
         const double v2 = a->scalar[0].f64;
-        fc_tree_sum_f64 tree1;
-        fc_start_sum_f64(&tree1);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
-            double b1[FC_CHUNK];
+        double v1;
+        if (a->phase > 0) {
+            v1 = reduce_sum_divide_subtract_multiply_sqrt_f774c2f0f105_join1(a, row);
+        }
+        else {
+            fc_tree_sum_f64 tree1;
+            fc_start_sum_f64(&tree1);
+            for (int64_t at = first; at < last; at += FC_CHUNK) {
+                const int64_t count = fc_min(FC_CHUNK, last - at);
+                double b1[FC_CHUNK];
+                for (int64_t done = 0; done < count;) {
+                    const int64_t position = at + done;
+                    int64_t rest_n0 = position;
+                    const int64_t i_n1 = rest_n0 % n1;
+                    rest_n0 /= n1;
+                    const int64_t i_n0 = rest_n0 % n0;
+                    const int64_t run = fc_min(n1 - i_n1, count - done);
+                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        b1[done + k] = v0;
+                    }
+                    done += run;
+                }
+                fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
+            }
+            if (parts > 1) {
+                *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)) = fc_finish_sum_f64(&tree1);
+                continue;
+            }
+            v1 = fc_finish_sum_f64(&tree1) + 0;
+        }
+        const double v3 = v1 / v2;
+        double v6;
+        if (a->phase > 1) {
+            v6 = reduce_sum_divide_subtract_multiply_sqrt_f774c2f0f105_join6(a, row);
+        }
+        else {
+            fc_tree_sum_f64 tree6;
+            fc_start_sum_f64(&tree6);
+            for (int64_t at = first; at < last; at += FC_CHUNK) {
+                const int64_t count = fc_min(FC_CHUNK, last - at);
+                double b6[FC_CHUNK];
+                for (int64_t done = 0; done < count;) {
+                    const int64_t position = at + done;
+                    int64_t rest_n0 = position;
+                    const int64_t i_n1 = rest_n0 % n1;
+                    rest_n0 /= n1;
+                    const int64_t i_n0 = rest_n0 % n0;
+                    const int64_t run = fc_min(n1 - i_n1, count - done);
+                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        const double v4 = v0 - v3;
+                        const double v5 = v4 * v4;
+                        b6[done + k] = v5;
+                    }
+                    done += run;
+                }
+                fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
+            }
+            if (parts > 1) {
+                *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)) = fc_finish_sum_f64(&tree6);
+                continue;
+            }
+            v6 = fc_finish_sum_f64(&tree6) + 0;
+        }
+        const double v7 = v6 / v2;
+        const double v8 = fc_sqrt_f64(v7);
+        for (int64_t at = first; at < last; at += FC_CHUNK) {
+            const int64_t count = fc_min(FC_CHUNK, last - at);
             for (int64_t done = 0; done < count;) {
                 const int64_t position = at + done;
                 int64_t rest_n0 = position;
@@ -50,66 +132,19 @@ void reduce_sum_divide_subtract_multiply_sqrt_6e2b1cec0f74(const fc_args *a, int
                 const int64_t i_n0 = rest_n0 % n0;
                 const int64_t run = fc_min(n1 - i_n1, count - done);
                 const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
-                double *const keep0 = row_keep0 + at + done;
+                double *out1 = (double *)(row_out1 + i_n0 * s1_n0 + i_n1 * s1_n1);
                 #pragma GCC ivdep
                 for (int64_t k = 0; k < run; ++k) {
                     const double v0 = in0[k];
-                    keep0[k] = v0;
-                    b1[done + k] = v0;
-                }
-                done += run;
-            }
-            fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
-        }
-        const double v1 = fc_finish_sum_f64(&tree1) + 0;
-        const double v3 = v1 / v2;
-        fc_tree_sum_f64 tree6;
-        fc_start_sum_f64(&tree6);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
-            double b6[FC_CHUNK];
-            for (int64_t done = 0; done < count;) {
-                const int64_t position = at + done;
-                int64_t rest_n0 = position;
-                const int64_t i_n1 = rest_n0 % n1;
-                rest_n0 /= n1;
-                const int64_t i_n0 = rest_n0 % n0;
-                const int64_t run = fc_min(n1 - i_n1, count - done);
-                double *const keep0 = row_keep0 + at + done;
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = keep0[k];
-                    const double v4 = v0 - v3;
-                    const double v5 = v4 * v4;
-                    b6[done + k] = v5;
-                }
-                done += run;
-            }
-            fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
-        }
-        const double v6 = fc_finish_sum_f64(&tree6) + 0;
-        const double v7 = v6 / v2;
-        const double v8 = fc_sqrt_f64(v7);
-        for (int64_t at = 0; at < length; at += FC_CHUNK) {
-            const int64_t count = fc_min(FC_CHUNK, length - at);
-            for (int64_t done = 0; done < count;) {
-                const int64_t position = at + done;
-                int64_t rest_n0 = position;
-                const int64_t i_n1 = rest_n0 % n1;
-                rest_n0 /= n1;
-                const int64_t i_n0 = rest_n0 % n0;
-                const int64_t run = fc_min(n1 - i_n1, count - done);
-                double *out1 = (double *)(row_out1 + i_n0 * s1_n0 + i_n1 * s1_n1);
-                double *const keep0 = row_keep0 + at + done;
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = keep0[k];
                     const double v4 = v0 - v3;
                     const double v9 = v4 / v8;
                     out1[k] = v9;
                 }
                 done += run;
             }
+        }
+        if (parts > 1) {
+            continue;
         }
     }
 }

@@ -398,6 +398,30 @@ FUSION = (
         "parts are no power of two of chunks, so that a split row has another tree",
         _ids(_SURVIVORS, "several_sums_of_one_long_row"),
     ),
+    Mutation(
+        "passes-not-waited-for",
+        "cpu_fallback/driver.h",
+        "if (l->phases > phases) phases = l->phases;",
+        "",
+        "of rows that are cut into parts only the first pass is done",
+        _ids("phases", "as_interpreted[(150003,)-standardised]"),
+    ),
+    Mutation(
+        "passes-of-others",
+        "cpu_fallback/driver.h",
+        "if (phase >= launches[k].phases) shares[k].parts = 0;",
+        "",
+        "a kernel is run once more in the passes of one that shares its launch",
+        _ids("phases", "kernels_of_fewer_passes_run_once"),
+    ),
+    Mutation(
+        "parts-keep-apart",
+        "cpu_fallback/emit_reduction.py",
+        "parts > 1 ? a->workspace + {before} + row * kept : scratch",
+        "parts > 1 ? a->workspace + {before} : scratch",
+        "the parts of all rows keep their values in one place",
+        _ids("phases", "as_interpreted[(3, 70000)-softmax]"),
+    ),
 )
 
 MEMORY = (
