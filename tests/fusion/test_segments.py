@@ -81,7 +81,7 @@ def kinds_of(dtype: DType) -> list[str]:
 CASES = (
     ((100,), 0, 7), ((3000,), 0, 5), ((1,), 0, 3), ((5, 40), 1, 9), ((40, 5), 0, 9),
     ((700, 40), 0, 4), ((3, 20, 4), 1, 70), ((2, 33, 9), 1, 1), ((20, 3), 0, 100),
-    ((2, 1300), 1, 3),
+    ((2, 1300), 1, 3), ((20,), 0, 100),
 )  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def test_columns_of_one_segment_stand_side_by_side() -> None:
     """Rows that are neighbours and have the same segment; others come one after the other."""
     for shape, axis, count, want in (
         ((300, 40), 0, 5, COLUMN), ((40, 300), 1, 5, ROW), ((20, 2), 0, 100, ANY),
-        ((1, 90), 1, 100, ROW),
+        ((1, 90), 1, 100, ROW), ((20,), 0, 100, ROW),
     ):  # fmt: skip
         drawn = Drawn(9)
         x = drawn.given(drawn.rng.normal(size=shape))

@@ -87,7 +87,7 @@ SEGMENTS = (
         'build.elementwise("maximum", [following, after], INT64)',
         "following if after else first",
         "an index that is not below the next gives no element",
-        ids("arrays/segments", "fused_functions[totals]"),
+        ids("arrays/segments", "lowered_functions[totals]"),
     ),
     Mutation(
         "segments-not-looked-at",

@@ -97,6 +97,16 @@ def test_lazy_arrays(program: Program) -> None:
           ulp=4 * (program in (means, by_numpy)))  # fmt: skip
 
 
+@pytest.mark.parametrize("program", [totals, of_every_kind, at_known_places])
+def test_lowered_functions(program: Program) -> None:
+    """Kernels compute all of it: NumPy would not be asked if one failed."""
+    executable = fc.lower(program, *given(0))
+    assert all(kernel.kind != "library" for kernel in executable.kernels)
+    for seed in range(3):
+        arguments = given(seed)
+        equal(executable(*arguments), program(*arguments))
+
+
 def test_one_launch() -> None:
     """With what comes before and after; of several reductions of the same segments, too."""
     exe = fc.lower(a_matrix_times_a_vector, *given(0))
