@@ -105,11 +105,11 @@ def test_the_picture_is_what_is_generated(update_goldens: bool) -> None:
 def test_the_lines_of_the_reference_are_hlo(op: str, line: str) -> None:
     """Each is read, and written as it is."""
     if op == "parameter":
-        line = line.replace("(0)", "(4)")
+        line = line.replace("(0)", "(5)")
     given = {"%0": "f64[6] parameter(0)", "%1": "f64[] parameter(1)", "%2": "s64[4] parameter(2)",
-             "%3": "f64[6] parameter(3)"}  # fmt: skip
+             "%3": "f64[6] parameter(3)", "%4": "s64[4] parameter(4)"}  # fmt: skip
     lines = [f"  {name} = {text}" for name, text in given.items()]
-    graph = fc.parse_hlo("\n".join(["HloModule one", *lines, f"  %4 = {line}", "ROOT (%4)", ""]))
+    graph = fc.parse_hlo("\n".join(["HloModule one", *lines, f"  %5 = {line}", "ROOT (%5)", ""]))
     assert graph.outputs[0].op == op
     assert f" = {line}" in print_hlo(graph)
 

@@ -26,7 +26,7 @@ from fusecuda.graph.index_map import IndexMap
 from fusecuda.graph.interpret import evaluate
 from fusecuda.graph.node import Node
 from fusecuda.graph.ops import ROWS
-from fusecuda.graph.tree import tree_prod, tree_sum
+from fusecuda.graph.tree import reduce_segments, tree_prod, tree_sum
 from fusecuda.graph.views import view
 
 # --- 1. bind: what one launch is, for the shapes at hand
@@ -59,15 +59,17 @@ def emit(launch: Launch) -> Source:
     for number, stage in enumerate(kernel.stages):
         lines.append(f"    # pass {number + 1} over {launch.lowered.shape}")
         lines += map(_line, stage.head + stage.body)
-        lines += [_reduction(r, "row") for r in stage.reduces]
+        own = "row" if kernel.segment is None else "segment"
+        lines += [_reduction(r, own, kernel.segment) for r in stage.reduces]
     lines += map(_line, kernel.tail)
     lines += [_reduction(r, "rows") for r in kernel.outer]
     lines += map(_line, kernel.final)
     return Source(kernel.name, "\n".join(lines) + "\n")
 
 
-def _reduction(reduce: ir.Reduce, over: str) -> str:
-    return f'    v{reduce.out} = at.reduce_{over}("{reduce.kind}", v{reduce.value})'
+def _reduction(reduce: ir.Reduce, over: str, segment: ir.Segment | None = None) -> str:
+    ends = f", v{segment.first}, v{segment.last}, {segment.site}" if segment else ""
+    return f'    v{reduce.out} = at.reduce_{over}("{reduce.kind}", v{reduce.value}{ends})'
 
 
 def _line(statement: ir.Statement) -> str:
@@ -263,6 +265,17 @@ class Place:
         """One value for each row."""
         rows = np.broadcast_to(value, self.domain).reshape(*self.rows, prod(self.elements))
         return np.asarray(_ALONG[kind](rows)).reshape(self.rows + (1,) * len(self.elements))
+
+    def reduce_segment(self, kind: str, value: Any, first: Any, last: Any, site: int) -> Any:
+        """One value for each row, of its elements from ``first`` on and before ``last``."""
+        rows = np.broadcast_to(value, self.domain).reshape(-1, *self.elements)
+        places = np.broadcast_arrays(first, last, np.empty((*self.rows, 1)))[:2]
+        ends = np.reshape(places, (2, -1))
+        if ((ends[0] < 0) | (ends[0] >= ends[1]) | (ends[1] > self.elements[0])).any():
+            raise ElementError(self.lowered.sites[site])
+        each = zip(rows, *ends, strict=True)
+        found = [reduce_segments(kind, row, np.array([a]), np.array([b])) for row, a, b in each]
+        return np.reshape(found, (*self.rows, 1))
 
     def reduce_rows(self, kind: str, value: Any) -> Any:
         """One value of what each row has one of."""

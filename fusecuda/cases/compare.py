@@ -118,7 +118,7 @@ def first_difference(
 
 def described(node: Node) -> str:
     """An operation with its kind, type and, where it is known, the line that recorded it."""
-    kind = node.reduction.kind if node.op in ("reduce", "scan") else node.op
+    kind = node.reduction.kind if node.reduces or node.op == "scan" else node.op
     kind = getattr(node.attr, "name", kind)
     where = f" ({node.line})" if node.line else ""
     return f"{kind} {hlo_name(node.dtype)}[{','.join(map(str, node.shape))}]{where}"

@@ -28,9 +28,10 @@ def result(reduce: Reduce, partial: str) -> str:
     if reduce.kind.startswith("arg"):
         return f"{partial}.index"
     # A sum of negative zeros alone is +0.0 (NumPy starts from it).
-    if reduce.kind == "sum" and reduce.dtype.kind == "f":
+    starts = reduce.kind == "sum" and reduce.from_zero
+    if starts and reduce.dtype.kind == "f":
         return rounded(reduce.dtype, f"{partial} + 0")
-    if reduce.kind == "sum" and reduce.dtype.kind == "c":
+    if starts and reduce.dtype.kind == "c":
         return f"fc_add_{suffix(reduce.dtype)}({partial}, {zero(reduce.dtype)})"
     return rounded(reduce.dtype, partial)
 

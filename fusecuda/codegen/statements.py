@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import DType
@@ -128,14 +128,3 @@ class Scope:
             case ir.Recall(_, dtype, slot):
                 text = loaded(dtype, self.kept(slot))
         return text
-
-
-def forms_of(statements: Iterable[ir.Statement]) -> list[int]:
-    """The forms that ``statements`` walk, in order."""
-    found: set[int] = set()
-    for s in statements:
-        if isinstance(s, ir.Load | ir.Index | ir.Gather | ir.Store | ir.Scatter):
-            found.add(s.form)
-        elif isinstance(s, ir.InRange):
-            found.update(form for form, _ in s.tests)
-    return sorted(found)

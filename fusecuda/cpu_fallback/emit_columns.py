@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
-from ..codegen.statements import forms_of
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
+from ..fusion.kernel_ir import forms_of
 from ..graph.dtypes import DType
 from ..graph.ops import OPS
 from .emit import PLACEHOLDER, Place
@@ -68,10 +68,8 @@ class ColumnEmitter(ReductionEmitter):
         with self.w.block(self.entry()):
             self.head(forms, statements)
             self.w.line("const int64_t block = part_length;")
-            self.w.line(
-                "const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it"
-            )
-            self.w.line("(void)is_chunk;")
+            if self.kernel.segment is None:
+                self._test_of_chunk("length")
             self.keeps(" * block")
             with self.w.block("for (int64_t item = begin; item < end; ++item)"):
                 self.w.line(f"const int64_t blocks = ({inner} + block - 1) / block;")
@@ -90,6 +88,11 @@ class ColumnEmitter(ReductionEmitter):
         if self.is_whole and (kernel.outer or kernel.splittable):
             self.finish()
         return self.w.text()
+
+    def _test_of_chunk(self, length: str) -> None:
+        test = f"{length} > 0 && {length} <= FC_CHUNK"
+        self.w.line(f"const bool is_chunk = {test};  // no tree over it")
+        self.w.line("(void)is_chunk;")
 
     def _join_parts(self) -> None:
         """Rows side by side are never split."""
@@ -112,6 +115,9 @@ class ColumnEmitter(ReductionEmitter):
         self._rows(stage.head)
         if not stage.body and not stage.reduces:
             return
+        length = self.segment("[0]")
+        if self.kernel.segment is not None:
+            self._test_of_chunk(length)
         for r in stage.reduces:
             name = reductions.tree_name(r)
             self.w.line(f"{reductions.partial_type(r)} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
@@ -122,8 +128,8 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line(f"{c_type(scan.dtype)} total{scan.out}[{COLUMN_BLOCK}];")
             start = reductions.scan_start(scan)
             self.w.line(f"for (int64_t c = 0; c < width; ++c) total{scan.out}[c] = {start};")
-        with self.w.block("for (int64_t at = 0; at < length; at += FC_CHUNK)"):
-            self.w.line("const int64_t count = fc_min(FC_CHUNK, length - at);")
+        with self.w.block(f"for (int64_t at = 0; at < {length}; at += FC_CHUNK)"):
+            self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {length} - at);")
             if stage.reduces:
                 self.w.line("const int64_t lanes_used = fc_min(FC_LANES, count);")
             for r in stage.reduces:
@@ -157,7 +163,8 @@ class ColumnEmitter(ReductionEmitter):
             for f in forms:
                 self.w.line(f"{kinds[f]}from_{pointers[f]}[{_AT_ONCE}];")
             with self.w.block(f"for (int64_t k = 0; k < {_AT_ONCE}; ++k)"):
-                self.w.line("const int64_t position = at + done + l + k * FC_LANES;")
+                position = self.place_in_row("at + done + l + k * FC_LANES")
+                self.w.line(f"const int64_t position = {position};")
                 index = self.unravel("position", self.layout.axes)
                 for f in forms:
                     self._element_base(f, index)
@@ -182,7 +189,7 @@ class ColumnEmitter(ReductionEmitter):
 
     def _elements(self, stage: ir.Stage) -> None:
         """One element of each row of the block."""
-        self.w.line("const int64_t position = at + done;")
+        self.w.line(f"const int64_t position = {self.place_in_row('at + done')};")
         index = self.unravel("position", self.layout.axes)
         self.w.line("const int64_t lanes = done % FC_LANES * block;")
         self.w.line("(void)lanes;")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ..codegen import names
 from ..codegen.scalar import c_type
-from ..codegen.statements import forms_of
 from ..fusion import kernel_ir as ir
+from ..fusion.kernel_ir import forms_of
 from ..fusion.verify import operands
 from .emit import PLACEHOLDER, KernelEmitter, Place
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
-from ..codegen.statements import forms_of
 from ..fusion import kernel_ir as ir
+from ..fusion.kernel_ir import forms_of
 from ..graph.tree import CHUNK
 from . import scans
 from .emit import PLACEHOLDER, KernelEmitter, Place
@@ -59,6 +59,25 @@ class ReductionEmitter(KernelEmitter):
         dtype = c_type(self.kernel.outer[number].value_dtype)
         start = f"({dtype} *)(a->workspace + {partial} + 16 * rows * {number})"
         return f"({start})[{row} * (16 / sizeof({dtype}))]"
+
+    def segment(self, which: str = "") -> str:
+        """Declare the elements of the row that are there; their number.
+
+        They are counted from the segment's first on. ``which`` is the row among those side by side.
+        """
+        segment = self.kernel.segment
+        if segment is None:
+            return "length"
+        first, last = (names.value(n) + which for n in (segment.first, segment.last))
+        self.w.line(f"const bool is_there = {first} >= 0 && {first} < {last} && {last} <= length;")
+        self.w.line(f"if (!is_there) a->status[0] = {segment.site + 1};")
+        self.w.line(f"const int64_t segment = is_there ? {first} : 0;")
+        self.w.line(f"const int64_t here = is_there ? {last} - {first} : 0;")
+        return "here"
+
+    def place_in_row(self, position: str) -> str:
+        """Where in its row an element of a segment stands."""
+        return position if self.kernel.segment is None else f"segment + {position}"
 
     def finish(self) -> None:
         """What runs when all rows are done: split rows are joined, then rows are reduced."""
@@ -280,7 +299,7 @@ class RowEmitter(ReductionEmitter):
         for scan in scans_of(stage):
             start = reductions.scan_start(scan)
             self.w.line(f"{c_type(scan.dtype)} total{scan.out} = {start};")
-        first, last = "0", "length"
+        first, last = "0", self.segment()
         if self.kernel.splittable or self.is_phased:
             first, last = "first", "last"
         with self.w.block(f"for (int64_t at = {first}; at < {last}; at += FC_CHUNK)"):
@@ -307,10 +326,13 @@ class RowEmitter(ReductionEmitter):
         if len(self.layout.axes) == 1 and not tests:
             with self.w.block():
                 self.run(tests, "count")
-                self._run(stage, {last: "at"}, "0", tests)
+                index = {last: "at"}
+                if self.kernel.segment is not None:
+                    index = self.unravel(self.place_in_row("at"), self.layout.axes)
+                self._run(stage, index, "0", tests)
             return
         with self.w.block("for (int64_t done = 0; done < count;)"):
-            self.w.line("const int64_t position = at + done;")
+            self.w.line(f"const int64_t position = {self.place_in_row('at + done')};")
             index = self.unravel("position", self.layout.axes)
             self.run(tests, f"fc_min({last} - {index[last]}, count - done)")
             self._run(stage, index, "done", tests)

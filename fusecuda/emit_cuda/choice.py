@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..fusion import kernel_ir as ir
+from ..fusion.binding import stand_side_by_side
 from ..fusion.walk import Walk, Walked
 from ..graph.dtypes import computed_in
 
@@ -159,11 +160,13 @@ def chosen_skeleton(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[boo
     if kernel.kind == "loop":
         return LOOP, by_row
     length = math.prod(walked.elements.extents)
-    if by_row is None and walked.rows.extents[-1] >= 8:
+    may_be_columns = by_row is None and stand_side_by_side(kernel, walked.rows)
+    if may_be_columns and walked.rows.extents[-1] >= 8:
         by_column = unit_pattern(kernel, walked.rows)
         if by_column is not None and _may_be_columns(kernel, math.prod(walked.rows.extents)):
             return COLUMN, by_column
-    return (SHORT if length <= CHUNK else BLOCK), by_row
+    short = length <= CHUNK or kernel.segment is not None
+    return (SHORT if short else BLOCK), by_row
 
 
 def _may_be_columns(kernel: ir.KernelIR, columns: int) -> bool:

@@ -77,18 +77,19 @@ class ColumnEmitter(ReductionEmitter):
         if not stage.body and not stage.reduces:
             return
         w.line()
+        w.lines(self.segment())
         for r in stage.reduces:
             w.line(f"__shared__ {self.partial(r)} room{r.out}[{LOOP_THREADS}];")
             w.line(f"{self.partial(r)} total{r.out} = {self.kind(r)}::identity();")
             w.line(f"fc_stack<{self.kind(r)}, {self.variant.levels}> chunks{r.out};")
             w.line(f"chunks{r.out}.start();")
-        each, length = self.integer("each"), self.integer("length")
+        each = self.integer("each")
         w.line(f"const {t} from{number} = part * {each} * 512;")
         w.line(f"const {t} to{number} = from{number} + {each} * 512;")
         taker = self._taker(number, stage, place)
         loop = f"for ({t} start = from{number}; start < to{number}; start += 512)"
         with w.block(loop):
-            w.line(f"if (start >= {length}) break;")
+            w.line(f"if (start >= {self._length()}) break;")
             self._steps(taker, stage)
             self._fold(stage.reduces)
         for r in stage.reduces:
@@ -97,6 +98,10 @@ class ColumnEmitter(ReductionEmitter):
             self._join_parts(stage.reduces)
         for r in stage.reduces:
             w.line(self.result(r, f"total{r.out}"))
+
+    def _length(self) -> str:
+        """The elements of each column of the block."""
+        return "extent" if self.kernel.segment is not None else self.integer("length")
 
     def _needs_here(self, statements: list[ir.Statement]) -> bool:
         return any(isinstance(s, ir.Load | ir.Gather) for s in statements)
@@ -126,7 +131,7 @@ class ColumnEmitter(ReductionEmitter):
         w.line(f"auto take{number} = [&]({t} position, bool live, int q) {{")
         with w.indented():
             w.line("(void)live, (void)q;")
-            inner = self.unravel("position", self.axes)
+            inner = self.unravel(self.place_in_row("position"), self.axes)
             scope = (_LiveScope if _is_plain(stage) else CudaScope)(self, {**place, **inner})
             for statement in stage.body:
                 w.lines(scope.lines(statement))
@@ -143,8 +148,7 @@ class ColumnEmitter(ReductionEmitter):
         together: of the last step's, those that do not exist are not read and count as the
         identity. Where more happens than loads, such a step takes its rows one by one.
         """
-        w, t = self.w, self.index_type
-        length = self.integer("length")
+        w, t, length = self.w, self.index_type, self._length()
         for r in stage.reduces:
             identity = f"acc{r.out}[q] = {self.kind(r)}::identity();"
             w.line("#pragma unroll")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..codegen import names
 from ..codegen.scalar import c_type, loaded, memory_type
-from ..codegen.statements import Scope, forms_of
+from ..codegen.statements import Scope
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import DType
@@ -359,4 +359,4 @@ def _wrapped(items: list[str], width: int = 96) -> str:
 assert PACK_BYTES == 16  # fc_pack of fusecuda.cuh
 
 
-__all__ = ["BLOCK", "PLACEHOLDER", "CudaEmitter", "CudaScope", "LoopEmitter", "Text", "forms_of"]
+__all__ = ["BLOCK", "PLACEHOLDER", "CudaEmitter", "CudaScope", "LoopEmitter", "Text"]

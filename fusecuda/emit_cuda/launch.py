@@ -50,6 +50,7 @@ SHORT_THREADS = 128
 SHARED_WARPS = 16  # of a block that keeps its row in shared memory
 ENOUGH = 8  # blocks for each multiprocessor
 MOST_PARTS = 1024
+MOST_CHUNKS = 1024  # that the lanes of a warp can keep
 MOST_TURNS = 16  # rows that a block takes one after the other
 LEVELS = 7, 21  # of the tree that a thread of columns has registers for: few, or as many as any
 _NARROW = (1 << 31) - (1 << 20)  # a grid may overshoot
@@ -170,7 +171,8 @@ class _Binder:
         ranks = len(walked.rows.extents), len(walked.elements.extents)
         column = self.skeleton == COLUMN
         packing = Packing(width=1 if self.kernel.kind == "loop" else GROUP)
-        if unit is not None and not (column or turned):
+        of_rows = column or turned or self.kernel.segment is not None
+        if unit is not None and not of_rows:
             packing = chosen_packing(self.kernel, walked, unit, aligned)
         if not packing.packed and self.skeleton in (SHORT, BLOCK):
             unit = None  # one text for all strides: a row's elements come one by one anyway
@@ -221,7 +223,8 @@ class _Binder:
 
     def _wide(self, memory: MemoryOf) -> bool:
         """True if indices need 64 bits: of loops, of what they walk, of what gathers may reach."""
-        spans = [self.rows * max(self.length, 1), *self._reaches(memory)]
+        threads = self._lanes() if self.kernel.segment else max(self.length, 1)
+        spans = [self.rows * threads, self.length, *self._reaches(memory)]
         for f in self._address_forms():
             span = 0
             walks = (self.walked.elements, self.walked.rows)
@@ -295,10 +298,18 @@ class _Binder:
         self.out.work = math.prod(outer) * tiles[0] * tiles[1]
         self._launch(self.out.work, TILE, TILE_ROWS)
 
+    def _lanes(self) -> int:
+        """The lanes that share a short row."""
+        if self.kernel.segment is not None:
+            return WARP
+        return min(32, power_of_two(-(-max(self.length, 1) // GROUP)))
+
     def _short(self) -> None:
-        """Some lanes of a warp for each row."""
-        lanes = min(32, power_of_two(-(-max(self.length, 1) // GROUP)))
+        """Some lanes of a warp for each row; all of them for a segment, of any length."""
+        lanes = self._lanes()
         self._vary(steps=1 if self.length <= STEP else 4)
+        if self.length > MOST_CHUNKS * CHUNK:
+            self._vary(levels=LEVELS[1])
         each = SHORT_THREADS // lanes
         self.out.integers["shift"] = lanes.bit_length() - 1
         self.out.work = self.rows

@@ -106,6 +106,23 @@ class ReductionEmitter(CudaEmitter):
             for statement in kernel.final:
                 w.lines(scope.lines(statement))
 
+    def segment(self) -> list[str]:
+        """The lines that declare where a row's segment begins, and its `extent`."""
+        segment = self.kernel.segment
+        if segment is None:
+            return []
+        first, last = names.value(segment.first), names.value(segment.last)
+        length, t = self.integer("length"), self.index_type
+        return [
+            f"const bool is_there = {first} >= 0 && {first} < {last} && {last} <= {length};",
+            f"const {t} segment = is_there ? ({t}){first} : 0;",
+            f"const {t} extent = is_there ? ({t})({last} - {first}) : 0;",
+        ]
+
+    def place_in_row(self, position: str) -> str:
+        """Where in its row an element of a segment stands."""
+        return position if self.kernel.segment is None else f"(segment + {position})"
+
     def finish_row(self, place: dict[str, str], row: str) -> None:
         """The row's own statements, by one thread; values for outer reductions are kept."""
         scope = CudaScope(self, place)
@@ -165,8 +182,9 @@ class RowEmitter(ReductionEmitter):
         w.line(f"const int lanes = 1 << {shift}, lane = threadIdx.x & (lanes - 1);")
         block = self._turn(f"({t})blockIdx.x")
         w.line(f"const {t} row = ({block} * {SHORT_THREADS} + threadIdx.x) >> {shift};")
-        w.line(f"const {t} here = row < {rows} ? {length} : 0;  // elements of the row")
-        w.line(f"const {t} start = 0;")
+        if self.kernel.segment is None:
+            w.line(f"const {t} here = row < {rows} ? {length} : 0;  // elements of the row")
+            w.line(f"const {t} start = 0;")
         return self._row_place("row")
 
     def _long_rows(self) -> dict[str, str]:
@@ -208,12 +226,17 @@ class RowEmitter(ReductionEmitter):
         if not stage.body and not stage.reduces:
             return
         w.line()
+        if self.kernel.segment is not None:
+            w.lines(self.segment())
+            w.line(f"const {self.index_type} here = row < {self.integer('rows')} ? extent : 0;")
         for slot in sorted({s.slot for s in stage.body if isinstance(s, ir.Keep)}):
             self._declare_kept(slot)
         for r in stage.reduces:
             w.line(f"{self.partial(r)} acc{r.out} = {self.kind(r)}::identity();")
         self._taker(number, stage, place)
-        if self.short:
+        if self.kernel.segment is not None:
+            self._segments(number, stage)
+        elif self.short:
             self._pass(number, "0")
             for r in stage.reduces:
                 w.line(f"acc{r.out} = fc_fold<{self.kind(r)}>(acc{r.out}, lanes);")
@@ -246,7 +269,7 @@ class RowEmitter(ReductionEmitter):
             then = [self.combine(r, f"acc{r.out}", names.value(r.value), self._position())
                     for r in stage.reduces]  # fmt: skip
             if len(self.axes) == 1:
-                self.take(stage.body, {**place, self.axes[0]: "at"}, then)
+                self.take(stage.body, {**place, self.axes[0]: self.place_in_row("at")}, then)
             else:
                 self._take_scattered(stage, place, then)
         w.line("};")
@@ -296,6 +319,22 @@ class RowEmitter(ReductionEmitter):
             isinstance(s, ir.Compute) and s.dtype.itemsize == 8 and OPS[s.op].is_expensive
             for s in self.kernel.stages[number].body
         )
+
+    def _segments(self, number: int, stage: ir.Stage) -> None:
+        """All chunks of a row that one warp has to itself."""
+        w, levels = self.w, self.variant.levels
+        for r in stage.reduces:
+            kind = self.kind(r)
+            keeper = f"fc_stack<{kind}, {levels}>" if levels else f"fc_chunks<{kind}>"
+            w.line(f"{keeper} chunks{r.out};")
+            w.line(f"chunks{r.out}.start();")
+        with w.block(f"for ({self.index_type} start = 0; start < here; start += 512)"):
+            self._pass(number, "0")
+            for r in stage.reduces:
+                w.line(f"chunks{r.out}.push(fc_fold<{self.kind(r)}>(acc{r.out}, lanes));")
+                w.line(f"acc{r.out} = {self.kind(r)}::identity();")
+        for r in stage.reduces:
+            w.line(self.result(r, f"chunks{r.out}.finish()"))
 
     def _chunks(self, number: int, stage: ir.Stage) -> None:
         w, t = self.w, self.index_type

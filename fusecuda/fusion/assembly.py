@@ -155,7 +155,8 @@ def kernel_name(cluster: Cluster) -> str:
         for node, _ in reversed(region.inlined):
             if node.op not in ("constant", "index", "convert"):
                 ops[node.op] = None
-        ops[root.reduction.kind if root.op == "reduce" else root.op] = None
+        kind = f"segment_{root.reduction.kind}" if root.op == "segment" else root.op
+        ops[root.reduction.kind if root.op == "reduce" else kind] = None
     kind = "loop" if cluster.reduced is None else "reduce"
     picked = [op for op in ops if op not in ("constant",)]
     if len(picked) > 5:

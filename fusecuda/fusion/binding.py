@@ -72,7 +72,7 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         if form.dtype is None:
             dims.append(walked.offsets[f])
     dims += [limit_value(limit, memory) for limit in lowered.limits]
-    work, per_item = _work(variant, rows, elements, parts, block)
+    work, per_item = _work(variant, rows, lowered.work, parts, block)
     count = math.prod(rows.extents)
     scratch = _scratch(kernel, max(1, block) * math.prod(elements.extents))
     kept = count * scratch if parts > 1 else 0  # all threads share what is kept of rows in parts
@@ -119,17 +119,25 @@ def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
     by_row = _pattern(kernel, elements)
     if kernel.kind == "loop":
         return Variant(LOOP, by_row)
-    if by_row is not None and not _are_short(rows, elements):
+    if by_row is not None and not _are_short(kernel, rows, elements):
         return Variant(ROW, by_row)
-    by_column = _pattern(kernel, rows)
+    by_column = _pattern(kernel, rows) if stand_side_by_side(kernel, rows) else None
     many = _FEWEST if elements.extents[-1] > 1 else cost.GRAIN_ELEMENTS
     if by_column is not None and rows.extents[-1] >= many:
         return Variant(COLUMN, by_column)
     return Variant(ANY, None)
 
 
-def _are_short(rows: Walk, elements: Walk) -> bool:
+def stand_side_by_side(kernel: kernel_ir.KernelIR, rows: Walk) -> bool:
+    """True if rows that are neighbours along the last axis have the same segment, or are whole."""
+    forms = kernel_ir.forms_of(s for stage in kernel.stages for s in stage.head)
+    return kernel.segment is None or not any(rows.strides[f][-1] for f in forms)
+
+
+def _are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
     """True for many rows of a few elements."""
+    if not stand_side_by_side(kernel, rows):
+        return False
     return math.prod(elements.extents) <= _SHORT_ROW and rows.extents[-1] >= COLUMN_BLOCK
 
 
@@ -170,7 +178,9 @@ def _block(kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: W
 
     0 where rows are computed one after the other.
     """
-    if variant.skeleton != COLUMN and not (variant.skeleton == ANY and _are_short(rows, elements)):
+    if variant.skeleton != COLUMN and not (
+        variant.skeleton == ANY and _are_short(kernel, rows, elements)
+    ):
         return 0
     most = _RESIDENT_BLOCK if kernel.resident else COLUMN_BLOCK
     inner = rows.extents[-1]
@@ -180,14 +190,12 @@ def _block(kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: W
     return min(most, -(-inner // (8 * blocks)) * 8)
 
 
-def _work(
-    variant: Variant, rows: Walk, elements: Walk, parts: int, block: int
-) -> tuple[int, float]:
-    """The number of work items and how many elements each one has."""
-    length = math.prod(elements.extents)
+def _work(variant: Variant, rows: Walk, elements: int, parts: int, block: int) -> tuple[int, float]:
+    """The number of work items and how many of all ``elements`` each one has."""
     if variant.skeleton == LOOP:
-        return length, 1
+        return elements, 1
     count = math.prod(rows.extents)
+    length = elements / max(count, 1)
     if block:
         inner = rows.extents[-1]
         return count // max(inner, 1) * -(-inner // block), float(length * block)

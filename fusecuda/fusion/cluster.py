@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..graph.index_map import IndexMap, Shape, axis_map, identity
 from ..graph.node import Node
 from ..graph.passes import are_disjoint
-from ..graph.structure import Demand
+from ..graph.structure import Demand, structure_of
 from .cost import CPU, MAX_STATEMENTS, Machine
 from .kernel_ir import ELEMENT, FINAL, ROW
 from .region import Region, Roots, domain
@@ -48,17 +48,34 @@ class Chain:
 _NOTHING = Chain()
 
 
+class Segments(NamedTuple):
+    """Which elements a row has: the ends of segments, and the axis along which these are."""
+
+    first: Node
+    last: Node
+    axis: int
+
+
+def segments_of(root: Node) -> Segments | None:
+    """The segments that ``root`` reduces, if it does not reduce whole rows."""
+    if root.op != "segment":
+        return None
+    _, first, last = root.operands
+    return Segments(first, last, root.reduction.axes[0])
+
+
 @dataclass(eq=False, slots=True)
 class Cluster:
     """Roots computed by one kernel over ``shape``, whose ``reduced`` axes are the row's.
 
     ``roles`` tells for each root whether it is an element of a row, a row value, a reduction over
-    rows, or final.
+    rows, or final. Where its rows have ``segments``, these are all that is computed of them.
     """
 
     number: int
     shape: Shape
     reduced: tuple[int, ...] | None = None
+    segments: Segments | None = None
     roles: dict[Node, str] = field(default_factory=dict)
     regions: dict[Node, Region] = field(default_factory=dict)
     chains: dict[Node, Chain] = field(default_factory=dict)  # an update: the one that it ends
@@ -72,6 +89,11 @@ class Cluster:
         """The axes that count rows."""
         reduced = self.reduced or ()
         return tuple(a for a in range(len(self.shape)) if a not in reduced)
+
+    @property
+    def work(self) -> int:
+        """How many elements are computed."""
+        return max(structure_of(root).work(root) for root in self.roles)
 
     @property
     def rows(self) -> Shape:
@@ -92,6 +114,8 @@ class Cluster:
         """Let ``root`` in; `verdict` has allowed it."""
         if root.op == "scan" or (root.op == "reduce" and role == ROW):
             self.reduced = root.reduction.axes
+        elif root.op == "segment":
+            self.reduced, self.segments = (len(root.shape),), segments_of(root)
         self.roles[root] = role
         self.regions[root] = region
         self.inlined.update(region.inlined)
@@ -134,18 +158,21 @@ def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple
 
 def _role(cluster: Cluster, root: Node, depends: bool) -> str:
     over = domain(root)
+    if root.op == "segment":
+        same = over == cluster.shape and segments_of(root) == cluster.segments
+        return ROW if same and not depends else ""
+    if over == cluster.shape and cluster.segments is not None:
+        return ""
     if root.op == "reduce":
         axes = root.reduction.axes
         if over == cluster.shape and cluster.reduced in (None, axes):
             return ROW
         whole = depends and len(axes) == len(over)
         return OUTER if whole and cluster.reduced and cluster.kept and over == cluster.rows else ""
-    if root.op == "scan":
-        fits = over == cluster.shape and cluster.reduced in (None, root.reduction.axes)
-        return ELEMENT if fits else ""
     if over == cluster.shape:
-        return ELEMENT
-    if not depends or cluster.reduced is None or root.writes:
+        fits = root.op != "scan" or cluster.reduced in (None, root.reduction.axes)
+        return ELEMENT if fits else ""
+    if not depends or cluster.reduced is None or root.writes or root.op == "scan":
         return ""
     if over == cluster.rows:
         return ROW
@@ -155,12 +182,14 @@ def _role(cluster: Cluster, root: Node, depends: bool) -> str:
 
 def _reading_level(root: Node, role: str) -> str:
     """The level at which ``root`` reads: a reduction reads one level below its result."""
-    if root.op != "reduce":
+    if not root.reduces:
         return role
     return ROW if role == OUTER else ELEMENT
 
 
 def _shape_reason(cluster: Cluster, root: Node) -> str:
+    if domain(root) == cluster.shape and segments_of(root) != cluster.segments:
+        return "one takes segments of rows that the other does not"
     if root.op in ("reduce", "scan") and domain(root) == cluster.shape:
         return f"it goes along axes {root.reduction.axes}, the kernel {cluster.reduced}"
     return f"it runs over {list(domain(root))}, the kernel over {list(cluster.shape)}"

@@ -199,7 +199,7 @@ def _fill(box: _Box, nodes: Sequence[Node]) -> None:
 
 
 def _text(node: Node) -> str:
-    name = node.reduction.kind if node.op == "reduce" else getattr(node.attr, "name", node.op)
+    name = node.reduction.kind if node.reduces else getattr(node.attr, "name", node.op)
     name = _MARKS.get(name, name)
     for number in _operands(node, constant=True):
         if number.shape == ():

@@ -36,11 +36,10 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     lowered = step.lowered
     read = _bytes(lowered, store=False)
     written = _bytes(lowered, store=True)
-    elements = math.prod(lowered.row_shape + lowered.shape)
     rows = math.prod(lowered.row_shape)
     body = sum(len(s.reduces) + _count(s.body) for s in lowered.ir.stages)
     heads = _count(lowered.ir.tail) + sum(_count(s.head) for s in lowered.ir.stages)
-    flops = elements * body + rows * heads + _count(lowered.ir.final)
+    flops = lowered.work * body + rows * heads + _count(lowered.ir.final)
     kind = "resident" if lowered.ir.resident else lowered.ir.kind
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
 
@@ -197,5 +196,5 @@ def _operations(step: Launch) -> str:
 
 def label(node: Node) -> str:
     """What a value is: its operation, dtype and shape."""
-    kind = node.reduction.kind if node.op == "reduce" else getattr(node.attr, "name", node.op)
+    kind = node.reduction.kind if node.reduces else getattr(node.attr, "name", node.op)
     return f"{kind} {node.dtype}{list(node.shape)}"

@@ -11,7 +11,7 @@ indices: the address of an access, or an index as a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..graph.dtypes import DType
@@ -168,7 +168,8 @@ Statement = Argument | Load | Index | InRange | Select | Gather | Compute | Reca
 class Reduce:
     """``out`` combines ``value`` over the elements of a row (or the rows of a launch).
 
-    A kind with two results has ``second``, of the same type, for the other one.
+    A kind with two results has ``second``, of the same type, for the other one. A sum that is
+    ``from_zero`` is +0.0 where all is -0.0.
     """
 
     out: int
@@ -177,6 +178,19 @@ class Reduce:
     value: int
     value_dtype: DType
     second: int | None = None
+    from_zero: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Which elements of each row are there: from row value ``first`` on, before ``last``.
+
+    A row where these are no elements, or none of the row's, sets the status word.
+    """
+
+    first: int
+    last: int
+    site: int
 
 
 @dataclass(slots=True)
@@ -205,6 +219,7 @@ class KernelIR:
     final: list[Statement] = field(default_factory=list)
     resident: list[DType] = field(default_factory=list)
     comment: str = ""
+    segment: Segment | None = None  # of all its rows, each of one axis; known in the first head
     checks_first: bool = False  # all indices of its scatters, before anything is written
 
     def statements(self) -> Iterator[Statement]:
@@ -223,13 +238,24 @@ class KernelIR:
     @property
     def splittable(self) -> bool:
         """True if one row may be cut into parts that are reduced apart and combined afterwards."""
-        if self.kind != "reduction" or len(self.stages) > 1:
+        if self.kind != "reduction" or len(self.stages) > 1 or self.segment is not None:
             return False
         return not any(isinstance(s, Scan) for s in self.stages[0].body)
 
     @property
     def phases(self) -> int:
         """In how many passes a row is computed; parts of it may be, one pass after the other."""
-        if any(isinstance(s, Scan | Scatter) for s in self.statements()):
-            return 1  # one element after the other
+        ordered = any(isinstance(s, Scan | Scatter) for s in self.statements())
+        if ordered or self.segment is not None:
+            return 1  # one element after the other, or each row as long as it is
         return sum(bool(stage.body or stage.reduces) for stage in self.stages)
+
+def forms_of(statements: Iterable[Statement]) -> list[int]:
+    """The forms that ``statements`` walk, in order."""
+    found: set[int] = set()
+    for s in statements:
+        if isinstance(s, Load | Index | Gather | Store | Scatter):
+            found.add(s.form)
+        elif isinstance(s, InRange):
+            found.update(form for form, _ in s.tests)
+    return sorted(found)

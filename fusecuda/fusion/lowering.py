@@ -46,6 +46,7 @@ class Lowered:
     ir: ir.KernelIR
     row_shape: Shape
     shape: Shape
+    work: int  # elements that it computes
     accesses: list[Access] = field(default_factory=list)
     limits: list[Limit] = field(default_factory=list)
     scalars: list[Node] = field(default_factory=list)
@@ -93,7 +94,7 @@ class _Lowering:
         kind = "loop" if loop else "reduction"
         kernel = ir.KernelIR(name, kind, len(kept), rank - len(kept))
         shape = tuple(cluster.shape[a] for a in order)
-        self.out = Lowered(kernel, shape[: len(kept)], shape[len(kept) :])
+        self.out = Lowered(kernel, shape[: len(kept)], shape[len(kept) :], cluster.work)
         self.values: dict[Key, Value] = {}
         self.forms: dict[Access, int] = {}
         self.arguments: dict[Node, int] = {}
@@ -143,6 +144,8 @@ class _Lowering:
         role = self.cluster.roles.get(node)
         if node.op == "reduce" and role:
             return [Key(node.operands[0], self.row if role == OUTER else self.whole)]
+        if node.op == "segment" and role:
+            return [Key(operand, where) for operand, where in demands(node, self.whole)]
         if role is None and self.roots.is_leaf(node):
             return [guard] if guard else []
         found = []
@@ -174,7 +177,7 @@ class _Lowering:
     def _level(self, key: Key, operands: list[Value]) -> tuple[str, int]:
         stage = max((v.stage for v in operands), default=0)
         role = self.cluster.roles.get(key.node)
-        if key.node.op == "reduce" and role and not key.inside:
+        if key.node.reduces and role and not key.inside:
             return (FINAL, stage) if role == OUTER else (ROW, stage + 1)
         level = max((v.level for v in operands), key=_RANK.__getitem__, default=ROW)
         touches = not operands or key.inside or key.guard or key.node.op == "gather"
@@ -195,7 +198,7 @@ class _Lowering:
         for root, key in sinks.items():
             for needed in (key, *self.indices_of(root)):
                 self.analyse(needed)
-        reduces = [r for r, role in self.cluster.roles.items() if r.op == "reduce"]
+        reduces = [r for r, role in self.cluster.roles.items() if r.reduces]
         inner = [r for r in reduces if self.cluster.roles[r] == ROW]
         written = [r for r in self.cluster.roles if r in stored]
         elements = [r for r in written if self.cluster.roles[r] == ELEMENT]
@@ -236,11 +239,21 @@ class _Lowering:
 
     def _reduce(self, root: Node, schedule: Schedule, stage: int) -> ir.Reduce:
         key = self.key_of(root)
-        (operand,) = self.values[key].operands
+        operand, *ends = self.values[key].operands
+        if ends:
+            self._segment(root, ends, schedule, stage)
         schedule.need(operand, stage)
-        number = self.values[key].number
-        kind = root.reduction.kind
-        return ir.Reduce(number, root.dtype, kind, self.values[operand].number, operand.node.dtype)
+        value, kind = self.values[operand].number, root.reduction.kind
+        number, whole = self.values[key].number, not ends
+        return ir.Reduce(number, root.dtype, kind, value, operand.node.dtype, from_zero=whole)
+
+    def _segment(self, root: Node, ends: list[Key], schedule: Schedule, stage: int) -> None:
+        """The ends of each row's segment are known before its elements are computed."""
+        for end in ends:
+            schedule.need(end, stage)
+        if self.out.ir.segment is None:
+            first, last = (self.values[end].number for end in ends)
+            self.out.ir.segment = ir.Segment(first, last, self._site(root))
 
     def _store(self, root: Node, schedule: Schedule, stage: int) -> None:
         key, at = self.key_of(root), self.place_of(root)

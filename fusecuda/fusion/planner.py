@@ -6,7 +6,6 @@ out to be impossible, a decision (a copy, a temporary) is added and the attempt 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -165,7 +164,7 @@ class _Attempt:
         self.readers: dict[Node, list[Region]] = {}  # reduction -> what reads it
         for region in self.regions.values():
             for source in region.sources:
-                if source.op == "reduce":
+                if source.reduces:
                     self.readers.setdefault(source, []).append(region)
         self.commits = legal.commits
         self.used = users(self.graph.nodes())
@@ -238,7 +237,7 @@ class _Attempt:
                     return
                 self._refuse(cluster, root, region, why)
         cluster = Cluster(len(self.steps), domain(root), machine=self.machine)
-        cluster.add(root, ROW if root.op == "reduce" else ELEMENT, region, self.roots)
+        cluster.add(root, ROW if root.reduces else ELEMENT, region, self.roots)
         self.clusters.append(cluster)
         self._new_step(cluster, root, needed)
 
@@ -323,7 +322,7 @@ class _Attempt:
         seen: dict[Node, dict[int, int]] = {}  # times that each kernel computes all of it
         for cluster in self.clusters:
             for region in cluster.regions.values():
-                size = math.prod(domain(region.root))
+                size = structure_of(region.root).work(region.root)
                 for node, at in region.inlined:
                     times = 1 if cluster.is_of_row(at) else size // max(1, node.size)
                     places = seen.setdefault(node, {})
@@ -345,7 +344,7 @@ def _region_cost(node: Node, roots: Roots) -> float:
 
 
 def _label(node: Node) -> str:
-    kind = node.reduction.kind if node.op == "reduce" else node.op
+    kind = node.reduction.kind if node.reduces else node.op
     return f"{kind} {node.dtype}{list(node.shape)}"
 
 

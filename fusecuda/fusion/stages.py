@@ -103,7 +103,7 @@ class Schedule:
         return key in self.done.get(context, ())
 
     def _is_reduced(self, key: Key) -> bool:
-        return key.node.op == "reduce" and key.node in self.roles and not key.inside
+        return key.node.reduces and key.node in self.roles and not key.inside
 
     def _where(self, key: Key, stage: int) -> tuple[int, list[ir.Statement]]:
         """The scope and the list in which ``key`` is computed when ``stage`` needs it."""

@@ -7,7 +7,6 @@ written is read as soon as before, and its memory is free again as soon.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import islice
 
@@ -31,7 +30,7 @@ def brought_together(
     order: list[int] = []
     left = dict.fromkeys(range(len(steps) - commits))
     done: set[int] = set()
-    small = [isinstance(c, Cluster) and math.prod(c.shape) <= GRAIN_ELEMENTS for c in clusters]
+    small = [isinstance(c, Cluster) and c.work <= GRAIN_ELEMENTS for c in clusters]
     while left:
         first, *others = islice(left, _AHEAD)
         company = [first]

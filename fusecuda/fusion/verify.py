@@ -18,6 +18,8 @@ def verify_kernel(kernel: ir.KernelIR) -> None:
     rows: set[int] = set()
     for stage in kernel.stages:
         _scope(kernel, stage.head, rows, rows)
+        if kernel.segment is not None:
+            _segment(kernel, kernel.segment, rows)
         elements = set(rows)
         _scope(kernel, stage.body, elements, elements)
         _reduces(kernel, stage.reduces, elements, rows)
@@ -69,6 +71,11 @@ def _reduces(
         defined.add(reduce.out)
         if reduce.second is not None:
             defined.add(reduce.second)
+
+
+def _segment(kernel: ir.KernelIR, segment: ir.Segment, visible: set[int]) -> None:
+    if kernel.rank != 1 or not {segment.first, segment.last} <= visible:
+        raise GraphError(f"{kernel.name}: {segment} is not known, or not of one axis")
 
 
 def _numbers(kernel: ir.KernelIR, statement: ir.Statement) -> None:

@@ -128,6 +128,17 @@ def reduce(kind: str, node: Node, axes: Sequence[int]) -> Node:
     return Node("reduce", (node,), shape, node.dtype, Reduction(kind, reduced))
 
 
+def segment(
+    kind: str, node: Node, first: Node, last: Node, axis: int, line: str | None = None
+) -> Node:
+    """``node`` reduced along ``axis`` in segments, from ``first`` on and before ``last``.
+
+    These are int64, one of each for a segment; a segment has an element at least.
+    """
+    shape = (*node.shape[:axis], *first.shape, *node.shape[axis + 1 :])
+    return Node("segment", (node, first, last), shape, node.dtype, Reduction(kind, (axis,)), line)
+
+
 def concatenate(parts: Sequence[Node], axis: int) -> Node:
     """``parts`` of one dtype joined along ``axis``; the other extents must agree."""
     first = parts[0]

@@ -19,6 +19,9 @@ def element_error(node: Node) -> Exception:
 
 def _error(node: Node) -> Exception:
     where = f" (recorded at {node.line})" if node.line else ""
+    if node.op == "segment":
+        size = node.operands[0].shape[node.reduction.axes[0]]
+        return IndexError(f"a segment is out of bounds for size {size}{where}")
     if node.op in ("gather", "scatter"):
         scatter = node.op == "scatter"
         shape = node.scatter.shape if scatter else node.operands[0].shape

@@ -97,7 +97,7 @@ def _pick(operand: Node, node: Node, indices: list[Node]) -> Node | None:
 
 
 _RESHAPE_LEAVES = frozenset(
-    ["parameter", "constant", "reshape", "reduce", "library", "update", "gather"]
+    ["parameter", "constant", "reshape", "reduce", "segment", "library", "update", "gather"]
 )
 
 

@@ -127,7 +127,7 @@ class Node:
 
     @property
     def reduction(self) -> Reduction:
-        """The reduction of a reduce node."""
+        """The reduction of a reduce, segment or scan node."""
         assert isinstance(self.attr, Reduction)
         return self.attr
 
@@ -141,6 +141,11 @@ class Node:
     def writes(self) -> bool:
         """True for a new version of an array, operand 0, that is that array but for some places."""
         return self.op in ("update", "scatter")
+
+    @property
+    def reduces(self) -> bool:
+        """True for what combines elements of a row, all or a segment of them, into one value."""
+        return self.op in ("reduce", "segment")
 
     @property
     def parameter(self) -> Parameter:

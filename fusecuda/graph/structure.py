@@ -17,9 +17,9 @@ import numpy as np
 from ..errors import GraphError
 from . import library
 from .dtypes import BOOL, INT64, is_reducible
-from .index_map import IndexMap, Shape
+from .index_map import IndexMap, Shape, axis_map
 from .node import REDUCTIONS, Attr, LibraryCall, Node, Operand, Parameter, Reduction
-from .tree import tree_prod, tree_sum
+from .tree import SEGMENTS, reduce_segments, tree_prod, tree_sum
 from .views import Array, view, written
 
 Demand = tuple[Node, IndexMap]
@@ -56,6 +56,10 @@ class Structure:
     def domain(self, node: Node) -> Shape:
         """The shape over which the elements behind ``node`` are computed."""
         return node.shape
+
+    def work(self, node: Node) -> int:
+        """How many elements are computed, if one is in several places of the domain only once."""
+        return math.prod(self.domain(node))
 
     def demands(self, node: Node, at: IndexMap) -> list[Demand]:
         """What one element is computed from; ``at`` maps the loop indices to one of the `domain`.
@@ -200,6 +204,51 @@ _BY_ROWS: dict[str, Callable[[Array, int], Any]] = {
     "argmax": lambda rows, _: np.asarray(rows.argmax(axis=-1)),
     "argmin": lambda rows, _: np.asarray(rows.argmin(axis=-1)),
 }
+
+
+class _Segment(Structure):
+    """`result[…, j, …]`: operand 0 from operand 1's `j` on, before operand 2's, reduced"""
+
+    name, example = "segment", "f64[4] segment(%0, %2, %4), kind=sum, axes={0}"
+    stored, may_fail = "a reduction ends its pass", True
+
+    def check(self, node: Node) -> None:
+        _arity(node, 3)
+        operand, *ends = node.operands
+        attr = node.attr
+        if not isinstance(attr, Reduction) or attr.kind not in SEGMENTS or len(attr.axes) != 1:
+            fail(node, f"has no kind among {', '.join(SEGMENTS)} along one axis")
+        (axis,) = attr.axes
+        if not 0 <= axis < len(operand.shape):
+            fail(node, "has no such axis")
+        if any(e.dtype != INT64 or e.shape != node.shape[axis : axis + 1] for e in ends):
+            fail(node, "needs two int64 ends for each element along its axis")
+        if node.shape != (*operand.shape[:axis], *ends[0].shape, *operand.shape[axis + 1 :]):
+            fail(node, "has the wrong shape")
+        if node.dtype != operand.dtype or not is_reducible(attr.kind, operand.dtype):
+            fail(node, f"reduces {operand.dtype}, which has no {attr.kind}")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        array, first, last = operands
+        (axis,) = node.reduction.axes
+        if node.size and not np.all((first >= 0) & (first < last) & (last <= array.shape[axis])):
+            raise IndexError(f"a segment is out of bounds for size {array.shape[axis]}")
+        rows = np.moveaxis(array, axis, -1)
+        return np.moveaxis(reduce_segments(node.reduction.kind, rows, first, last, group), -1, axis)
+
+    def domain(self, node: Node) -> Shape:
+        (axis,) = node.reduction.axes
+        return (*node.shape, node.operands[0].shape[axis])
+
+    def work(self, node: Node) -> int:
+        return max(node.operands[0].size, node.size)
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        array, *ends = node.operands
+        (axis,), rank = node.reduction.axes, len(node.shape)
+        element = axis_map([(0, 1, rank if a == axis else a) for a in range(rank)], rank + 1)
+        own = axis_map([(0, 1, axis)], rank + 1)
+        return [(array, at.then(element)), *((end, at.then(own)) for end in ends)]
 
 
 class _Scan(Structure):
@@ -366,8 +415,8 @@ class _Library(Structure):
 
 
 ROWS: tuple[Structure, ...] = (
-    _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), _Reduce(), _Scan(), _Concatenate(),
-    _Pad(), _Gather(), _Update(), _Scatter(), _Library(),
+    _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), _Reduce(), _Segment(), _Scan(),
+    _Concatenate(), _Pad(), _Gather(), _Update(), _Scatter(), _Library(),
 )  # fmt: skip
 STRUCTURES: dict[str, Structure] = {row.name: row for row in ROWS}
 _ELEMENTWISE = Structure()

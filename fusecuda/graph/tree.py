@@ -15,6 +15,7 @@ as floats, and the result is rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,39 @@ def tree_prod(rows: Array, group: int = 1) -> Array:
     wider = rows.astype(computed_in(rows.dtype), copy=False)
     product = tree_reduce(np.multiply, wider, np.ones((), wider.dtype), group)
     return product.astype(rows.dtype, copy=False)
+
+
+# --- segments
+
+Combine = Callable[[Array, int], Array]  # rows and the group of a lane to one value for each row
+
+
+def reduce_segments(kind: str, rows: Array, first: Array, last: Array, group: int = 1) -> Array:
+    """Each segment, from ``first`` on and before ``last``, of the last axis of ``rows`` reduced.
+
+    A sum has no zero to start from, so negative zeros stay. Segments have elements.
+    """
+    found = np.empty((*rows.shape[:-1], first.size), rows.dtype)
+    lengths = last - first
+    for length in np.unique(lengths):
+        (those,) = np.nonzero(lengths == length)
+        picked = rows[..., first[those][:, None] + np.arange(length)]
+        found[..., those] = _SEGMENTS[kind](picked, group)
+    return found
+
+
+def _plain_sum(rows: Array, group: int) -> Array:
+    wider: Any = rows.astype(computed_in(rows.dtype), copy=False)
+    zero: Any = np.zeros((), wider.dtype)
+    return tree_reduce(np.add, wider, -zero if wider.dtype.kind in "fc" else zero, group)
+
+
+_SEGMENTS: dict[str, Combine] = {
+    "sum": _plain_sum,
+    "prod": tree_prod,
+    "max": lambda rows, _: np.asarray(np.max(rows, axis=-1)),
+    "min": lambda rows, _: np.asarray(np.min(rows, axis=-1)),
+    "any": lambda rows, _: np.asarray(np.any(rows, axis=-1)),
+    "all": lambda rows, _: np.asarray(np.all(rows, axis=-1)),
+}
+SEGMENTS = tuple(_SEGMENTS)  # the kinds of reductions that segments have

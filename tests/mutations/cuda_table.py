@@ -225,8 +225,8 @@ TREE = (
     Mutation(
         "cuda-lanes-of-a-row",
         _LAUNCH,
-        "lanes = min(32, power_of_two(-(-max(self.length, 1) // GROUP)))",
-        "lanes = min(32, -(-max(self.length, 1) // GROUP))",
+        "return min(32, power_of_two(-(-max(self.length, 1) // GROUP)))",
+        "return min(32, -(-max(self.length, 1) // GROUP))",
         "lanes that are no power of two are cut down to one, so that a tail is left out",
         _LAYOUT,
     ),

@@ -13,6 +13,7 @@ from .mutation import Mutation
 from .mutation import ids as _ids
 from .scatters_table import SCATTERS
 from .seeing_table import SEEING
+from .segments_table import SEGMENTS
 from .streams_table import STREAMS
 from .threads_table import THREADS
 from .types_table import TYPES
@@ -460,16 +461,16 @@ MEMORY = (
     Mutation(
         "lanes-of-neighbours",
         _COLUMNS,
-        "position = at + done + l + k * FC_LANES;",
-        "position = at + done + l * 8 + k;",
+        "at + done + l + k * FC_LANES",
+        "at + done + l * 8 + k",
         "elements that are read at once are neighbours, not those of one lane",
         _ids("reductions", "columns_of_which_elements_are_read_at_once"),
     ),
     Mutation(
         "two-chunks-without-a-tree",
         _COLUMNS,
-        "length > 0 && length <= FC_CHUNK;",
-        "length > 0 && length <= 2 * FC_CHUNK;",
+        "{length} > 0 && {length} <= FC_CHUNK",
+        "{length} > 0 && {length} <= 2 * FC_CHUNK",
         "of rows side by side with two chunks the first is lost",
         _ids("reductions", "rows_side_by_side"),
     ),
@@ -570,6 +571,7 @@ MUTATIONS = (
     *THREADS,
     *MACHINE,
     *SCATTERS,
+    *SEGMENTS,
     *TYPES,
     *FUNCTIONS,
     *SEEING,

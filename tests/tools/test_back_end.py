@@ -93,3 +93,19 @@ def test_its_name_is_a_device_and_a_target(example: Any) -> None:
         made.emit("metal")
     with pytest.raises(ValueError, match="device must be one of cpu, cuda, numpy"):
         fc.fused(device="metal")
+
+
+def test_segments(example: Any) -> None:
+    """Rows whose elements are those between two computed ends."""
+
+    def program(x: Any, i: Any) -> Any:
+        return np.add.reduceat(x * 2, i, axis=1) + 1, np.maximum.reduceat(x, i, axis=1)
+
+    x = np.random.default_rng(0).integers(-9, 9, (5, 20)).astype(float)
+    found = fc.lower(program, x, np.array([0, 7, 3, 12]), device="numpy")
+    assert found.launches == 1
+    for ends in ([0, 7, 3, 12], [19, 0, 0, 5]):
+        for a, b in zip(found(x, np.array(ends)), program(x, np.array(ends)), strict=True):
+            assert np.array_equal(a, b)
+    with pytest.raises(IndexError, match="out of bounds"):
+        found(x, np.array([0, 20, 1, 2]))

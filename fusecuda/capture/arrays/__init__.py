@@ -10,6 +10,7 @@ from . import (
     products,
     reductions,
     scatters,
+    segments,
     selection,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "products",
     "reductions",
     "scatters",
+    "segments",
     "selection",
 ]

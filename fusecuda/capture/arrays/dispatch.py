@@ -221,23 +221,38 @@ def _called(
         result = _recorded(array_type, ufunc, inputs, kwargs)
         if result is not NotImplemented:
             return result
-    elif method == "reduce" and ufunc in _REDUCE and kwargs.get("out", (None,))[0] is None:
-        rest = {k: v for k, v in kwargs.items() if k != "out"}
-        names = ("axis", "dtype", "out", "keepdims", "initial", "where")
-        rest = {"axis": 0, **dict(zip(names, inputs[1:], strict=False)), **rest}
-        if rest.get("dtype") is None or ufunc in (np.add, np.multiply):
-            rest = {k: v for k, v in rest.items() if k != "dtype" or v is not None}
-            return call_function(_REDUCE[ufunc], inputs[:1], rest)
     elif method == "at":
-        if isinstance(inputs[0], Array):
-            if not raising() and not kwargs and ENTRIES.applied_at(ufunc, *inputs):
-                return None
-            with recording:
-                complete_together(inputs)
-                inputs[0][...] = eager(_applied_at, ufunc, *inputs, **kwargs)
-            return None
-        return ufunc.at(inputs[0], *(plain(v) for v in inputs[1:]), **kwargs)
+        return _at(ufunc, inputs, kwargs)
+    elif method in ("reduce", "reduceat"):
+        result = _reduced(ufunc, method, inputs, kwargs)
+        if result is not NotImplemented:
+            return result
     return eager(getattr(ufunc, method), *inputs, **kwargs)
+
+
+def _reduced(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
+    """What ``ufunc.reduce`` or ``ufunc.reduceat`` records, or NotImplemented."""
+    if method == "reduceat":
+        return NotImplemented if raising() else ENTRIES.reduced_at(ufunc, *inputs, **kwargs)
+    if ufunc not in _REDUCE or kwargs.get("out", (None,))[0] is not None:
+        return NotImplemented
+    rest = {k: v for k, v in kwargs.items() if k != "out"}
+    names = ("axis", "dtype", "out", "keepdims", "initial", "where")
+    rest = {"axis": 0, **dict(zip(names, inputs[1:], strict=False)), **rest}
+    if rest.get("dtype") is not None and ufunc not in (np.add, np.multiply):
+        return NotImplemented
+    rest = {k: v for k, v in rest.items() if k != "dtype" or v is not None}
+    return call_function(_REDUCE[ufunc], inputs[:1], rest)
+
+
+def _at(ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> None:
+    """``ufunc.at``, recorded, or by NumPy on computed values."""
+    if not isinstance(inputs[0], Array):
+        ufunc.at(inputs[0], *(plain(v) for v in inputs[1:]), **kwargs)
+    elif raising() or kwargs or not ENTRIES.applied_at(ufunc, *inputs):
+        with recording:
+            complete_together(inputs)
+            inputs[0][...] = eager(_applied_at, ufunc, *inputs, **kwargs)
 
 
 def _applied_at(ufunc: np.ufunc, array: Any, *rest: Any, **kwargs: Any) -> Any:

@@ -42,7 +42,7 @@ def write_at(array: Array, keys: tuple[Any, ...], value: Any, kind: str, fitted:
         return False
     indexed = [a for a, k in enumerate(found) if k is not None]
     rest = [a for a in range(array.ndim) if a not in indexed]
-    if not all(_reaches(found[a], array.shape[a]) for a in indexed):
+    if not all(reaches(found[a], array.shape[a]) for a in indexed):
         return False
     indices = [index_node(found[a]) for a in indexed]  # read when all has been looked at
     common = np.broadcast_shapes(*(i.shape for i in indices))
@@ -55,15 +55,17 @@ def write_at(array: Array, keys: tuple[Any, ...], value: Any, kind: str, fitted:
     return True
 
 
-def _reaches(key: Any, extent: int) -> bool:
+def reaches(key: Any, extent: int, low: int | None = None) -> bool:
     """False if an index is out of bounds: then it is NumPy that raises the error.
+
+    The least index is ``low``, else the one that counts from the end to the first element.
 
     Where a call that fails is made again, plainly, that need not be known beforehand.
     """
     recorder = current_recorder()
     if recorder.transparent and not recorder.catches:
         return True
-    return _are_within(array_of(key), -extent, extent)
+    return _are_within(array_of(key), -extent if low is None else low, extent)
 
 
 def _are_within(values: Array, low: int, high: int) -> bool:
@@ -138,7 +140,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     NumPy computes it where a larger one may occur, for the result is longer then.
     """
     values, count = array_of(x), operator.index(plain(minlength))
-    if values.ndim != 1 or not values.size or not _are_integers(values):
+    if values.ndim != 1 or not values.size or not are_integers(values):
         return NotImplemented
     if weights is not None:
         given = array_of(weights)
@@ -152,7 +154,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     return _sums(index, build.convert(given.read_node(), _FLOAT64), count, _FLOAT64)
 
 
-def _are_integers(values: Array) -> bool:
+def are_integers(values: Array) -> bool:
     """True if NumPy takes ``values``, or bools, for numbers of places."""
     return np.can_cast(values.dtype, np.intp, "safe")
 
@@ -206,7 +208,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: Any = "raise") -> Any:
     given = array_of(a)
     if not isinstance(choices, list | tuple) or not 0 < len(choices) <= _MOST_CHOICES:
         return NotImplemented
-    if mode != "raise" or not _are_integers(given) or not all(map(_is_choice, choices)):
+    if mode != "raise" or not are_integers(given) or not all(map(_is_choice, choices)):
         return NotImplemented
     known = bounds(given.read_node())
     if known is None or known[0] < 0 or known[1] >= len(choices):

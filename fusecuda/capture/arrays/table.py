@@ -42,6 +42,7 @@ class Entries:
     assign_picked: Callable[..., bool]
     update_loosely: Callable[..., bool]
     applied_at: Callable[..., bool]
+    reduced_at: Callable[..., Any]
     item_at_once: Callable[..., Any]
     set_at_once: Callable[..., bool]
     ufunc_at_once: Callable[..., Any]
