@@ -383,13 +383,15 @@ def g(x):
     global count
     count += 1
     return x * 2 if type(x) is np.ndarray else 'something else'
+@fused
+def h(x): return Bag(x).kind()
 x = np.arange(6.)
 """,
         """
 *3 r = f(x, 2.5)
 *3 r = f(x, 3)
 r = f(x, np.float32(2))
-*3 r = g(x)
+*3 r = g(x), h(x)
 """,
     ),
 }
