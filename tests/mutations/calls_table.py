@@ -421,6 +421,17 @@ CALLS = (
         ids("slow_recording", "paths_that_grow_at_each_call_take_no_more_than_their_time"),
     ),
     Mutation(
+        "flags-set-by-opaque-code",
+        _OPAQUE,
+        "            array.writeable = now\n",
+        "",
+        "what a context manager makes read-only is written to",
+        ids(
+            "calls_attacked",
+            "is_as_plain[arrays that opaque code makes read-only, and knows again]",
+        ),
+    ),
+    Mutation(
         "types-of-stand-ins",
         "capture/arrays/values.py",
         "    return args[0].__class__ if stands else kind",
