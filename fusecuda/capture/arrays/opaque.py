@@ -146,7 +146,8 @@ def _handed(array: Array, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         forget = functools.partial(_forgotten, recorder.handed, key)
         known = weakref.ref(array, forget)
         recorder.handed[key] = known, memory, memory.flags.writeable
-    return recorder.handed[key][1]
+    known_as: np.ndarray[Any, Any] = recorder.handed[key][1]
+    return known_as
 
 
 def _forgotten(handed: dict[int, Any], key: int, reference: Any) -> None:
