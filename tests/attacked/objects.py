@@ -366,4 +366,32 @@ b.__class__ = C
 *2 r = f(x, b)
 """,
     ),
+    "types that are asked for": (
+        """
+count = 0
+cfg = {'type': 'linear'}
+class Bag:
+    def __init__(s, v): s.v = v
+    def kind(s): return type(s.v) is np.ndarray, type(s.v.sum()).__name__, type(s) is Bag
+@fused
+def f(x, n):
+    kinds = [type(v).__name__ for v in (x, n, n * 2, x[0], x > n, x.sum().item())]
+    known = {np.ndarray: 1}.get(type(x)), type(n) is float, type('T', (), {}).__name__
+    return Bag(x * n).kind(), kinds, known, x.astype(type(n)), cfg['type']
+@fused
+def g(x):
+    global count
+    count += 1
+    return x * 2 if type(x) is np.ndarray else 'something else'
+@fused
+def h(x): return Bag(x).kind()
+x = np.arange(6.)
+""",
+        """
+*3 r = f(x, 2.5)
+*3 r = f(x, 3)
+r = f(x, np.float32(2))
+*3 r = g(x), h(x)
+""",
+    ),
 }

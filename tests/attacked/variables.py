@@ -370,4 +370,29 @@ x=np.arange(6.)
 *4 r = f(x)
 """,
     ),
+    "arrays that opaque code makes read-only, and knows again": (
+        """
+import contextlib
+@contextlib.contextmanager
+def frozen(*arrays):
+    for a in arrays: a.flags.writeable = False
+    yield [id(a) for a in arrays]
+    for a in arrays: a.flags.writeable = True
+@fused
+def f(x, y):
+    said = []
+    with frozen(x, y[1:]) as first, frozen(x) as again:
+        for write in (lambda: x.__setitem__(0, 5), lambda: x.__imul__(2), lambda: y.fill(1)):
+            try: write()
+            except ValueError as e: said.append(str(e))
+    x[1:] += 1
+    return said, first[0] == again[0], first[0] == id(x), x + y
+x, y = np.arange(6.), np.arange(6.)
+""",
+        """
+*3 r = f(x, y)
+r = f(x, x)
+r = f(x[::2], y[3:])
+""",
+    ),
 }

@@ -112,6 +112,15 @@ VALUES: dict[str, tuple[Callable[..., Any], Any]] = {
     "any and all of Python": (lambda x: (any(x > 2), all(x > 0)), COUNTS),
     "enumerated": (lambda x: {i: v for i, v in enumerate(x)}, COUNTS),
     "zipped": (lambda x: dict(zip("abc", x * 2, strict=True)), COUNTS),
+    "scalars and arrays of rank 0": (
+        lambda x: [
+            *(x[:1].squeeze(), np.squeeze(x[:1]), x[0].squeeze(), x.sum(keepdims=True).squeeze()),
+            *(np.asarray(x[0]), np.array(x.sum()), x[0].copy(), np.copy(x[0]), np.nan_to_num(x[0])),
+            *(x.mean().reshape(()), np.transpose(x[0]), x[..., 0].T, np.cov(x)),
+        ],
+        ONES,
+    ),
+    "a sum made an array": (lambda x: np.add(np.asarray(x.sum()), 1, out=np.asarray(x[0])), ONES),
     "a star": (lambda x: np.stack([*x, x[0]]), SQUARE),
 }
 

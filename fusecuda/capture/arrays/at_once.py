@@ -322,7 +322,9 @@ def _plain(value: Any, found: list[tuple[Array | None, Any]]) -> Any:
         return [_plain(part, found) for part in value]
     if kind is _ndarray:
         found.append((None, value))
-    elif kind is TracedScalar or issubclass(kind, _ndarray):
+    elif kind is TracedScalar:
+        return value.value
+    elif issubclass(kind, _ndarray):
         raise _RecordedError
     return value
 

@@ -23,7 +23,7 @@ from . import movement
 from .array import Array
 from .gathering import gathered, of_lists, of_object, taking_lists
 from .memory import in_force, new
-from .table import ENTRIES
+from .table import ENTRIES, TABLE
 from .ufuncs import node_of
 from .wrapping import lazy, plain
 
@@ -61,6 +61,8 @@ def asarray(
 
 
 def _converted(a: Array, dtype: Any, copy: bool | None) -> Any:
+    if a.is_scalar:
+        a = TABLE[np.copy](a)
     if dtype is not None and np.dtype(dtype) != a.dtype:
         if copy is False:
             raise ValueError("Unable to avoid copy while converting the dtype of an array")

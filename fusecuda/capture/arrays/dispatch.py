@@ -133,7 +133,8 @@ _BLANKS = 1 << 20  # bytes; larger blank arrays are one element, which cannot be
 def _blank(value: Any) -> Any:
     """``value`` with an array of zeros for each lazy one."""
     if isinstance(value, Array):
-        if value.nbytes > _BLANKS or not value.writeable:
+        writeable = value.writeable and value.storage.writeable
+        if value.nbytes > _BLANKS or not writeable:
             return np.broadcast_to(np.zeros((), value.dtype), value.shape)
         blank = np.zeros(value.shape, value.dtype)
         return blank[()] if value.is_scalar else blank

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..record.flight import is_idle
+from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
 
@@ -114,7 +115,7 @@ def operand(value: Any, cls: Any) -> Any:
         return value
     if kind is ndarray or issubclass(kind, np.generic):
         return value if value.dtype.kind in _KINDS else None
-    return None
+    return value.value if kind is TracedScalar else None  # of a trace that does not follow it
 
 
 def is_small(a: Any, b: Any, limit: int) -> bool:

@@ -94,6 +94,8 @@ class Methods(Observed):
         return known if known is not None and known.nbytes <= limit else None
 
     def copy(self, order: str = "C") -> Any:
+        if self.is_scalar:
+            return self
         if (known := self._small()) is not None:
             return new(type(self), np.array(known, order=order))  # type: ignore[call-overload]
         return TABLE[np.copy](self)

@@ -30,6 +30,8 @@ def reshape(
     if type(wanted) is not tuple:
         wanted = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
     full = _resolved_shape(target.size, tuple(int(n) for n in wanted), x.shape)
+    if x.is_scalar and not full:
+        return x
     view = x.view_of_storage.reshaped(full, x.storage.buffer)
     if view is not None and copy is not True:
         return x.seen_through(view)
@@ -78,6 +80,8 @@ def transpose(a: Any, axes: Any = None) -> Array:
     order = tuple(range(x.ndim))[::-1] if axes is None else normalize_axis_tuple(axes, x.ndim)
     if len(order) != x.ndim:
         raise ValueError("axes don't match array")
+    if x.is_scalar:
+        return x
     return x.seen_through(x.view_of_storage.transposed(order))
 
 
@@ -119,7 +123,9 @@ def squeeze(a: Any, axis: Any = None) -> Array:
         axes = normalize_axis_tuple(axis, x.ndim)
         if any(x.shape[d] != 1 for d in axes):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return x[tuple(0 if d in axes else slice(None) for d in range(x.ndim))] if axes else x[...]
+    if x.is_scalar:
+        return x
+    return x[*(0 if d in axes else slice(None) for d in range(x.ndim)), ...]
 
 
 @handles(np.expand_dims)

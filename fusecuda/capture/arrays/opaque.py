@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..record.numbers import TracedScalar
 from ..record.origin import module_of
 from ..record.structure import METHOD, TUPLE, kind_of, mapped
 from .array import Array
+from .memory import in_force
 
 _FORWARDED = frozenset(
     f"__{name}__"
@@ -91,6 +93,8 @@ def _forwarded(name: str) -> Callable[..., Any]:
             result = value(*args, **kwargs)
         else:
             result = getattr(type(value), name)(value, *args, **kwargs)
+        if keeps:
+            _flags_seen(in_force().handed)
         return self if result is value else _taken(result, before, fresh=not keeps)
 
     return method
@@ -119,6 +123,8 @@ def given(value: Any, keeps: bool = True) -> Any:
                 if keeps:
                     storage = part.storage
                     storage.held = storage.escaped = storage.shared = True
+                    if not part.is_scalar:
+                        memory = _handed(part, memory)
             return memory[()] if part.is_scalar else memory
         if kind is TracedScalar:
             return part.seen()
@@ -127,6 +133,35 @@ def given(value: Any, keeps: bool = True) -> Any:
         return original(part)
 
     return mapped(value, leaf)
+
+
+def _handed(array: Array, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What opaque code gets for ``array`` each time: one object, the caller's own if it is that."""
+    recorder = in_force()
+    key = id(array)
+    if key not in recorder.handed:
+        for lazy, own in zip(recorder.given, recorder.originals, strict=False):
+            if lazy is array and own.flags.writeable == memory.flags.writeable:
+                memory = own
+        forget = functools.partial(_forgotten, recorder.handed, key)
+        known = weakref.ref(array, forget)
+        recorder.handed[key] = known, memory, memory.flags.writeable
+    known_as: np.ndarray[Any, Any] = recorder.handed[key][1]
+    return known_as
+
+
+def _forgotten(handed: dict[int, Any], key: int, reference: Any) -> None:
+    handed.pop(key, None)
+
+
+def _flags_seen(handed: dict[int, Any]) -> None:
+    """What opaque code has made read-only, or writeable, is so from now on."""
+    for key, (reference, memory, before) in list(handed.items()):
+        array, now = reference(), memory.flags.writeable
+        if array is not None and now != before:
+            array.let_go()
+            array.writeable = now
+            handed[key] = reference, memory, now
 
 
 def _taken(value: Any, before: Callable[[], None], fresh: bool) -> Any:

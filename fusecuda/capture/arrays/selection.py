@@ -209,7 +209,7 @@ def nan_to_num(
     infinite = np.where(found == -np.inf, kind(low), found)
     found = np.where(found == np.inf, kind(high), infinite)
     if copy:
-        return found
+        return found[()] if a.is_scalar else found
     a[...] = found
     return a
 

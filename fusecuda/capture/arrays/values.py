@@ -14,6 +14,7 @@ from ..record.recorder import current_recorder
 from ..record.storage import Storage
 from ..record.view import view_in
 from .array import Array
+from .opaque import StandIn
 
 
 def as_float(value: Any) -> Any:
@@ -28,6 +29,13 @@ def as_int(value: Any) -> Any:
     if type(value) is Array and value.size == 1 and value.dtype.kind in "fiu":
         return current_recorder().number(value, int)
     return value if type(value) is TracedScalar and type(value.value) is int else int(value)
+
+
+def as_type(*args: Any, **named: Any) -> Any:
+    """``type(value)``, which of what stands for something else is the type of that."""
+    kind = type(*args, **named)
+    stands = len(args) == 1 and (kind in (Array, TracedScalar) or issubclass(kind, StandIn))
+    return args[0].__class__ if stands else kind
 
 
 def as_len(value: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays.array import Array
 from ..arrays.creation import creators, modules_seen
 from ..arrays.opaque import StandIn, original, stand_in
-from ..arrays.values import as_float, as_int, as_len
+from ..arrays.values import as_float, as_int, as_len, as_type
 from ..record.numbers import Computing, TracedScalar, followed
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .exchange import Exchange, functions_of
@@ -40,7 +40,7 @@ class Binder:
         used: Callable[[], None],
         observe: Callable[[str, Any], None],
         attempt: Computing,
-        as_float: Callable[[Any], Any] = as_float,
+        followed: Mapping[str, Callable[..., Any]] = types.MappingProxyType({}),
         is_lazy: bool = True,
     ) -> None:
         self.reads = reads
@@ -49,7 +49,7 @@ class Binder:
         self.used = used
         self.observe = observe
         self.attempt = attempt
-        self.as_float = as_float  # what stands for ``float``
+        self.followed = followed  # what else stands for ``float`` or ``type``
         self.is_lazy = is_lazy  # arrays are ours, which opaque code and NumPy do not take
         self.looked: Callable[[str], None] = lambda why: None  # at what no replay finds
         self.error_state: Any = np.errstate
@@ -86,7 +86,7 @@ class Binder:
             if place.steps and id(value) in replaced
         ]
         replaced.update(modules_seen(members, [np] if creates else [], self.all_lazy))
-        if replaced:
+        if replaced or reads.asks_types:
             every = [f for member in reads.exchanged for f in functions_of(*member)]
             self.exchange = Exchange(reads.exchanged, {id(f): self._follow(f) for f in every})
         return self._follow(function), given
@@ -176,7 +176,7 @@ class Binder:
                 exchanged[name] = self.replaced[id(outer[name])]
         for name, (kind, other) in _FOLLOWED.items():
             if exchanged.get(name, real.get(name, kind)) is kind and only_called(name, codes):
-                exchanged[name] = self.as_float if kind is float else other
+                exchanged[name] = self.followed.get(name, other)
         return exchanged
 
 
@@ -185,6 +185,7 @@ _FOLLOWED: dict[str, tuple[Any, Any]] = {
     "int": (int, as_int),
     "complex": (complex, followed(complex)),
     "len": (len, as_len),
+    "type": (type, as_type),
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from .places import Place
 
 _SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
+GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 
 
@@ -70,10 +71,23 @@ def tells_apart(code: types.CodeType, instructions: Sequence[dis.Instruction]) -
 
 def only_called(name: str, codes: Sequence[types.CodeType]) -> bool:
     """True if the code does nothing with the global ``name`` but call it."""
-    uses = [i for code in codes for i in instructions_of(code) if i.argval == name]
+    every = (i for code in codes for i in instructions_of(code))
+    uses = [i for i in every if i.argval == name and i.opname in GLOBALS]
     return bool(uses) and all(
         i.opname == "LOAD_GLOBAL" and "NULL" in (i.argrepr or "") for i in uses
     )
+
+
+def is_of_local(following: Sequence[dis.Instruction]) -> bool:
+    """True if what is loaded is called with a variable, which is no class by its name."""
+    if len(following) < 2 or not following[0].opname.startswith("LOAD_FAST"):
+        return False
+    return following[1].opname.startswith("CALL") and following[0].argval != "cls"
+
+
+def is_of_self(following: Sequence[dis.Instruction]) -> bool:
+    """True if what is loaded is called with the object of a method, or its class."""
+    return bool(following) and following[0].argval in ("self", "cls")
 
 
 def builtins_dict(space: dict[str, Any]) -> dict[str, Any]:

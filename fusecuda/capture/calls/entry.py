@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..record.budget import Budget
 from ..record.rest import Trial
 
 Replay = Callable[[tuple[Any, ...]], Any]
@@ -16,6 +17,7 @@ class Entry:
     __slots__ = (
         "_forgone",
         "_postponed",
+        "_slow",
         "_turns",
         "anew",
         "recorded",
@@ -35,6 +37,7 @@ class Entry:
         self.anew = ""  # why calls are recorded without following them
         self.rest = 0  # calls that are made so before the next is recorded
         self._postponed = 0
+        self._slow = False
         self._forgone = self._turns = 0
 
     def forgo(self, why: str) -> None:
@@ -50,7 +53,18 @@ class Entry:
         self._turns -= bool(self._turns)
         return self.anew
 
-    def postponed(self) -> None:
-        """There was no time to record it: it is tried again, ever more rarely."""
+    def postponed(self, slow: bool = False) -> None:
+        """There was no time to record it: it is tried again, ever more rarely.
+
+        If recording itself is ``slow``, there has to be time for that.
+        """
         self.rest = 1 << min(self._postponed, 12)
         self._postponed += 1
+        self._slow = slow
+
+    def rests(self, budget: Budget) -> bool:
+        """True if this call is to be made as it is, for there was no time."""
+        if self.rest:
+            self.rest -= 1
+            return True
+        return self._slow and not budget.allows(budget.FIRST)

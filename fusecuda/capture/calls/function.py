@@ -26,7 +26,7 @@ from ...watch import log, span
 from ..arrays.array import Array
 from ..arrays.dispatch import raising
 from ..record.block import Region
-from ..record.budget import Budget
+from ..record.budget import Budget, processor_time
 from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.structure import walk
@@ -42,7 +42,7 @@ from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads
 from .scan import reads_of
-from .trace import TAKES_MEMORY, Trace, Unfollowed
+from .trace import RECORDING_IS_SLOW, TAKES_MEMORY, Trace, Unfollowed
 from .why import History
 
 _ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
@@ -140,16 +140,20 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         entry = self._entries.get(key)
         if entry is None:
             return self._record(key, args)
-        if entry.rest:
-            entry.rest -= 1
+        if entry.rests(self.budget):
             return self.function(*args)
         if entry.unfused or (entry.trial.wants_plain and not is_counting()):
             return self._plainly(entry, args)
-        begin = perf_counter()
+        begin, before = perf_counter(), self.traces
         for replay in entry.replays:
             result = replay(args)
             if result is not MISS:
-                return self._replayed(entry, replay, perf_counter() - begin, result)
+                seconds = perf_counter() - begin
+                entry.trial.took(seconds, plain=False, replayed=self.traces == before)
+                if entry.trial.plain is False and not entry.rest:  # no look-up from now on
+                    self._newest = replay
+                    self.__class__ = FusedFunction
+                return result
         return self._record(key, args)
 
     def _plainly(self, entry: Entry, args: tuple[Any, ...]) -> Any:
@@ -178,13 +182,6 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if direct is not None:
             self.direct = direct
             self.__class__ = PassedThrough
-
-    def _replayed(self, entry: Entry, replay: Replay, seconds: float, result: Any) -> Any:
-        entry.trial.took(seconds, plain=False, replayed=True)
-        if entry.trial.plain is False:  # decided: no look-up from now on
-            self._newest = replay
-            self.__class__ = FusedFunction
-        return result
 
     def _record(self, key: Any, args: tuple[Any, ...]) -> Any:
         if "cupy" in sys.modules and (library := provider()) and library.holds_array(args):
@@ -241,8 +238,11 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         """The result of a replay that has come to a value not seen before: the path goes on."""
         tracer = kind(self, args, path=path)
         assert not tracer.unfusable, tracer.unfusable
+        before = processor_time()
         result = tracer.run()
         self.traces += 1
+        if isinstance(tracer, HostCall):  # of others it is not known what they take
+            self._resumed(args, processor_time() - before)
         self._why = tracer.why
         seen = repr(path.values[-1]) if path.values else "an error"
         self._history.note = f"it saw a value not seen before: {seen:.60}"
@@ -250,6 +250,13 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if tracer.path.broken:  # it will be so again
             self._forget(tree, tracer.path.broken)
         return result
+
+    def _resumed(self, args: tuple[Any, ...], seconds: float) -> None:
+        """A path has gone on, which took so long: if that is too much, calls are made plainly."""
+        self.budget.spend(seconds)
+        if not (self.options.strict or self.budget.allows()):
+            self._newest = _never
+            self._entry(_signature(args)).postponed()
 
     def _forget(self, tree: Tree, why: str) -> None:
         with self._lock:
@@ -318,7 +325,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self._reports = ()
         log("capture", "%s runs unfused: %s", self.__name__, why)
         if why.startswith("planning"):  # it may have time later, and goes on from there
-            self._entry(key).postponed()
+            self._entry(key).postponed(why == RECORDING_IS_SLOW)
             self._why = f"ran unfused: {why}"
             return self.function(*args)
         if raised:

@@ -98,7 +98,7 @@ class HostCall(Call):
         self.lazies = self._lazy_arrays()
         lazies = dict(zip(self.names, self.lazies, strict=True))
         trace = self.trace
-        trace.given = self.lazies
+        trace.given, trace.originals = self.lazies, self.arrays
         binder = Binder(self.reads, self.inputs, lazies, trace.used, self._observe, trace.attempt)
         binder.all_lazy = self.all_lazy
         binder.looked, binder.conditions_grow = trace.breaks, trace.conditions_grow

@@ -27,7 +27,7 @@ class Reads:
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
     that it cannot be started again; ``catches`` if it has an ``except`` of its own;
-    ``tells_apart`` if it may ask whether two objects are one.
+    ``tells_apart`` if it may ask whether two objects are one, ``asks_types`` if it calls `type`.
     """
 
     values: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
@@ -50,6 +50,7 @@ class Reads:
     catches: bool = False
     creates: bool = False
     tells_apart: bool = False
+    asks_types: bool = False
 
     def replaced(self) -> list[dict[Key, tuple[Place, Any]]]:
         """The places of functions for which others stand while the function is recorded."""

@@ -22,10 +22,13 @@ import numpy as np
 from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
 from .bytecode import (
+    GLOBALS,
     OUTLIVING,
     codes_of,
     global_place,
     instructions_of,
+    is_of_local,
+    is_of_self,
     strings,
     tells_apart,
     writes_outside,
@@ -44,7 +47,6 @@ from .purity import (
 from .reads import Key, Reads
 from .special import FUNCTION, HARMLESS, MAKING, ON_DEMAND, special
 
-_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
@@ -64,13 +66,6 @@ def reads_of(*roots: Any) -> Reads:
             scan.value(root)
     scan.run()
     return scan.reads
-
-
-def _is_of_local(following: Sequence[dis.Instruction]) -> bool:
-    """True if what is loaded is called with a variable, which is no class by its name."""
-    if len(following) < 2 or not following[0].opname.startswith("LOAD_FAST"):
-        return False
-    return following[1].opname.startswith("CALL") and following[0].argval != "cls"
 
 
 def _reads(function: types.FunctionType) -> bool:
@@ -172,7 +167,7 @@ class _Scan:
             if kind == "LOAD_NAME":
                 place = global_place(function, name)
                 self.in_bodies[place.key] = place
-            if kind in _GLOBALS:
+            if kind in GLOBALS:
                 asked = i > 0 and self._asks(function, instructions[i - 1])
                 self._enter(global_place(function, name), instructions[i + 1 :], bound, asked)
             elif kind in _CELLS and name in free:
@@ -212,7 +207,7 @@ class _Scan:
         """An attribute is written of what the instruction ``before`` has loaded."""
         place = None
         loaded = before.argval[-1] if type(before.argval) is tuple else before.argval
-        if before.opname in _GLOBALS:
+        if before.opname in GLOBALS:
             place = global_place(function, before.argval)
         elif before.opname in _CELLS and before.argval in free:
             place = Place("cell", free[before.argval], before.argval)
@@ -239,7 +234,7 @@ class _Scan:
     @staticmethod
     def _asks(function: types.FunctionType, before: dis.Instruction) -> bool:
         """True if ``before`` loads `getattr` or `hasattr`, to be called with what comes next."""
-        if before.opname not in _GLOBALS or before.argval not in ("getattr", "hasattr"):
+        if before.opname not in GLOBALS or before.argval not in ("getattr", "hasattr"):
             return False
         return global_place(function, before.argval).read() in (getattr, hasattr)
 
@@ -260,9 +255,13 @@ class _Scan:
         Where a module is ``asked`` for an attribute by `getattr` or `hasattr`, that is one more.
         """
         value = place.read()
-        if value is vars and _is_of_local(following):
+        if value is vars and is_of_local(following):
             self.reads.values[place.key] = (place, value)
             return
+        if value is type and not is_of_self(following):
+            self.reads.asks_types = True
+            if bound:
+                self._opaque("it asks for a type in code that is called as it is")
         if value is MISSING:
             if place.kind == "cell":
                 self._opaque(f"the closure variable {place.name!r} has no value yet")

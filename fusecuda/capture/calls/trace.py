@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +25,10 @@ from .error_states import under
 from .numpy_calls import NumpyCalls
 from .path import Environment, Path, Source, looker, nothing, outcome, outcome_of
 
-_LOOK_AT_CLOCK = 512  # operations
+_LOOK_AT_CLOCK = 512  # steps
+_OF_A_LOOK = 8  # steps: as many as operations take so long
+_SLOWEST = 1e-4  # seconds that a step takes at most
+RECORDING_IS_SLOW = "planning and compiling takes too long: so does recording"
 TAKES_MEMORY = "it takes an array's memory"
 _FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
 
@@ -63,13 +67,30 @@ class Trace(Recorder):
         self._looking = False
         self._of_library = False  # some of what is pending
         self._operations = 0
+        self._steps = 0
         self._begun = processor_time()
 
+    def _counted(self, steps: int = 1) -> None:
+        """So much more has been recorded: from time to time look at the clock."""
+        before = self._steps
+        self._steps += steps
+        if before // _LOOK_AT_CLOCK < self._steps // _LOOK_AT_CLOCK and self.budget is not None:
+            self._check_time(self.budget)
+
     def _check_time(self, budget: Budget) -> None:
-        """Start again without recording if that alone takes too long."""
-        if processor_time() - self._begun > budget.FIRST:
-            budget.spend(processor_time() - self._begun)
-            self.give_up("planning and compiling takes too long: so does recording")
+        """Start again without recording if that alone takes too long; or go on without it.
+
+        What kernels take does not count, nor what else takes more than recording can.
+        """
+        spent = min(processor_time() - self._begun, self._steps * _SLOWEST)
+        if spent <= budget.FIRST or self.at_once_below:
+            return
+        if not self.path.trail:
+            budget.spend(spent)
+            self.give_up(RECORDING_IS_SLOW)
+        if not self.path.replaying:  # what has been done already is only found by recording
+            self.breaks(RECORDING_IS_SLOW)
+            self.at_once_below = sys.maxsize
 
     def breaks(self, why: str) -> None:
         """The path cannot be replayed."""
@@ -85,12 +106,11 @@ class Trace(Recorder):
     def note(self, node: Node, storage: Storage) -> None:
         named = name_line(node, user_line()) if self.names_lines or self.catches else []
         super().note(node, storage)
-        self._operations += 1
         self._of_library = self._of_library or isinstance(node.attr, LibraryCall)
+        self._operations += 1
         if self.longest is not None and self._operations > self.longest:
             raise Unfollowed(f"it has more than {self.longest} operations")
-        if self._operations % _LOOK_AT_CLOCK == 0 and self.budget is not None:
-            self._check_time(self.budget)
+        self._counted()
         if self.catches and any(map(_can_fail, (node, *[o for n in named for o in n.operands]))):
             self.flush()
             if storage.error is not None:
@@ -126,6 +146,15 @@ class Trace(Recorder):
         """Compute what is pending if NumPy takes part, which may warn."""
         if self._of_library:
             self.flush()
+
+    def _computed(
+        self, flight: Flight, executable: Any, arguments: Sequence[Any], seconds: float
+    ) -> Sequence[Any]:
+        before = processor_time()
+        try:
+            return super()._computed(flight, executable, arguments, seconds)
+        finally:
+            self._begun += max(0.0, processor_time() - before - _SLOWEST)
 
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
         return self._segment(flight, jobs, self.options)
@@ -303,6 +332,7 @@ class Trace(Recorder):
 
     def _piece(self, array: Array) -> None:
         """End a segment, so that ``array`` is computed."""
+        self._counted(_OF_A_LOOK)
         if array.storage.pending and array.storage.recorder is not self:
             array.storage.complete()
         before = len(self.path.segments)
@@ -321,6 +351,7 @@ class Trace(Recorder):
         """
         if not self.may_compute:
             raise Unfollowed(f"numpy.{func.__name__} is computed while it is recorded")
+        self._counted(_OF_A_LOOK)
         return self.calls.result(func, args, kwargs)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import FlushError
-from ..arrays.values import as_float
+from ..arrays.values import as_float, as_type
 from ..calls.binding import Binder
 from ..calls.call import Call, Owner
 from ..calls.exchange import Exchange
@@ -126,8 +126,8 @@ class CupyCall(Call):
             return self.owner.function, list(self.inputs.args), Exchange()
         trace = self.trace
         binder = Binder(
-            self.reads, self.inputs, {}, trace.used, self._observe, trace.attempt, _as_float,
-            is_lazy=False,
+            self.reads, self.inputs, {}, trace.used, self._observe, trace.attempt,
+            {"float": _as_float, "type": _as_type}, is_lazy=False,
         )  # fmt: skip
         return (*binder.bound(self.owner.function), binder.exchange)
 
@@ -207,6 +207,12 @@ def _as_float(value: Any) -> Any:
     """``float(value)``, which of an array's number need not be looked at."""
     is_number = isinstance(value, ndarray) and value.size == 1 and value.dtype.kind == "f"
     return value.item() if is_number else as_float(value)
+
+
+def _as_type(*args: Any, **named: Any) -> Any:
+    """``type(value)``, which of a pending array is what it will be of."""
+    kind = as_type(*args, **named)
+    return ndarray if kind is Pending and len(args) == 1 else kind
 
 
 class CupyMemory:

@@ -50,6 +50,7 @@ class Recorder:
     transparent = False  # arrays pass for NumPy's own
     catches = False  # what is recorded may handle its own errors
     given: Sequence[Any] = ()  # the arrays that stand for those of a caller
+    originals: Sequence[Any] = ()  # those of the caller
     may_compute = True  # before all is recorded
     loose = False  # there are arrays on whose extent nothing depends
     one_by_one = True  # what it computes does not overlap with what it has under way
@@ -64,6 +65,7 @@ class Recorder:
         self.recorded_by: list[
             Operation | None
         ] = []  # that have recorded something, but large ones
+        self.handed: dict[int, Any] = {}  # by identity, what opaque code knows an array by
         self._small = 0  # operations on small arrays that wait for something
         self._live: list[weakref.ref[Storage]] = []  # in the order of recording
         self._sequence: list[int] = []
