@@ -179,8 +179,11 @@ class RowEmitter(ReductionEmitter):
             self.head(forms, statements)
             self.keeps("")
             with self.w.block("for (int64_t item = begin; item < end; ++item)"):
-                self.w.line("const int64_t row = item / parts, part = item % parts;")
-                self.w.line("(void)part;")
+                if kernel.segment is None:
+                    self.w.line("const int64_t row = item / parts, part = item % parts;")
+                    self.w.line("(void)part;")
+                else:  # which may be shorter than a division takes
+                    self.w.line("const int64_t row = item;")
                 index = self.unravel("row", self.layout.row_axes)
                 self.bases(forms, "row_", "", index, typed=False)
                 for stage in kernel.stages:
