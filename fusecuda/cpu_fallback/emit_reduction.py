@@ -231,10 +231,10 @@ class RowEmitter(ReductionEmitter):
             if not self.is_phased:
                 self.keeps("")
             with self.w.block("for (int64_t item = begin; item < end; ++item)"):
-                self.w.line("const int64_t row = item / parts, part = item % parts;")
-                self.w.line("(void)part;")
                 if self.is_phased or kernel.splittable:
                     self._part()
+                else:
+                    self.w.line("const int64_t row = item;")
                 index = self.unravel("row", self.layout.row_axes)
                 self.bases(forms, "row_", "", index, typed=False)
                 phase = 0
@@ -258,6 +258,7 @@ class RowEmitter(ReductionEmitter):
 
     def _part(self) -> None:
         """What one part of a row computes, and where it is kept."""
+        self.w.line("const int64_t row = item / parts, part = item % parts;")
         self.w.line("const int64_t first = part * part_length;")
         self.w.line("const int64_t last = fc_min(first + part_length, length);")
         if not self.kernel.resident:
