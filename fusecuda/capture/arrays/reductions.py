@@ -18,6 +18,7 @@ from ...graph.dtypes import (
     part_of_complex,
 )
 from ...graph.node import Node
+from ..record.recorder import current_recorder
 from . import ufuncs
 from .array import Array
 from .table import Handler, handles
@@ -148,6 +149,11 @@ def _count(x: Array, axis: Any) -> int:
     return math.prod(x.shape[a] for a in axes_of(x, axis))
 
 
+def _warns(x: Array, axis: Any, ddof: Any) -> bool:
+    """True if NumPy warns of too few elements, and can be asked to."""
+    return type(ddof) is int and _count(x, axis) <= ddof and current_recorder().may_compute
+
+
 @handles(np.mean)
 def mean(
     a: Any,
@@ -163,7 +169,7 @@ def mean(
     loop = _mean_type(x, dtype)
     if not is_supported(x.dtype) or not is_supported(loop):
         return NotImplemented
-    if loop.kind not in "fc":
+    if loop.kind not in "fc" or _warns(x, axis, 0):
         return NotImplemented
     wider = computed_in(loop) if dtype is None else loop
     keep = keepdims is True
@@ -195,6 +201,7 @@ def var(
         or not is_supported(loop)
         or loop.kind not in "fc"
         or any(v is not np._NoValue and v is not True for v in kwargs.values())
+        or _warns(x, axis, ddof)
     ):
         return NotImplemented
     if _masks(where):
