@@ -250,6 +250,7 @@ class KernelIR:
             return 1  # one element after the other, or each row as long as it is
         return sum(bool(stage.body or stage.reduces) for stage in self.stages)
 
+
 def forms_of(statements: Iterable[Statement]) -> list[int]:
     """The forms that ``statements`` walk, in order."""
     found: set[int] = set()
