@@ -237,17 +237,7 @@ class RowEmitter(ReductionEmitter):
                     self.w.line("const int64_t row = item;")
                 index = self.unravel("row", self.layout.row_axes)
                 self.bases(forms, "row_", "", index, typed=False)
-                phase = 0
-                for stage in kernel.stages:
-                    for statement in stage.head:
-                        self.w.lines(Place(self, "", "", "row_").lines(statement))
-                    if not stage.body and not stage.reduces:
-                        continue
-                    if self.is_phased:
-                        self._phase(stage, phase)
-                    else:
-                        self._stage(stage)
-                    phase += 1
+                self._stages()
                 if not kernel.splittable:
                     self.tail(Place(self, "", "", "row_"), "row")
                 else:
@@ -255,6 +245,20 @@ class RowEmitter(ReductionEmitter):
         if kernel.splittable or self._ends_rows or kernel.outer:
             self.finish()
         return self.w.text()
+
+    def _stages(self) -> None:
+        """The passes over a row."""
+        phase = 0
+        for stage in self.kernel.stages:
+            for statement in stage.head:
+                self.w.lines(Place(self, "", "", "row_").lines(statement))
+            if not stage.body and not stage.reduces:
+                continue
+            if self.is_phased:
+                self._phase(stage, phase)
+            else:
+                self._stage(stage)
+            phase += 1
 
     def _part(self) -> None:
         """What one part of a row computes, and where it is kept."""
