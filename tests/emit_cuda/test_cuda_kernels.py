@@ -167,10 +167,11 @@ def test_what_meets_in_shared_memory_has_room() -> None:
 
 
 def test_gathers_that_reach_far_have_wide_indices() -> None:
-    """Of a table with more elements than 31 bits count, nothing of which is touched here."""
-    table = np.lib.stride_tricks.as_strided(np.zeros(1, "f4"), (1 << 20, 4096), (16384, 4))
-    executable = fc.lower(lambda t, i: t[i] * 2, table, np.arange(3))
-    text = "".join(executable.emit("cuda"))
-    assert "fc_wrap<int64_t>" in text
-    small = fc.lower(lambda t, i: t[i] * 2, table[:100], np.arange(3))
-    assert "fc_wrap<int>" in "".join(small.emit("cuda"))
+    """Of a table with more elements than 31 bits count."""
+
+    def taken(rows: int) -> str:
+        table, index = fc.spec((rows, 4096), "f4"), fc.spec((3,), "i8")
+        return "".join(fc.lower(lambda t, i: t[i] * 2, table, index).emit("cuda"))
+
+    assert "fc_wrap<int64_t>" in taken(1 << 20)
+    assert "fc_wrap<int>" in taken(100)
