@@ -204,8 +204,8 @@ CALLS = (
     Mutation(
         "promises-not-waited-for",
         "capture/record/flight.py",
-        "        if _flights or _moved:\n            self._look_up()\n\n",
-        "\n",
+        "            self._look_up()\n\n    # --- departure",
+        "            self._memory()\n            self._look_up()\n\n    # --- departure",
         "a flight does not wait for the one that computes a version it has read",
         ids("recording_threads", "a_version_that_is_being_computed_is_waited_for[run]"),
     ),
