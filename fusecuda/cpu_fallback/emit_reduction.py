@@ -112,7 +112,10 @@ class ReductionEmitter(KernelEmitter):
                     self.w.line(f"fc_push_{name}(&tree{reduce.out}, {slot});")
             self.w.line(self.tail_call([self.finished(r) for r in self.inner]))
 
-    is_phased = False  # rows may be cut into parts, which all wait for each other between passes
+    @property
+    def is_phased(self) -> bool:
+        """True if rows may be cut into parts, which all wait for each other between passes."""
+        return False
 
     @property
     def _ends_rows(self) -> bool:
@@ -214,7 +217,7 @@ class RowEmitter(ReductionEmitter):
     """Rows one after the other; each stage is one pass over the row in chunks."""
 
     @property
-    def is_phased(self) -> bool:  # type: ignore[override]
+    def is_phased(self) -> bool:
         return self.kernel.phases > 1
 
     def emit(self) -> str:
