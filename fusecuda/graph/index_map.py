@@ -61,6 +61,14 @@ class IndexMap:
             and all(c == (a == j) for a, row in enumerate(self.coefs) for j, c in enumerate(row))
         )
 
+    def permutation(self) -> tuple[int, ...] | None:
+        """The result axis that each operand axis walks if the map only permutes axes, else None."""
+        if self.rank != len(self.offsets) or any(self.offsets):
+            return None
+        axes = tuple(row.index(1) if 1 in row else -1 for row in self.coefs)
+        plain = sorted(axes) == list(range(self.rank))
+        return axes if plain and all(sum(map(abs, row)) == 1 for row in self.coefs) else None
+
     def same_over(self, other: IndexMap, shape: Shape) -> bool:
         """True if both maps read the same at every index of ``shape``.
 

@@ -16,7 +16,7 @@ from ..record.flight import atomic, wait_for_memory
 from ..record.leaf import Leaf
 from ..record.recorder import current_recorder, default_recorder
 from ..record.storage import Storage
-from ..record.view import View, in_memory_order
+from ..record.view import Laid, View, in_memory_order
 from .memory import elements, in_force, new, values, view
 from .methods import Methods, document
 from .parts import build_snapshot, joined, part_of, part_shown, shown_of, written
@@ -381,7 +381,9 @@ class Array(Methods):
 
     def is_first(self) -> bool:
         """True for the array that its storage was made for, and not a view of it."""
-        return self._view is View.whole(self._storage.shape)
+        view = self._view
+        own = type(view) is Laid or view is View.whole(self._storage.shape)
+        return own and not self._part
 
     @property
     def shown_of(self) -> Callable[[NDArray], NDArray]:

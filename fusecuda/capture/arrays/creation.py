@@ -22,6 +22,7 @@ from ..record.view import View
 from . import movement
 from .array import Array
 from .gathering import gathered, of_lists, of_object, taking_lists
+from .kept_order import axes_by, filled_in_order
 from .memory import in_force, new
 from .table import ENTRIES, TABLE
 from .ufuncs import node_of
@@ -67,7 +68,7 @@ def _converted(a: Array, dtype: Any, copy: bool | None) -> Any:
         if copy is False:
             raise ValueError("Unable to avoid copy while converting the dtype of an array")
         return a.astype(dtype)
-    return a.copy() if copy else a
+    return a.copy("K") if copy else a
 
 
 def array(
@@ -91,7 +92,8 @@ def asanyarray(
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: None = None) -> Any:
     """Return a lazy array of at least one axis; its values are in row-major order."""
-    return np.atleast_1d(asarray(a, dtype))
+    x = asarray(a, dtype)
+    return np.atleast_1d(x if x.shows_all() else x.copy())
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
@@ -179,9 +181,12 @@ def full(
         sizes = shape if type(shape) is tuple else (shape,)
         if all([type(n) is int for n in sizes]) and math.prod(sizes) * 8 <= limit:
             return new(Array, np.full(sizes, fill_value, dtype, order))
-    if order == "F" or (dtype is not None and not is_supported(np.dtype(dtype))):
+    if dtype is not None and not is_supported(np.dtype(dtype)):
         return lazy(np.full(shape, plain(fill_value), dtype, order))
     extents = shape_of(shape)
+    if order == "F" and not np.ndim(plain(fill_value)):
+        axes = tuple(range(len(extents)))[::-1]
+        return filled_in_order(lambda laid: full(laid, fill_value, dtype), extents, axes)
     node = _filling(fill_value, None if dtype is None else np.dtype(dtype))
     if node is None:
         return lazy(np.full(shape, plain(fill_value), dtype, order))
@@ -246,7 +251,13 @@ def full_like(
     like = a if hasattr(a, "dtype") and hasattr(a, "shape") else np.asarray(plain(a))
     extents = like.shape if shape is None else shape
     kind = like.dtype if dtype is None else dtype
-    return full(extents, fill_value, kind, "F" if order == "F" else "C", device=device)
+    if type(like) is not Array or np.ndim(plain(fill_value)) or order == "C":
+        return full(extents, fill_value, kind, "F" if order == "F" else "C", device=device)
+    return filled_in_order(
+        lambda laid: full(laid, fill_value, kind, device=device),
+        shape_of(extents),
+        axes_by(like, order),
+    )
 
 
 # --- arguments
@@ -378,7 +389,8 @@ def _numeric(ours: Any, numpys: Any) -> Any:
             made = ours(*args, **kwargs)
         except Exception:
             made = None  # NumPy says what is wrong
-        if type(made) is Array and is_supported(made.dtype) and kwargs.get("order") in (None, "C"):
+        is_ours = type(made) is Array and is_supported(made.dtype)
+        if is_ours and kwargs.get("order") in (None, "C", "F"):
             return made
         return numpys(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
 

@@ -65,10 +65,10 @@ class Methods(Observed):
         return TABLE[np.transpose](self, axes or None)
 
     def ravel(self, order: str = "C") -> Any:
-        return TABLE[np.reshape](self, -1, order)
+        return TABLE[np.ravel](self, order)
 
     def flatten(self, order: str = "C") -> Any:
-        return TABLE[np.copy](TABLE[np.reshape](self, -1, order))
+        return TABLE[np.copy](TABLE[np.ravel](self, order))
 
     def swapaxes(self, a: int, b: int) -> Any:
         return TABLE[np.swapaxes](self, a, b)
@@ -98,7 +98,7 @@ class Methods(Observed):
             return self
         if (known := self._small()) is not None:
             return new(type(self), np.array(known, order=order))  # type: ignore[call-overload]
-        return TABLE[np.copy](self)
+        return TABLE[np.copy](self, order)
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
         if type is None and _is_same(dtype, self.dtype):
@@ -131,7 +131,7 @@ class Methods(Observed):
         recorder = current_recorder()
         if recorder.transparent and any(a.storage is self.storage for a in recorder.given):
             self.hand_out()  # no condition of a trace tells
-        return bool(self.shows_all() and self.is_first())
+        return bool(self.is_first())
 
     def fill(self: Any, value: Any) -> None:
         self[...] = value
@@ -172,7 +172,7 @@ class Methods(Observed):
         return self
 
     def __copy__(self) -> Any:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()
+        return self.copy("K")

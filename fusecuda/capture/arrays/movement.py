@@ -13,6 +13,7 @@ from ...graph import build
 from ...graph.index_map import IndexMap, axis_map, broadcast, contiguous_strides
 from ..record.view import View
 from .array import Array
+from .kept_order import axes_by
 from .table import handles
 from .values import array_of, axes_of, of_node
 
@@ -20,12 +21,14 @@ from .values import array_of, axes_of, of_node
 @handles(np.reshape)
 def reshape(
     a: Any, shape: Any = None, order: Any = "C", *, newshape: Any = None, copy: Any = None
-) -> Array:
+) -> Any:
     """Another shape: a view where NumPy gives one, else a copy."""
     x = array_of(a)
     wanted = shape if newshape is None else newshape
-    if order not in ("C", "A", "K"):
-        return NotImplemented if order != "F" else _reshape_columns(x, wanted)
+    if order == "F" or (order == "A" and axes_by(x, "A") is not None):
+        return _reshape_columns(x, wanted)
+    if order not in ("C", "A"):
+        return NotImplemented
     target = np.broadcast_to(np.False_, x.shape)
     if type(wanted) is not tuple:
         wanted = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
@@ -63,7 +66,9 @@ def _resolved_shape(size: int, wanted: tuple[int, ...], old: tuple[int, ...]) ->
 def ravel(a: Any, order: Any = "C") -> Any:
     """One axis, of neighbours in memory: a view of what lies so, else a copy."""
     x = array_of(a)
-    flat = reshape(x, -1, order)
+    axes = axes_by(x, order) if order == "K" else None
+    laid = x if axes is None else transpose(x, axes)
+    flat = reshape(laid, -1, "C" if order == "K" else order)
     if flat is NotImplemented or flat.storage is not x.storage or flat.size < 2:
         return flat
     view, memory = flat.view_of_storage, flat.storage.buffer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,35 @@ from ...graph.dtypes import (
     is_supported,
     part_of_complex,
 )
+from ...graph.index_map import Shape, transpose
 from ...graph.node import Node
 from ..record.recorder import current_recorder
 from . import ufuncs
 from .array import Array
+from .kept_order import axes_by, relaid
 from .table import Handler, handles
 from .values import array_of, as_int, axes_of, of_node
 
 
 def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array:
+    """``node``, the value of ``a``, reduced: in the order of memory if its elements keep theirs."""
     axes = axes_of(a, axis)
-    result = build.reduce(kind, node, axes)
-    if keepdims is True:
-        result = build.reshape(result, tuple(1 if d in axes else n for d, n in enumerate(a.shape)))
-    return of_node(result)
+    order = axes_by(a, "K")
+    inner = axes if order is None else [d for d, axis in enumerate(order) if axis in axes]
+    if order is None or [order[d] for d in inner] != sorted(axes) or kind.startswith("arg"):
+        return of_node(_shaped(build.reduce(kind, node, axes), a.shape, axes, keepdims))
+    shape = tuple(a.shape[d] for d in order)
+    laid = build.index(node, transpose(order), shape)
+    result = of_node(_shaped(build.reduce(kind, laid, inner), shape, inner, keepdims))
+    kept = order if keepdims is True else [d for d in order if d not in axes]
+    return relaid(result, tuple(sorted(kept).index(d) for d in kept))
+
+
+def _shaped(result: Node, shape: Shape, axes: Sequence[int], keepdims: Any) -> Node:
+    """``result``, of ``shape`` without ``axes``, with these as axes of extent 1 if asked for."""
+    if keepdims is not True:
+        return result
+    return build.reshape(result, tuple(1 if d in axes else n for d, n in enumerate(shape)))
 
 
 def _selected(node: Node, where: Any, fill: Any) -> Node:

@@ -17,6 +17,7 @@ from ..record.numbers import TracedScalar
 from . import ufuncs
 from .array import Array, compute_first
 from .dispatch import assign_result, check_cast, eager
+from .kept_order import axes_by, filled_in_order, in_kept_order, in_order_of
 from .movement import ravel
 from .table import entry, handles
 from .values import array_of, complete_together, of_node, plain
@@ -33,9 +34,12 @@ def where(condition: Any, *branches: Any) -> Any:
     if not is_supported(dtype):
         return NotImplemented
     compute_first((condition, *branches))
-    a, b = (ufuncs.node_of(_wrapped(v, dtype), dtype) for v in branches)
-    mask = ufuncs.node_of(array_of(condition), BOOL)
-    return of_node(build.where(mask, a, b), is_scalar=False)
+
+    def chosen(given: Sequence[Any]) -> Array:
+        a, b = (ufuncs.node_of(_wrapped(v, dtype), dtype) for v in given[1:])
+        return of_node(build.where(ufuncs.node_of(given[0], BOOL), a, b), is_scalar=False)
+
+    return in_kept_order(chosen, (array_of(condition), *branches))
 
 
 def _wrapped(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -124,7 +128,11 @@ def astype(
         return x
     if target.kind not in "biufc":
         return eager(_cast, x, target)
-    return of_node(ufuncs.converted(x.read_node(), target), is_scalar=x.is_scalar)
+    return in_order_of(
+        lambda given: of_node(ufuncs.converted(given.read_node(), target), is_scalar=x.is_scalar),
+        x,
+        order,
+    )
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -134,7 +142,8 @@ def _cast(x: Any, dtype: Any) -> Any:
 @handles(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
     """The same elements in memory of their own."""
-    return of_node(array_of(a).read_node(), is_scalar=False)
+    x = array_of(a)
+    return in_order_of(lambda given: of_node(given.read_node(), is_scalar=False), x, order)
 
 
 @handles(np.copyto)
@@ -177,7 +186,11 @@ def full_like(
         return NotImplemented
     wanted = a.shape if shape is None else tuple(np.empty(shape, BOOL).shape)
     fill = ufuncs.node_of(fill_value, kind)
-    return of_node(build.broadcast_to(fill, wanted), is_scalar=False)
+    return filled_in_order(
+        lambda laid: of_node(build.broadcast_to(fill, laid), is_scalar=False),
+        wanted,
+        axes_by(array_of(a), order),
+    )
 
 
 @handles(np.zeros_like, np.empty_like)

@@ -19,6 +19,7 @@ from ..record.flight import atomic
 from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder, user_line
 from .array import Array, compute_first
+from .kept_order import in_kept_order
 
 _RENAMED = {"deg2rad": "radians", "rad2deg": "degrees", "float_power": "power"}
 _COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
@@ -83,19 +84,24 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
     name = _name_of_loop(ufunc, loop)
     if name is not None:
         try:
-            operands = [node_of(v, d) for v, d in zip(inputs, loop, strict=False)]
+            return in_kept_order(lambda given: _by_kernel(array_type, name, given, loop), inputs)
         except OverflowError:
             if name not in _COMPARISONS:
                 raise
             return _compare_out_of_range(array_type, ufunc, inputs)
-        line = user_line() if OPS[name].may_fail else None
-        node = build.elementwise(name, operands, loop[-1], line)
-        return array_type.of_node(node)
-    return _by_library(array_type, ufunc, inputs, loop)
+    return in_kept_order(lambda given: _by_library(array_type, ufunc, given, loop), inputs)
+
+
+def _by_kernel(
+    array_type: type[Array], name: str, inputs: Sequence[Any], loop: Sequence[DType]
+) -> Array:
+    operands = [node_of(v, d) for v, d in zip(inputs, loop, strict=False)]
+    line = user_line() if OPS[name].may_fail else None
+    return array_type.of_node(build.elementwise(name, operands, loop[-1], line))
 
 
 @atomic
-def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Array:
+def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Any:
     """The lazy result of a row on floats that is no ufunc: float32 of nothing else, else float64.
 
     Raises TypeError for complex numbers and what is no number.
@@ -106,7 +112,8 @@ def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Arra
     if found.kind not in "biuf" or found.itemsize > 8:
         raise TypeError(f"{name} is not defined for {found}")
     dtype = FLOAT32 if found == FLOAT32 else FLOAT64
-    return array_type.of_node(build.elementwise(name, [node_of(v, dtype) for v in arrays], dtype))
+    loop = (dtype,) * (len(arrays) + 1)
+    return in_kept_order(lambda given: _by_kernel(array_type, name, given, loop), arrays)
 
 
 def _array_like(value: Any) -> Any:
@@ -217,18 +224,18 @@ def _modf(array_type: type[Array], inputs: Sequence[Any]) -> Any:
 def _conjugate(array_type: type[Array], inputs: Sequence[Any]) -> Any:
     (x,) = inputs
     if x.dtype.kind != "c":
-        return array_type.of_node(node_of(x))
+        return in_kept_order(lambda given: array_type.of_node(node_of(given[0])), inputs)
     if not is_supported(x.dtype):
         return NotImplemented
-    return array_type.of_node(build.elementwise("conjugate", [node_of(x)], x.dtype))
+    loop = (x.dtype, x.dtype)
+    return in_kept_order(lambda given: _by_kernel(array_type, "conjugate", given, loop), inputs)
 
 
 def _float_power(array_type: type[Array], inputs: Sequence[Any]) -> Any:
     loop = build.resolve(np.float_power, *map(type_of, inputs))
     if not build.fusible("power", loop[:-1]):
         return NotImplemented
-    operands = [node_of(v, d) for v, d in zip(inputs, loop, strict=False)]
-    return array_type.of_node(build.elementwise("power", operands, loop[-1]))
+    return in_kept_order(lambda given: _by_kernel(array_type, "power", given, loop), inputs)
 
 
 SPECIAL: dict[np.ufunc, Callable[..., Any]] = {

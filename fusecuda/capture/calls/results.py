@@ -182,7 +182,7 @@ class ResultWriter:
         if is_constant(value) or is_pure(value):
             return self.guard.constant(value)
         if type(value) is np.ndarray:
-            return f"{self.guard.constant(value.copy())}.copy()"  # the caller has this one
+            return f"{self.guard.constant(value.copy('K'))}.copy('K')"  # the caller has this one
         name = self._containers.get(id(value))
         if name == "" or kind_of(value) is None:
             raise OddError(type(value).__name__)

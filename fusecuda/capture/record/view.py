@@ -101,6 +101,12 @@ class View(NamedTuple):
         return np.lib.stride_tricks.as_strided(first, self.shape, self.map.strides(strides))
 
 
+class Laid(View):
+    """The view of a whole storage by the array that it was made for, in another order of axes."""
+
+    __slots__ = ()
+
+
 def _displaced(array: np.ndarray[Any, Any], offset: int) -> np.ndarray[Any, Any]:
     """A one-element view ``offset`` bytes behind the first element of ``array``."""
     item = array.dtype.itemsize
@@ -128,7 +134,7 @@ def in_memory_order(
             key.append(slice(None))
             rows.append((0, 1, d))
     memory = a.transpose(order)[tuple(key)]
-    return memory, View(memory.shape, axis_map(rows, a.ndim), a.shape)
+    return memory, Laid(memory.shape, axis_map(rows, a.ndim), a.shape)
 
 
 def view_in(a: np.ndarray[Any, Any], flat: np.ndarray[Any, Any]) -> View:

@@ -152,6 +152,7 @@ def test_paths_that_grow_at_each_call_take_no_more_than_their_time(
     for place in range(4):
         equal(f(np.eye(8)[place]), plain(np.eye(8)[place]))
     assert f.traces == 4
+    f.budget.spend(1.0)
     monkeypatch.setattr(Budget, "FIRST", 0.0)
     monkeypatch.setattr(Budget, "SHARE", 0.0)
     for place in range(4, 8):

@@ -1,0 +1,136 @@
+"""Kept order: the axes of what is made elementwise lie in memory as NumPy would lay them out.
+
+NumPy's results keep the order of their operands' axes (its order "K"). Where that is not row-major,
+the operands are taken with their axes permuted so that it is, and the result is a view.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ...graph.index_map import IndexMap, Shape, identity
+from ..record.view import Laid
+from .array import Array
+
+Axes = tuple[int, ...]
+Seen = tuple[Shape, tuple[int, ...]]  # an operand's shape and strides
+
+
+def in_kept_order(make: Callable[[Sequence[Any]], Any], inputs: Sequence[Any]) -> Any:
+    """What ``make`` makes elementwise of ``inputs``, laid out as NumPy's result."""
+    axes = None
+    for value in inputs:
+        if type(value) is Array:
+            view = value._shown
+            if view is None or (view.map is not identity(len(view.shape)) and not _falls(view.map)):
+                axes = _axes_of_result(inputs)
+                break
+        elif type(value) is np.ndarray and not value.flags.c_contiguous:
+            axes = _axes_of_result(inputs)
+            break
+    if axes is None:
+        return make(inputs)
+    made = make([_permuted(v, axes) for v in inputs])
+    return made if made is NotImplemented else relaid(made, axes)
+
+
+def in_order_of(make: Callable[[Array], Array], source: Array, order: Any) -> Array:
+    """What ``make`` makes elementwise of ``source``, laid out by an argument ``order``."""
+    axes = axes_by(source, order)
+    return make(source) if axes is None else relaid(make(_permuted(source, axes)), axes)
+
+
+def filled_in_order(make: Callable[[Shape], Array], shape: Shape, axes: Axes | None) -> Array:
+    """The new array that ``make`` makes of a shape, its axes in memory in the order ``axes``."""
+    if axes is None or len(axes) != len(shape):
+        return make(shape)
+    return relaid(make(tuple(shape[a] for a in axes)), axes)
+
+
+def axes_by(source: Array, order: Any) -> Axes | None:
+    """The axes in the order of new memory that is asked for like ``source``'s, by NumPy's names.
+
+    None where that is row-major.
+    """
+    if source.ndim < 2 or order == "C":
+        return None
+    if order == "F":
+        return tuple(range(source.ndim))[::-1]
+    if source.is_loose or _falls(source.view_of_storage.map):
+        return None
+    axes = _axes_of_copy(*_seen(source))
+    return axes if order == "K" or axes == axes_by(source, "F") else None
+
+
+def relaid(made: Array, axes: Axes) -> Array:
+    """``made``, a new array, with its axes put back from the order ``axes``."""
+    if axes == tuple(range(len(axes))):
+        return made
+    view = made.view_of_storage.transposed([axes.index(d) for d in range(len(axes))])
+    return type(made)(made.storage, Laid(*view), made.is_scalar)
+
+
+def _axes_of_result(inputs: Sequence[Any]) -> Axes | None:
+    arrays = [v for v in inputs if isinstance(v, Array | np.ndarray) and v.ndim]
+    if any(type(v) is Array and v.is_loose for v in arrays):
+        return None
+    return _axes_of(tuple(map(_seen, arrays)))
+
+
+def _seen(value: Any) -> Seen:
+    """The shape and strides by which NumPy orders axes: of extents it looks at 1 alone."""
+    shape = tuple(min(n, 2) for n in value.shape)
+    if type(value) is Array:
+        return shape, value.view_of_storage.strides()
+    return shape, tuple(s // value.itemsize for s in value.strides)
+
+
+@functools.lru_cache(maxsize=4096)
+def _axes_of(operands: tuple[Seen, ...]) -> Axes | None:
+    """The axes of the result in the order of its memory, None if it is row-major: NumPy's rule."""
+    blanks = [_blank(*o) for o in operands]
+    roles: list[Any] = [["readonly"]] * len(blanks)
+    walk = np.nditer([*blanks, None], ["zerosize_ok"], [*roles, ["writeonly", "allocate"]])
+    return _order(walk.operands[-1])
+
+
+@functools.lru_cache(maxsize=4096)
+def _axes_of_copy(shape: Shape, strides: tuple[int, ...]) -> Axes | None:
+    return _order(np.empty_like(_blank(shape, strides)))
+
+
+def _blank(shape: Shape, strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return as_strided(np.empty(1, np.int8), shape, strides)
+
+
+def _order(a: np.ndarray[Any, Any]) -> Axes | None:
+    axes = tuple(sorted(range(a.ndim), key=lambda d: -a.strides[d] if a.shape[d] > 1 else 0))
+    return None if a.flags.c_contiguous else axes
+
+
+@functools.lru_cache(maxsize=4096)
+def _falls(view: IndexMap) -> bool:
+    """True if the strides fall from axis to axis over any row-major storage."""
+    ranks = []
+    for j in range(view.rank):
+        walked = [(a, -abs(row[j])) for a, row in enumerate(view.coefs) if row[j]]
+        ranks += walked[:1]
+    return ranks == sorted(ranks)
+
+
+def _permuted(value: Any, axes: Axes) -> Any:
+    """``value`` of the result's rank, with its axes in the order ``axes``."""
+    if not isinstance(value, Array | np.ndarray) or not value.ndim:
+        return value
+    if value.ndim < len(axes):
+        value = value[(None,) * (len(axes) - value.ndim)]
+    return (
+        value.seen_through(value.view_of_storage.transposed(axes))
+        if type(value) is Array
+        else value.transpose(axes)
+    )
