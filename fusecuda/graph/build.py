@@ -180,8 +180,12 @@ def update(old: Node, value: Node, region: IndexMap) -> Node:
     """``old`` with ``value``, of the same dtype, written where ``region`` maps its indices."""
     if value.size == 0:
         return old
-    if value.size == old.size and (axes := region.permutation()) is not None:
-        return index(value, index_map.transpose(axes), old.shape)
+    if value.shape == old.shape and region.is_identity():
+        return value
+    if value.op == "index" and value.size == old.size:
+        axes = region.permutation()
+        if axes is not None:
+            return index(value, index_map.transpose(axes), old.shape)
     return Node("update", (old, value), old.shape, old.dtype, region)
 
 

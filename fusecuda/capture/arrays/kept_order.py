@@ -23,20 +23,23 @@ Seen = tuple[Shape, tuple[int, ...]]  # an operand's shape and strides
 
 def in_kept_order(make: Callable[[Sequence[Any]], Any], inputs: Sequence[Any]) -> Any:
     """What ``make`` makes elementwise of ``inputs``, laid out as NumPy's result."""
-    axes = None
-    for value in inputs:
-        if type(value) is Array:
-            view = value._shown
-            if view is None or (view.map is not identity(len(view.shape)) and not _falls(view.map)):
-                axes = _axes_of_result(inputs)
-                break
-        elif type(value) is np.ndarray and not value.flags.c_contiguous:
-            axes = _axes_of_result(inputs)
-            break
+    if all(map(_is_row_major, inputs)):
+        return make(inputs)
+    axes = _axes_of_result(inputs)
     if axes is None:
         return make(inputs)
     made = make([_permuted(v, axes) for v in inputs])
     return made if made is NotImplemented else relaid(made, axes)
+
+
+def _is_row_major(value: Any) -> bool:
+    """True for what surely leaves the order of axes to others."""
+    if type(value) is Array:
+        if value.is_loose:
+            return True
+        view = value.view_of_storage.map
+        return view is identity(view.rank) or _falls(view)
+    return type(value) is not np.ndarray or value.flags.c_contiguous
 
 
 def in_order_of(make: Callable[[Array], Array], source: Array, order: Any) -> Array:
@@ -61,7 +64,7 @@ def axes_by(source: Array, order: Any) -> Axes | None:
         return None
     if order == "F":
         return tuple(range(source.ndim))[::-1]
-    if source.is_loose or _falls(source.view_of_storage.map):
+    if _is_row_major(source):
         return None
     axes = _axes_of_copy(*_seen(source))
     return axes if order == "K" or axes == axes_by(source, "F") else None
@@ -79,7 +82,7 @@ def _axes_of_result(inputs: Sequence[Any]) -> Axes | None:
     arrays = [v for v in inputs if isinstance(v, Array | np.ndarray) and v.ndim]
     if any(type(v) is Array and v.is_loose for v in arrays):
         return None
-    return _axes_of(tuple(map(_seen, arrays)))
+    return _axes_of(tuple(map(_seen, arrays))) if arrays else None
 
 
 def _seen(value: Any) -> Seen:
