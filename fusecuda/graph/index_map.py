@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
@@ -22,6 +22,7 @@ class IndexMap:
     rank: int  # of the result
     offsets: tuple[int, ...]
     coefs: tuple[tuple[int, ...], ...]
+    known_to_fall: bool | None = field(default=None, init=False, compare=False, repr=False)
 
     def __call__(self, index: Sequence[int]) -> tuple[int, ...]:
         """The operand index that result index ``index`` reads."""
@@ -60,6 +61,16 @@ class IndexMap:
             and not any(self.offsets)
             and all(c == (a == j) for a, row in enumerate(self.coefs) for j, c in enumerate(row))
         )
+
+    def falls(self) -> bool:
+        """True if the strides fall from result axis to axis over any row-major operand."""
+        if self.known_to_fall is None:
+            ranks = []
+            for j in range(self.rank):
+                walked = [(a, -abs(row[j])) for a, row in enumerate(self.coefs) if row[j]]
+                ranks += walked[:1]
+            object.__setattr__(self, "known_to_fall", ranks == sorted(ranks))  # known from now on
+        return bool(self.known_to_fall)
 
     def permutation(self) -> tuple[int, ...] | None:
         """The result axis that each operand axis walks if the map only permutes axes, else None."""

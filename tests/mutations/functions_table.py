@@ -145,4 +145,28 @@ FUNCTIONS = (
         "without AVX-512 large integers become other doubles",
         _ids("philox_packs", "blocks_and_doubles[-mno-avx512f]"),
     ),
+    Mutation(
+        "results-in-rows",
+        "capture/arrays/kept_order.py",
+        "            if axes is not None:\n",
+        "            if False:\n",
+        "results lie row by row, whatever their operands do",
+        _ids("kept_order", "results_are_laid_out_as_numpys[two]"),
+    ),
+    Mutation(
+        "axes-put-back-the-wrong-way",
+        "capture/arrays/kept_order.py",
+        "[axes.index(d) for d in range(len(axes))]",
+        "axes",
+        "the axes of three are permuted back by the permutation itself",
+        _ids("kept_order", "results_are_laid_out_as_numpys[one operand]"),
+    ),
+    Mutation(
+        "reduced-in-any-order",
+        "capture/arrays/reductions.py",
+        "if order is None or [order[d] for d in inner] != sorted(axes) or kind",
+        "if order is None or kind",
+        "several axes are reduced in the order of memory, which gives other bits",
+        _ids("kept_order", "sums_do_not_depend_on_the_layout"),
+    ),
 )

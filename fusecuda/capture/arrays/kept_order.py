@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ...graph.index_map import IndexMap, Shape, identity
+from ...graph.index_map import Shape
 from ..record.view import Laid
 from .array import Array
 
@@ -21,24 +21,26 @@ Axes = tuple[int, ...]
 Seen = tuple[Shape, tuple[int, ...]]  # an operand's shape and strides
 
 
-def in_kept_order(make: Callable[[Sequence[Any]], Any], inputs: Sequence[Any]) -> Any:
-    """What ``make`` makes elementwise of ``inputs``, laid out as NumPy's result."""
-    if all(map(_is_row_major, inputs)):
-        return make(inputs)
-    axes = _axes_of_result(inputs)
-    if axes is None:
-        return make(inputs)
-    made = make([_permuted(v, axes) for v in inputs])
-    return made if made is NotImplemented else relaid(made, axes)
+def in_kept_order(make: Callable[..., Any], inputs: Sequence[Any], *args: Any) -> Any:
+    """What ``make(inputs, *args)`` makes elementwise, laid out as NumPy's result."""
+    for value in inputs:
+        if type(value) is Array:
+            shown = value._shown  # looked at here, for this is in the way of each operation
+            if shown is not None and shown.map.known_to_fall:
+                continue
+        if not _is_row_major(value):
+            axes = _axes_of_result(inputs)
+            if axes is not None:
+                made = make([_permuted(v, axes) for v in inputs], *args)
+                return made if made is NotImplemented else relaid(made, axes)
+            break
+    return make(inputs, *args)
 
 
 def _is_row_major(value: Any) -> bool:
     """True for what surely leaves the order of axes to others."""
     if type(value) is Array:
-        if value.is_loose:
-            return True
-        view = value.view_of_storage.map
-        return view is identity(view.rank) or _falls(view)
+        return value.is_loose or value.view_of_storage.map.falls()
     return type(value) is not np.ndarray or value.flags.c_contiguous
 
 
@@ -114,16 +116,6 @@ def _blank(shape: Shape, strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
 def _order(a: np.ndarray[Any, Any]) -> Axes | None:
     axes = tuple(sorted(range(a.ndim), key=lambda d: -a.strides[d] if a.shape[d] > 1 else 0))
     return None if a.flags.c_contiguous else axes
-
-
-@functools.lru_cache(maxsize=4096)
-def _falls(view: IndexMap) -> bool:
-    """True if the strides fall from axis to axis over any row-major storage."""
-    ranks = []
-    for j in range(view.rank):
-        walked = [(a, -abs(row[j])) for a, row in enumerate(view.coefs) if row[j]]
-        ranks += walked[:1]
-    return ranks == sorted(ranks)
 
 
 def _permuted(value: Any, axes: Axes) -> Any:

@@ -84,16 +84,16 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
     name = _name_of_loop(ufunc, loop)
     if name is not None:
         try:
-            return in_kept_order(lambda given: _by_kernel(array_type, name, given, loop), inputs)
+            return in_kept_order(_by_kernel, inputs, array_type, name, loop)
         except OverflowError:
             if name not in _COMPARISONS:
                 raise
             return _compare_out_of_range(array_type, ufunc, inputs)
-    return in_kept_order(lambda given: _by_library(array_type, ufunc, given, loop), inputs)
+    return in_kept_order(_by_library, inputs, array_type, ufunc, loop)
 
 
 def _by_kernel(
-    array_type: type[Array], name: str, inputs: Sequence[Any], loop: Sequence[DType]
+    inputs: Sequence[Any], array_type: type[Array], name: str, loop: Sequence[DType]
 ) -> Array:
     operands = [node_of(v, d) for v, d in zip(inputs, loop, strict=False)]
     line = user_line() if OPS[name].may_fail else None
@@ -113,7 +113,7 @@ def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Any:
         raise TypeError(f"{name} is not defined for {found}")
     dtype = FLOAT32 if found == FLOAT32 else FLOAT64
     loop = (dtype,) * (len(arrays) + 1)
-    return in_kept_order(lambda given: _by_kernel(array_type, name, given, loop), arrays)
+    return in_kept_order(_by_kernel, arrays, array_type, name, loop)
 
 
 def _array_like(value: Any) -> Any:
@@ -173,7 +173,7 @@ def _compare_out_of_range(array_type: type[Array], ufunc: np.ufunc, inputs: Sequ
 
 
 def _by_library(
-    array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], loop: Sequence[DType]
+    inputs: Sequence[Any], array_type: type[Array], ufunc: np.ufunc, loop: Sequence[DType]
 ) -> Any:
     """A ufunc without kernel text, or on types without one, runs as NumPy's own."""
     if getattr(np, ufunc.__name__, None) is not ufunc or loop[-1].hasobject:
@@ -228,14 +228,14 @@ def _conjugate(array_type: type[Array], inputs: Sequence[Any]) -> Any:
     if not is_supported(x.dtype):
         return NotImplemented
     loop = (x.dtype, x.dtype)
-    return in_kept_order(lambda given: _by_kernel(array_type, "conjugate", given, loop), inputs)
+    return in_kept_order(_by_kernel, inputs, array_type, "conjugate", loop)
 
 
 def _float_power(array_type: type[Array], inputs: Sequence[Any]) -> Any:
     loop = build.resolve(np.float_power, *map(type_of, inputs))
     if not build.fusible("power", loop[:-1]):
         return NotImplemented
-    return in_kept_order(lambda given: _by_kernel(array_type, "power", given, loop), inputs)
+    return in_kept_order(_by_kernel, inputs, array_type, "power", loop)
 
 
 SPECIAL: dict[np.ufunc, Callable[..., Any]] = {

@@ -131,3 +131,11 @@ def test_nothing_is_transposed_in_memory_order() -> None:
 def test_updating_all_of_a_permuted_view_is_no_update() -> None:
     lowered = fc.lower(lambda a: np.add(a.T, 1, out=a.T), np.ones((5, 7)))
     assert "update" not in lowered.hlo
+
+
+def test_sums_do_not_depend_on_the_layout() -> None:
+    x = np.random.default_rng(5).standard_normal((37, 53, 3))
+    summed = fused(lambda a: a.sum(axis=(0, 1)), strict=True)
+    for axes in itertools.permutations(range(3)):
+        other = np.ascontiguousarray(x.transpose(axes)).transpose(np.argsort(axes))
+        np.testing.assert_array_equal(summed(other), summed(x))
