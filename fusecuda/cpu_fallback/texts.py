@@ -12,7 +12,7 @@ from ..codegen.texts import complex_text, read
 ABI = 2
 DRIVER = "fc_run"  # the driver's entry
 SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
-_PACKED = re.compile(r"\bfc_((?:sin|cos|tan|pow)_f(?:64|32))\(")  # by vecmath_packs.h
+_PACKED = re.compile(r"\bfc_((?:sin|cos|tan)_f(?:64|32)|power_f64)\(")  # by vecmath_packs.h
 _REMAINDER = re.compile(r"\bfc_(?:fmod|remainder|floor_divide)_(f64|f32|s64|u64)\(")
 _DIVIDED = {"f64": "mod_f64", "f32": "mod_f32", "s64": "quotient_s64", "u64": "quotient_u64"}
 _PHILOX = "philox_packs.h"
@@ -59,7 +59,7 @@ def driver() -> str:
 def unit(above: str, texts: Iterable[str], below: str) -> str:
     """The one C text of a library: what stands above the kernels, they, and what stands below."""
     kernels = tuple(texts)
-    packed = {name for text in kernels for name in _PACKED.findall(text)}
+    packed = {name.replace("power", "pow") for text in kernels for name in _PACKED.findall(text)}
     packed |= {_DIVIDED[t] for text in kernels for t in _REMAINDER.findall(text)}
     if any(_COMPLEX.search(text) for text in kernels):
         packed |= {"sin_f64", "cos_f64"}

@@ -102,22 +102,36 @@ FC_PACKS(FC_TWO, vv, mod, f32, float)
 #define fc_mod_f32 fc_pack_mod_f32
 #endif
 
-/* fc_pow_f64 without what is seldom: a normal x > 0 and a normal result */
+/* The sign of x where y is an odd whole number; where it is none, `far` is set for x < 0. */
+FC_FN uint64_t fc_pow_sign(double x, double y, int *far) {
+    double parity = fc_abs(fc_fma(-2.0, __builtin_rint(0.5 * y), y));
+    *far = (x < 0.0) & (__builtin_rint(y) != y);
+    return -(uint64_t)(parity == 1.0) & fc_bits(x) & FC_SIGN_BIT;
+}
+
+/* fc_pow_f64 without what is seldom: a normal x or 0, and a normal result or 0 */
 FC_FN fc_attempt_f64 fc_pow_near_f64(double x, double y) {
-    fc_split d = fc_split_normal(x);
+    int far, zero = (x == 0.0) & (y > 0.0) & (y < __builtin_inf());
+    double a = fc_abs(x);
+    fc_split d = fc_split_normal(a);
     fc_dd p = fc_times(fc_log_fine(d.k, d.f), y);
     fc_power e = fc_exp_fine(p);
-    int near = (x >= 0x1p-1022) & (x < __builtin_inf()) & (fc_abs(p.hi + p.lo) < 708.0);
-    fc_attempt_f64 s = { fc_from_bits(fc_bits(e.y) + (e.n << 52)), -(uint64_t)!near };
+    uint64_t sign = fc_pow_sign(x, y, &far);
+    int near = (a >= 0x1p-1022) & (a < __builtin_inf()) & (fc_abs(p.hi + p.lo) < 708.0);
+    uint64_t r = zero ? 0 : fc_bits(e.y) + (e.n << 52);
+    fc_attempt_f64 s = { fc_from_bits(r ^ sign), -(uint64_t)(far | !(near | zero)) };
     return s;
 }
 
 FC_FN fc_attempt_f32 fc_pow_near_f32(float x, float y) {
-    double a = x;
+    int far, zero = (x == 0.0f) & (y > 0.0f) & (y < __builtin_inff());
+    double a = __builtin_fabsf(x);
     fc_split d = fc_split_normal(a);
     double p = y * fc_log2_short(d.k, d.f);
-    int near = (x > 0.0f) & (x < __builtin_inff()) & (fc_abs(p) < 200.0);
-    fc_attempt_f32 s = { (float)fc_exp2_short(p), -(uint32_t)!near };
+    uint64_t sign = fc_pow_sign(x, y, &far);
+    int near = (a > 0.0) & (a < __builtin_inf()) & (fc_abs(p) < 200.0);
+    uint64_t r = zero ? 0 : fc_bits(fc_exp2_short(p));
+    fc_attempt_f32 s = { (float)fc_from_bits(r ^ sign), -(uint32_t)(far | !(near | zero)) };
     return s;
 }
 

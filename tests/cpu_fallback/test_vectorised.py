@@ -66,8 +66,18 @@ def narrow(x: Any, y: Any) -> Any:
     return i % j, i // 7, WHOLE.astype(np.uint16) % 9, i.astype(np.int32) % OTHER.astype(np.int32)
 
 
+def powers(x: Any, y: Any) -> Any:
+    """More than one: gcc takes no second copy of such a function into a loop."""
+    return abs(x) ** 1.7 + y**3 - (x * y) ** 5
+
+
+def float_powers(x: Any, y: Any) -> Any:
+    return powers(x.astype(np.float32), y.astype(np.float32))
+
+
 PROGRAMS = (
     bools, rolled, rolled_twice, padded, chosen, joined, floats, remainders, integers, narrow,
+    powers, float_powers,
 )  # fmt: skip
 
 
