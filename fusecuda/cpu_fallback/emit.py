@@ -72,14 +72,15 @@ class Place(Scope):
         return self.emitter.counted(form, self._lvalue(form))
 
     def _lvalue(self, form: int) -> str:
-        kernel, unit = self.emitter.kernel, self.emitter.variant.unit
+        kernel, steps = self.emitter.kernel, self.emitter.variant.steps
         name = self.base + names.pointer(kernel, form)
         dtype = kernel.forms[form].dtype
         assert dtype is not None
         if not self.step:
             return self.emitter.dereference(name, "", dtype, form)
-        if unit is not None:
-            return f"{name}[{self.step}]" if unit[form] else f"*{name}"
+        if steps is not None:
+            times = {1: "", -1: "-"}.get(steps[form], f"{steps[form]} * ")
+            return f"{name}[{times}{self.step}]" if steps[form] else f"*{name}"
         return self.emitter.dereference(name, f" + {self.step} * {self.stride(form)}", dtype, form)
 
     def stride(self, form: int) -> str:
@@ -150,10 +151,10 @@ class Place(Scope):
             lines.append(f"const int64_t {at} = {value} < 0 ? {value} + {n} : {value};")
             tests.append(f"((uint64_t){at} < (uint64_t){n})")
             terms.append(f"{at} * {names.limit(stride)}")
-        unit = self.emitter.variant.unit
-        if self.step and unit is None:
+        steps = self.emitter.variant.steps
+        if self.step and (steps is None or steps[statement.form] not in (0, 1)):
             terms.append(f"{self.step} * {names.stride(statement.form, self.axis)}")
-        elif self.step and unit and unit[statement.form]:
+        elif self.step and steps and steps[statement.form]:
             terms.append(f"{self.step} * (int64_t)sizeof({memory_type(statement.dtype)})")
         return lines, "".join(f" + {t}" for t in terms), " & ".join(tests)
 
@@ -267,9 +268,14 @@ class KernelEmitter:
             inside = " | ".join(map(names.value, guards))
             inside = f"({inside})" if len(guards) > 1 else inside
             kind = f"const {memory_type(dtype) if self.typed else 'char'} *"
-            self.w.line(f"if (!{inside}) {pointer} = ({kind})fc_zeros;")
+            steps = self.variant.steps
+            away = abs(steps[form]) if steps else 1
+            back = steps is not None and steps[form] < 0
+            zeros = f"({kind})(&fc_zeros + 1) - 1" if back else f"({kind})fc_zeros"
+            self.w.line(f"if (!{inside}) {pointer} = {zeros};")
             if self.typed:
                 room = f"(int64_t)(sizeof fc_zeros / sizeof *{pointer})"
+                room += f" / {away}" if away > 1 else ""
                 self.w.line(f"if (!{inside}) run = fc_min(run, {room});")
             else:
                 step = f"{inside} ? {names.stride(form, axis)} : 0"
@@ -279,5 +285,5 @@ class KernelEmitter:
 
     @property
     def typed(self) -> bool:
-        """True if element pointers have the element's type and step by one (or stand still)."""
-        return self.variant.unit is not None
+        """True if pointers have the element's type and step by known numbers of elements."""
+        return self.variant.steps is not None

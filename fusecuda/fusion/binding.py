@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..graph.ops import OPS
@@ -18,21 +19,24 @@ _SHORT_ROW = 32  # elements up to which rows are computed side by side however t
 _FEWEST = 8  # rows for which that is done
 _RESIDENT_BLOCK = 32  # and where the threads keep all their elements
 _SHORT = 8  # elements: an axis along which a run costs more than its elements
+_STEPS = (0, 1, -1, 2, 3, 4)  # elements: backwards, parts of pixels
+_NARROW = 2  # bytes: of wider types gcc makes vectors with any steps, as quickly
 _PARTS = 64  # a split row has at most so many parts
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Which text of a kernel fits: its skeleton, and which forms walk the inner axis by one.
+    """Which text of a kernel fits: its skeleton, and how forms walk the inner axis.
 
     The skeleton ANY has two ways, rows one after the other and rows side by side, for any strides.
 
-    ``unit[f]`` is True where form ``f`` steps by one element, False where it stands still; None
-    means that any strides will do.
+    ``steps[f]`` is how many elements form ``f`` walks from one to the next: 1, 0 where it stands
+    still, and for narrow types in loops another number of `_STEPS`. None means that any strides
+    will do.
     """
 
     skeleton: str
-    unit: tuple[bool, ...] | None
+    steps: tuple[int, ...] | None
 
 
 @dataclass(slots=True)
@@ -116,9 +120,9 @@ def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
 
 
 def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
-    by_row = _pattern(kernel, elements)
     if kernel.kind == "loop":
-        return Variant(LOOP, by_row)
+        return Variant(LOOP, _pattern(kernel, elements, narrow=_STEPS))
+    by_row = _pattern(kernel, elements)
     if by_row is not None and not _are_short(kernel, rows, elements):
         return Variant(ROW, by_row)
     by_column = _pattern(kernel, rows) if stand_side_by_side(kernel, rows) else None
@@ -141,18 +145,24 @@ def _are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
     return math.prod(elements.extents) <= _SHORT_ROW and rows.extents[-1] >= COLUMN_BLOCK
 
 
-def _pattern(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[bool, ...] | None:
-    """Which forms step by one element along the last axis, or None if some step otherwise."""
+def _pattern(
+    kernel: kernel_ir.KernelIR, walk: Walk, narrow: Sequence[int] = (0, 1)
+) -> tuple[int, ...] | None:
+    """How many elements each form steps along the last axis, or None if no text has such a step.
+
+    Forms of narrow types may have the steps ``narrow``.
+    """
     if walk.extents[-1] < 2:
         return None
     pattern = []
     for form, strides in zip(kernel.forms, walk.strides, strict=True):
         if form.dtype is None:
-            pattern.append(True)  # an index is computed from its strides in every variant
-        elif strides[-1] in (0, form.dtype.itemsize):
-            pattern.append(strides[-1] != 0)
-        else:
+            pattern.append(1)  # an index is computed from its strides in every variant
+            continue
+        step, rest = divmod(strides[-1], form.dtype.itemsize)
+        if rest or step not in (narrow if form.dtype.itemsize <= _NARROW else (0, 1)):
             return None
+        pattern.append(step)
     return tuple(pattern)
 
 

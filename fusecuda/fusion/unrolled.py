@@ -75,11 +75,13 @@ def _stands_alone(
 
 
 def _is_broadcast(node: Node, used: dict[Node, list[Node]]) -> bool:
-    """True if ``node`` meets something larger."""
+    """True if ``node`` meets something larger, or rows like its own, which may have one element."""
+    (row,) = node.operands
     reached = [node]
     for inner in reached:  # grows
         for user in used.get(inner, ()):
-            if user.size > node.size and user.op != "update":
+            larger = user.size > node.size
+            if user.op != "update" and (larger or user.shape == row.shape):
                 return True
             if (user.is_elementwise or structure_of(user).is_view) and user not in reached:
                 reached.append(user)

@@ -75,9 +75,16 @@ def float_powers(x: Any, y: Any) -> Any:
     return powers(x.astype(np.float32), y.astype(np.float32))
 
 
+def pixels(x: Any, y: Any) -> Any:
+    """Steps of three bytes, and backwards."""
+    rgb = WHOLE.astype(np.uint8).reshape(20, 20, 3)
+    grey = 0.3 * rgb[..., 0] + 0.6 * rgb[..., 1] + 0.1 * rgb[..., 2]
+    return grey.astype(np.uint8), rgb[:, ::-1, 1] / 255.0
+
+
 PROGRAMS = (
     bools, rolled, rolled_twice, padded, chosen, joined, floats, remainders, integers, narrow,
-    powers, float_powers,
+    powers, float_powers, pixels,
 )  # fmt: skip
 
 

@@ -48,6 +48,22 @@ EMITTER = (
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
     ),
     Mutation(
+        "known-step-forwards",
+        _LOOP,
+        '-1: "-"',
+        '-1: ""',
+        "narrow elements that lie backwards are read forwards",
+        _ids("cpu_fallback/steps", "values[of_rows-u1]", "values[shifted-u1]"),
+    ),
+    Mutation(
+        "zeros-left-by-steps",
+        _LOOP,
+        'room += f" / {away}" if away > 1 else ""',
+        'room += ""',
+        "a run beside a frame walks past the zeros",
+        _ids("cpu_fallback/steps", "runs_beside_a_frame_stay_in_the_zeros"),
+    ),
+    Mutation(
         "run-too-long",
         _RUNS,
         "(at < limit ? 0 : limit)",
@@ -386,10 +402,10 @@ FUSION = (
     Mutation(
         "unit-of-two",
         _BINDING,
-        "elif strides[-1] in (0, form.dtype.itemsize):",
-        "elif strides[-1] in (0, form.dtype.itemsize, 2 * form.dtype.itemsize):",
+        "        pattern.append(step)",
+        "        pattern.append(min(step, 1))",
         "every second element is read as if they lay side by side",
-        _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+        _ids("cpu_fallback/steps", "values[of_rows-u1]"),
     ),
     Mutation(
         "wrong-parts",
