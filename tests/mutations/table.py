@@ -405,7 +405,7 @@ FUSION = (
         "        pattern.append(step)",
         "        pattern.append(min(step, 1))",
         "every second element is read as if they lay side by side",
-        _ids("cpu_fallback/steps", "values[of_rows-u1]"),
+        _ids("cpu_fallback/steps", "values[shifted-u1]"),
     ),
     Mutation(
         "wrong-parts",
