@@ -16,32 +16,33 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compile
 SHARED = """
 #include "vecmath.h"
 enum { LANES = 4096 };
-static double error_of(float got, double exact) {
-    float want = (float)exact;
+static double error_of(double got, double exact) {
+    double want = (float)exact, both = fc_abs(got) + fc_abs(want);
     double size = fc_abs(exact) < 0x1p-126 ? 0x1p-126 : fc_abs(exact);
     double place = fc_from_bits((fc_bits(size) & 0x7ff0000000000000u) - (23ull << 52));
     double gap = fc_abs(got - exact) / place;
-    int alike = got == want ? fc_bits32(got) >> 31 == fc_bits32(want) >> 31
-                            : (got != got) & (want != want);
-    int finite = (fc_abs(got) < __builtin_inf()) & (fc_abs(want) < __builtin_inf());
-    int signs = got != 0 || want != 0 || alike;
-    return finite && signs ? gap : alike ? 0 : 1e30;
+    double turned = (fc_bits(got) ^ fc_bits(want)) >> 63 ? 1e30 : 0.0;
+    double unlike = got == want ? turned : 1e30;
+    double none = want != want ? 0.0 : 1e30;
+    unlike = got != got ? none : unlike;
+    gap = both == 0.0 ? unlike : gap;
+    return both < __builtin_inf() ? gap : unlike;
 }
 """
 SEARCH = """
 double worst_NAME(uint64_t step, float *at) {
     static float x[LANES], y[LANES];
-    static double exact[LANES];
+    static double exact[LANES], error[LANES];
     double worst = 0;
     for (uint64_t first = 0; first < 1ull << 32; first += step * LANES) {
         for (int i = 0; i < LANES; i++) x[i] = fc_from_bits32((uint32_t)(first + step * i));
         for (int i = 0; i < LANES; i++) y[i] = fc_NAME_f32(x[i]);
         for (int i = 0; i < LANES; i++) exact[i] = fc_NAME_f64(x[i]);
-        for (int i = 0; i < LANES; i++) {
-            double error = error_of(y[i], exact[i]);
-            *at = error > worst ? x[i] : *at;
-            worst = error > worst ? error : worst;
-        }
+        for (int i = 0; i < LANES; i++) error[i] = error_of(y[i], exact[i]);
+        uint64_t larger = 0;
+        for (int i = 0; i < LANES; i++) larger |= error[i] > worst ? ~0ull : 0;
+        for (int i = 0; i < LANES && larger; i++)
+            if (error[i] > worst) { *at = x[i]; worst = error[i]; }
     }
     return worst;
 }

@@ -347,7 +347,7 @@ PASSES = {"centered_columns": 2}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [(1, 10_000_001), (5_000_001, 1), (3_333_333, 3), (2, 4_000_037)])
+@pytest.mark.parametrize("shape", [(1, 10_000_001), (1_000_001, 1), (1_333_333, 3), (2, 4_000_037)])
 def test_millions(shape: tuple[int, int]) -> None:
     """The longest rows, and the most of them."""
     x = RNG.normal(size=shape).astype("f4")

@@ -21,6 +21,7 @@ class Mutation:
     new: str
     bug: str
     tests: tuple[str, ...]
+    limit: float = 60.0  # seconds; what takes longer hangs, and is noticed
 
 
 def ids(file: str, *names: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mutation import Mutation, ids
 
 _FLIGHT, _STORAGE = "capture/record/flight.py", "capture/record/storage.py"
+HANGS = 20.0  # seconds; the tests take less than one
 _AT_ONCE, _OPERATORS = "capture/arrays/at_once.py", "capture/arrays/operators.py"
 
 THREADS = (
@@ -47,6 +48,7 @@ THREADS = (
         "    met: Sequence[Flight] = []",
         "what could be computed waits with all else for another thread's flush",
         ids("recording_threads", "what_is_being_computed_is_read_written_and_dropped[run]"),
+        limit=HANGS,
     ),
     Mutation(
         "waits-for-itself",
@@ -55,6 +57,7 @@ THREADS = (
         "if not self.is_over and self.thread == thread:",
         "two threads wait for each other",
         ids("recording_threads", "two_threads_do_not_wait_for_each_other"),
+        limit=HANGS,
     ),
     Mutation(
         "readers-in-blocks-forgotten",
@@ -71,6 +74,7 @@ THREADS = (
         "    while False:\n",
         "a child is left with arrays that no thread of its computes",
         ids("recording_threads", "a_fork_waits_for_flushes"),
+        limit=HANGS,
     ),
     Mutation(
         "versions-computed-twice",
