@@ -155,7 +155,8 @@ typedef struct { float y; uint32_t far; } fc_attempt_f32;
 FC_FN fc_attempt_f32 fc_near_sine_f(float ax, uint32_t turn, uint32_t flip) {
     float t = fc_fmaf(ax, 0x1.45f306p-1f, 0x1.8p23f), n = t - 0x1.8p23f;
     float w = fc_fmaf(-n, 0x1.921fb6p+0f, ax), r = fc_fmaf(n, 0x1.777a5cp-25f, w);
-    float tail = fc_fmaf(n, 0x1.777a5cp-25f, w - r), z = r * r, h = 1.0f - 0.5f * z;
+    float tail = fc_fmaf(n, 0x1.777a5cp-25f, w - r), v = fc_felt_f(r), z = v * v;
+    float h = 1.0f - 0.5f * z;
     float s = fc_fmaf(r * z, FC_Q3(z, -0x1.555546p-3f, 0x1.11077ep-7f, -0x1.9956acp-13f), tail);
     float c = FC_Q3(z, 0x1.55554ap-5f, -0x1.6c0c16p-10f, 0x1.99df0cp-16f);
     c = fc_fmaf(z * z, c, fc_fmaf(-r, tail, (1.0f - h) - 0.5f * z));
@@ -189,11 +190,12 @@ FC_FN fc_attempt_f32 fc_tan_near_f32(float x) {
     float ax = __builtin_fabsf(x);
     float t = fc_fmaf(ax, 0x1.45f306p-1f, 0x1.8p23f), n = t - 0x1.8p23f;
     float w = fc_fmaf(-n, 0x1.921fb6p+0f, ax), r = fc_fmaf(n, 0x1.777a5cp-25f, w);
-    float tail = fc_fmaf(n, 0x1.777a5cp-25f, w - r), z = r * r;
+    float tail = fc_fmaf(n, 0x1.777a5cp-25f, w - r), v = fc_felt_f(r), z = v * v;
     float p = FC_Q7(z, 0x1.555562p-2f, 0x1.110d34p-3f, 0x1.bae96cp-5f, 0x1.5c33a6p-6f,
         0x1.655c12p-7f, 0x1.f305e4p-18f, 0x1.214aaep-8f);
-    float cube = r * z, lost = fc_fmaf(r, fc_fmaf(r, r, -z), fc_fmaf(r, z, -cube));
-    float near = fc_fmaf(cube, p, r), small = fc_fmaf(lost, p, fc_fmaf(near * near, tail, tail));
+    float cube = r * z, lost = fc_fmaf(r, fc_fmaf(v, v, -z), fc_fmaf(r, z, -cube));
+    float near = fc_fmaf(cube, p, r), u = fc_felt_f(near);
+    float small = fc_fmaf(lost, p, fc_fmaf(u * u, tail, tail));
     float rest = fc_fmaf(cube, p, small), h = r + rest, l = (r - h) + rest;
     float q = -1.0f / h, y = fc_fmaf(q, fc_fmaf(q, l, fc_fmaf(q, h, 1.0f)), q);
     y = fc_bits32(t) & 1 ? y : h;

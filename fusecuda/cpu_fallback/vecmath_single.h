@@ -36,7 +36,10 @@ FC_FN float fc_em1_rest_f(float r) {                   /* (e^r - 1 - r) / r^2 */
     return FC_Q5(r, 0x1.0p-1f, 0x1.555488p-3f, 0x1.5554ep-5f, 0x1.1240aep-7f, 0x1.6d56f2p-10f);
 }
 
-FC_FN float fc_em1_f(float r) { return fc_fmaf(r * r, fc_em1_rest_f(r), r); }
+FC_FN float fc_em1_f(float r) {
+    float v = fc_felt_f(r);
+    return fc_fmaf(v * v, fc_em1_rest_f(r), r);
+}
 
 FC_FN float fc_exp2_poly_f(float r) {                  /* 2^r for |r| <= 1/2 */
     return fc_fmaf(r, FC_Q6(r, 0x1.62e43p-1f, 0x1.ebfbep-3f, 0x1.c6af6ep-5f, 0x1.3b2a36p-7f,
@@ -63,12 +66,13 @@ FC_FN float fc_expm1_f32(float x) {
     float hi = one + r, lo = ((one - hi) + r) + ((1.0f - one) - less);
     float q = FC_Q6(r, 0x1.0p-1f, 0x1.555556p-3f, 0x1.5554e4p-5f, 0x1.110ffep-7f,
         0x1.6d5284p-10f, 0x1.a25028p-13f);
-    float y = hi + (lo + fc_fmaf(r * r, q, tail));
+    float v = fc_felt_f(r), y = hi + (lo + fc_fmaf(v * v, q, tail));
     return __builtin_copysignf(x < -30.0f ? 1.0f : fc_scale_f(y, t), x);
 }
 
 FC_FN float fc_tanh_f32(float x) {      /* a polynomial to 1; above, 1 - 2 / (e^2a + 1) */
-    float a = __builtin_fabsf(x), b = 2.0f * fc_capf(a, 10.0f), z = a * a;
+    float a = __builtin_fabsf(x), b = 2.0f * fc_capf(a, 10.0f);
+    float v = fc_felt_f(a), z = v * v;
     float t = fc_fmaf(b, 0x1.715476p+0f, FC_MAGIC_ONE_F), s = fc_scale_one_f(t);
     float p = fc_em1_f(fc_reduced_f(b, t - FC_MAGIC_ONE_F));
     float far = 1.0f - 2.0f / fc_fmaf(s, p, 1.0f + s);
@@ -79,8 +83,8 @@ FC_FN float fc_tanh_f32(float x) {      /* a polynomial to 1; above, 1 - 2 / (e^
 
 FC_FN float fc_expit_f32(float x) {     /* e^-|x| or 1, over 1 + e^-|x| in two words */
     float c = -fc_capf(__builtin_fabsf(x), 104.0f), t = fc_fmaf(c, 0x1.715476p+0f, FC_MAGIC_F);
-    float v = fc_reduced_f(c, t - FC_MAGIC_F), one = 1.0f + v;
-    float more = fc_fmaf(v * v, fc_em1_rest_f(v), (1.0f - one) + v);
+    float r0 = fc_reduced_f(c, t - FC_MAGIC_F), v = fc_felt_f(r0), one = 1.0f + r0;
+    float more = fc_fmaf(v * v, fc_em1_rest_f(r0), (1.0f - one) + r0);
     float h = one + more, l = (one - h) + more;
     float low = fc_scale_low_f(t), high = fc_scale_high_f(t), s = low * high;
     float d = fc_fmaf(s, h, 1.0f), rest = fc_fmaf(s, l, fc_fmaf(s, h, 1.0f - d));
@@ -90,7 +94,7 @@ FC_FN float fc_expit_f32(float x) {     /* e^-|x| or 1, over 1 + e^-|x| in two w
 }
 
 FC_FN float fc_erf_f32(float x) {       /* a polynomial to 1; above, 1 - 2^log2(erfc) */
-    float a = __builtin_fabsf(x), b = fc_capf(a, 4.0f), z = a * a;
+    float a = __builtin_fabsf(x), b = fc_capf(a, 4.0f), v = fc_felt_f(a), z = v * v;
     float c0 = 0x1.e4afdep-12f, c1 = 0x1.a04c6ap+0f;   /* -log2(erfc) = c0 + b (c1 + g) */
     float g = b * FC_Q5(b, 0x1.d745ecp-1f, 0x1.30f9c6p-3f, -0x1.02b5c8p-5f, 0x1.17e306p-8f,
         -0x1.1bd34ap-12f);
@@ -134,7 +138,7 @@ FC_FN float fc_log_ends_f(float x, float r) {
 
 /* k ln 2 + log(1 + f), where `small` holds what k * top leaves out */
 FC_FN float fc_log_sum_f(float k, float f, float small) {
-    float z = f * f, top = k * FC_LN2_TOP_F, hi = top + f, lo = (top - hi) + f;
+    float v = fc_felt_f(f), z = v * v, top = k * FC_LN2_TOP_F, hi = top + f, lo = (top - hi) + f;
     float p = FC_Q9(f, 0x1.555546p-2f, -0x1.fffffp-3f, 0x1.99a54cp-3f, -0x1.55626cp-3f,
         0x1.233196p-3f, -0x1.fb529p-4f, 0x1.e67354p-4f, -0x1.e29b86p-4f, 0x1.1a9452p-4f);
     float y = fc_fmaf(f * z, p, fc_fmaf(-0.5f, z, small));
@@ -194,7 +198,8 @@ FC_FN float fc_arcsinh_f32(float x) {   /* log1p of a + a^2 / (1 + sqrt(a^2 + 1)
     float a = __builtin_fabsf(x);
     int big = a > 0x1p14f;
     float b = big ? 1.0f : a, r = 1.0f / (1.0f + __builtin_sqrtf(fc_fmaf(b, b, 1.0f)));
-    float w = b * b * r, off = fc_fmaf(-w, w, fc_fmaf(b, b, -2.0f * w));   /* of w (w + 2) = b^2 */
+    float v = fc_felt_f(b), w = v * v * r;
+    float off = fc_fmaf(-w, w, fc_fmaf(v, v, -2.0f * w));   /* of w (w + 2) = b^2 */
     float y = b + w, tail = fc_fmaf(off, r, (b - y) + w);
     fc_pair_single u = fc_sum_f(1.0f, y);
     y = fc_log_pair_f(big ? 0.5f * a : u.hi, big ? 0.0f : u.lo + tail, big ? 2.0f : 0.0f);
@@ -216,7 +221,7 @@ FC_FN float fc_arccosh_f32(float x) {   /* log1p of t + sqrt(t^2 + 2t) with t = 
 
 FC_FN float fc_arctanh_f32(float x) {   /* log1p of 2a / (1 - a) in two words */
     float a = __builtin_fabsf(x), b = a < 1.0f ? a : 0.0f;
-    float d = 1.0f - b, lost = (1.0f - d) - b, r = 1.0f / d, q = 2.0f * b * r;
+    float d = 1.0f - b, lost = (1.0f - d) - fc_felt_f(b), r = 1.0f / d, q = 2.0f * b * r;
     float tail = r * fc_fmaf(-q, lost, fc_fmaf(-q, d, 2.0f * b));
     fc_pair_single u = fc_sum_f(1.0f, q);
     float y = 0.5f * fc_log_pair_f(u.hi, u.lo + tail, 0.0f);
@@ -233,13 +238,14 @@ FC_FN fc_quarter_single fc_exp_quarter_f(float x) {
     float t = fc_fmaf(x, 0x1.715476p+0f, FC_MAGIC_ONE_F), n = t - FC_MAGIC_ONE_F;
     float whole = fc_fmaf(-n, FC_LN2_HI_F, x), r = fc_fmaf(n, FC_LN2_OVER_F, whole);
     float tail = fc_fmaf(n, FC_LN2_OVER_F, whole - r), h = 1.0f + r;
+    float v = fc_felt_f(r);
     fc_quarter_single e = { fc_scale_one_f(t - 2.0f), h,
-        fc_fmaf(r * r, fc_em1_rest_f(r), tail) + ((1.0f - h) + r) };
+        fc_fmaf(v * v, fc_em1_rest_f(r), tail) + ((1.0f - h) + r) };
     return e;
 }
 
 FC_FN float fc_sinh_f32(float x) {      /* a polynomial to 1; above, (e^a - e^-a) / 2 */
-    float a = __builtin_fabsf(x), z = a * a;
+    float a = __builtin_fabsf(x), v = fc_felt_f(a), z = v * v;
     fc_quarter_single e = fc_exp_quarter_f(fc_capf(a, 89.7f));
     float less = 0.0625f / (e.scale * (e.hi + e.lo));
     float far = 2.0f * fc_fmaf(e.scale, e.hi, fc_fmaf(e.scale, e.lo, -less));
@@ -258,7 +264,7 @@ FC_FN float fc_cosh_f32(float x) {
 
 /* base + rest + atan(t), for t between -0.6 and 0.6 */
 FC_FN float fc_atan_sum_f(float t, float base, float rest) {
-    float z = t * t;
+    float v = fc_felt_f(t), z = v * v;
     float p = FC_Q6(z, -0x1.555538p-2f, 0x1.998ce6p-3f, -0x1.23a49cp-3f, 0x1.b6c3dap-4f,
         -0x1.283faap-4f, 0x1.e3af2p-6f);
     return base + (t + fc_fmaf(t * z, p, rest));
@@ -291,7 +297,8 @@ FC_FN float fc_arctan2_f32(float y, float x) {
     float base = low ? 0.0f : (high ? 0x1.921fb6p+0f : 0x1.921fb6p-1f);
     base = side < 0.0f ? (low ? 0x1.921fb6p+1f : (high ? base : 0x1.2d97c8p+1f)) : base;
     float rest = base == 0x1.2d97c8p+1f ? -0x1.99bc5cp-28f : -FC_PI_OVER_F * base;
-    rest = fc_fmaf(side, fc_fmaf(-t * t, tail, tail), rest);
+    float v = fc_felt_f(t);
+    rest = fc_fmaf(side, fc_fmaf(-v * v, tail, tail), rest);
     float angle = fc_atan_sum_f(side * t, base, rest);
     return __builtin_copysignf(x != x || y != y ? x + y : angle, y);
 }
@@ -305,9 +312,10 @@ FC_FN float fc_asin_rest_f(float s, float z) {
 FC_FN float fc_arcsin_f32(float x) {    /* above 1/2, pi/2 less twice that of sqrt((1 - a) / 2) */
     float a = __builtin_fabsf(x), half = 0.5f * (1.0f - a);
     int high = a > 0.5f;
-    float z = high ? half : a * a, s = high ? __builtin_sqrtf(high ? half : 0.0f) : a;
+    float s = high ? __builtin_sqrtf(high ? half : 0.0f) : a, v = fc_felt_f(s);
+    float z = high ? half : v * v;
     /* what the root lost, over nearly 2s, is of no account below 1/2 and where s is small */
-    float tail = fc_fmaf(-s, s, z) * (high ? fc_fmaf(s, -0x1.0fp+2f, 0x1.85p+1f) : 0.0f);
+    float tail = fc_fmaf(-v, v, z) * (high ? fc_fmaf(s, -0x1.0fp+2f, 0x1.85p+1f) : 0.0f);
     float rest = fc_asin_rest_f(s, z) + tail, h = 0x1.921fb6p+0f - 2.0f * s;
     float lost = (0x1.921fb6p+0f - h) - 2.0f * s;
     float far = h + fc_fmaf(-2.0f, rest, lost - 0x1.777a5cp-25f);
@@ -317,8 +325,9 @@ FC_FN float fc_arcsin_f32(float x) {    /* above 1/2, pi/2 less twice that of sq
 FC_FN float fc_arccos_f32(float x) {
     float a = __builtin_fabsf(x), half = 0.5f * (1.0f - a);
     int high = a > 0.5f, left = x < 0.0f;
-    float z = high ? half : a * a, s = high ? __builtin_sqrtf(high ? half : 0.0f) : a;
-    float tail = high & (s > 0.0f) ? fc_fmaf(-s, s, z) / (2.0f * s) : 0.0f;
+    float s = high ? __builtin_sqrtf(high ? half : 0.0f) : a, v = fc_felt_f(s);
+    float z = high ? half : v * v;
+    float tail = fc_fmaf(-v, v, z) / (high & (s > 0.0f) ? 2.0f * s : __builtin_inff());
     float rest = fc_asin_rest_f(s, z) + tail;
     /* 0 + 2 asin, pi - 2 asin, or pi/2 -+ asin */
     float base = high ? (left ? 0x1.921fb6p+1f : 0.0f) : 0x1.921fb6p+0f;

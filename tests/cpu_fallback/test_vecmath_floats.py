@@ -11,11 +11,13 @@ from tests import vecmath_harness as harness
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
+LANES = 4096
 # The double function errs by less than 2^-28 of a float's last place. What is wrong beyond
 # measure - NaN, infinity or the sign of zero - counts as 1e30.
 SHARED = """
 #include "vecmath.h"
-enum { LANES = 4096 };
+#include <fenv.h>
+enum { LANES = %d };
 static double error_of(double got, double exact) {
     double want = (float)exact, both = fc_abs(got) + fc_abs(want);
     double size = fc_abs(exact) < 0x1p-126 ? 0x1p-126 : fc_abs(exact);
@@ -46,6 +48,17 @@ double worst_NAME(uint64_t step, float *at) {
     }
     return worst;
 }
+int underflows_NAME(float *restrict y) {
+    static float x[LANES];
+    int found = 0;
+    for (uint32_t u = 0x0c000000u; u < 0x30000000u; u += 997 * LANES) {
+        for (int i = 0; i < LANES; i++) x[i] = fc_from_bits32((u + 997 * i) | (i & 1u) << 31);
+        feclearexcept(FE_ALL_EXCEPT);
+        for (int i = 0; i < LANES; i++) y[i] = fc_NAME_f32(x[i]);
+        found |= fetestexcept(FE_UNDERFLOW);
+    }
+    return found;
+}
 """
 
 
@@ -54,7 +67,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """A search for the worst error of each function."""
     folder = tmp_path_factory.mktemp("floats")
     text, built = folder / "floats.c", folder / "floats.so"
-    text.write_text(SHARED + "".join(SEARCH.replace("NAME", n) for n in harness.SINGLE))
+    text.write_text(SHARED % LANES + "".join(SEARCH.replace("NAME", n) for n in harness.SINGLE))
     flags = [*harness.accepted(["cc"], harness.FLAGS), f"-I{harness.HEADER_DIR}"]
     harness.run(["cc", *flags, str(text), "-o", str(built), "-lm"])
     return ctypes.CDLL(str(built))
@@ -78,3 +91,9 @@ def test_error_at_some_floats(library: ctypes.CDLL, name: str) -> None:
 def test_error_at_every_float(library: ctypes.CDLL, name: str) -> None:
     error, at = worst(library, name, 1)
     assert error <= harness.SINGLE[name], at.hex()
+
+
+@pytest.mark.parametrize("name", harness.SINGLE)
+def test_nothing_underflows_at_small_floats(library: ctypes.CDLL, name: str) -> None:
+    """From 2^-103 to 2^-31: a processor takes a hundred times as long for what is subnormal."""
+    assert not library[f"underflows_{name}"]((ctypes.c_float * LANES)())
