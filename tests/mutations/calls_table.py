@@ -19,6 +19,57 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
+        "copies-filled-too-early",
+        _BINDING,
+        "        self._unfilled.append(function)\n        return copy",
+        "        self._fill(function)\n        return copy",
+        "a function in a container reads what stands for the things that it reads",
+        ids(
+            "capture/calls/calls_attacked",
+            "is_as_plain[functions found in containers read what was changed]",
+        ),
+    ),
+    Mutation(
+        "keys-named-anew",
+        "capture/calls/inputs.py",
+        'self._names.setdefault(id(key), f"c{len(self._names)}")',
+        'f"c{len(self.constants)}"',
+        "an array under a key that is no string has one name",
+        ids("capture/calls/calls_attacked", "is_as_plain[arrays under keys that are no strings]"),
+    ),
+    Mutation(
+        "numbers-in-keys-followed",
+        "capture/calls/inputs.py",
+        "mapped(key, _plain_key) if isinstance(key, tuple | frozenset) else _plain_key(key)",
+        "_plain_key(key)",
+        "keys that the user gets hold plain numbers",
+        ids("capture/calls/calls_attacked", "is_as_plain[keys with numbers in them]"),
+    ),
+    Mutation(
+        "ranks-of-maps-unseen",
+        "graph/index_map.py",
+        "            self.rank == other.rank\n            and self.offsets == other.offsets",
+        "            self.offsets == other.offsets",
+        "maps of domains of other ranks differ",
+        ids("capture/calls/calls_attacked", "is_as_plain[diagonals written after the rest]"),
+    ),
+    Mutation(
+        "order-a-by-axes-alone",
+        "capture/arrays/kept_order.py",
+        'axes_by(source, "F") if _is_column_major(source) else None',
+        'axes_by(source, "F")',
+        "order A takes columns of what has no gaps and does not go backwards",
+        ids("capture/arrays/kept_order", "results_are_laid_out_as_numpys[flatten A, backwards]"),
+    ),
+    Mutation(
+        "joined-in-rows",
+        "capture/arrays/kept_order.py",
+        "rows = len(ranks) > 1 or all",
+        "rows = True or all",
+        "what is joined or sorted keeps the order of axes",
+        ids("capture/arrays/kept_order", "results_are_laid_out_as_numpys[concatenated]"),
+    ),
+    Mutation(
         "read-only-arrays-unseen",
         "capture/calls/host.py",
         "if not all(executable.sees(i, leaves[i].array) for i in executable.seen):",

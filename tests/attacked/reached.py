@@ -1,0 +1,114 @@
+"""Programs around what is reached through something else: containers, keys, diagonals."""
+
+from __future__ import annotations
+
+_SETTINGS = """
+S = {"k": 1.0, "a": np.array([1.0, 2.0])}
+W = np.ones(2)
+def scaled(p): return p * S["k"] * S["a"] * W
+class Tap:
+    def __init__(self, f): self.f = f
+    def __call__(self, p): return self.f(p)
+    def go(self, p): return self.f(p)
+def enclosed(p, a=S["a"]):
+    def inner(q): return scaled(q) * a
+    return inner(p)
+tap, known, several = Tap(scaled), {"a": scaled}, [enclosed, scaled]
+part = __import__("functools").partial(scaled)
+@fused
+def f(p, g):
+    S["k"] = 5.0
+    S["a"] *= 2
+    W[:] = 7
+    r = [tap(p), tap.go(p), known["a"](p), several[0](p), several[1](p), part(p), g(p)]
+    W[:] = 1
+    S["a"] /= 2
+    S["k"] = 1.0
+    return r
+p = np.array([1.0, 2.0])
+"""
+
+PROGRAMS = {
+    "functions found in containers read what was changed": (
+        _SETTINGS,
+        """
+*3 r = f(p, scaled)
+*2 r = f(p, tap)
+S["k"] = 3.0
+*2 r = f(p + 1, enclosed)
+W = np.array([2.0, 3.0])
+*2 r = f(p, scaled)
+""",
+    ),
+    "keys with numbers in them": (
+        """
+class Cache:
+    def __init__(self): self.memo = {}; self.hits = 0
+    @fused
+    def get(self, n, x):
+        key = (n, x.shape, float(x[0]), ("sum", float(x.sum())))
+        if key in self.memo:
+            self.hits += 1
+            return self.memo[key]
+        self.memo[key] = r = x * n
+        return r
+    @fused
+    def put(self, n, x):
+        self.memo[frozenset([n, 7])] = self.memo[n] = x + n
+c = Cache()
+x = np.arange(1.0, 7.0)
+""",
+        """
+*3 r = c.get(2, x)
+*2 r = c.get(3.5, x)
+x += 1
+*3 r = c.get(2, x)
+c.put(5, x)
+k = [[type(v).__name__ for v in k] for k in c.memo if not isinstance(k, int)]
+""",
+    ),
+    "arrays under keys that are no strings": (
+        """
+def of(d): return d[0, 1]
+@fused
+def f(d, x):
+    d[None] += x
+    return of(d) * 2, d[2.5], d["n", 1] + x
+@fused
+def g(d, x): return of(d), 2 * of(d)
+y, z = np.ones(3), np.ones(3)
+d = {(0, 1): y, 2.5: z, None: z.copy(), ("n", 1): 1.5}
+x = np.arange(3.0)
+""",
+        """
+*2 r = f(d, x)
+*2 q = g(d, x)
+y += 1
+*2 q = g(d, x)
+d["n", 1] = 7.0
+*2 r = f(d, x)
+del d[2.5]
+r = f(d, x)
+""",
+    ),
+    "diagonals written after the rest": (
+        """
+@fused
+def f(m, mask):
+    m[mask] = 0
+    np.einsum("ii->i", m)[...] = 1.5
+    return m.min()
+@fused
+def g(m):
+    m.T[0] = 7
+    np.einsum("ii->i", m[:4, :4])[...] += 1.5
+    return m.sum()
+m = np.asfortranarray(np.arange(64.0).reshape(8, 8))
+""",
+        """
+*2 r = f(m, m > 50)
+*2 r = g(m)
+*2 r = g(m.T)
+""",
+    ),
+}
