@@ -91,6 +91,88 @@ del d[2.5]
 r = f(d, x)
 """,
     ),
+    "keys that are named tuples and classes": (
+        """
+from collections import OrderedDict, defaultdict, namedtuple
+Key = namedtuple("Key", "layer kind")
+class A: pass
+@fused
+def f(d, x):
+    for v in d.values(): v -= 0.5 * x
+    d[Key("n", 1)] = x * 2
+    return {getattr(k, "layer", k): v.sum() for k, v in d.items()}
+@fused
+def g(x):
+    ordered, several = OrderedDict(), defaultdict(list)
+    for k in np.unique(x):
+        ordered[int(k)] = (x == k).sum()
+        several[float(k)].append(int(k))
+    return ordered, several
+d = {Key("a", "b"): np.ones(3), A: np.zeros(3)}
+x = np.arange(3.0)
+""",
+        """
+*3 r = f(d, x)
+x += 1
+*2 r = f(d, x)
+*2 o, s = g(x)
+k = [type(v).__name__ for v in (*o, *s)]
+""",
+    ),
+    "types asked for in several ways": (
+        """
+@fused
+def f(x): return [t.__name__ for t in map(type, [x, x.sum(), x > 0])]
+@fused
+def g(x): return type(x) is np.ndarray, isinstance(x, type), x * 2
+@fused
+def h(x, by): return by[type(x)](x) if type(x) in by else isinstance(x, type)
+x = np.arange(3.0)
+""",
+        """
+*2 r = f(x)
+*2 r = g(x)
+*2 r = h(x, {np.ndarray: np.sum, float: np.exp})
+r = h(2.0, {np.ndarray: np.sum, float: np.exp})
+""",
+    ),
+    "arrays that classes hold": (
+        """
+class Mesh:
+    nodes = np.array([-1.0, 1.0])
+    tables = {"a": np.arange(3.0), 2: [np.ones(2)]}
+    def __init__(self, n): self.n = n
+    def cell(self, i): return (i + self.nodes) * self.n + Mesh.nodes.sum() + self.tables[2][0]
+    def bump(self):
+        self.nodes *= 2
+        self.tables["a"] += 1
+        return self.nodes
+    @classmethod
+    def total(cls, x): return cls.nodes @ x
+    @staticmethod
+    def raw(x): return Mesh.nodes + x
+class Sub(Mesh):
+    nodes = np.array([5.0, 6.0])
+@fused
+def f(m, i): return m.cell(i), m.total(np.ones(2)), Mesh.raw(i), m.nodes, Sub(2).cell(i)
+@fused
+def g(m): return m.bump()
+m, s = Mesh(3), Sub(2)
+""",
+        """
+*2 r = f(m, 1)
+*2 r = f(s, 1)
+Mesh.nodes[0] += 1
+*2 r = f(m, 2)
+*2 r = g(m)
+*2 r = g(s)
+Mesh.nodes = np.array([7.0, 8.0])
+*2 r = f(s, 1)
+Mesh.tables[2][0][:] = 5
+*2 r = f(m, 1)
+q = [Mesh.nodes, Mesh.tables, Sub.nodes, Mesh.__dict__["nodes"]]
+""",
+    ),
     "diagonals written after the rest": (
         """
 @fused

@@ -19,6 +19,30 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
+        "decided-for-good",
+        "capture/record/rest.py",
+        "operator.length_hint(self.turns, 1) == 0",
+        "False",
+        "which way is faster is looked at again",
+        ids("capture/calls/calls", "it_is_looked_at_again_which_way_is_faster[<lambda>0]"),
+    ),
+    Mutation(
+        "arrays-of-classes-as-they-are",
+        "capture/calls/exchange.py",
+        "return _chosen.get().get(id(self.value), self.value)",
+        "return self.value",
+        "methods find what stands for the arrays that their classes hold",
+        ids("capture/calls/calls_attacked", "is_as_plain[arrays that classes hold]"),
+    ),
+    Mutation(
+        "type-passed-on",
+        "capture/calls/bytecode.py",
+        "return given or 0 < len(others) < len(uses)",
+        "return given",
+        "a function that calls type and uses it otherwise sees NumPy's types",
+        ids("capture/calls/calls_attacked", "is_as_plain[types asked for in several ways]"),
+    ),
+    Mutation(
         "copies-filled-too-early",
         _BINDING,
         "        self._unfilled.append(function)\n        return copy",

@@ -20,7 +20,7 @@ from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import as_float, as_int, as_len, as_type
 from ..record.numbers import Computing, TracedScalar, followed
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
-from .exchange import Exchange, functions_of
+from .exchange import Exchange, parts_of
 from .identity import identities
 from .inputs import Inputs
 from .numpy_calls import library_call
@@ -89,8 +89,8 @@ class Binder:
         ]
         replaced.update(modules_seen(members, [np] if creates else [], self.all_lazy))
         if replaced or reads.asks_types:
-            every = [f for member in reads.exchanged for f in functions_of(*member)]
-            self.exchange = Exchange(reads.exchanged, {id(f): self._follow(f) for f in every})
+            every = [part for member in reads.exchanged for part in parts_of(*member)]
+            self.exchange = Exchange(reads.exchanged, {id(p): self._exchanged(p) for p in every})
         bound = self._follow(function)
         while self._unfilled:
             self._fill(self._unfilled.pop())

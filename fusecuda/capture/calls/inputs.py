@@ -155,7 +155,7 @@ class Inputs:
             return
         parts = kind.parts(value)
         if kind is DICT:
-            if not all(map(is_constant, value)):
+            if not all(map(_is_key, value)):
                 self.unfusable = "a dict has keys that may change"
                 return
             self.conditions.append(("keys", name, list(value)))
@@ -311,6 +311,13 @@ def plain_step(step: Step) -> Step:
     kind, key = step
     plain = mapped(key, _plain_key) if isinstance(key, tuple | frozenset) else _plain_key(key)
     return step if plain is key else (kind, plain)
+
+
+def _is_key(value: Any) -> bool:
+    """True for keys that are equal to others for as long as they live, and mean the same."""
+    if isinstance(value, tuple):
+        return type(value).__eq__ is tuple.__eq__ and all(map(_is_key, value))
+    return is_constant(value) or isinstance(value, type)
 
 
 def _plain_key(key: Any) -> Any:

@@ -29,11 +29,12 @@ from .bytecode import (
     instructions_of,
     is_of_local,
     is_of_self,
+    is_passed_on,
     strings,
     tells_apart,
     writes_outside,
 )
-from .exchange import functions_of, held
+from .exchange import held, parts_of
 from .places import MISSING, Place, Wrapper, is_constant
 from .purity import (
     builtins_of,
@@ -168,6 +169,8 @@ class _Scan:
                 place = global_place(function, name)
                 self.in_bodies[place.key] = place
             if kind in GLOBALS:
+                if name == "type" and is_passed_on(name, list(codes_of(function.__code__))):
+                    self._opaque("it passes type on, which would see our arrays")
                 asked = i > 0 and self._asks(function, instructions[i - 1])
                 self._enter(global_place(function, name), instructions[i + 1 :], bound, asked)
             elif kind in _CELLS and name in free:
@@ -380,11 +383,19 @@ class _Scan:
                 self.looked.add((id(kind), name))
                 value = held(kind, name)
                 self.reads.members.append((kind, name, value))
-                if functions := functions_of(kind, name, value):
+                if parts := parts_of(kind, name, value):
                     self.reads.exchanged.append((kind, name, value))
-                    self.pending += [(function, False) for function in functions]
+                    self._parts(Place("member", kind, name), parts)
                 else:
                     self._member(kind, name, value)
+
+    def _parts(self, place: Place, parts: list[Any]) -> None:
+        """Follow what is exchanged of what a class holds."""
+        for part in parts:
+            if isinstance(part, types.FunctionType):
+                self.pending.append((part, False))
+            else:
+                self._contents(place, part, False, place.title)
 
     def _member(self, kind: type, name: str, value: Any) -> None:
         if isinstance(value, staticmethod | classmethod):
@@ -405,7 +416,7 @@ class _Scan:
             place = Place("member", kind, name)
             if kind_of(value) is not None or isinstance(value, type | enum.Enum):
                 self._classify(place, value, True, "")
-            elif isinstance(value, np.ndarray):
+            elif isinstance(value, np.ndarray):  # of a class that nobody may change
                 self._opaque(f"{kind.__name__}.{name} is an array")
             else:
                 self._volatile(f"it reads {kind.__name__}.{name}", at_once=True)
