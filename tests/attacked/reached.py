@@ -173,6 +173,28 @@ Mesh.tables[2][0][:] = 5
 q = [Mesh.nodes, Mesh.tables, Sub.nodes, Mesh.__dict__["nodes"]]
 """,
     ),
+    "rows exchanged by computed places": (
+        """
+@fused
+def f(a):
+    order = np.arange(len(a))
+    for k in range(len(a) - 1):
+        p = k + np.abs(a[k:, k]).argmax()
+        if p != k:
+            a[[k, p]] = a[[p, k]]
+            order[[k, p]] = order[[p, k]]
+        a[k + 1:] -= np.outer(a[k + 1:, k] / a[k, k], a[k])
+    return order, a[:, [0, p]]
+rng = np.random.default_rng(0)
+a = rng.normal(size=(5, 5))
+""",
+        """
+*3 r = f(a.copy())
+a = rng.normal(size=(5, 5))
+*2 r = f(a.T.copy())
+r = f(a)
+""",
+    ),
     "diagonals written after the rest": (
         """
 @fused

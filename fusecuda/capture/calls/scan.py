@@ -92,10 +92,12 @@ class _Scan:
         self.looked: set[tuple[int, str]] = set()
         self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
         self.at = ""  # the line that is read
+        self.met: dict[int, str] = {}  # the lines that led to functions
 
     def run(self) -> None:
         while self.pending and not self.reads.opaque:
             function, bound = self.pending.pop()
+            self.at = self.met.get(id(function), self.at)
             bound = bound or writes_outside(function)
             if (id(function), bound) not in self.scanned:
                 self.scanned[id(function), bound] = function
@@ -112,6 +114,7 @@ class _Scan:
     def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""
         for part in walk(value, _PARTS_LIMIT):
+            self.met.setdefault(id(part), self.at)
             if isinstance(part, types.FunctionType) and is_followed(part):
                 self.pending.append((part, bound))
             elif isinstance(part, types.MethodType) and isinstance(part.__func__, FUNCTION):
@@ -163,8 +166,7 @@ class _Scan:
         self.reads.tells_apart = self.reads.tells_apart or tells_apart(code, instructions)
         for i, instruction in enumerate(instructions):
             name, kind = instruction.argval, instruction.opname
-            line = instruction.positions.lineno if instruction.positions else None
-            self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
+            self._stands_at(code, instruction)
             if kind == "LOAD_NAME":
                 place = global_place(function, name)
                 self.in_bodies[place.key] = place
@@ -190,6 +192,12 @@ class _Scan:
                 self._imported(instruction, instructions[i + 1])
             elif kind.startswith("FORMAT_"):
                 self.names.add("format")
+
+    def _stands_at(self, code: types.CodeType, instruction: dis.Instruction) -> None:
+        """Note the line, or in the standard library's code keep the one that led there."""
+        line = instruction.positions.lineno if instruction.positions else None
+        if not is_standard(code.co_filename):
+            self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
 
     def _managers(self, instructions: Sequence[dis.Instruction]) -> None:
         """A ``with`` may swallow an error, as ``suppress`` does; ``errstate`` does not."""
