@@ -32,7 +32,7 @@ CALLS = (
         "    if kind is list:\n        return gathered(key)\n",
         "",
         "a list with computed indices is an array of indices",
-        ids("capture/calls/calls_attacked", "is_as_plain[rows exchanged by computed places]"),
+        ids("real_code/real_code", "outcome[factors with pivots]"),
     ),
     Mutation(
         "decided-for-good",
@@ -466,7 +466,7 @@ CALLS = (
     Mutation(
         "methods-never-exchanged",
         _READS,
-        "if functions := functions_of(kind, name, value):",
+        "if parts := parts_of(kind, name, value):",
         "if functions := []:",
         "a class made inside whose methods call np.asarray makes a function unfused",
         ids("classes_made", "classes_made_inside_are_recorded"),
