@@ -195,6 +195,26 @@ a = rng.normal(size=(5, 5))
 r = f(a)
 """,
     ),
+    "boards known by their bytes": (
+        """
+@fused(strict=True)
+def f(board, seen):
+    key = board.tobytes()
+    new = key not in seen
+    if new:
+        seen[key] = len(seen), board * 2
+    return new, seen[key], len((board.T + 1).tobytes("F"))
+board, seen = np.arange(6).reshape(2, 3), {}
+""",
+        """
+*2 r = f(board, seen)
+board[0, 1] = 9
+*2 r = f(board, seen)
+board[0, 1] = 1
+*2 r = f(board, seen)
+*2 r = f(board.T, seen)
+""",
+    ),
     "diagonals written after the rest": (
         """
 @fused
