@@ -85,9 +85,13 @@ class IndexMap:
 
         Along an axis of extent 1 the factors do not matter.
         """
-        return self.offsets == other.offsets and all(
-            all(c == d or n <= 1 for c, d, n in zip(row, twin, shape, strict=True))
-            for row, twin in zip(self.coefs, other.coefs, strict=True)
+        return (
+            self.rank == other.rank
+            and self.offsets == other.offsets
+            and all(
+                all(c == d or n <= 1 for c, d, n in zip(row, twin, shape, strict=True))
+                for row, twin in zip(self.coefs, other.coefs, strict=True)
+            )
         )
 
     def leading(self, axes: int) -> IndexMap:

@@ -45,7 +45,7 @@ def asarray(
     """
     check_device(device)
     if type(a) is Array:
-        return _converted(a, dtype, copy)
+        return _converted(a, dtype, copy, order)
     if type(a) is np.ndarray and dtype is order is None and copy is not False:
         return lazy(np.array(a))
     if type(a) is TracedScalar and copy is not False:
@@ -57,18 +57,26 @@ def asarray(
     if type(made := gathered(a, dtype)) is Array:
         return made
     if type(made := of_object(a, dtype)) is Array:
-        return _converted(made, dtype, copy)
+        return _converted(made, dtype, copy, order)
     return lazy(np.array(plain(a if made is None else made), dtype, order=order or "K"))
 
 
-def _converted(a: Array, dtype: Any, copy: bool | None) -> Any:
+def _converted(a: Array, dtype: Any, copy: bool | None, order: Any) -> Any:
     if a.is_scalar:
         a = TABLE[np.copy](a)
     if dtype is not None and np.dtype(dtype) != a.dtype:
         if copy is False:
             raise ValueError("Unable to avoid copy while converting the dtype of an array")
-        return a.astype(dtype)
-    return a.copy("K") if copy else a
+        return a.astype(dtype, order=order or "K")
+    if not copy and order in ("C", "F") and a.ndim > 1 and not _lies(a, order):
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        copy = True
+    return a.copy(order or "K") if copy else a
+
+
+def _lies(a: Array, order: str) -> bool:
+    return bool(a.flags.c_contiguous if order == "C" else a.flags.f_contiguous)
 
 
 def array(

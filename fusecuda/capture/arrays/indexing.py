@@ -10,7 +10,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import BOOL, DType, is_supported
-from ...graph.index_map import Shape, axis_map
+from ...graph.index_map import Shape
 from ...graph.library import at_line
 from ...graph.node import Node
 from ..record.flight import atomic
@@ -21,6 +21,7 @@ from . import movement, ufuncs
 from .array import Array, compute_first
 from .dispatch import eager, loosely, update_loosely
 from .gathering import gathered
+from .kept_order import axes_by, relaid
 from .keys import expanded, index_node
 from .picks import picked, put_picked, spread
 from .scatters import write_at
@@ -48,9 +49,9 @@ def getitem(array: Array, key: Any) -> Array:
         if found[1] == () and Ellipsis not in keys:
             return type(array).of_node(result.read_node())  # a scalar: no view, does not change
         return result
-    gathered = _gather(array, keys)
-    if gathered is not None:
-        return gathered
+    made = _gather(array, keys)
+    if made is not None:
+        return made
     chosen: Array = eager(operator.getitem, array, keys)
     return chosen
 
@@ -101,8 +102,13 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
 
 
 def _settled(key: Any) -> Any:
-    """A key with numbers that a trace follows, and 0-d integer arrays, as plain numbers."""
+    """A key with numbers that a trace follows, and 0-d integer arrays, as plain numbers.
+
+    A list with lazy arrays in it is the array that it stands for.
+    """
     kind = type(key)
+    if kind is list:
+        return gathered(key)
     if kind is int or key is None or key is Ellipsis:
         return key
     if kind is TracedScalar:
@@ -168,17 +174,14 @@ def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
         return None
     indexed = [a for a, k in enumerate(found) if k is not None]
     indices = [index_node(found[a]) for a in indexed]
-    rest = [a for a in range(array.ndim) if a not in indexed]
-    order = indexed + rest
-    source = movement.transpose(array, order).read_node()
-    node = build.gather(source, indices, user_line())
-    rank = len(node.shape) - len(rest)
-    # NumPy puts the index's axes where the indexed ones were, if those stand side by side.
+    in_memory = axes_by(array, "K") or range(array.ndim)
+    rest = [a for a in in_memory if a not in indexed]
+    source = movement.transpose(array, indexed + rest).read_node()
+    made = type(array).of_node(build.gather(source, indices, user_line()))
+    # NumPy puts the index's axes where the indexed ones were, if those stand side by side; in
+    # memory they stay in front.
+    rank = made.ndim - len(rest)
     together = indexed == list(range(indexed[0], indexed[0] + len(indexed)))
-    if together and indexed[0] and rest:
-        lead = indexed[0]
-        axes = [*range(rank, rank + lead), *range(rank), *range(rank + lead, len(node.shape))]
-        rows = [(0, 1, axes.index(a)) for a in range(len(axes))]
-        shape = tuple(node.shape[a] for a in axes)
-        node = build.index(node, axis_map(rows, len(axes)), shape)
-    return type(array).of_node(node)
+    lead = indexed[0] if together else 0
+    places = [p if p < lead else p + rank for p in map(sorted(rest).index, rest)]
+    return relaid(made, (*range(lead, lead + rank), *places))

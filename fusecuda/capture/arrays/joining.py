@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
 from . import ufuncs
 from .array import Array, compute_first
+from .kept_order import along_kept_order, axes_by, relaid
 from .movement import expand_dims, ravel, reshape
 from .selection import copy
 from .table import Handler, handles
@@ -37,7 +38,11 @@ def concatenate(
         return NotImplemented
     along = normalize_axis_index(axis, parts[0].ndim)
     compute_first(parts)
-    return of_node(build.concatenate([ufuncs.node_of(p, common) for p in parts], along))
+    return along_kept_order(_concatenated, parts, along, common)
+
+
+def _concatenated(parts: Sequence[Array], axis: int, dtype: Any) -> Any:
+    return of_node(build.concatenate([ufuncs.node_of(p, dtype) for p in parts], axis))
 
 
 @handles(np.stack)
@@ -88,7 +93,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
     fill = ufuncs.node_of(value, x.dtype)
-    return of_node(build.pad(x.read_node(), fill, tuple((lo, hi) for lo, hi in widths)))
+    axes = axes_by(x, "A") or range(x.ndim)
+    framed = build.pad(x.transpose(*axes).read_node(), fill, tuple(tuple(widths[a]) for a in axes))
+    return relaid(of_node(framed), tuple(axes))
 
 
 @handles(np.roll)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ...graph.index_map import Shape
+from ...graph.index_map import Shape, contiguous_strides
 from ..record.view import Laid
 from .array import Array
 
@@ -68,8 +68,28 @@ def axes_by(source: Array, order: Any) -> Axes | None:
         return tuple(range(source.ndim))[::-1]
     if _is_row_major(source):
         return None
-    axes = _axes_of_copy(*_seen(source))
-    return axes if order == "K" or axes == axes_by(source, "F") else None
+    if order != "K":
+        return axes_by(source, "F") if _is_column_major(source) else None
+    return _axes_of_copy(*_seen(source))
+
+
+def _is_column_major(source: Array) -> bool:
+    """True if the elements are neighbours in memory, the first axis walking fastest."""
+    steps = contiguous_strides(source.shape[::-1])[::-1]
+    pairs = zip(source.view_of_storage.strides(), steps, source.shape, strict=True)
+    return all(own == step or n == 1 for own, step, n in pairs)
+
+
+def along_kept_order(
+    make: Callable[..., Array], inputs: Sequence[Any], along: int, *args: Any
+) -> Array:
+    """What ``make(inputs, along, *args)`` makes along an axis, laid out as if elementwise."""
+    ranks = {v.ndim for v in inputs}
+    rows = len(ranks) > 1 or all(map(_is_row_major, inputs)) or not all(v.size for v in inputs)
+    axes = None if rows else _axes_of_result(inputs)
+    if axes is None:
+        return make(inputs, along, *args)
+    return relaid(make([_permuted(v, axes) for v in inputs], axes.index(along), *args), axes)
 
 
 def relaid(made: Array, axes: Axes) -> Array:

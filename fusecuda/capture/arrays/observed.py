@@ -40,6 +40,9 @@ class Observed(Operators):
     def tolist(self) -> Any:
         return self._seen(lambda values: values.tolist())
 
+    def tobytes(self, order: Any = "C") -> bytes:
+        return self._seen(lambda values: values.tobytes(order))  # type: ignore[no-any-return]
+
     def get(self) -> NDArray:
         """As `cupy.ndarray.get`: the values as a NumPy array."""
         return np.array(self.compute())

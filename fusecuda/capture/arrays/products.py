@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ...graph import build, library
 from ...graph.dtypes import INT64
 from ...graph.node import Operand
 from ..record.recorder import user_line
+from .kept_order import along_kept_order
 from .movement import ravel
 from .table import Handler, handles
 from .values import array_of, of_node
@@ -38,6 +39,13 @@ def _product(name: str, result: Callable[..., Any], a: Any, b: Any) -> Any:
     return of_node(build.library(name, nodes, shape, dtype, line=user_line()))
 
 
+def _along(arrays: Sequence[Any], axis: int, name: str, dtype: Any, option: tuple[str, Any]) -> Any:
+    """What the library call ``name`` makes along an axis of an array, in its shape."""
+    (x,) = arrays
+    options = (("axis", axis), option)
+    return of_node(build.library(name, [x.read_node()], x.shape, dtype, (Operand(0),), options))
+
+
 def _sorted(name: str, index: bool) -> Handler:
     def handler(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> Any:
         x = array_of(a)
@@ -47,10 +55,11 @@ def _sorted(name: str, index: bool) -> Handler:
             x, axis = ravel(x), 0
         stable = kwargs.pop("stable", None)
         along = normalize_axis_index(axis, x.ndim)
-        options = (("axis", along), ("kind", "stable" if stable else kind))
         dtype = INT64 if index else x.dtype
-        node = build.library(name, [x.read_node()], x.shape, dtype, (Operand(0),), options)
-        return of_node(node)
+        option = ("kind", "stable" if stable else kind)
+        if index:  # which NumPy gives in rows
+            return _along((x,), along, name, dtype, option)
+        return along_kept_order(_along, (x,), along, name, dtype, option)
 
     return handler
 
@@ -66,9 +75,7 @@ def _accumulated(name: str, total: Any) -> Handler:
             x, axis = ravel(x), 0
         along = normalize_axis_index(axis, x.ndim)
         kind = np.dtype(dtype) if dtype is not None else total(np.empty(0, x.dtype)).dtype
-        options = (("axis", along), ("dtype", kind.str))
-        node = build.library(name, [x.read_node()], x.shape, kind, (Operand(0),), options)
-        return of_node(node)
+        return along_kept_order(_along, (x,), along, name, kind, ("dtype", kind.str))
 
     return handler
 

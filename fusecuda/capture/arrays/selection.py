@@ -172,7 +172,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: Any = "
     index = indices if hasattr(indices, "dtype") else np.asarray(plain(indices))
     if index.dtype.kind not in "iu":
         return NotImplemented
-    return x[(*(slice(None),) * along, index)]
+    taken = x[(*(slice(None),) * along, index)]
+    return copy(taken, "C") if along else taken  # which lies in memory as it was taken
 
 
 @handles(np.full_like)

@@ -20,7 +20,7 @@ from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import as_float, as_int, as_len, as_type
 from ..record.numbers import Computing, TracedScalar, followed
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
-from .exchange import Exchange, functions_of
+from .exchange import Exchange, parts_of
 from .identity import identities
 from .inputs import Inputs
 from .numpy_calls import library_call
@@ -60,6 +60,8 @@ class Binder:
         self._scalars = {name for name, _ in inputs.scalars}
         self._opaque = {id(value) for value in inputs.objects}
         self._done: dict[int, types.FunctionType] = {}
+        self._unfilled: list[types.FunctionType] = []  # of which there is a copy that reads nothing
+        self._to_come = {id(value) for _, value in reads.inputs.values()}  # in ``replaced``
         self._written = {id(p.root) for p in reads.written.values() if p.kind == "cell"}
 
     def bound(self, function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
@@ -87,9 +89,12 @@ class Binder:
         ]
         replaced.update(modules_seen(members, [np] if creates else [], self.all_lazy))
         if replaced or reads.asks_types:
-            every = [f for member in reads.exchanged for f in functions_of(*member)]
-            self.exchange = Exchange(reads.exchanged, {id(f): self._follow(f) for f in every})
-        return self._follow(function), given
+            every = [part for member in reads.exchanged for part in parts_of(*member)]
+            self.exchange = Exchange(reads.exchanged, {id(p): self._exchanged(p) for p in every})
+        bound = self._follow(function)
+        while self._unfilled:
+            self._fill(self._unfilled.pop())
+        return bound, given
 
     def _leaf(self, value: Any, name: str) -> Any:
         """What stands for a part of the inputs that is no container."""
@@ -129,10 +134,11 @@ class Binder:
         return self.replaced[id(value)] if id(value) in self.replaced else self._follow(value)
 
     def _rebound(self, function: types.FunctionType) -> types.FunctionType:
-        """A copy of ``function`` that reads other things under the same names.
+        """A copy of ``function`` that reads other things under the same names, once it is filled.
 
-        One that writes globals stays itself: it and others see what it writes. So do closure
-        variables that it writes.
+        What it reads may hold it, so all copies are filled when everything has its place. One that
+        writes globals stays itself: it and others see what it writes. So do closure variables that
+        it writes.
         """
         if id(function) in self._done:
             return self._done[id(function)]
@@ -140,20 +146,24 @@ class Binder:
             return self._done.setdefault(id(function), function)
         real = function.__globals__
         space = Globals(real) if self.reads.volatile else dict(real)
-        free = function.__closure__ or ()
-        cells = tuple([self._cell(cell) for cell in free])
+        cells = tuple([self._cell(cell) for cell in function.__closure__ or ()])
         copy = types.FunctionType(function.__code__, space, function.__name__, None, cells or None)
         self._done[id(function)] = copy
+        self._unfilled.append(function)
+        return copy
+
+    def _fill(self, function: types.FunctionType) -> None:
+        """Let the copy of ``function`` read what stands for the things that it reads."""
+        copy = self._done[id(function)]
         if function.__defaults__ is not None:
             copy.__defaults__ = tuple([self._exchanged(v) for v in function.__defaults__])
         if function.__kwdefaults__ is not None:
             pairs = function.__kwdefaults__.items()
             copy.__kwdefaults__ = {k: self._exchanged(v) for k, v in pairs}
-        dict.update(space, self._exchanged_globals(function))
-        for cell, old in zip(cells, free, strict=True):
+        dict.update(copy.__globals__, self._exchanged_globals(function))
+        for cell, old in zip(copy.__closure__ or (), function.__closure__ or (), strict=True):
             if cell is not old:
                 cell.cell_contents = self._exchanged(old.cell_contents)
-        return copy
 
     def _cell(self, cell: types.CellType) -> types.CellType:
         """A new cell for what is exchanged; other cells stay shared, and so do written ones."""
@@ -163,8 +173,10 @@ class Binder:
             return cell
         if id(cell) in self._written:
             return cell
-        known = id(value) in self.replaced or id(value) in self.reads.functions
-        return types.CellType() if known or isinstance(value, Wrapper) else cell
+        known = any(
+            id(value) in some for some in (self.replaced, self._to_come, self.reads.functions)
+        )
+        return types.CellType() if known or isinstance(value, _SEEN_THROUGH) else cell
 
     def _exchanged_globals(self, function: types.FunctionType) -> dict[str, Any]:
         codes = list(codes_of(function.__code__))
@@ -180,6 +192,7 @@ class Binder:
         return exchanged
 
 
+_SEEN_THROUGH = (Wrapper, types.ModuleType)  # what may stand for one is not known by its identity
 _FOLLOWED: dict[str, tuple[Any, Any]] = {
     "float": (float, as_float),
     "int": (int, as_int),

@@ -78,6 +78,15 @@ def only_called(name: str, codes: Sequence[types.CodeType]) -> bool:
     )
 
 
+def is_passed_on(name: str, codes: Sequence[types.CodeType]) -> bool:
+    """True if the global ``name`` may be called by others, or is called and used otherwise."""
+    following = [pair for code in codes for pair in itertools.pairwise(instructions_of(code))]
+    uses = [(i, after) for i, after in following if i.argval == name and i.opname in GLOBALS]
+    others = [after for i, after in uses if "NULL" not in (i.argrepr or "")]
+    given = any(after.opname.startswith("LOAD_") for after in others)
+    return given or 0 < len(others) < len(uses)
+
+
 def is_of_local(following: Sequence[dis.Instruction]) -> bool:
     """True if what is loaded is called with a variable, which is no class by its name."""
     if len(following) < 2 or not following[0].opname.startswith("LOAD_FAST"):

@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar, Token
 from typing import Any
 
+import numpy as np
+
 from ..record.origin import is_standard, is_users, module_of
+from ..record.structure import kind_of, walk
 from .places import MISSING
 
 Member = tuple[type, str, Any]  # a class, a name, and what stands there
-Chosen = Mapping[int, types.FunctionType]  # what stands for methods, by their identity
+Chosen = Mapping[int, Any]  # what stands for methods and arrays, by their identity
 
 # What Python itself looks up while it makes a class, or for each attribute.
 _LEFT_ALONE = frozenset(
@@ -28,16 +31,17 @@ _LEFT_ALONE = frozenset(
         *("init_subclass", "prepare", "instancecheck", "subclasscheck", "annotate_func"),
     )
 )
+_PARTS_LIMIT = 500  # that are looked at for arrays
 _chosen: ContextVar[Chosen] = ContextVar("chosen", default={})  # noqa: B039 - nobody writes to it
 _installed: dict[tuple[int, str], list[Any]] = {}  # how many exchanges, what was there, what is
 _lock = threading.Lock()  # of the table and the classes, while switches come and go
 
 
-def functions_of(kind: type, name: str, value: Any) -> list[types.FunctionType]:
-    """The functions that can be exchanged of what ``kind`` holds under ``name``."""
+def parts_of(kind: type, name: str, value: Any) -> list[Any]:
+    """What can be exchanged of what ``kind`` holds under ``name``: functions, what has arrays."""
     if name in _LEFT_ALONE or not is_users(module_of(kind)):
         return []
-    found: list[types.FunctionType] = []
+    found: list[Any] = []
     _with(value, lambda f: found.append(f) or f)  # type: ignore[func-returns-value]
     return found
 
@@ -103,24 +107,44 @@ class Exchange:
                     del _installed[id(kind), name]
 
 
-def _switch(function: types.FunctionType) -> types.FunctionType:
-    """A function that is ``function``, or what has been chosen for it."""
+class _Shown:
+    """What is found in a class instead of what has arrays: that, or what has been chosen for it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return _chosen.get().get(id(self.value), self.value)
+
+
+def _switch(function: Any) -> Any:
+    """A function that is ``function``, or what has been chosen for it; as well for arrays."""
     key = id(function)
+    if not isinstance(function, types.FunctionType):
+        return _Shown(function)
 
     @functools.wraps(function)
     def switch(*args: Any, **kwargs: Any) -> Any:
         return _chosen.get().get(key, function)(*args, **kwargs)
 
-    made: Any = switch
-    return made  # type: ignore[no-any-return]
+    return switch
 
 
-_SWITCH = _switch(lambda: None).__code__  # type: ignore[arg-type]
+_SWITCH = _switch(lambda: None).__code__
 
 
-def _with(value: Any, other: Callable[[types.FunctionType], types.FunctionType]) -> Any:
-    """What a class holds, made again with ``other`` of the user's functions in it."""
+def _has_arrays(value: Any) -> bool:
+    found = kind_of(value)
+    if found is not None and (found.mutable or type(value) is tuple):
+        return any(type(part) is np.ndarray for part in walk(value, _PARTS_LIMIT))
+    return type(value) is np.ndarray
+
+
+def _with(value: Any, other: Callable[[Any], Any]) -> Any:
+    """What a class holds, made again with ``other`` of the user's functions and arrays in it."""
     kind = type(value)
+    if _has_arrays(value):
+        return other(value)
     if kind is types.FunctionType:
         if not is_standard(value.__code__.co_filename):
             return other(value)

@@ -12,7 +12,7 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
@@ -33,7 +33,7 @@ from ..record.structure import walk
 from ..record.summary import summary
 from .call import Call
 from .entry import Entry, Replay
-from .guard import MISS, direct_call, plain_call
+from .guard import MISS, direct_call, plain_call, while_it_has_turns
 from .host import HostCall
 from .keywords import order_of
 from .memory import provider
@@ -142,6 +142,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             return self._record(key, args)
         if entry.rests(self.budget):
             return self.function(*args)
+        entry.trial.look_again()
         if entry.unfused or (entry.trial.wants_plain and not is_counting()):
             return self._plainly(entry, args)
         begin, before = perf_counter(), self.traces
@@ -151,7 +152,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
                 seconds = perf_counter() - begin
                 entry.trial.took(seconds, plain=False, replayed=self.traces == before)
                 if entry.trial.plain is False and not entry.rest:  # no look-up from now on
-                    self._newest = replay
+                    self._newest = while_it_has_turns(replay, entry.trial.turns)
                     self.__class__ = FusedFunction
                 return result
         return self._record(key, args)
@@ -165,12 +166,12 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         result = self.function(*args)
         entry.trial.took(perf_counter() - begin, plain=True)
         if entry.trial.has_passed:
-            self._newest = plain_call(self.function, args)
-            self._pass_through(args)
+            self._newest = plain_call(self.function, args, entry.trial.turns)
+            self._pass_through(args, entry.trial.turns)
             self._why = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
         return result
 
-    def _pass_through(self, args: tuple[Any, ...]) -> None:
+    def _pass_through(self, args: tuple[Any, ...], turns: Iterator[bool]) -> None:
         """Calls with such arguments reach the plain function with as little around it as can be."""
         reference = weakref.ref(self)
 
@@ -178,7 +179,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             owner: Any = reference()
             return FusedFunction.__call__(owner, *given)
 
-        direct = None if self.head else direct_call(self.function, args, otherwise)
+        direct = None if self.head else direct_call(self.function, args, turns, otherwise)
         if direct is not None:
             self.direct = direct
             self.__class__ = PassedThrough

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -215,21 +215,36 @@ def _guarded(count: int, inside: Iterable[str], ending: Iterable[str]) -> list[s
     return [*text, "except Exception: return MISS", *ending]
 
 
-def plain_call(function: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
-    """What calls ``function`` as it is with arguments of the shapes and types of ``args``."""
+def while_it_has_turns(replay: Callable[..., Any], turns: Iterator[bool]) -> Callable[..., Any]:
+    """``replay`` as often as there are ``turns``, then MISS."""
+
+    def call(args: tuple[Any, ...]) -> Any:
+        return replay(args) if next(turns, False) else MISS
+
+    return call
+
+
+def plain_call(
+    function: Callable[..., Any], args: tuple[Any, ...], turns: Iterator[bool]
+) -> Callable[..., Any]:
+    """What calls ``function`` as it is with arguments of the shapes and types of ``args``.
+
+    That is done as often as there are ``turns``.
+    """
     guard = Guard()
-    guard.space["function"] = function
+    guard.space |= {"function": function, "turns": turns}
     conditions = [f"len(args) == {len(args)}"]
     for i, a in enumerate(args):
         conditions.append(f"type(args[{i}]) is {guard.constant(type(a))}")
         if type(a) is np.ndarray:
             conditions.append(f"args[{i}].shape == {a.shape}")
+    conditions.append("next(turns, False)")
     text = [f"if {' and '.join(conditions)}: return function(*args)", "return MISS"]
     return guard.made("plain", "args", text)
 
 
 def direct_call(
-    function: Any, args: tuple[Any, ...], otherwise: Callable[..., Any]
+    function: Any, args: tuple[Any, ...], turns: Iterator[bool], otherwise: Callable[..., Any]
 ) -> Callable[..., Any] | None:
     """As `plain_call`, with the parameters of ``function``, and ``otherwise`` called for others.
 
@@ -245,6 +260,7 @@ def direct_call(
     guard = Guard()
     space: dict[str, Any] = {f"fusecuda_type{i}": type(a) for i, a in enumerate(args)}
     space |= {"fusecuda_plain": function, "fusecuda_otherwise": otherwise}
+    space |= {"fusecuda_turns": turns, "fusecuda_next": next}
     if "type" in names or not space.keys().isdisjoint(names):
         return None
     guard.space |= space
@@ -254,9 +270,10 @@ def direct_call(
         for name, a in zip(names, args, strict=True)
         if type(a) is np.ndarray
     ]
+    conditions.append("fusecuda_next(fusecuda_turns, False)")
     listed = ", ".join(names)
     text = [
-        f"if {' and '.join(conditions) or True}: return fusecuda_plain({listed})",
+        f"if {' and '.join(conditions)}: return fusecuda_plain({listed})",
         f"return fusecuda_otherwise({listed})",
     ]
     made = guard.made("plain", listed, text)

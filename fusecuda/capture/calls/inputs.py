@@ -30,6 +30,7 @@ from ..record.structure import (
     Parts,
     Step,
     kind_of,
+    mapped,
     slots_of,
 )
 from .identity import Identity
@@ -83,6 +84,7 @@ class Inputs:
         self.constants: dict[str, Any] = {}  # what names mention
         self.unfusable = ""
         self._known: dict[int, str] = {}  # containers, by their identity
+        self._names: dict[int, str] = {}  # of constants, by their identity
         self._followed: set[int] = set()  # those that get twins
         self._containers: list[Any] = []
         self._count = 0
@@ -153,7 +155,7 @@ class Inputs:
             return
         parts = kind.parts(value)
         if kind is DICT:
-            if not all(map(is_constant, value)):
+            if not all(map(_is_key, value)):
                 self.unfusable = "a dict has keys that may change"
                 return
             self.conditions.append(("keys", name, list(value)))
@@ -183,10 +185,14 @@ class Inputs:
         if kind == "slot":
             return f"{name}.{key}"
         if type(key) not in (int, str):
-            known = f"c{len(self.constants)}"
-            self.constants[known] = key
-            return f"{name}[{known}]"
+            return f"{name}[{self._constant(key)}]"
         return f"{name}[{key!r}]" if kind == "item" else f"{name}.__dict__[{key!r}]"
+
+    def _constant(self, key: Any) -> str:
+        """The name of a key, the same one each time that it is met."""
+        name = self._names.setdefault(id(key), f"c{len(self._names)}")
+        self.constants[name] = key
+        return name
 
     def containers(self) -> list[Any]:
         """The containers that twins stand for, and those that are only compared."""
@@ -301,16 +307,28 @@ class Inputs:
 
 
 def plain_step(step: Step) -> Step:
-    """A step whose key, if it is a lazy or followed number, is the number, which is looked at."""
+    """A step whose key has numbers, which are looked at, for lazy and followed ones."""
     kind, key = step
+    plain = mapped(key, _plain_key) if isinstance(key, tuple | frozenset) else _plain_key(key)
+    return step if plain is key else (kind, plain)
+
+
+def _is_key(value: Any) -> bool:
+    """True for keys that are equal to others for as long as they live, and mean the same."""
+    if isinstance(value, tuple):
+        return type(value).__eq__ is tuple.__eq__ and all(map(_is_key, value))
+    return is_constant(value) or isinstance(value, type)
+
+
+def _plain_key(key: Any) -> Any:
     if type(key) is Array:
-        return kind, current_recorder().seen(key, lambda value: value)
+        return current_recorder().seen(key, _itself)
     if type(key) is Identity:
-        return kind, key.value
-    return (kind, key.seen()) if type(key) is TracedScalar else step
+        return key.value
+    return key.seen() if type(key) is TracedScalar else key
 
 
-def _itself(value: Any, name: str) -> Any:
+def _itself(value: Any, name: str = "") -> Any:
     return value
 
 

@@ -219,7 +219,7 @@ class ResultWriter:
             parts_of = kind.parts(value)
             inner = "".join(self._part(part) + ", " for _, part in parts_of)
             return f"{self.guard.constant(_maker(value))}(({inner}))"
-        steps = [step for step, _ in kind.parts(value)]
+        steps = [plain_step(step) for step, _ in kind.parts(value)]
         self.guard.space.update(empty=_empty, fill=_fill)
         name = self._named(value, f"empty({self.guard.constant(kind.shell(value))})")
         inner = "".join(self._part(part) + ", " for _, part in kind.parts(value))

@@ -29,11 +29,12 @@ from .bytecode import (
     instructions_of,
     is_of_local,
     is_of_self,
+    is_passed_on,
     strings,
     tells_apart,
     writes_outside,
 )
-from .exchange import functions_of, held
+from .exchange import held, parts_of
 from .places import MISSING, Place, Wrapper, is_constant
 from .purity import (
     builtins_of,
@@ -91,10 +92,12 @@ class _Scan:
         self.looked: set[tuple[int, str]] = set()
         self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
         self.at = ""  # the line that is read
+        self.met: dict[int, str] = {}  # the lines that led to functions
 
     def run(self) -> None:
         while self.pending and not self.reads.opaque:
             function, bound = self.pending.pop()
+            self.at = self.met.get(id(function), self.at)
             bound = bound or writes_outside(function)
             if (id(function), bound) not in self.scanned:
                 self.scanned[id(function), bound] = function
@@ -111,6 +114,7 @@ class _Scan:
     def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""
         for part in walk(value, _PARTS_LIMIT):
+            self.met.setdefault(id(part), self.at)
             if isinstance(part, types.FunctionType) and is_followed(part):
                 self.pending.append((part, bound))
             elif isinstance(part, types.MethodType) and isinstance(part.__func__, FUNCTION):
@@ -162,12 +166,13 @@ class _Scan:
         self.reads.tells_apart = self.reads.tells_apart or tells_apart(code, instructions)
         for i, instruction in enumerate(instructions):
             name, kind = instruction.argval, instruction.opname
-            line = instruction.positions.lineno if instruction.positions else None
-            self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
+            self._stands_at(code, instruction)
             if kind == "LOAD_NAME":
                 place = global_place(function, name)
                 self.in_bodies[place.key] = place
             if kind in GLOBALS:
+                if name == "type" and is_passed_on(name, list(codes_of(function.__code__))):
+                    self._opaque("it passes type on, which would see our arrays")
                 asked = i > 0 and self._asks(function, instructions[i - 1])
                 self._enter(global_place(function, name), instructions[i + 1 :], bound, asked)
             elif kind in _CELLS and name in free:
@@ -187,6 +192,12 @@ class _Scan:
                 self._imported(instruction, instructions[i + 1])
             elif kind.startswith("FORMAT_"):
                 self.names.add("format")
+
+    def _stands_at(self, code: types.CodeType, instruction: dis.Instruction) -> None:
+        """Note the line, or in the standard library's code keep the one that led there."""
+        line = instruction.positions.lineno if instruction.positions else None
+        if not is_standard(code.co_filename):
+            self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
 
     def _managers(self, instructions: Sequence[dis.Instruction]) -> None:
         """A ``with`` may swallow an error, as ``suppress`` does; ``errstate`` does not."""
@@ -380,11 +391,19 @@ class _Scan:
                 self.looked.add((id(kind), name))
                 value = held(kind, name)
                 self.reads.members.append((kind, name, value))
-                if functions := functions_of(kind, name, value):
+                if parts := parts_of(kind, name, value):
                     self.reads.exchanged.append((kind, name, value))
-                    self.pending += [(function, False) for function in functions]
+                    self._parts(Place("member", kind, name), parts)
                 else:
                     self._member(kind, name, value)
+
+    def _parts(self, place: Place, parts: list[Any]) -> None:
+        """Follow what is exchanged of what a class holds."""
+        for part in parts:
+            if isinstance(part, types.FunctionType):
+                self.pending.append((part, False))
+            else:
+                self._contents(place, part, False, place.title)
 
     def _member(self, kind: type, name: str, value: Any) -> None:
         if isinstance(value, staticmethod | classmethod):
@@ -405,7 +424,7 @@ class _Scan:
             place = Place("member", kind, name)
             if kind_of(value) is not None or isinstance(value, type | enum.Enum):
                 self._classify(place, value, True, "")
-            elif isinstance(value, np.ndarray):
+            elif isinstance(value, np.ndarray):  # of a class that nobody may change
                 self._opaque(f"{kind.__name__}.{name} is an array")
             else:
                 self._volatile(f"it reads {kind.__name__}.{name}", at_once=True)

@@ -7,8 +7,10 @@ seen, as in a block or at one operation, what a flush has computed tells whether
 from __future__ import annotations
 
 import contextlib
+import itertools
+import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -27,7 +29,8 @@ class Trial:
 
     The first calls are fused, one of them if it had to be recorded; then plain and fused ones take
     turns. ``plain`` is None while nothing is decided, and then says whether plain calls are to be
-    made.
+    made, for as many calls as ``turns`` has; then it is looked at again. That comes ever more
+    rarely, and costs a hundredth of the time between.
     """
 
     REPLAYS_FIRST = 4
@@ -35,11 +38,16 @@ class Trial:
     MARGIN = 0.95  # of the fused time, below which a plain call has to be
     CLEAR = 2.0  # a factor that one or two calls each show
     LONG = 5e-3  # seconds, which nothing else that goes on in the machine doubles
+    LOOK = 256  # calls, after which it is looked at again for the first time
+    MOST = 1 << 20
+    SHARE = 100  # of the time between, which a look may cost
 
-    __slots__ = ("_first", "_fused", "_plain", "plain")
+    __slots__ = ("_first", "_fused", "_looks", "_plain", "plain", "turns")
 
     def __init__(self) -> None:
         self.plain: bool | None = None
+        self.turns: Iterator[bool] = itertools.repeat(True)  # true until it is looked at again
+        self._looks = 0
         self._first = 1
         self._fused: list[float] = []
         self._plain: list[float] = []
@@ -67,11 +75,27 @@ class Trial:
             return
         fused, other = min(self._fused), min(self._plain)
         if other > self.CLEAR * fused and other > self.LONG:
-            self.plain = False
+            self._decide(False)
         elif fused > self.CLEAR * other and min(len(self._fused), len(self._plain)) > 1:
-            self.plain = True
+            self._decide(True)
         elif len(self._plain) >= self.EACH:
-            self.plain = other < self.MARGIN * fused
+            self._decide(other < self.MARGIN * fused)
+
+    def _decide(self, plain: bool) -> None:
+        self.plain = plain
+        times = min(self._fused), min(self._plain)
+        look = (self.EACH + 1) * max(times) / max(min(times), 1e-9)
+        calls = max(self.LOOK << 4 * self._looks, self.SHARE * look)
+        self.turns = itertools.repeat(True, int(min(calls, self.MOST)))
+
+    def look_again(self) -> None:
+        """If it was decided for so many calls, nothing is decided any more."""
+        if self.plain is not None and operator.length_hint(self.turns, 1) == 0:
+            self.plain = None
+            self._looks = min(self._looks + 1, 3)
+            self._first = 1
+            self._fused, self._plain = [], []
+            self.turns = itertools.repeat(True)
 
     def text(self) -> str:
         """What was measured."""

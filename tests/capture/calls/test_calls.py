@@ -468,6 +468,38 @@ def test_a_trial_decides_by_the_fastest_calls() -> None:
     assert other.plain is False
 
 
+@pytest.mark.parametrize("function", [lambda x: x * 2, lambda x, by=2.0: x * by])
+def test_it_is_looked_at_again_which_way_is_faster(
+    function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What slow moments of the machine have decided does not stay so, in either direction."""
+    from fusecuda.capture.calls import function as module
+    from fusecuda.capture.record.rest import Trial
+
+    now, pace = 0.0, 1.0
+
+    def clock() -> float:
+        nonlocal now
+        now += pace
+        return now
+
+    monkeypatch.setattr(module, "perf_counter", clock)
+    monkeypatch.setattr(Trial, "LOOK", 4)
+    monkeypatch.setattr(Trial, "SHARE", 0)
+    fused = fc.fused(function)
+    equal(fused(X), X * 2)
+    (entry,) = fused._entries.values()
+    for look, plain in enumerate((True, False, True)):
+        calls = 0
+        while entry.trial.plain is not plain:
+            pace = 1.0 if entry.trial.wants_plain is plain else 3.0
+            equal(fused(X), X * 2)
+            calls += 1
+        assert (4 << 4 * (look - 1) if look else 0) < calls < 100
+        equal(fused(X), X * 2)
+        assert isinstance(fused, module.PassedThrough) is (plain and function.__defaults__ is None)
+
+
 def test_a_budget_ends_and_grows_with_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without time for a plan the interpreter computes, with the same bits."""
     from fusecuda.capture.record import budget, plans

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attacked import containers, objects, variables
+from tests.attacked import containers, objects, reached, variables
 from tests.fuzz_calls import failure, written
 from tests.side_by_side import run
 
@@ -19,7 +19,12 @@ def no_trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     return
 
 
-PROGRAMS = {**objects.PROGRAMS, **variables.PROGRAMS, **containers.PROGRAMS}
+PROGRAMS = {
+    **objects.PROGRAMS,
+    **variables.PROGRAMS,
+    **containers.PROGRAMS,
+    **reached.PROGRAMS,
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
