@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 import cupy
 from cupy.cuda import driver
@@ -13,14 +15,26 @@ from ..graph.dtypes import DType
 from ..graph.library import Into, call
 from ..graph.node import LibraryCall, Node
 from .choice import Facts
+from .device import Node as LaunchNode
+from .device import Prepared, Start
+from .driver_graph import DriverGraph, hold
 from .nvrtc import architecture_for, cubin, start
-from .program import Frame, Prepared
 from .source import CudaSource
 
 
 def array_module() -> Any:
     """What makes arrays on the current device."""
     return cupy
+
+
+class LoadedKernel:
+    """A kernel; its module is unloaded when no program has any kernel of it."""
+
+    __slots__ = ("__weakref__", "function", "ptr")
+
+    def __init__(self, function: Any) -> None:
+        self.function = function  # which keeps its module
+        self.ptr = int(function.ptr)
 
 
 class CupyDevice:
@@ -30,24 +44,32 @@ class CupyDevice:
         self.number = number
         self.device = cupy.cuda.Device(number)
         self.arch = architecture_for(self.device.compute_capability)
-        self._modules: list[Any] = []
+        self._kernels: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
         self._streams: list[Any] = []  # of lanes; made once, and one too many does no harm
 
     def begin(self, sources: Sequence[CudaSource]) -> None:
         """Begin to compile what will be loaded."""
-        start(sources, self.arch)
+        if self._lacks(sources):
+            start(sources, self.arch)
 
     def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
-        """The handles of the kernels by symbol; one module for all of them."""
-        with self.device:
-            module = cupy.cuda.function.Module()
-            module.load(cubin(sources, self.arch))
-            self._modules.append(module)
-            kernels = {s.symbol: module.get_function(s.symbol) for s in sources}
-            for source in sources:
-                if "extern __shared__" in source.text:
-                    self._allow_shared(kernels[source.symbol].ptr)
-            return kernels
+        """The kernels by symbol; those that are not loaded yet come in one module."""
+        kernels = {s.symbol: k for s in sources if (k := self._kernels.get(s.symbol)) is not None}
+        if len(kernels) < len({s.symbol for s in sources}):
+            with self.device:
+                module = cupy.cuda.function.Module()
+                module.load(cubin(sources, self.arch))  # what `begin` has begun
+                for source in sources:
+                    if source.symbol not in kernels:
+                        kernel = LoadedKernel(module.get_function(source.symbol))
+                        if "extern __shared__" in source.text:
+                            self._allow_shared(kernel.ptr)
+                        kernels[source.symbol] = self._kernels.setdefault(source.symbol, kernel)
+        return kernels
+
+    def _lacks(self, sources: Sequence[CudaSource]) -> bool:
+        """True if some kernel of ``sources`` is not loaded."""
+        return any(source.symbol not in self._kernels for source in sources)
 
     def _allow_shared(self, kernel: int) -> None:
         """Let ``kernel`` ask for all the shared memory that a block can have beside its own."""
@@ -65,42 +87,43 @@ class CupyDevice:
         return cupy.zeros(nbytes, cupy.uint8)
 
     def stream(self) -> int:
-        """CuPy's current stream."""
-        return int(cupy.cuda.get_current_stream().ptr)
+        """CuPy's current stream; the thread has a context from then on."""
+        if not hasattr(_thread, "ready"):  # the driver's own calls want it
+            cupy.cuda.runtime.free(0)
+            _thread.ready = True
+        return int(_current_stream().ptr)
+
+    def is_capturing(self, stream: int) -> bool:
+        """True if the user captures ``stream``, which the legacy default stream cannot be."""
+        return stream > 1 and bool(cupy.cuda.runtime.streamIsCapturing(stream))
+
+    def hold(self, stream: int, *values: Any) -> None:
+        """The graph that is captured keeps ``values``."""
+        hold(stream, values)
 
     def constant(self, value: Any) -> Any:
-        """A constant operand of a library call."""
-        return cupy.asarray(value)
+        """A constant operand of a library call, there for all streams."""
+        with self.device:
+            array = cupy.asarray(value)
+            _current_stream().synchronize()
+        return array
 
     def address(self, array: Any) -> int:
         """The device address of the first element; raises TypeError for another kind of array."""
-        if not isinstance(array, cupy.ndarray):
+        if type(array) is not cupy.ndarray and not isinstance(array, cupy.ndarray):
             kind = f"{type(array).__module__}.{type(array).__name__}"
             raise TypeError(f"a program on {self.arch} takes cupy.ndarray arguments, not {kind}")
-        return int(array.data.ptr)
+        return array.data.ptr  # type: ignore[no-any-return]
 
-    def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
-        """Start the kernel; the driver copies the parameters before this returns."""
-        if not hasattr(
-            _thread, "ready"
-        ):  # the driver's own call wants the thread to have a context
-            cupy.cuda.runtime.free(0)
-            _thread.ready = True
+    def starter(self, kernel: Any, prepared: Prepared) -> Start:
+        """The driver's own launch; it copies the parameters before it returns."""
         bound = prepared.bounds[0]
-        x, y = bound.block
-        driver.launchKernel(
-            kernel.ptr,
-            prepared.grid,
-            1,
-            1,
-            x,
-            y,
-            1,
-            bound.shared,
-            self.stream(),
-            frame.parameters,
-            0,
-        )
+        grid, block = (prepared.grid, 1, 1), (*bound.block, 1)
+        return partial(driver.launchKernel, kernel.ptr, *grid, *block, bound.shared)
+
+    def graph(self, nodes: Sequence[LaunchNode]) -> DriverGraph:
+        """A graph of the driver's."""
+        return DriverGraph(nodes)
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
         """Memory of ``base`` under a shape and strides; ``base`` itself where it is that."""
@@ -143,9 +166,11 @@ class CupyLanes:
         """The current stream is lane 0."""
         self._streams[0] = cupy.cuda.get_current_stream()
 
-    def use(self, lane: int) -> None:
+    def use(self, lane: int) -> int:
         """The stream of ``lane`` is CuPy's current one, for library calls too."""
-        self._streams[lane].use()
+        stream = self._streams[lane]
+        stream.use()
+        return int(stream.ptr)
 
     def record(self, event: int) -> None:
         """Record on the current stream."""
@@ -167,6 +192,7 @@ class CupyLanes:
 
 
 _thread = threading.local()
+_current_stream = cupy.cuda.get_current_stream
 
 
 def device_names() -> list[str]:

@@ -13,6 +13,7 @@ import cupy
 import numpy as np
 
 from ...engine import Executable
+from ...errors import FlushError
 
 
 class Space(Protocol):
@@ -33,6 +34,12 @@ class Space(Protocol):
         """What CuPy's own ``function`` does."""
 
 
+def _is_captured() -> bool:
+    """True if the user captures the current stream, which the legacy default one cannot be."""
+    stream = cupy.cuda.get_current_stream()
+    return stream.ptr > 1 and bool(stream.is_capturing())
+
+
 class CudaSpace:
     """Device memory: kernels are launched on the user's current stream."""
 
@@ -42,6 +49,12 @@ class CudaSpace:
         if cupy.cuda.runtime.getDevice() != device:
             with cupy.cuda.Device(device):
                 return self.run(executable, arrays, device)
+        if any(type(a) is np.ndarray for a in arrays) and _is_captured():
+            name = " and ".join(executable.names[:3])
+            raise FlushError(
+                f"{name} cannot be captured: an array of NumPy's would be copied to the device; "
+                "make it a CuPy array before the capture begins"
+            )
         given = [cupy.asarray(a) if type(a) is np.ndarray else a for a in arrays]
         return list(executable.run(given))
 
