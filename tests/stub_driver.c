@@ -28,11 +28,13 @@ typedef struct {
 static char told[1 << 16];
 static int fails;  // the error that the next call but launches of kernels gives
 static int capturing;
+static int quiet;  // nothing is written down
 static graph_t user_graph;
 
 const char *stub_told(void) { return told; }
 void stub_clear(void) { told[0] = 0; }
 void stub_fail(int error) { fails = error; }
+void stub_quiet(int on) { quiet = on; }
 void stub_capture(int on) { capturing = on; }
 void stub_end_user_graph(void)
 {
@@ -42,6 +44,7 @@ void stub_end_user_graph(void)
 
 static void tell(const char *line)
 {
+    if (quiet) return;
     if (strlen(told) + strlen(line) + 2 < sizeof told) strcat(strcat(told, line), "\n");
 }
 
@@ -90,7 +93,7 @@ int cuGraphInstantiateWithFlags(graph_t **instance, graph_t *graph, unsigned lon
 int cuGraphExecKernelNodeSetParams_v2(graph_t *instance, node_t *node, const params_t *p)
 {
     (void)instance;
-    describe(node->text, p);
+    if (!quiet) describe(node->text, p);
     tell("set");
     return failed();
 }
@@ -98,7 +101,7 @@ int cuGraphExecKernelNodeSetParams_v2(graph_t *instance, node_t *node, const par
 int cuGraphLaunch(graph_t *instance, void *stream)
 {
     int error = failed();
-    if (error) return error;
+    if (error || quiet) return error;
     char line[8192];
     sprintf(line, "launch on %llx", (unsigned long long)(uintptr_t)stream);
     tell(line);
@@ -160,7 +163,11 @@ int cuUserObjectRelease(void *object, unsigned count)
 int cuLaunchKernel(void *func, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *stream, void **params, void **extra)
 {
-    (void)func, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared;
-    (void)stream, (void)params, (void)extra;
+    if (quiet) return 0;
+    char line[8192];
+    params_t p = {func, gx, gy, gz, bx, by, bz, shared, params, extra, 0, 0};
+    int at = sprintf(line, "kernel on %llx: ", (unsigned long long)(uintptr_t)stream);
+    describe(line + at, &p);
+    tell(line);
     return 0;
 }

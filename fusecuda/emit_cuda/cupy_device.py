@@ -110,7 +110,7 @@ class CupyDevice:
 
     def address(self, array: Any) -> int:
         """The device address of the first element; raises TypeError for another kind of array."""
-        if type(array) is not cupy.ndarray and not isinstance(array, cupy.ndarray):
+        if type(array) is not _ndarray and not isinstance(array, _ndarray):
             kind = f"{type(array).__module__}.{type(array).__name__}"
             raise TypeError(f"a program on {self.arch} takes cupy.ndarray arguments, not {kind}")
         return array.data.ptr  # type: ignore[no-any-return]
@@ -193,6 +193,7 @@ class CupyLanes:
 
 _thread = threading.local()
 _current_stream = cupy.cuda.get_current_stream
+_ndarray = cupy.ndarray
 
 
 def device_names() -> list[str]:

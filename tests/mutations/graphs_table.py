@@ -114,4 +114,12 @@ GRAPHS = (
         "threads on the per-thread default stream share counters",
         ids("streams/graphs", "counters_of_threads_on_the_per_thread_stream_are_apart"),
     ),
+    Mutation(
+        "stream-asked-again",
+        _STRAIGHT,
+        'lines.append(f"start{number}(stream, parameters{number}, 0)")',
+        'lines.append(f"start{number}(current(), parameters{number}, 0)")',
+        "a launch asks CuPy for the stream once more",
+        ids("stub_device", "the_stream_is_asked_for_once", "a_further_launch_is_few_instructions"),
+    ),
 )

@@ -34,10 +34,16 @@ class Space(Protocol):
         """What CuPy's own ``function`` does."""
 
 
-def _is_captured() -> bool:
-    """True if the user captures the current stream, which the legacy default one cannot be."""
+def _brought(executable: Executable, arrays: Sequence[Any]) -> list[Any]:
+    """``arrays`` with those of NumPy's on the device; raises FlushError within a user's capture."""
     stream = cupy.cuda.get_current_stream()
-    return stream.ptr > 1 and bool(stream.is_capturing())
+    if stream.ptr > 1 and stream.is_capturing():  # the legacy default one cannot be captured
+        name = " and ".join(executable.names[:3])
+        raise FlushError(
+            f"{name} cannot be captured: an array of NumPy's would be copied to the device; "
+            "make it a CuPy array before the capture begins"
+        )
+    return [cupy.asarray(a) if type(a) is np.ndarray else a for a in arrays]
 
 
 class CudaSpace:
@@ -49,14 +55,10 @@ class CudaSpace:
         if cupy.cuda.runtime.getDevice() != device:
             with cupy.cuda.Device(device):
                 return self.run(executable, arrays, device)
-        if any(type(a) is np.ndarray for a in arrays) and _is_captured():
-            name = " and ".join(executable.names[:3])
-            raise FlushError(
-                f"{name} cannot be captured: an array of NumPy's would be copied to the device; "
-                "make it a CuPy array before the capture begins"
-            )
-        given = [cupy.asarray(a) if type(a) is np.ndarray else a for a in arrays]
-        return list(executable.run(given))
+        for array in arrays:
+            if type(array) is np.ndarray:
+                return executable.run(_brought(executable, arrays))
+        return executable.run(arrays)
 
     def copy(self, target: Any, source: Any) -> None:
         cupy.copyto(target, source)
