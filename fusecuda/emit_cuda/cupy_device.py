@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import cupy
 from cupy.cuda import driver
 
+from ..errors import CompilerError
 from ..graph.dtypes import DType
 from ..graph.library import Into, call
 from ..graph.node import LibraryCall, Node
@@ -18,7 +19,7 @@ from .choice import Facts
 from .device import Node as LaunchNode
 from .device import Prepared, Start
 from .driver_graph import DriverGraph, hold
-from .nvrtc import architecture_for, cubin, start
+from .nvrtc import architecture_for, cubin, start, version
 from .source import CudaSource
 
 
@@ -57,8 +58,7 @@ class CupyDevice:
         kernels = {s.symbol: k for s in sources if (k := self._kernels.get(s.symbol)) is not None}
         if len(kernels) < len({s.symbol for s in sources}):
             with self.device:
-                module = cupy.cuda.function.Module()
-                module.load(cubin(sources, self.arch))  # what `begin` has begun
+                module = self._module(sources)
                 for source in sources:
                     if source.symbol not in kernels:
                         kernel = LoadedKernel(module.get_function(source.symbol))
@@ -66,6 +66,29 @@ class CupyDevice:
                             self._allow_shared(kernel.ptr)
                         kernels[source.symbol] = self._kernels.setdefault(source.symbol, kernel)
         return kernels
+
+    def _module(self, sources: Sequence[CudaSource]) -> Any:
+        """The module of ``sources``: machine code, else PTX if the driver takes that only.
+
+        Raises CompilerError, with both versions, if it takes neither.
+        """
+        virtual = self.arch.replace("sm_", "compute_")
+        for arch in dict.fromkeys((self.arch, virtual)):
+            module = cupy.cuda.function.Module()
+            try:
+                module.load(cubin(sources, arch))  # what `begin` has begun
+            except driver.CUDADriverError as error:
+                if error.status not in _REFUSED:
+                    raise
+                refusal = error
+            else:
+                self.arch = arch
+                return module
+        known = cupy.cuda.runtime.driverGetVersion()
+        raise CompilerError(
+            f"the driver, of CUDA {known // 1000}.{known % 1000 // 10}, takes neither machine code "
+            f"nor PTX of NVRTC {version()} for {self.arch}: {refusal}"
+        )
 
     def _lacks(self, sources: Sequence[CudaSource]) -> bool:
         """True if some kernel of ``sources`` is not loaded."""
@@ -109,11 +132,19 @@ class CupyDevice:
         return array
 
     def address(self, array: Any) -> int:
-        """The device address of the first element; raises TypeError for another kind of array."""
+        """The device address of the first element.
+
+        Raises TypeError for another kind of array, ValueError for one on another device.
+        """
         if type(array) is not _ndarray and not isinstance(array, _ndarray):
             kind = f"{type(array).__module__}.{type(array).__name__}"
             raise TypeError(f"a program on {self.arch} takes cupy.ndarray arguments, not {kind}")
-        return array.data.ptr  # type: ignore[no-any-return]
+        pointer = array.data
+        if pointer.device_id != self.number:
+            raise ValueError(
+                f"a program on device {self.number} takes no array on device {pointer.device_id}"
+            )
+        return pointer.ptr  # type: ignore[no-any-return]
 
     def starter(self, kernel: Any, prepared: Prepared) -> Start:
         """The driver's own launch; it copies the parameters before it returns."""
@@ -191,6 +222,7 @@ class CupyLanes:
         self._streams[0] = None
 
 
+_REFUSED = (200, 209, 218, 222)  # image, binary for this GPU, PTX, version of PTX
 _thread = threading.local()
 _current_stream = cupy.cuda.get_current_stream
 _ndarray = cupy.ndarray

@@ -6,6 +6,7 @@ from .mutation import Mutation, ids
 
 _GRAPHS, _STRAIGHT = "streams/graphs.py", "emit_cuda/straight.py"
 _PROGRAM, _DRIVER = "emit_cuda/program.py", "emit_cuda/driver_graph.py"
+_CUPY = "emit_cuda/cupy_device.py"
 _EDGES = ids("streams/graphs", "edges_are_the_order_of_the_timeline")
 _KEPT = ids("streams/graphs", "a_user_s_graph_keeps_what_it_uses")
 
@@ -121,5 +122,61 @@ GRAPHS = (
         'lines.append(f"start{number}(current(), parameters{number}, 0)")',
         "a launch asks CuPy for the stream once more",
         ids("stub_device", "the_stream_is_asked_for_once", "a_further_launch_is_few_instructions"),
+    ),
+    Mutation(
+        "module-unloaded-at-once",
+        _CUPY,
+        "self.function = function  # which keeps its module",
+        "self.function = None",
+        "a module is unloaded while programs have its kernels",
+        ids("cupy_device", "a_kernel_is_loaded_once_and_unloaded_with_the_last_program"),
+    ),
+    Mutation(
+        "machine-code-alone",
+        _CUPY,
+        "dict.fromkeys((self.arch, virtual))",
+        "dict.fromkeys((self.arch,))",
+        "a driver that takes only PTX gets none",
+        ids("cupy_device", "a_driver_that_refuses_machine_code_is_given_ptx"),
+    ),
+    Mutation(
+        "refused-each-time",
+        _CUPY,
+        "                self.arch = arch\n",
+        "",
+        "machine code that a driver has refused is compiled for it again",
+        ids("cupy_device", "a_driver_that_refuses_machine_code_is_given_ptx"),
+    ),
+    Mutation(
+        "another-device-s-memory",
+        _CUPY,
+        "if pointer.device_id != self.number:",
+        "if pointer.device_id < 0:",
+        "a kernel is given memory of another device",
+        ids("cupy_device", "an_array_of_another_device_is_refused"),
+    ),
+    Mutation(
+        "events-with-times",
+        _CUPY,
+        "self._events = [cupy.cuda.Event(disable_timing=True) for",
+        "self._events = [cupy.cuda.Event() for",
+        "events take the time, which nobody reads",
+        ids("cupy_device", "lanes_begin_and_end_on_the_user_s_stream"),
+    ),
+    Mutation(
+        "streams-anew",
+        _CUPY,
+        "while len(self._streams) < count - 1:",
+        "for _ in range(count - 1):",
+        "each program makes streams",
+        ids("cupy_device", "lanes_of_threads_share_streams_and_no_events"),
+    ),
+    Mutation(
+        "stream-of-ours-stays",
+        _CUPY,
+        "        self._streams[0].use()\n        self._streams[0] = None",
+        "        self._streams[0] = None",
+        "after a call the user works on a stream of ours",
+        ids("cupy_device", "lanes_begin_and_end_on_the_user_s_stream"),
     ),
 )
