@@ -13,7 +13,7 @@ from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
-from .choice import COLUMN, GROUP, LONGEST, LOOP, OWN_SHARED, TILES, Facts
+from .choice import COLUMN, GROUP, LONGEST, LOOP, NS_PER_BYTE, NS_PER_COST, OWN_SHARED, TILES, Facts
 from .columns import ColumnEmitter
 from .device import Device
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
@@ -76,7 +76,10 @@ def machine() -> Machine:
     """What the planner plans for: a row is passed over again if a block of threads can keep it."""
     facts = device_facts()
     kept = facts.shared - OWN_SHARED
-    return Machine(rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST)
+    return Machine(
+        rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST,
+        ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True,
+    )  # fmt: skip
 
 
 @cache

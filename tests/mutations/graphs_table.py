@@ -179,4 +179,28 @@ GRAPHS = (
         "after a call the user works on a stream of ours",
         ids("cupy_device", "lanes_begin_and_end_on_the_user_s_stream"),
     ),
+    Mutation(
+        "prices-of-the-cpu",
+        "emit_cuda/backend.py",
+        "ns_per_cost=NS_PER_COST,",
+        "",
+        "a device pays for an operation what a core does",
+        ids("cuda_prices", "what_is_used_at_several_places_is_computed_there"),
+    ),
+    Mutation(
+        "reads-for-nothing",
+        "fusion/cost.py",
+        " + read * machine.ns_per_byte",
+        "",
+        "what is computed again is not charged for what it reads",
+        ids("cuda_prices", "what_is_made_of_many_arrays_is_kept"),
+    ),
+    Mutation(
+        "reads-charged-twice",
+        "fusion/planner.py",
+        "for source in region.sources if source not in otherwise)",
+        "for source in region.sources)",
+        "what a kernel reads anyway is charged to what it computes again",
+        ids("cuda_prices", "what_is_made_of_many_arrays_is_kept"),
+    ),
 )
