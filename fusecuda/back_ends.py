@@ -35,6 +35,7 @@ class BackEnd:
     Where independent launches may run at once, ``speeds`` tells what that brings. Temporaries
     start at multiples of ``alignment``. Where it ``shares_launches``, independent kernels are one;
     ``joined`` makes the source of such a launch, if the kernels' own are not what is compiled.
+    Where it ``replays``, kernels that are launched again and again are one graph.
     """
 
     machine: Callable[[], Machine]
@@ -48,6 +49,7 @@ class BackEnd:
     alignment: int = ALIGNMENT
     shares_launches: bool = False
     joined: Callable[[Sequence[Any]], Any] | None = None
+    replays: bool = False
 
 
 def add_back_end(name: str, back_end: BackEnd, on_host: bool = True) -> None:
@@ -83,5 +85,6 @@ BACK_ENDS: dict[str, BackEnd] = {
         alignment=256,
         shares_launches=True,
         joined=shared_source,
+        replays=True,
     ),
 }

@@ -37,7 +37,7 @@ from .graph.verify import verify
 from .options import Options
 from .streams.chart import Chart
 from .streams.memory_plan import MemoryPlan
-from .streams.plans import chart_of, memory_of, verify_lanes
+from .streams.plans import chart_of, graphs_told, memory_of, verify_lanes
 from .watch import Lap, timed, told, watchers
 
 Array = np.ndarray[Any, Any]
@@ -140,12 +140,18 @@ class Executable:
         """Text: which operations share a launch, what keeps the others apart, bytes and peak.
 
         On one screen, hottest first, what repeats once; if ``full`` each step and each reason.
-        Bytes are those that have to be moved at least.
+        Bytes are those that have to be moved at least. For a device it ends with what CUDA graphs
+        replay, or why nothing is.
         """
         peak = self.memory.peak_bytes
+        graph = ""
+        if BACK_ENDS[self.options.device].replays:
+            refusal = getattr(self._program, "refusal", "")
+            planned = graphs_told(self.assembly, self.memory)
+            graph = f"  no CUDA graph: {refusal}\n" if refusal else f"  {planned}\n"
         if full:
-            return explain_plan(self.assembly, peak)
-        return "\n".join(brief(self.assembly, peak)) + "\n"
+            return explain_plan(self.assembly, peak) + graph
+        return "\n".join(brief(self.assembly, peak)) + "\n" + graph
 
     def emit(self, target: str = "c", arch: str | None = None) -> list[str]:
         """The sources of all kernels for ``target``, "c" or "cuda"; needs neither GPU nor driver.

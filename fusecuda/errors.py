@@ -23,6 +23,10 @@ class FlushError(FusecudaError, RuntimeError):
     """A pending array could not be computed; raised whenever that array is touched."""
 
 
+class GraphRefusedError(FusecudaError, RuntimeError):
+    """A device makes, changes or launches no graph of kernels; they are started one by one."""
+
+
 def is_before_effects(error: Exception) -> bool:
     """True for an error that is raised before any argument is overwritten."""
     return isinstance(error, CompilerError) or getattr(error, "before_effects", False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,10 +13,10 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from fusecuda.back_ends import BackEnd
-from fusecuda.codegen.packing import NUMBER_BYTES
 from fusecuda.emit_cuda.backend import emit, machine, prelude, program
+from fusecuda.emit_cuda.device import Node as Launched
+from fusecuda.emit_cuda.device import Prepared
 from fusecuda.emit_cuda.launch import CudaBound, bind
-from fusecuda.emit_cuda.program import Frame, Prepared
 from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.fusion.assembly import Assembly, assemble
 from fusecuda.fusion.cost import Machine
@@ -43,6 +44,8 @@ class EmulatedDevice:
         self.order = order
         self.reports: list[tuple[Prepared, Report]] = []
         self.modules: list[Module] = []
+        self.arrays: dict[int, np.ndarray] = {}  # by their addresses
+        self.graphs: list[EmulatedGraph] = []
 
     def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
         """Each kernel is the module that holds it."""
@@ -68,23 +71,46 @@ class EmulatedDevice:
         """There is one."""
         return 0
 
-    def address(self, array: np.ndarray) -> int:
-        """The address of the first element."""
-        return int(array.__array_interface__["data"][0])
+    def is_capturing(self, stream: int) -> bool:
+        """There are no users' graphs; see `LazyDevice`."""
+        return False
 
-    def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
-        """One launch, in the order of this device."""
+    def hold(self, stream: int, *values: Any) -> None:
+        """Nothing is held, as nothing is captured."""
+        raise NotImplementedError
+
+    def address(self, array: np.ndarray) -> int:
+        """The address of the first element, where the array is found again."""
+        address = int(array.__array_interface__["data"][0])
+        known = self.arrays.get(address)
+        if known is None or _span(known) <= _span(array):
+            self.arrays[address] = array
+        return address
+
+    def starter(self, kernel: Any, prepared: Prepared) -> Callable[[int, int, int], None]:
+        """What starts ``kernel`` with the parameters at an address, as a driver's own call does."""
+
+        def start(stream: int, parameters: int, extra: int) -> None:
+            assert extra == 0
+            self.start(self.work(kernel, prepared, parameters), stream)
+
+        return start
+
+    def work(self, kernel: Any, prepared: Prepared, parameters: int) -> Callable[[], None]:
+        """One launch, in the order of this device; its parameters are read now."""
         bound, shared = prepared.bounds[0], len(prepared.bounds) > 1
         args = []
         for i, (name, ctype) in enumerate(prepared.parameters):
+            (place,) = struct.unpack("=Q", ctypes.string_at(parameters + 8 * i, 8))
             if "*" in ctype:
-                base, offset = prepared.pointers[i]
+                offset = prepared.pointers[i][1]
+                (pointer,) = struct.unpack("=Q", ctypes.string_at(place, 8))
                 own, _, member = name.rpartition("_") if shared else (name, "", "0")
-                of = prepared.bounds[int(member)]
-                args.append(_window(of, own, bases[base], offset, ctype))
+                of, base = prepared.bounds[int(member)], self.arrays[pointer - offset]
+                args.append(_window(of, own, base, offset, ctype))
             else:
                 kind = _SCALARS[ctype]
-                raw = ctypes.string_at(frame.slots + NUMBER_BYTES * i, np.dtype(kind).itemsize)
+                raw = ctypes.string_at(place, np.dtype(kind).itemsize)
                 args.append(np.frombuffer(raw, kind)[0])
 
         def run() -> None:
@@ -93,9 +119,13 @@ class EmulatedDevice:
             )
             self.reports.append((prepared, report))
 
-        self.start(run)
+        return run
 
-    def start(self, work: Callable[[], None]) -> None:
+    def graph(self, nodes: Sequence[Launched]) -> Any:
+        """An instance of a graph."""
+        return EmulatedGraph(self, nodes)
+
+    def start(self, work: Callable[[], None], stream: int | None = None) -> None:
         """Do ``work``, which the host has started; here at once."""
         work()
 
@@ -118,6 +148,46 @@ class EmulatedDevice:
     def lanes(self, count: int, events: int) -> Any:
         """There is one stream; see `LazyDevice` for more."""
         raise NotImplementedError
+
+
+class EmulatedGraph:
+    """An instance of a graph: its parameters are those of when it was made, or updated last."""
+
+    def __init__(self, device: EmulatedDevice, nodes: Sequence[Launched]) -> None:
+        self.device, self.nodes = device, nodes
+        self.updates = self.launches = 0
+        self.works: list[Callable[[], None]] = []
+        device.graphs.append(self)
+        self._take()
+
+    def _take(self) -> None:
+        self.works = [
+            self.device.work(n.kernel, n.prepared, n.frame.parameters) for n in self.nodes
+        ]
+
+    def update(self) -> None:
+        """Take what is in the frames now."""
+        self.updates += 1
+        self._take()
+
+    def launch(self, stream: int) -> None:
+        """All nodes, the last first among those that wait for nothing any more."""
+        self.launches += 1
+        works, edges = list(self.works), [set(n.after) for n in self.nodes]
+
+        def run() -> None:
+            left = dict(enumerate(edges))
+            while left:
+                ready = max(n for n, after in left.items() if not after & left.keys())
+                del left[ready]
+                works[ready]()
+
+        self.device.start(run, stream)
+
+
+def _span(array: np.ndarray) -> int:
+    low, high = byte_bounds(array)
+    return high - low
 
 
 def _window(bound: CudaBound, name: str, base: Any, offset: int, ctype: str) -> Any:

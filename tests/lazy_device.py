@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tests.emulated import EmulatedDevice
 
@@ -20,10 +21,31 @@ class LazyDevice(EmulatedDevice):
         self.recorded = 0
         self.reached: set[int] = set()  # records that their lane has come to
         self.made = 0  # sets of lanes
+        self.captured: set[int] = set()  # the streams of users' graphs
+        self.held: list[Any] = []
 
-    def start(self, work: Work) -> None:
-        """Put ``work`` on the lane in use."""
-        self.queues[self.current].append(("run", 0, work))
+    def stream(self) -> int:
+        """The lane in use."""
+        return self.current
+
+    def is_capturing(self, stream: int) -> bool:
+        """True for the streams that a test captures."""
+        return stream in self.captured
+
+    def hold(self, stream: int, *values: Any) -> None:
+        """Keep what a test may look at."""
+        assert stream in self.captured
+        self.held += values
+
+    def on(self, stream: int) -> None:
+        """The user's stream is ``stream`` from now on."""
+        self.current = stream
+        self.queues.setdefault(stream, deque())
+
+    def start(self, work: Work, stream: int | None = None) -> None:
+        """Put ``work`` on a stream, by default on the lane in use."""
+        lane = self.current if stream is None else stream
+        self.queues[lane].append(("run", 0, work))
 
     def lanes(self, count: int, events: int) -> LazyLanes:
         """Lanes of this device."""
@@ -57,9 +79,10 @@ class LazyLanes:
         """A call begins on lane 0."""
         assert self.device.current == 0
 
-    def use(self, lane: int) -> None:
+    def use(self, lane: int) -> int:
         """Start on ``lane`` from now on."""
         self.device.current = lane
+        return lane
 
     def record(self, event: int) -> None:
         """A record of its own, however often ``event`` is used."""

@@ -21,6 +21,13 @@ def packer(dtype: DType) -> Callable[[Any, int, Any], None]:
     return lambda buffer, at, number: both(buffer, at, number.real, number.imag)
 
 
+def words_of(dtype: DType, name: str) -> tuple[str, list[str]]:
+    """The struct codes of a number of ``dtype``, and the texts of what they take of ``name``."""
+    if dtype.kind != "c":
+        return _code(dtype), [name]
+    return 2 * _code(part_of_complex(dtype)), [f"{name}.real", f"{name}.imag"]
+
+
 def _code(dtype: DType) -> str:
     """The struct code of ``dtype`` under standard sizes."""
     return "?" if dtype.kind == "b" else {"l": "q", "L": "Q"}.get(dtype.char, dtype.char)

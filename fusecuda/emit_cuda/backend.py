@@ -13,12 +13,14 @@ from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
-from .choice import COLUMN, GROUP, LONGEST, LOOP, OWN_SHARED, TILES, Facts
+from .choice import COLUMN, GROUP, LONGEST, LOOP, NS_PER_BYTE, NS_PER_COST, OWN_SHARED, TILES, Facts
 from .columns import ColumnEmitter
+from .device import Device
 from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
 from .launch import CudaBound, Variant, bind
-from .program import CudaProgram, Device, Layout, launched
+from .program import CudaProgram, Layout, not_loaded
 from .rows import RowEmitter
+from .shared import launched
 from .source import CudaSource
 from .tiles import TileEmitter
 
@@ -74,7 +76,10 @@ def machine() -> Machine:
     """What the planner plans for: a row is passed over again if a block of threads can keep it."""
     facts = device_facts()
     kept = facts.shared - OWN_SHARED
-    return Machine(rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST)
+    return Machine(
+        rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST,
+        ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True,
+    )  # fmt: skip
 
 
 @cache
@@ -116,13 +121,21 @@ class DevicePrograms:
 
         self._current = current_device
         self._make = partial(program, assembly, sources, layout, contract=contract)
+        self._assembly = assembly
         self._programs: dict[int, CudaProgram] = {}
+
+    @property
+    def refusal(self) -> str:
+        """Why a device launches no graphs of these kernels, if one has refused to."""
+        return next((p.refusal for p in self._programs.values() if p.refusal), "")
 
     def __call__(self, arguments: Sequence[Any], lap: Any = None) -> list[Any]:
         """The results on the current device; see `CudaProgram`."""
         device = self._current()
         made = self._programs.get(device.number)
         if made is None:
+            if device.is_capturing(device.stream()):
+                raise not_loaded(self._assembly)
             made = self._programs[device.number] = self._make(device)
         return made(arguments, lap)
 

@@ -20,6 +20,9 @@ GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp'
 
 OWN_SHARED = 4 << 10  # bytes of shared memory that a kernel has besides, if it reduces little
 STATIC_SHARED = 48 << 10  # bytes of shared memory that a text may declare
+# Of an H100, from public figures, not measured.
+NS_PER_BYTE = 1 / 2900  # from and to memory
+NS_PER_COST = 1 / 30_000  # one instruction for an element
 LONGEST = 32 * 1024 * CHUNK  # elements of a row that one block passes over, 1,024 chunks a warp
 _LAST_ROWS = 8 * 1024 * CHUNK  # row values that one block combines
 REGISTERS, SHARED, NOWHERE = "registers", "shared memory", "nowhere"  # where a row is kept

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 import cupy
 from cupy.cuda import driver
 
+from ..errors import CompilerError
 from ..graph.dtypes import DType
 from ..graph.library import Into, call
 from ..graph.node import LibraryCall, Node
 from .choice import Facts
-from .nvrtc import architecture_for, cubin, start
-from .program import Frame, Prepared
+from .device import Node as LaunchNode
+from .device import Prepared, Start
+from .driver_graph import DriverGraph, hold
+from .nvrtc import architecture_for, cubin, start, version
 from .source import CudaSource
 
 
 def array_module() -> Any:
     """What makes arrays on the current device."""
     return cupy
+
+
+class LoadedKernel:
+    """A kernel; its module is unloaded when no program has any kernel of it."""
+
+    __slots__ = ("__weakref__", "function", "ptr")
+
+    def __init__(self, function: Any) -> None:
+        self.function = function  # which keeps its module
+        self.ptr = int(function.ptr)
 
 
 class CupyDevice:
@@ -30,24 +45,54 @@ class CupyDevice:
         self.number = number
         self.device = cupy.cuda.Device(number)
         self.arch = architecture_for(self.device.compute_capability)
-        self._modules: list[Any] = []
+        self._kernels: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
         self._streams: list[Any] = []  # of lanes; made once, and one too many does no harm
 
     def begin(self, sources: Sequence[CudaSource]) -> None:
         """Begin to compile what will be loaded."""
-        start(sources, self.arch)
+        if self._lacks(sources):
+            start(sources, self.arch)
 
     def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
-        """The handles of the kernels by symbol; one module for all of them."""
-        with self.device:
+        """The kernels by symbol; those that are not loaded yet come in one module."""
+        kernels = {s.symbol: k for s in sources if (k := self._kernels.get(s.symbol)) is not None}
+        if len(kernels) < len({s.symbol for s in sources}):
+            with self.device:
+                module = self._module(sources)
+                for source in sources:
+                    if source.symbol not in kernels:
+                        kernel = LoadedKernel(module.get_function(source.symbol))
+                        if "extern __shared__" in source.text:
+                            self._allow_shared(kernel.ptr)
+                        kernels[source.symbol] = self._kernels.setdefault(source.symbol, kernel)
+        return kernels
+
+    def _module(self, sources: Sequence[CudaSource]) -> Any:
+        """The module of ``sources``: machine code, else PTX if the driver takes that only.
+
+        Raises CompilerError, with both versions, if it takes neither.
+        """
+        virtual = self.arch.replace("sm_", "compute_")
+        for arch in dict.fromkeys((self.arch, virtual)):
             module = cupy.cuda.function.Module()
-            module.load(cubin(sources, self.arch))
-            self._modules.append(module)
-            kernels = {s.symbol: module.get_function(s.symbol) for s in sources}
-            for source in sources:
-                if "extern __shared__" in source.text:
-                    self._allow_shared(kernels[source.symbol].ptr)
-            return kernels
+            try:
+                module.load(cubin(sources, arch))  # what `begin` has begun
+            except driver.CUDADriverError as error:
+                if error.status not in _REFUSED:
+                    raise
+                refusal = error
+            else:
+                self.arch = arch
+                return module
+        known = cupy.cuda.runtime.driverGetVersion()
+        raise CompilerError(
+            f"the driver, of CUDA {known // 1000}.{known % 1000 // 10}, takes neither machine code "
+            f"nor PTX of NVRTC {version()} for {self.arch}: {refusal}"
+        )
+
+    def _lacks(self, sources: Sequence[CudaSource]) -> bool:
+        """True if some kernel of ``sources`` is not loaded."""
+        return any(source.symbol not in self._kernels for source in sources)
 
     def _allow_shared(self, kernel: int) -> None:
         """Let ``kernel`` ask for all the shared memory that a block can have beside its own."""
@@ -65,42 +110,51 @@ class CupyDevice:
         return cupy.zeros(nbytes, cupy.uint8)
 
     def stream(self) -> int:
-        """CuPy's current stream."""
-        return int(cupy.cuda.get_current_stream().ptr)
-
-    def constant(self, value: Any) -> Any:
-        """A constant operand of a library call."""
-        return cupy.asarray(value)
-
-    def address(self, array: Any) -> int:
-        """The device address of the first element; raises TypeError for another kind of array."""
-        if not isinstance(array, cupy.ndarray):
-            kind = f"{type(array).__module__}.{type(array).__name__}"
-            raise TypeError(f"a program on {self.arch} takes cupy.ndarray arguments, not {kind}")
-        return int(array.data.ptr)
-
-    def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
-        """Start the kernel; the driver copies the parameters before this returns."""
-        if not hasattr(
-            _thread, "ready"
-        ):  # the driver's own call wants the thread to have a context
+        """CuPy's current stream; the thread has a context from then on."""
+        if not hasattr(_thread, "ready"):  # the driver's own calls want it
             cupy.cuda.runtime.free(0)
             _thread.ready = True
+        return int(_current_stream().ptr)
+
+    def is_capturing(self, stream: int) -> bool:
+        """True if the user captures ``stream``, which the legacy default stream cannot be."""
+        return stream > 1 and bool(cupy.cuda.runtime.streamIsCapturing(stream))
+
+    def hold(self, stream: int, *values: Any) -> None:
+        """The graph that is captured keeps ``values``."""
+        hold(stream, values)
+
+    def constant(self, value: Any) -> Any:
+        """A constant operand of a library call, there for all streams."""
+        with self.device:
+            array = cupy.asarray(value)
+            _current_stream().synchronize()
+        return array
+
+    def address(self, array: Any) -> int:
+        """The device address of the first element.
+
+        Raises TypeError for another kind of array, ValueError for one on another device.
+        """
+        if type(array) is not _ndarray and not isinstance(array, _ndarray):
+            kind = f"{type(array).__module__}.{type(array).__name__}"
+            raise TypeError(f"a program on {self.arch} takes cupy.ndarray arguments, not {kind}")
+        pointer = array.data
+        if pointer.device_id != self.number:
+            raise ValueError(
+                f"a program on device {self.number} takes no array on device {pointer.device_id}"
+            )
+        return pointer.ptr  # type: ignore[no-any-return]
+
+    def starter(self, kernel: Any, prepared: Prepared) -> Start:
+        """The driver's own launch; it copies the parameters before it returns."""
         bound = prepared.bounds[0]
-        x, y = bound.block
-        driver.launchKernel(
-            kernel.ptr,
-            prepared.grid,
-            1,
-            1,
-            x,
-            y,
-            1,
-            bound.shared,
-            self.stream(),
-            frame.parameters,
-            0,
-        )
+        grid, block = (prepared.grid, 1, 1), (*bound.block, 1)
+        return partial(driver.launchKernel, kernel.ptr, *grid, *block, bound.shared)
+
+    def graph(self, nodes: Sequence[LaunchNode]) -> DriverGraph:
+        """A graph of the driver's."""
+        return DriverGraph(nodes)
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
         """Memory of ``base`` under a shape and strides; ``base`` itself where it is that."""
@@ -143,9 +197,11 @@ class CupyLanes:
         """The current stream is lane 0."""
         self._streams[0] = cupy.cuda.get_current_stream()
 
-    def use(self, lane: int) -> None:
+    def use(self, lane: int) -> int:
         """The stream of ``lane`` is CuPy's current one, for library calls too."""
-        self._streams[lane].use()
+        stream = self._streams[lane]
+        stream.use()
+        return int(stream.ptr)
 
     def record(self, event: int) -> None:
         """Record on the current stream."""
@@ -166,7 +222,10 @@ class CupyLanes:
         self._streams[0] = None
 
 
+_REFUSED = (200, 209, 218, 222)  # image, binary for this GPU, PTX, version of PTX
 _thread = threading.local()
+_current_stream = cupy.cuda.get_current_stream
+_ndarray = cupy.ndarray
 
 
 def device_names() -> list[str]:

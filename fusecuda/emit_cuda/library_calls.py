@@ -16,7 +16,7 @@ class Functions(Protocol):
     """What library calls need of a device."""
 
     def constant(self, value: Any) -> Any:
-        """A constant operand."""
+        """A constant operand, there for what starts on any stream from now on."""
 
     def view(self, base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
         """Memory of ``base`` from byte ``offset`` on, as an array; ``base`` if that is it."""
@@ -45,23 +45,25 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """One library call; an operand without a place is a constant."""
+    """One library call; an operand without a place is a constant, an array already."""
 
     node: Node
-    operands: list[Place | None]
+    operands: list[Place | Any]
     out: Place
     apart: bool
 
-    def start(self, device: Functions, bases: Sequence[Any]) -> None:
+    def start(self, device: Functions, *bases: Any) -> None:
         """Start it on the current stream of ``device``."""
-        operands = [
-            device.constant(node.value) if place is None else place.of(device, bases)
-            for node, place in zip(self.node.operands, self.operands, strict=True)
-        ]
+        operands = [o.of(device, bases) if isinstance(o, Place) else o for o in self.operands]
         device.library(self.node, operands, self.out.of(device, bases), self.apart)
 
 
-def called(node: Node, assembly: Assembly, base_of: Callable[[int], tuple[int, int]]) -> Called:
+def called(
+    node: Node,
+    assembly: Assembly,
+    base_of: Callable[[int], tuple[int, int]],
+    constant: Callable[[Any], Any],
+) -> Called:
     """The call of ``node``; ``base_of`` tells a buffer's base, and the byte at which it begins."""
 
     def place(value: Node) -> Place:
@@ -69,6 +71,6 @@ def called(node: Node, assembly: Assembly, base_of: Callable[[int], tuple[int, i
         base, start = base_of(memory.buffer)
         return Place(base, start + memory.offset, value.shape, memory.strides, value.dtype)
 
-    operands = [None if o.op == "constant" else place(o) for o in node.operands]
+    operands = [constant(o.value) if o.op == "constant" else place(o) for o in node.operands]
     # Arguments may overlap.
     return Called(node, operands, place(node), not assembly.is_argument(node))

@@ -6,10 +6,9 @@ bytes for each parameter, pointers first. A call writes the pointers and launche
 
 from __future__ import annotations
 
-import ctypes
 import struct
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import partial
 from threading import get_ident
 from typing import Any, Protocol
 
@@ -17,15 +16,19 @@ import numpy as np
 
 from ..codegen import names
 from ..codegen.packing import NUMBER_BYTES, packer
+from ..errors import CompilerError, FlushError
 from ..fusion.assembly import Assembly
-from ..fusion.together import Company, common
-from ..graph.dtypes import DType
+from ..fusion.explain import recorded_lines, summarize
+from ..fusion.together import common
 from ..graph.node import Node
 from ..watch import Lap
+from .device import PER_THREAD, Device, Frame, Lanes, Prepared
+from .device import Node as LaunchNode
 from .launch import CudaBound
-from .library_calls import Called, Functions, called
-from .shared import limits, shared_source
+from .library_calls import Called, called
+from .shared import company_source, is_launched, launched, limits
 from .source import CudaSource
+from .straight import EAGER, HELD, REPLAYED, TIMED, Calling, key_format, text
 
 
 class Layout(Protocol):
@@ -41,80 +44,7 @@ class Layout(Protocol):
     def workspace_offsets(self) -> tuple[int, ...]: ...
     @property
     def commands(self) -> Sequence[tuple[str, int, int]]: ...
-
-
-class Device(Functions, Protocol):
-    """What a program needs of a device. Arrays are the device's own."""
-
-    def load(self, sources: Sequence[CudaSource]) -> dict[str, Any]:
-        """The kernels by symbol; raises CompilerError."""
-
-    def empty(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """An uninitialised C-contiguous array."""
-
-    def zeros(self, nbytes: int) -> Any:
-        """Bytes that are zero."""
-
-    def stream(self) -> Hashable:
-        """The stream on which launches start now."""
-
-    def address(self, array: Any) -> int:
-        """The address of an array's first element."""
-
-    def launch(self, kernel: Any, prepared: Prepared, frame: Frame, bases: Sequence[Any]) -> None:
-        """Start ``kernel`` on the current stream with the parameters in ``frame``."""
-
-    def lanes(self, count: int, events: int) -> Lanes:
-        """So many lanes and events, for one call after the other."""
-
-
-class Lanes(Protocol):
-    """Streams for one call: lane 0 is the one that is current when the call begins."""
-
-    def begin(self) -> None:
-        """The current stream is lane 0 from now on."""
-
-    def use(self, lane: int) -> None:
-        """What starts from now on starts on ``lane``."""
-
-    def record(self, event: int) -> None:
-        """Record ``event`` on the lane in use."""
-
-    def wait(self, event: int) -> None:
-        """Let the lane in use wait for ``event`` as recorded last."""
-
-    def join(self) -> None:
-        """Let lane 0 wait for all that has been started on the others."""
-
-    def end(self) -> None:
-        """Lane 0 is in use as before the call, and forgotten."""
-
-
-@dataclass(slots=True)
-class Frame:
-    """The parameters of one launch in memory, and the array of pointers to them."""
-
-    buffer: Any
-    slots: int  # address of the first of NUMBER_BYTES for each parameter
-    parameters: int  # address of the array of pointers that a launch takes
-
-
-@dataclass(slots=True)
-class Prepared:
-    """One launch with all that stays the same; ``bounds`` of the kernels that share it."""
-
-    symbol: str
-    parameters: tuple[tuple[str, str], ...]
-    bounds: list[CudaBound]
-    pointers: list[tuple[int, int]]  # for each pointer parameter: base, byte offset
-    pack: Callable[..., None]
-    dynamic: list[tuple[int, Callable[..., None], int]]  # byte in the slots, packer, argument
-    template: bytes
-
-    @property
-    def grid(self) -> int:
-        """The blocks of the launch."""
-        return sum(bound.grid for bound in self.bounds)
+    def parts(self, commands: Sequence[tuple[str, int, int]], kernels: Collection[int]) -> Any: ...
 
 
 class CudaProgram:
@@ -144,23 +74,46 @@ class CudaProgram:
         wanted = launched(assembly, companies, sources)
         self.kernels = device.load(wanted) if wanted else {}
         self._counter_words = 0
-        self._steps: list[Prepared | Called] = []
+        self._steps: dict[int, Prepared | Called] = {}
         self._commands: list[tuple[str, int, int]] = []
         for command in layout.commands:
             number = command[2]
             if command[0] == "run":
                 step = assembly.steps[number]
                 if isinstance(step, Node):
-                    self._steps.append(called(step, assembly, self._base_of))
-                elif number in company and _launched(step):
-                    self._steps.append(self._prepared(company[number], sources))
+                    self._steps[number] = called(step, assembly, self._base_of, device.constant)
+                elif number in company and is_launched(step):
+                    self._steps[number] = self._prepared(company[number], sources)
                 else:
                     continue
             self._commands.append(command)
-        self._lane_count = 1 + max((lane for _, lane, _ in layout.commands), default=0)
+        self.prepared = {n: s for n, s in self._steps.items() if isinstance(s, Prepared)}
+        self.parts = layout.parts(self._commands, self.prepared)
+        self._calling = self._calls()
+        self._texts: dict[str, Any] = {}
         self._lanes: list[Lanes] = []
-        self._counters: dict[Hashable, Any] = {}  # launches on one stream run one after the other
-        self._frames: list[list[Frame]] = []
+        # Launches on one stream run one after the other.
+        self._counters: dict[Hashable, tuple[Any, int]] = {}
+        self._free: list[Runner] = []
+        self.has_run = False
+
+    def _calls(self) -> Calling:
+        """What a call does."""
+        scalars = (p for p in self.assembly.plan.graph.parameters if p.parameter.scalar)
+        dynamic = {n for s in self.prepared.values() for _, _, n in s.dynamic}
+        is_temporary = [b.argument is None and b.output is None for b in self.assembly.buffers]
+        return Calling(
+            self._arguments,
+            self._made,
+            len(self._outputs),
+            has_block=self.layout.block_bytes > 0 or any(is_temporary),
+            has_counters=self._counter_words > 0,
+            looks_at_alignment=self._make_unaligned is not None,
+            steps=self._steps,
+            numbers={n: p.dtype for p in scalars if (n := p.parameter.number) in dynamic},
+            parts=self.parts,
+            lanes=1 + max((lane for _, lane, _ in self.layout.commands), default=0),
+        )
 
     def _bases_of_buffers(self) -> list[int]:
         """Each buffer's place among the bases: arguments, results, then the one block."""
@@ -248,127 +201,178 @@ class CudaProgram:
             return block + 1, 4 * (self._counter_words - 1 - start)
         return block, self.layout.workspace_offsets[number] + start
 
-    def _frame(self) -> list[Frame]:
-        try:
-            return self._frames.pop()
-        except IndexError:
-            return [_new_frame(p) for p in self._steps if isinstance(p, Prepared)]
-
     # --- calls
 
     def __call__(self, arguments: Sequence[Any], lap: Lap | None = None) -> list[Any]:
         """The results, in the order of the outputs; None for one that overwrote its argument.
 
-        ``lap`` is called before the first launch and after each has been started.
+        ``lap`` is called before the first launch and after each has been started. From the second
+        call on kernels are launched as graphs. Raises FlushError where the stream is captured by
+        the user and the program has not run before, or a library call cannot be captured.
         """
-        frames = self._frame()
         try:
-            return self._call(frames, arguments, lap)
+            runner = self._free.pop()
+        except IndexError:
+            runner = Runner(self)
+        try:
+            if lap is not None:
+                return runner.timed(arguments, lap)
+            return runner.call(arguments)
         finally:
-            self._frames.append(frames)
+            self._free.append(runner)
 
-    def _counters_of(self, stream: Hashable) -> Any:
+    @property
+    def refusal(self) -> str:
+        """Why the device launches no graphs of these kernels, if it has refused to."""
+        return next((r.refusal for runner in self._free for r in runner.replays if r.refusal), "")
+
+    def _counters_of(self, stream: int) -> tuple[Any, int]:
         """Zeroed counters for launches on the current ``stream``, which run one after the other.
 
         Each thread has a stream of its own behind the one number of the per-thread default stream.
         """
-        key = stream, get_ident() if stream == _PER_THREAD else 0
-        if key not in self._counters:
-            self._counters[key] = self.device.zeros(4 * max(1, self._counter_words))
-        return self._counters[key]
+        key = stream, get_ident() if stream == PER_THREAD else 0
+        found = self._counters.get(key)
+        if found is None:
+            array = self.device.zeros(4 * self._counter_words)
+            found = self._counters[key] = array, self.device.address(array)
+        return found
 
-    def _call(self, frames: list[Frame], arguments: Sequence[Any], lap: Lap | None) -> list[Any]:
-        device = self.device
-        given = [arguments[n] for n in self._arguments]
-        if self._make_unaligned is not None and any(device.address(a) & 15 for a in given):
-            if self._unaligned is None:
-                self._unaligned = self._make_unaligned()
-            return self._unaligned(arguments, lap)
-        made = [device.empty(*self._outputs[i]) for i in self._made]
-        bases = given + made
-        bases.append(device.empty((max(self.layout.block_bytes, 1),), _BYTE))
-        bases.append(self._counters_of(device.stream()))
-        addresses = [device.address(b) for b in bases]
-        steps = self._started(frames, arguments, bases, addresses)
-        if self._lane_count > 1 and lap is None:
-            self._on_lanes(steps)
-        else:  # what is measured runs on one stream, in the order in which it would be issued
-            if lap is not None:
-                lap()
-            for kernels in steps:
-                if lap is not None:
-                    for _ in range(kernels):  # of a launch: its time is that of the first
-                        lap()
-        results: list[Any] = [None] * len(self._outputs)
-        for i, array in zip(self._made, made, strict=True):
-            results[i] = array
-        return results
-
-    def _started(
-        self,
-        frames: list[Frame],
-        arguments: Sequence[Any],
-        bases: list[Any],
-        addresses: list[int],
-    ) -> Iterator[int]:
-        """Start one step after the other, each when the next item is asked for: its kernels."""
-        frame = iter(frames)
-        launch = self.device.launch
-        for step in self._steps:
-            if isinstance(step, Called):
-                step.start(self.device, bases)
-                yield 1
-            else:
-                now = next(frame)
-                step.pack(now.buffer, 0, *[addresses[b] + offset for b, offset in step.pointers])
-                for at, pack, number in step.dynamic:
-                    pack(now.buffer, at, arguments[number])
-                launch(self.kernels[step.symbol], step, now, bases)
-                yield len(step.bounds)
-
-    def _on_lanes(self, steps: Iterator[int]) -> None:
-        """Start the steps on their lanes; whatever happens, lane 0 is current again and is last."""
-        lanes = self._free_lanes()
-        lanes.begin()
-        used = 0
-        try:
-            for kind, lane, number in self._commands:
-                if lane != used:
-                    lanes.use(lane)
-                    used = lane
-                if kind == "run":
-                    next(steps)
-                elif kind == "record":
-                    lanes.record(number)
-                else:
-                    lanes.wait(number)
-        except BaseException:
-            lanes.join()
-            raise
-        finally:
-            lanes.end()
-            self._lanes.append(lanes)
+    def _another(self, *given: Any) -> list[Any]:
+        """A call of the program for arguments that are not aligned."""
+        assert self._make_unaligned is not None
+        if self._unaligned is None:
+            self._unaligned = self._make_unaligned()
+        return self._unaligned(*given)
 
     def _free_lanes(self) -> Lanes:
         try:
             return self._lanes.pop()
         except IndexError:
             events = sum(kind == "record" for kind, _, _ in self._commands)
-            return self.device.lanes(self._lane_count, events)
+            return self.device.lanes(self._calling.lanes, events)
+
+    def text(self, kind: str) -> Any:
+        """The code of a call of a `straight` kind, compiled once."""
+        if kind not in self._texts:
+            self._texts[kind] = compile(text(self._calling, kind), f"<fusecuda {kind}>", "exec")
+        return self._texts[kind]
+
+    def space(self) -> dict[str, Any]:
+        """What all calls of this program name."""
+        device = self.device
+        found: dict[str, Any] = {
+            "program": self, "current": device.stream, "is_capturing": device.is_capturing,
+            "address": device.address, "empty": device.empty, "zeros": device.zeros,
+            "hold": device.hold, "counters_of": self._counters_of, "unaligned": self._another,
+            "free_lanes": self._free_lanes, "keep_lanes": self._lanes.append, "byte": _BYTE,
+            "block_shape": (max(1, self.layout.block_bytes),),
+            "counter_bytes": 4 * self._counter_words,
+            "pack_key": struct.Struct(key_format(self._calling)).pack,
+        }  # fmt: skip
+        for i in self._made:
+            found[f"shape{i}"], found[f"dtype{i}"] = self._outputs[i]
+        for number, step in self._steps.items():
+            if isinstance(step, Called):
+                found[f"called{number}"] = partial(step.start, device)
+        return found
+
+    def held(self, runner: Runner, arguments: Sequence[Any]) -> list[Any]:
+        """A call while the user captures the stream: the graph keeps what it uses."""
+        if not self.has_run:
+            raise not_loaded(self.assembly)
+        try:
+            return runner.function(HELD)(arguments)  # type: ignore[no-any-return]
+        except (FlushError, CompilerError):
+            raise
+        except Exception as error:
+            raise FlushError(
+                f"{_named(self.assembly, Node)} cannot be captured: {error}"
+            ) from error
 
 
-def launched(
-    assembly: Assembly, companies: Sequence[Company], sources: Sequence[CudaSource | None]
-) -> list[CudaSource]:
-    """The sources of the launches that have anything to do."""
-    launches = [c for c in companies if _launched(assembly.steps[c[0]])]
-    return [company_source(company, sources) for company in launches]
+class Runner:
+    """Frames and graphs for one call of a program after the other, and those calls."""
+
+    def __init__(self, program: CudaProgram) -> None:
+        self._program = program
+        self._space = program.space() | {"held": self._held}
+        self._frames: dict[int, Frame] = {}
+        for number, step in program.prepared.items():
+            frame = self._frames[number] = step.frame()
+            kernel = program.kernels[step.symbol]
+            self._space |= {
+                f"pack{number}": step.pack,
+                f"buffer{number}": frame.buffer,
+                f"parameters{number}": frame.parameters,
+                f"start{number}": program.device.starter(kernel, step),
+            }
+            for k, (_, pack, _) in enumerate(step.dynamic):
+                self._space[f"number{number}_{k}"] = pack
+        self.replays: list[Any] = []
+        for number, part in enumerate(program.parts):
+            if part.nodes:
+                replay = part.replay(partial(self._instance, part))
+                self.replays.append(replay)
+                self._space |= {f"replay{number}": replay, f"renew{number}": replay.renew}
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self.call: Callable[[Sequence[Any]], list[Any]] = self._first
+
+    def function(self, kind: str) -> Callable[..., Any]:
+        """The calls of a `straight` kind, on the frames of this."""
+        if kind not in self._functions:
+            space = dict(self._space)
+            exec(self._program.text(kind), space)
+            self._functions[kind] = space["call"]
+        return self._functions[kind]
+
+    def timed(self, arguments: Sequence[Any], lap: Lap) -> list[Any]:
+        """A call with a lap after each step, on one stream."""
+        results: list[Any] = self.function(TIMED)(arguments, lap)
+        self._program.has_run = True
+        return results
+
+    def _first(self, arguments: Sequence[Any]) -> list[Any]:
+        """The first call starts kernels one by one, as all do where there are no graphs."""
+        if not self._program.has_run:
+            results: list[Any] = self.function(EAGER)(arguments)
+            self._program.has_run = True
+        else:
+            results = self.function(REPLAYED if self.replays else EAGER)(arguments)
+        self.call = self.function(REPLAYED if self.replays else EAGER)
+        return results
+
+    def _held(self, arguments: Sequence[Any], lap: Lap | None = None) -> list[Any]:
+        del lap  # nothing runs
+        return self._program.held(self, arguments)
+
+    def _instance(self, part: Any) -> Any:
+        program, nodes = self._program, []
+        for step, after in part.nodes:
+            prepared = program.prepared[step]
+            kernel = program.kernels[prepared.symbol]
+            nodes.append(LaunchNode(kernel, prepared, self._frames[step], after))
+        return program.device.graph(nodes)
 
 
-def company_source(company: Sequence[int], sources: Sequence[CudaSource | None]) -> CudaSource:
-    """The source of a launch, which may be of several kernels."""
-    found = [s for n in company if (s := sources[n]) is not None]
-    return found[0] if len(found) == 1 else shared_source(found)
+def not_loaded(assembly: Assembly) -> FlushError:
+    """The error of a first call while the user captures a stream."""
+    return FlushError(
+        f"{_named(assembly)} cannot be captured: its kernels are not loaded yet; "
+        "call it once before the capture begins"
+    )
+
+
+def _named(assembly: Assembly, kind: Any = object) -> str:
+    """The last step of a kind, else the last one, and the line that recorded it."""
+    lines = recorded_lines(assembly)
+    names = [summarize(step, assembly).name for step in assembly.steps]
+    of_kind = [n for n, step in enumerate(assembly.steps) if isinstance(step, kind)]
+    if not names:
+        return assembly.plan.graph.name
+    number = (of_kind or [len(names) - 1])[-1]
+    where = [*lines[number]][-1:]
+    return " ".join([names[number], *(f"({line})" for line in where)])
 
 
 def _kernel(
@@ -379,23 +383,7 @@ def _kernel(
     return step, source
 
 
-def _launched(step: Any) -> bool:
-    return not isinstance(step, Node) and bool(step.launched)
-
-
-def _new_frame(prepared: Prepared) -> Frame:
-    count = len(prepared.parameters)
-    end = NUMBER_BYTES * count
-    buffer = ctypes.create_string_buffer(end + 8 * count + 8)
-    slots = ctypes.addressof(buffer)
-    ctypes.memmove(slots, prepared.template, len(prepared.template))
-    places = [slots + NUMBER_BYTES * i for i in range(count)]
-    struct.pack_into(f"={count}Q", buffer, end, *places)
-    return Frame(buffer, slots, slots + end)
-
-
 _BYTE = np.dtype(np.uint8)
-_PER_THREAD = 2  # CUDA's number of the default stream of whichever thread asks
 
 
-__all__ = ["CudaProgram", "Device", "Frame", "Prepared", "launched"]
+__all__ = ["CudaProgram", "Runner"]

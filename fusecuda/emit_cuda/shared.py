@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 from ..codegen.packing import NUMBER_BYTES
+from ..fusion.assembly import Assembly
+from ..fusion.together import Company
+from ..graph.node import Node
 from .emit import BLOCK, PLACEHOLDER, declared, kernel_text
 from .source import CudaSource
 
@@ -62,3 +66,22 @@ def limits(grids: Sequence[int]) -> bytes:
         first += grid
         found += struct.pack("=q", first).ljust(NUMBER_BYTES, b"\0")
     return found
+
+
+def launched(
+    assembly: Assembly, companies: Sequence[Company], sources: Sequence[CudaSource | None]
+) -> list[CudaSource]:
+    """The sources of the launches that have anything to do."""
+    launches = [c for c in companies if is_launched(assembly.steps[c[0]])]
+    return [company_source(company, sources) for company in launches]
+
+
+def company_source(company: Sequence[int], sources: Sequence[CudaSource | None]) -> CudaSource:
+    """The source of a launch, which may be of several kernels."""
+    found = [s for n in company if (s := sources[n]) is not None]
+    return found[0] if len(found) == 1 else shared_source(found)
+
+
+def is_launched(step: Any) -> bool:
+    """True for a kernel that has anything to do."""
+    return not isinstance(step, Node) and bool(step.launched)

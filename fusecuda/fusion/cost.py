@@ -9,7 +9,7 @@ from ..graph.ops import OPS
 from ..graph.structure import structure_of
 
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
-NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised
+NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised, on that core
 MAX_STATEMENTS = 240  # in one kernel: beyond, compilers slow down more than launches cost
 SELECTED_COST = 8  # of an element of a part: what may fail, a gather or integer power, costs more
 GRAIN_ELEMENTS = 32768  # work below which a second thread costs more than it brings
@@ -26,7 +26,9 @@ class Machine:
     kernel passes twice over a row of more than ``longest`` elements. A lane of the reduction tree
     takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop.
     Where it is ``ordered``, a thread taking one element after the other pays: running sums and
-    scatters are kernels.
+    scatters are kernels. ``ns_per_byte`` and ``ns_per_cost`` are the prices of a byte that is moved
+    and of a unit of the op table; where bytes are dear beside those, what is computed again is
+    charged for what it ``reads_again``, too.
     """
 
     rows: int
@@ -35,6 +37,9 @@ class Machine:
     short: int = 0
     ordered: bool = False
     longest: int = 1 << 62
+    ns_per_byte: float = NS_PER_BYTE
+    ns_per_cost: float = NS_PER_COST
+    reads_again: bool = False
 
 
 CPU = Machine(rows=2, row_bytes=1 << 62, short=8, ordered=True)  # passes wait for all threads
@@ -58,8 +63,13 @@ def may_fail(node: Node) -> bool:
     return bool(row.may_fail) and node.dtype.kind == "i"
 
 
-def recompute_pays(node: Node, region_cost: float, copies: int) -> bool:
-    """True if computing ``node`` in ``copies`` places costs less than storing and reading it."""
-    again = (copies - 1) * region_cost * NS_PER_COST
-    kept = (1 + copies) * node.dtype.itemsize * NS_PER_BYTE
+def recompute_pays(
+    node: Node, region_cost: float, copies: int, machine: Machine = CPU, read: float = 0.0
+) -> bool:
+    """True if computing ``node`` in ``copies`` places costs less than storing and reading it.
+
+    All but the first read ``read`` bytes for an element of it, and for nothing else.
+    """
+    again = (copies - 1) * region_cost * machine.ns_per_cost + read * machine.ns_per_byte
+    kept = (1 + copies) * node.dtype.itemsize * machine.ns_per_byte
     return again <= kept

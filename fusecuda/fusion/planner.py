@@ -182,7 +182,7 @@ class _Attempt:
                 buffers = (unshaped(o) for o in (node, *node.operands))
                 kept = (b for b in buffers if not structure_of(b).unstored)
                 forced.update(dict.fromkeys(kept, "fusion is off for it"))
-        return choose_roots(legal.graph, forced)
+        return choose_roots(legal.graph, forced, self.machine)
 
     def _is_apart(self, node: Node) -> bool:
         """True if ``node`` shares no kernel with what it reads."""
@@ -331,15 +331,42 @@ class _Attempt:
             if node.op == "index":
                 continue  # what it shows costs, and has its turn: a broadcast has no more of it
             if len(places) > 1 and node in self.original and node.size > 1:
-                cost = _region_cost(node, self.roots) * max(places.values())
-                if not recompute_pays(node, cost, len(places)):
+                region = Region(node, self.roots)
+                cost = _cost(region) * max(places.values())
+                read = self._read_for(region, list(places)) if self.machine.reads_again else 0.0
+                if not recompute_pays(node, cost, len(places), self.machine, read):
                     why = f"{len(places)} kernels use it, and it costs more than keeping it"
                     self.decisions.forced.setdefault(self.original[node], why)
 
+    def _read_for(self, region: Region, numbers: list[int]) -> float:
+        """The bytes that all kernels but the first read for an element of ``region`` alone."""
+        own = 0
+        for cluster in [c for c in self.clusters if c.number in numbers][1:]:
+            otherwise = self._read_without(region.root, cluster)
+            own += sum(source.nbytes for source in region.sources if source not in otherwise)
+        return own / region.root.size
 
-def _region_cost(node: Node, roots: Roots) -> float:
-    """The cost of an element of ``node``: what has fewer elements, as a row's value, costs less."""
-    below = (n for n, _ in Region(node, roots).inlined)
+    def _read_without(self, node: Node, cluster: Cluster) -> set[Node]:
+        """The sources that ``cluster`` reads for anything but ``node``."""
+        found: set[Node] = set()
+        seen = {node}
+        stack = [o for root in cluster.regions for o in root.operands]
+        while stack:
+            below = stack.pop()
+            if below in seen:
+                continue
+            seen.add(below)
+            if self.roots.is_leaf(below):
+                found.add(self.roots.source(below))
+            else:
+                stack.extend(below.operands)
+        return found
+
+
+def _cost(region: Region) -> float:
+    """The cost of an element: what has fewer elements, as a row's value, costs less."""
+    node = region.root
+    below = (n for n, _ in region.inlined)
     return op_cost(node) + sum(op_cost(n) * min(1, n.size / node.size) for n in below)
 
 

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 
 from ..graph.node import Graph, Node, users
 from ..graph.structure import structure_of
-from .cost import GRAIN_ELEMENTS, MAX_STATEMENTS, SELECTED_COST, op_cost, recompute_pays
+from .cost import CPU, GRAIN_ELEMENTS, MAX_STATEMENTS, SELECTED_COST, Machine, op_cost
+from .cost import recompute_pays as pays
 from .region import Roots, runs_apart
 
 _MAX_COST = 1 << 30
 
 
-def choose_roots(graph: Graph, forced: Mapping[Node, str]) -> Roots:
-    """The nodes to materialise, operands first, each with the reason.
+def choose_roots(graph: Graph, forced: Mapping[Node, str], machine: Machine = CPU) -> Roots:
+    """The nodes to materialise on ``machine``, operands first, each with the reason.
 
     Parameters, constants and reshapes are not among them: a parameter has its buffer, a constant
     needs none, a reshape is its operand's buffer under another shape.
@@ -21,7 +22,7 @@ def choose_roots(graph: Graph, forced: Mapping[Node, str]) -> Roots:
     nodes = graph.nodes()
     reasons = _required(graph, nodes)
     reasons.update(forced)
-    return Roots(_Cut(nodes, reasons).run())
+    return Roots(_Cut(nodes, reasons, machine).run())
 
 
 def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
@@ -59,7 +60,8 @@ def _viewed(node: Node) -> Node:
 class _Cut:
     """One walk that inlines what it can; cuts where a kernel grows or repeats too much."""
 
-    def __init__(self, nodes: list[Node], reasons: dict[Node, str]) -> None:
+    def __init__(self, nodes: list[Node], reasons: dict[Node, str], machine: Machine) -> None:
+        self.machine = machine
         self.nodes = nodes
         self.reasons = reasons
         self.used_by = users(nodes)
@@ -111,7 +113,7 @@ class _Cut:
             return None
         places = {u.map if u.op == "index" else None for u in self.used_by[node]}
         if len(places) > 1 and node.op != "index":
-            if not recompute_pays(node, self.cost[node], len(places)):
+            if not pays(node, self.cost[node], len(places), self.machine):
                 return f"computing it again at {len(places)} places costs more than keeping it"
             self.size[self._find(node)] *= len(places)
         if self._inside_selection(node) and self.cost[node] > SELECTED_COST:

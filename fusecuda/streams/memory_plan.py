@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..fusion.assembly import Assembly
 from ..fusion.together import Company
 from ..fusion.walk import Launch
+from .graphs import Part, parts_of
 from .liveness import ALIGNMENT, Life, assign_offsets, life
-from .timeline import Timeline, one_lane
+from .timeline import Command, Timeline, one_lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,12 @@ class MemoryPlan:
     def commands(self) -> Sequence[tuple[str, int, int]]:
         """What is to be done, in the order in which it is issued: kind, lane, number."""
         return self.timeline.commands
+
+    def parts(
+        self, commands: Sequence[tuple[str, int, int]], kernels: Collection[int]
+    ) -> list[Part]:
+        """Those of the ``commands`` that are done, as `graphs.parts_of` parts them."""
+        return parts_of([Command(*command) for command in commands], kernels)
 
     @property
     def companies(self) -> Sequence[Company]:

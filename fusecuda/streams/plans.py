@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ..fusion.assembly import Assembly
-from ..fusion.explain import summarize
+from ..fusion.explain import recorded_lines, summarize
+from ..fusion.walk import Launch
 from ..graph.node import Node
 from .chart import Chart, chart
 from .costs import Speeds, costs
+from .graphs import told
 from .memory_plan import MemoryPlan, plan_memory
 from .schedule import schedule
 from .simulate import simulate
+from .timeline import RUN
 from .verify import verify_memory
 
 
@@ -33,6 +36,21 @@ def verify_lanes(assembly: Assembly, memory: MemoryPlan) -> None:
     """Raise GraphError if on some timing several lanes go wrong; on one nothing can."""
     if memory.timeline.lanes > 1:
         verify_memory(assembly, memory)
+
+
+def graphs_told(assembly: Assembly, memory: MemoryPlan) -> str:
+    """Which kernels a CUDA graph replays, or why none does."""
+    first = {company[0] for company in memory.companies}
+    kernels = {n for n in first if isinstance(s := assembly.steps[n], Launch) and s.launched}
+    calls = {n for n in first if isinstance(assembly.steps[n], Node)}
+    done = [c for c in memory.commands if c[0] != RUN or c[2] in kernels | calls]
+    names = [
+        summarize(step, assembly).name + "".join(f" ({line})" for line in [*lines][-1:])
+        if isinstance(step, Node)
+        else ""
+        for step, lines in zip(assembly.steps, recorded_lines(assembly), strict=True)
+    ]
+    return told(memory.parts(done, kernels), names)
 
 
 def chart_of(

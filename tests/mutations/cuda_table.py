@@ -125,9 +125,9 @@ LOADS_AND_STORES = (
     ),
     Mutation(
         "cuda-alignment-of-arguments",
-        _PROGRAM,
-        "any(device.address(a) & 15 for a in given)",
-        "any(device.address(a) & 7 for a in given)",
+        "emit_cuda/straight.py",
+        "if ({ored}) & 15: return",
+        "if ({ored}) & 7: return",
         "an argument at an odd multiple of 8 bytes is read by 16 bytes",
         _UNALIGNED,
     ),

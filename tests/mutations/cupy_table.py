@@ -126,10 +126,26 @@ CUPY = (
     Mutation(
         "pending-elsewhere",
         _CALLS,
-        'guard.lines.append(f"if len(table): complete({given})")',
+        'guard.lines.append(f"if table.exact: complete({given})")',
         "assert given is not None",
         "a replay reads an object's array before a block has written to it",
         _ids("cupy_paths", "what_is_pending_elsewhere_of_an_object_comes_first"),
+    ),
+    Mutation(
+        "one-array-or-two-that-overlap",
+        _CALLS,
+        "            if len(names) > 1:\n                guard.distinct",
+        "            if len(names) > 9:\n                guard.distinct",
+        "a replay takes one array for two that lie in the same place",
+        _ids("cupy_survivors", "identity_and_places_are_conditions"),
+    ),
+    Mutation(
+        "order-of-elements-not-asked",
+        _CALLS,
+        'f"{name}._c_contiguous and {name}.shape == {a.shape} and {is_dtype}"',
+        'f"{name}.shape == {a.shape} and {is_dtype}"',
+        "a replay takes a transposed array for one in order",
+        _ids("cupy_survivors", "identity_and_places_are_conditions"),
     ),
     Mutation(
         "error-of-a-replay",

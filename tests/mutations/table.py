@@ -8,6 +8,7 @@ from .calls_table import CALLS
 from .cuda_table import CUDA
 from .cupy_table import CUPY
 from .functions_table import FUNCTIONS
+from .graphs_table import GRAPHS
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
@@ -592,6 +593,7 @@ MUTATIONS = (
     *FUNCTIONS,
     *SEEING,
     *STREAMS,
+    *GRAPHS,
     *CUDA,
     *(CUPY if find_spec("cupy") else ()),
 )

@@ -184,13 +184,13 @@ class CupyCall(Call):
         guard.reads(self.reads)
         guard.inputs(self.inputs)
         given = ", ".join(name for name, _ in self.inputs.arrays)
-        guard.lines.append(f"if len(table): complete({given})")
+        guard.lines.append(f"if table.exact: complete({given})")
         self._kept_distinct(guard)
         for place, array in self.reads.device_arrays.values():
             text, known = place.text(guard.constant), guard.constant(array)
             same = f"{known}.shape == {array.shape} and {known}.strides == {array.strides}"
             guard.demand(f"{text} is {known} and {same}")
-        memory.identities(guard, self.inputs.arrays)
+        memory.identities(guard, self.inputs.arrays, [m.members for m in self.memories])
         memory.fixed += self.by_name
         fixed = [internals.span_of(a) for a in self.by_name]
         for i, m in enumerate(self.memories):
@@ -238,20 +238,28 @@ class CupyMemory:
             "Region": Region,
         }
         guard.demand("not isinstance(recorder(), Region)")
-        guard.lines.append("if len(table): complete(args, fixed)")
+        guard.lines.append("if table.exact: complete(args, fixed)")
         return guard
 
     def array(self, guard: Any, name: str, a: Any) -> None:
-        owner = f"({name}.base is None) is {a.base is None}"
-        guard.demand(f"type({name}) is cupy_array and {layout(guard, name, a)} and {owner}")
+        owner = f"{name}.base is {'' if a.base is None else 'not '}None"
+        guard.demand(f"type({name}) is cupy_array and {_laid_out(guard, name, a)} and {owner}")
         pointer = self._pointers[name] = f"p{len(self._pointers)}"
         guard.lines.append(f"{pointer} = pointer_of({name})")
         guard.demand(f"{pointer}.device_id == {internals.pointer_of(a).device_id}")
 
-    def identities(self, guard: Guard, arrays: Sequence[tuple[str, Any]]) -> None:
-        """Demand that the same of the arguments are one array."""
+    def identities(
+        self, guard: Guard, arrays: Sequence[tuple[str, Any]], groups: Sequence[Sequence[int]]
+    ) -> None:
+        """Demand that the same of the arguments are one array.
+
+        Those of different ``groups`` lie apart, so that only within one an array may be another.
+        """
         guard.identities(arrays)
-        guard.distinct(list({id(array): name for name, array in reversed(arrays)}.values()))
+        for group in groups:
+            names = {id(arrays[i][1]): arrays[i][0] for i in group}
+            if len(names) > 1:
+                guard.distinct(list(names.values()))
 
     def enter(self, guard: Guard, storage: CupyStorage, members: Sequence[tuple[str, Any]]) -> None:
         """Name the memory of arguments, which lie in it as they did."""
@@ -280,6 +288,15 @@ class CupyMemory:
         a, a_low, a_high = self.spans[i]
         for low, high in fixed:
             guard.demand(f"{a} + {a_high} <= {low} or {high} <= {a} + {a_low}")
+
+
+def _laid_out(guard: Any, name: str, a: Any) -> str:
+    """As `layout`; where strides follow from the order, CuPy's flag is asked, which is quick."""
+    if not a._c_contiguous or min(a.shape, default=2) < 2:
+        return layout(guard, name, a)
+    dtype = guard.constant(a.dtype)
+    is_dtype = f"({name}.dtype is {dtype} or {name}.dtype == {dtype})"
+    return f"{name}._c_contiguous and {name}.shape == {a.shape} and {is_dtype}"
 
 
 def _is_known(arrays: Sequence[Any]) -> bool:

@@ -13,6 +13,7 @@ import cupy
 import numpy as np
 
 from ...engine import Executable
+from ...errors import FlushError
 
 
 class Space(Protocol):
@@ -33,6 +34,18 @@ class Space(Protocol):
         """What CuPy's own ``function`` does."""
 
 
+def _brought(executable: Executable, arrays: Sequence[Any]) -> list[Any]:
+    """``arrays`` with those of NumPy's on the device; raises FlushError within a user's capture."""
+    stream = cupy.cuda.get_current_stream()
+    if stream.ptr > 1 and stream.is_capturing():  # the legacy default one cannot be captured
+        name = " and ".join(executable.names[:3])
+        raise FlushError(
+            f"{name} cannot be captured: an array of NumPy's would be copied to the device; "
+            "make it a CuPy array before the capture begins"
+        )
+    return [cupy.asarray(a) if type(a) is np.ndarray else a for a in arrays]
+
+
 class CudaSpace:
     """Device memory: kernels are launched on the user's current stream."""
 
@@ -42,8 +55,10 @@ class CudaSpace:
         if cupy.cuda.runtime.getDevice() != device:
             with cupy.cuda.Device(device):
                 return self.run(executable, arrays, device)
-        given = [cupy.asarray(a) if type(a) is np.ndarray else a for a in arrays]
-        return list(executable.run(given))
+        for array in arrays:
+            if type(array) is np.ndarray:
+                return executable.run(_brought(executable, arrays))
+        return executable.run(arrays)
 
     def copy(self, target: Any, source: Any) -> None:
         cupy.copyto(target, source)

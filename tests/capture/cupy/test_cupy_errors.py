@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import pytest
 
 cp = pytest.importorskip("cupy")
 
+import fusecuda as fc  # noqa: E402
 from fusecuda import fused  # noqa: E402
+from fusecuda.capture.cupy import memory as spaces  # noqa: E402
+from fusecuda.errors import FlushError  # noqa: E402
 from tests import cupy_host, programs_of_errors  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402
 from tests.programs_of_errors import RAISING, around, calls  # noqa: E402
@@ -84,3 +88,32 @@ def test_random_programs(first: int) -> None:
     """Random programs are as plain ones on NumPy's arrays are."""
     for seed in range(first, first + 20):
         run(*programs_of_errors.written(seed))
+
+
+# --- a user's own capture
+
+
+@pytest.mark.parametrize(("pointer", "captured"), [(0, True), (1, True), (77, False), (77, True)])
+def test_a_copy_to_the_device_is_not_captured(
+    monkeypatch: pytest.MonkeyPatch, pointer: int, captured: bool
+) -> None:
+    """It is refused by name; the legacy default stream is never captured, so it is not asked."""
+
+    class Stream:
+        ptr = pointer
+
+        def is_capturing(self) -> bool:
+            assert pointer > 1
+            return captured
+
+    monkeypatch.setattr(cp.cuda, "get_current_stream", Stream)
+    monkeypatch.setattr(cp.cuda.runtime, "getDevice", lambda: 0)
+    monkeypatch.setattr(cp, "asarray", host)
+    executable = fc.lower(lambda a: a * 2, np.ones(3))
+    monkeypatch.setattr(type(executable), "run", lambda self, arrays: [*arrays, None])
+    run = partial(spaces.CudaSpace().run, executable, [np.ones(3)], 0)
+    if pointer == 77 and captured:
+        with pytest.raises(FlushError, match="loop_multiply cannot be captured: an array of NumPy"):
+            run()
+    else:
+        assert isinstance(run()[0], cp.ndarray)

@@ -175,6 +175,10 @@ def test_identity_and_places_are_conditions() -> None:
     for f in (lambda a, b: (a + b, cp.may_share_memory(a, b)), lambda a, b: (a + b, a is b)):
         g = on_cpu(f)
         assert [g(x, y)[1], g(x, x)[1], g(x, y)[1]] == [False, True, False]
+    g, v, w = on_cpu(lambda a, b: (a + b, a is b)), x[1:], x[1:]
+    assert [g(v, w)[1], g(v, v)[1], g(v, w)[1]] == [False, True, False]
+    g, square = on_cpu(lambda a: (a * 2, a.strides)), host(np.ones((3, 3)))
+    assert [g(s)[1] for s in (square[:], square.T, square[:])] == [(24, 8), (8, 24), (24, 8)]
     g = on_cpu(lambda a: (a * 2, cp.byte_bounds(a)))
     assert g(x)[1] != g(y)[1]
     g = on_cpu(lambda a: (a * 2, a.base is None))
