@@ -174,8 +174,8 @@ class _Binder:
         of_rows = column or turned or self.kernel.segment is not None
         if unit is not None and not of_rows:
             packing = chosen_packing(self.kernel, walked, unit, aligned)
-        if not packing.packed and self.skeleton in (SHORT, BLOCK):
-            unit = None  # one text for all strides: a row's elements come one by one anyway
+        if not packing.packed and self.skeleton in (SHORT, BLOCK, LOOP):
+            unit = None  # one text for all strides: the elements come one by one anyway
         self.head = packing.head
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
