@@ -127,12 +127,18 @@ def f(x): return [t.__name__ for t in map(type, [x, x.sum(), x > 0])]
 def g(x): return type(x) is np.ndarray, isinstance(x, type), x * 2
 @fused
 def h(x, by): return by[type(x)](x) if type(x) in by else isinstance(x, type)
+kind = type
+@fused
+def i(x): return kind(x * 2) is np.ndarray
+@fused
+def j(x, k=type): return k(x * 2) is np.ndarray
 x = np.arange(3.0)
 """,
         """
 *2 r = f(x)
 *2 r = g(x)
 *2 r = h(x, {np.ndarray: np.sum, float: np.exp})
+*2 r = i(x), j(x), j(x, type)
 r = h(2.0, {np.ndarray: np.sum, float: np.exp})
 """,
     ),

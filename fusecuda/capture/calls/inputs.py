@@ -121,6 +121,8 @@ class Inputs:
         elif isinstance(value, Wrapper) and is_followed(value):
             self.functions.append(value)
             self.conditions.append(("is", name, value))
+        elif value is type:
+            self.unfusable = "it is given type, which would see our arrays"
         elif isinstance(value, types.FunctionType | type) or is_pure(value):
             if isinstance(value, types.FunctionType | type) and not is_pure(value):
                 self.functions.append(value)

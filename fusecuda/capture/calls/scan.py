@@ -298,6 +298,8 @@ class _Scan:
 
     def _classify(self, place: Place, value: Any, bound: bool, what: str) -> None:
         reads, name = self.reads, f"{what} {place.title}".strip()
+        if value is type and (place.steps or place.name != "type"):
+            self._opaque(f"{name} is type, which would see our arrays")
         if is_constant(value) or (
             not isinstance(value, types.ModuleType) and is_pure(value) and not is_drawing(value)
         ):

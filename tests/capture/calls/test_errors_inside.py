@@ -266,7 +266,7 @@ def test_an_error_of_the_users_is_no_refusal() -> None:
 
     @fc.fused(strict=True)
     def plain_only(x: Any) -> Any:
-        if set(map(type, [x * 2])) != {np.ndarray}:
+        if hasattr(x * 2, "storage"):  # as only our arrays have
             raise ValueError("no array")
         return x
 

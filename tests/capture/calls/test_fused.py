@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import types
 from collections.abc import Callable
@@ -393,7 +394,7 @@ def test_what_is_passed_through_is_called_as_the_function_is() -> None:
     f.__qualname__ = "f"
     ours: Any = fc.fused(f)
     ours(X, X * 2)
-    ours._pass_through((X, X * 2))
+    ours._pass_through((X, X * 2), itertools.repeat(True))
     equal(ours(X, X * 2), X * 3)
     equal(ours(y=X * 2, x=X), X * 3)
     equal(ours(X[:2], X[1:]), X[:2] + X[1:])
