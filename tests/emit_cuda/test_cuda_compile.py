@@ -178,13 +178,16 @@ def test_hundreds_of_random_graphs_compile(first: int, arch: str) -> None:
 
 @pytest.mark.parametrize("program", SHAPED, ids=lambda p: p.__name__)
 def test_a_hundred_shapes_have_few_texts(program: Callable[..., Any]) -> None:
-    """One program in a hundred shapes and layouts needs at most 12 runs of the compiler."""
+    """One program in a hundred shapes and layouts needs at most 12 runs of the compiler.
+
+    One more is for arguments that lie by columns, results of which do so, too.
+    """
     texts = set()
     for x, gain, bias in shaped_arguments():
         if program.__name__ != "softmax" or x.shape[1]:
             texts.add(nvrtc.unit(sources_of(program, x, gain, bias)))
     texts.discard(nvrtc.unit([]))
-    assert len(texts) <= 12
+    assert len(texts) <= 13
 
 
 def test_emitted_text_is_complete() -> None:
