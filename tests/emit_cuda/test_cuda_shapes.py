@@ -153,7 +153,14 @@ def test_memory_beyond_32_bits(step: int) -> None:
     def program(a: Any) -> Any:
         a[1:, ::2] += a[1:, 1::2]
         a[2, 5] = 7
-        return a * 2, a.sum(axis=1), a.max(axis=0), a.T.copy(), a[:, 1:] - a[:, :-1], a.argmax(axis=1)
+        return (
+            a * 2,
+            a.sum(axis=1),
+            a.max(axis=0),
+            a.T.copy(),
+            a[:, 1:] - a[:, :-1],
+            a.argmax(axis=1),
+        )
 
     want = program(mine := x.copy())
     executable = fc.lower(program, x)
