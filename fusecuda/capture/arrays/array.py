@@ -12,20 +12,21 @@ from ...graph import build
 from ...graph.dtypes import DType, is_supported, part_of_complex
 from ...graph.index_map import Shape
 from ...graph.node import Node
-from ..record.flight import atomic, wait_for_memory
+from ..record.flight import atomic
 from ..record.leaf import Leaf
 from ..record.recorder import current_recorder, default_recorder
 from ..record.storage import Storage
 from ..record.view import Laid, View, in_memory_order
+from .held import Held
 from .memory import elements, in_force, new, values, view
-from .methods import Methods, document
-from .parts import build_snapshot, joined, part_of, part_shown, shown_of, written
+from .methods import document
+from .parts import part_shown
 from .table import ENTRIES, TABLE
 
 NDArray = np.ndarray[Any, Any]
 
 
-class Array(Methods):
+class Array(Held):
     """A view of a storage whose present version may still be pending.
 
     Behaves as `numpy.ndarray` does: NumPy's functions, ufuncs and operators take it and give lazy
@@ -146,132 +147,6 @@ class Array(Methods):
         memory, view = in_memory_order(owned)
         storage = Storage.of_array(current_recorder(), memory)
         return cls(storage, view, isinstance(array, np.generic))
-
-    # --- reading and writing nodes
-
-    def read_node(self) -> Node:
-        """The node of the array's present value."""
-        if self.pick is not None:
-            self._gather()
-        if self.loose is not None:
-            node: Node = self.loose.copied().read_node()
-            return node
-        storage = self._storage
-        if storage.recorder is not (recorder := in_force()):
-            storage.read_by(recorder)
-        if storage.shared:
-            storage.complete()
-            return self._view.read(build_snapshot(storage))
-        if storage.flight is not None and not is_supported(storage.dtype):
-            storage.complete()
-        node = storage.read()
-        view = self._shown or self._view
-        if view is View.whole(node.shape) and not self._part:
-            return node
-        if self._part:
-            if is_supported(node.dtype):
-                return build.elementwise(self._part, [view.read(node)], self.dtype)
-            return self._whole_by(part_of, view, self._part)
-        if node.shape == view.shape and view.is_whole():
-            return node
-        if not is_supported(node.dtype):
-            return self._whole_by(shown_of, view)
-        return view.read(node)
-
-    @property
-    def reads_by_computing(self) -> bool:
-        """True if `read_node` may compute what is pending."""
-        if self.pick is not None:
-            self._gather()
-        if self.loose is not None:
-            return True
-        held = self._storage.dtype if self._part else self.dtype
-        return not is_supported(held) and not self.shows_all()
-
-    def _whole_by(self, function: Callable[..., Any], *args: Any) -> Node:
-        """What NumPy's ``function`` makes of all of the storage: of types without kernels."""
-        whole = type(self)(self._storage, View.whole(self._storage.shape))
-        made: Array = ENTRIES.eager(function, whole, *args)
-        return made.read_node()
-
-    def write_node(self, value: Node) -> None:
-        """Make ``value``, of the array's shape and dtype, what the array shows from now on."""
-        storage = self._storage
-        if not self.writeable or not storage.writeable:
-            raise ValueError("assignment destination is read-only")
-        if self.size > 1 and not self._view.map.is_injective(self._view.shape):
-            raise ValueError("assignment destination is read-only")
-        storage.belongs_to(current_recorder())
-        if not is_supported(storage.dtype):
-            new = type(self).of_node(value, is_scalar=False)
-            new.storage.complete()
-            while storage.pending:  # from here on nothing is computed: no other thread may write
-                storage.complete()
-            changed = self._whole_by(written, self._view, self._part, new)
-            storage.write(build.library("copy", [changed], storage.shape, storage.dtype))
-            return
-        if self._part:
-            value = joined(self._view.read(storage.read()), self._part, value)
-        storage.write(self._view.write(storage.read(), value))
-
-    @atomic
-    def compute(self) -> NDArray:
-        """The values as a read-only NumPy view of the storage, valid until the next write."""
-        current_recorder().look()
-        result = self.shown_of(self._storage.complete()).view()
-        result.flags.writeable = False
-        return result
-
-    @atomic
-    def at_once(self) -> NDArray:
-        """The array's memory, to be written to before anything else is done."""
-        storage = self._storage
-        storage.part()
-        current_recorder().flush()
-        current_recorder().write_at_once(storage.held)
-        for other in tuple(storage.readers):
-            other.flush()
-        self._completed()
-        assert storage.buffer is not None
-        wait_for_memory(storage.buffer)
-        result = self.shown_of(storage.buffer).view()
-        result.flags.writeable = self.writeable and storage.writeable
-        return result
-
-    @atomic
-    def hand_out(self) -> NDArray:
-        """As `compute`, and the storage keeps its address: later writes show in what is given."""
-        current_recorder().hands_out()
-        self._completed()
-        storage = self._storage
-        assert storage.buffer is not None
-        storage.held = storage.escaped = True
-        result = self.shown_of(storage.buffer).view()
-        result.flags.writeable = False
-        return result
-
-    def _completed(self) -> None:
-        """Compute what is pending, and wait until nothing is under way to other memory."""
-        current_recorder().look()
-        storage = self._storage
-        storage.complete()
-        while storage.flight is not None:
-            storage.complete()
-
-    def _handed_out(self) -> NDArray:
-        """As `hand_out`, without looking for a view of memory that is known."""
-        recorder = in_force()
-        known = values(self) if recorder.at_once_below else None
-        if known is None:
-            return self.hand_out()
-        if self.is_scalar:  # it does not change
-            result: NDArray = np.array(known)
-        else:
-            storage = self._storage
-            storage.held = storage.escaped = True
-            result = known.view()
-        result.flags.writeable = False
-        return result
 
     # --- attributes
 
