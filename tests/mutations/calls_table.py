@@ -19,14 +19,6 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
-        "picked-in-rows",
-        "capture/arrays/indexing.py",
-        "return relaid(made, (*range(lead, lead + rank), *places))",
-        "return relaid(made, (*range(lead, lead + rank), *places)).copy()",
-        "what is picked by indices lies in memory as NumPy's does",
-        ids("capture/arrays/kept_order", "results_are_laid_out_as_numpys[columns by indices]"),
-    ),
-    Mutation(
         "computed-indices-in-lists",
         "capture/arrays/indexing.py",
         "    if kind is list:\n        return gathered(key)\n",

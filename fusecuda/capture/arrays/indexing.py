@@ -10,7 +10,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import BOOL, DType, is_supported
-from ...graph.index_map import Shape
+from ...graph.index_map import Shape, axis_map
 from ...graph.library import at_line
 from ...graph.node import Node
 from ..record.flight import atomic
@@ -21,7 +21,6 @@ from . import movement, ufuncs
 from .array import Array, compute_first
 from .dispatch import eager, loosely, update_loosely
 from .gathering import gathered
-from .kept_order import axes_by, relaid
 from .keys import expanded, index_node
 from .picks import picked, put_picked, spread
 from .scatters import write_at
@@ -174,14 +173,17 @@ def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
         return None
     indexed = [a for a, k in enumerate(found) if k is not None]
     indices = [index_node(found[a]) for a in indexed]
-    in_memory = axes_by(array, "K") or range(array.ndim)
-    rest = [a for a in in_memory if a not in indexed]
+    rest = [a for a in range(array.ndim) if a not in indexed]
     source = movement.transpose(array, indexed + rest).read_node()
-    made = type(array).of_node(build.gather(source, indices, user_line()))
-    # NumPy puts the index's axes where the indexed ones were, if those stand side by side; in
-    # memory they stay in front.
-    rank = made.ndim - len(rest)
+    node = build.gather(source, indices, user_line())
+    rank = len(node.shape) - len(rest)
+    # NumPy puts the index's axes where the indexed ones were, if those stand side by side. (In
+    # memory it leaves them in front; ours lie row by row, which takes a quarter of the time.)
     together = indexed == list(range(indexed[0], indexed[0] + len(indexed)))
-    lead = indexed[0] if together else 0
-    places = [p if p < lead else p + rank for p in map(sorted(rest).index, rest)]
-    return relaid(made, (*range(lead, lead + rank), *places))
+    if together and indexed[0] and rest:
+        lead = indexed[0]
+        axes = [*range(rank, rank + lead), *range(rank), *range(rank + lead, len(node.shape))]
+        rows = [(0, 1, axes.index(a)) for a in range(len(axes))]
+        shape = tuple(node.shape[a] for a in axes)
+        node = build.index(node, axis_map(rows, len(axes)), shape)
+    return type(array).of_node(node)
