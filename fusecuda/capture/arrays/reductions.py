@@ -33,7 +33,8 @@ def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array
     axes = axes_of(a, axis)
     order = axes_by(a, "K")
     inner = axes if order is None else [d for d, axis in enumerate(order) if axis in axes]
-    if order is None or [order[d] for d in inner] != sorted(axes) or kind.startswith("arg"):
+    in_rows = kind.startswith("arg") and a.ndim > 2  # which NumPy gives in rows
+    if order is None or [order[d] for d in inner] != sorted(axes) or in_rows:
         return of_node(_shaped(build.reduce(kind, node, axes), a.shape, axes, keepdims))
     shape = tuple(a.shape[d] for d in order)
     laid = build.index(node, transpose(order), shape)
