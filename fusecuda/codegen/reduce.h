@@ -5,10 +5,7 @@
 enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
 
 #define FC_TREE(name, V, P, IDENTITY, LEAF, COMBINE)                                               \
-    typedef struct { P slot[FC_LEVELS]; int64_t count, top; } fc_tree_##name;                      \
-    FC_INLINE P fc_leaf_##name(V v, int64_t i) { (void)i; return LEAF; }                           \
-    FC_INLINE P fc_combine_##name(P a, P b) { return COMBINE; }                                    \
-    FC_INLINE P fc_identity_##name(void) { return IDENTITY; }                                      \
+    FC_NODES(name, V, P, IDENTITY, LEAF, COMBINE)                                                  \
     FC_INLINE P fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
         P lane[FC_LANES];                                                                          \
         int64_t valid = n < FC_LANES ? n : FC_LANES, k = valid;                                    \
@@ -24,7 +21,14 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
             valid = valid < w ? valid : w;                                                         \
         }                                                                                          \
         return lane[0];                                                                            \
-    }                                                                                              \
+    }
+
+// What a tree is besides the fold of a chunk.
+#define FC_NODES(name, V, P, IDENTITY, LEAF, COMBINE)                                              \
+    typedef struct { P slot[FC_LEVELS]; int64_t count, top; } fc_tree_##name;                      \
+    FC_INLINE P fc_leaf_##name(V v, int64_t i) { (void)i; return LEAF; }                           \
+    FC_INLINE P fc_combine_##name(P a, P b) { return COMBINE; }                                    \
+    FC_INLINE P fc_identity_##name(void) { return IDENTITY; }                                      \
     FC_INLINE void fc_start_##name(fc_tree_##name *t) { t->count = t->top = 0; }                   \
     FC_INLINE void fc_push_##name(fc_tree_##name *t, P p) {                                        \
         for (int64_t c = t->count++; c & 1; c >>= 1)                                               \
@@ -38,7 +42,8 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
         return p;                                                                                  \
     }
 
-// argmax and argmin: the first of the largest; NaN is larger (smaller) than any number.
+// argmax and argmin: the first of the largest; NaN is larger (smaller) than any number. Of a chunk
+// the largest is found without its place, and then the place.
 #define FC_ARG_TREE(name, V, BETTER)                                                               \
     typedef struct { V value; int64_t index; } fc_at_##name;                                       \
     FC_INLINE fc_at_##name fc_pair_##name(V v, int64_t i) {                                        \
@@ -55,5 +60,29 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
         if (a.value == b.value) return a.index < b.index ? a : b;                                  \
         return a.value BETTER b.value ? a : b;                                                     \
     }                                                                                              \
-    FC_TREE(name, V, fc_at_##name, fc_pair_##name(0, -1), fc_pair_##name(v, i),                    \
-            fc_first_##name(a, b))
+    FC_NODES(name, V, fc_at_##name, fc_pair_##name(0, -1), fc_pair_##name(v, i),                   \
+             fc_first_##name(a, b))                                                                \
+    FC_INLINE fc_at_##name fc_fold_##name(const V *v, int64_t n, int64_t first) {                  \
+        V best[FC_LANES], odd[FC_LANES]; /* numbers; and NaN where there is one */                 \
+        int64_t k = 0, at = 0;                                                                     \
+        for (int64_t l = 0; l < FC_LANES; ++l) best[l] = odd[l] = v[l < n ? l : 0];                \
+        for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
+            for (int64_t l = 0; l < FC_LANES; ++l) {                                               \
+                const V a = v[k + l];                                                              \
+                best[l] = a BETTER best[l] ? a : best[l];                                          \
+                odd[l] = a != a ? a : odd[l];                                                      \
+            }                                                                                      \
+        for (int64_t l = 0; k + l < n; ++l) {                                                      \
+            best[l] = v[k + l] BETTER best[l] ? v[k + l] : best[l];                                \
+            odd[l] = v[k + l] != v[k + l] ? v[k + l] : odd[l];                                     \
+        }                                                                                          \
+        bool nan = false;                                                                          \
+        for (int64_t l = 0; l < FC_LANES; ++l) nan |= odd[l] != odd[l];                            \
+        for (int64_t l = 1; l < FC_LANES; ++l)                                                     \
+            best[0] = best[l] BETTER best[0] ? best[l] : best[0];                                  \
+        if (!nan)                                                                                  \
+            for (int hit = 0; at + FC_LANES <= n && !hit; at += hit ? 0 : FC_LANES)                \
+                for (int64_t l = 0; l < FC_LANES; ++l) hit |= v[at + l] == best[0];                \
+        while (nan ? v[at] == v[at] : v[at] != best[0]) ++at;                                      \
+        return fc_pair_##name(v[at], first + at);                                                  \
+    }

@@ -401,6 +401,22 @@ FUSION = (
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
     ),
     Mutation(
+        "no-number-behind-the-first-lanes",
+        _TREE,
+        "odd[l] = a != a ? a : odd[l];",
+        "odd[l] = odd[l];",
+        "a NaN behind the first 32 elements is no extreme",
+        _ids("cpu_fallback/places", "what_is_no_number_comes_first[f8]"),
+    ),
+    Mutation(
+        "place-in-the-last-lanes",
+        _TREE,
+        "at += hit ? 0 : FC_LANES)",
+        "at += hit && at + FC_LANES < n ? 0 : FC_LANES)",
+        "an extreme in the last 32 elements is looked for behind them",
+        _ids("cpu_fallback/places", "the_first_of_many[u1]"),
+    ),
+    Mutation(
         "unit-of-two",
         _BINDING,
         "        pattern.append(step)",

@@ -1,0 +1,45 @@
+"""The place of an extreme in a chunk: the first of the largest, or of what is no number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fusecuda import fused
+
+LENGTHS = (1, 5, 31, 32, 33, 63, 64, 65, 511, 512, 513, 1025, 3000)
+ODD = (np.nan, np.inf, -np.inf, -0.0)
+
+
+@fused(strict=True)
+def places(x: Any) -> Any:
+    return x.argmax(), x.argmin(), x.argmax(1), x.argmin(1), x.argmax(0), x.argmin(0)
+
+
+def check(x: np.ndarray[Any, Any]) -> None:
+    wanted = x.argmax(), x.argmin(), x.argmax(1), x.argmin(1), x.argmax(0), x.argmin(0)
+    for found, place in zip(places(x), wanted, strict=True):
+        np.testing.assert_array_equal(found, place)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i8", "bool"])
+def test_the_first_of_many(dtype: str) -> None:
+    """Of few values, so that there are many."""
+    rng = np.random.default_rng(0)
+    for length in LENGTHS:
+        check(rng.integers(-3, 4, (3, length)).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+def test_what_is_no_number_comes_first(dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    for length in LENGTHS:
+        x = rng.integers(-3, 4, (4, length)).astype(dtype)
+        for row in range(3):
+            x[row, rng.integers(0, length, row + 1)] = rng.choice(ODD, row + 1)
+        check(x)
+    x = np.ones((2, 513), dtype)
+    x[0, [40, 512]] = x[1, -1] = np.nan
+    check(x)
