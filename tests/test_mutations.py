@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from tests.mutations.table import MUTATIONS, Mutation
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ("codegen/", "cpu_fallback/", "emit_cuda/")  # bugs there have compiled kernels apart
+_later = itertools.count(1)  # seconds
 PASSED, FAILED = 0, 1  # pytest's exit codes; 2 to 5 are wrong usage
 
 
@@ -45,10 +47,15 @@ def kept_kernels(copy: Path) -> Path:
 
 @contextlib.contextmanager
 def planted(mutation: Mutation, copy: Path) -> Iterator[None]:
-    """The bug is in ``copy``; bytecode of what is there goes by the times of the files."""
+    """The bug is in ``copy``; bytecode of what is there goes by the times of the files.
+
+    These count in seconds, and two bugs of one file may be as long: each has a second to itself.
+    """
     file = copy / "fusecuda" / mutation.file
     text, times = file.read_text("utf-8"), file.stat()
     file.write_text(mutated(mutation, copy), "utf-8")
+    second = int(times.st_mtime) + next(_later)
+    os.utime(file, (second, second))
     try:
         yield
     finally:
