@@ -22,7 +22,7 @@ OWN_SHARED = 4 << 10  # bytes of shared memory that a kernel has besides, if it 
 STATIC_SHARED = 48 << 10  # bytes of shared memory that a text may declare
 # Of an H100, from public figures, not measured.
 NS_PER_BYTE = 1 / 2900  # from and to memory
-NS_PER_COST = 1 / 30_000  # one instruction for an element
+NS_PER_COST = 1 / 7_000  # a unit of the op table for an element: about two instructions in doubles
 LONGEST = 32 * 1024 * CHUNK  # elements of a row that one block passes over, 1,024 chunks a warp
 _LAST_ROWS = 8 * 1024 * CHUNK  # row values that one block combines
 REGISTERS, SHARED, NOWHERE = "registers", "shared memory", "nowhere"  # where a row is kept
