@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
 from ..record.view import View, view_in
 from .objects import is_own
-from .twins import Twin
 
 _ndarray = np.ndarray
 _ITEMS_LIMIT = 10_000  # of a list that is passed on
@@ -71,12 +71,21 @@ def is_simple(result: Any) -> bool:
     return kind is Array or kind in _PLAIN or (kind.__module__ != "builtins" and is_own(kind))
 
 
+class Twins(Protocol):
+    """What stands for classes, and what functions by identity stand for, in one call."""
+
+    @property
+    def kinds(self) -> Mapping[type, Any]: ...
+    @property
+    def originals(self) -> Mapping[int, Any]: ...
+
+
 class Border:
     """One call's: which lazy array each NumPy array stands for."""
 
     __slots__ = ("_containers", "_known", "_memory", "_twin_of_call", "odd")
 
-    def __init__(self, twin: Twin) -> None:
+    def __init__(self, twin: Twins) -> None:
         self._twin_of_call = twin
         # By the identity of what they show, which they keep alive.
         self._known: dict[int, tuple[Any, Any]] = {}

@@ -81,6 +81,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self._given = function
         self.head: tuple[Any, ...] = ()
         self.function: Any = self._plain_function(function)
+        self.plain: Callable[..., Any] = self.function  # what is called where nothing is recorded
         self.options = options
         self.traces = 0  # how often the function has been recorded
         self._newest: Replay = _never
@@ -141,7 +142,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if entry is None:
             return self._record(key, args)
         if entry.rests(self.budget):
-            return self.function(*args)
+            return self.plain(*args)
         entry.trial.look_again()
         if entry.unfused or (entry.trial.wants_plain and not is_counting()):
             return self._plainly(entry, args)
@@ -153,23 +154,33 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
                 entry.trial.took(seconds, plain=False, replayed=self.traces == before)
                 if entry.trial.plain is False and not entry.rest:  # no look-up from now on
                     self._newest = while_it_has_turns(replay, entry.trial.turns)
-                    self.__class__ = FusedFunction
+                    if type(self) is PassedThrough:
+                        self.__class__ = FusedFunction  # type: ignore[assignment]
                 return result
         return self._record(key, args)
 
     def _plainly(self, entry: Entry, args: tuple[Any, ...]) -> Any:
         if entry.unfused or entry.trial.plain:
-            return self.function(*args)
+            return self.plain(*args)
         if isinstance(recorder_in_force.get(), Trace) or _has_lazy(args):
-            return self.function(*args)  # joins what is being recorded, and tells no time
+            return self.plain(*args)  # joins what is being recorded, and tells no time
+        return self._timed(entry, args)
+
+    def _timed(self, entry: Entry, args: tuple[Any, ...]) -> Any:
+        """What the function itself returns, for the trial."""
         begin = perf_counter()
-        result = self.function(*args)
-        entry.trial.took(perf_counter() - begin, plain=True)
+        result = self.plain(*args)
+        self._took(entry, args, perf_counter() - begin)
         if entry.trial.has_passed:
-            self._newest = plain_call(self.function, args, entry.trial.turns)
             self._pass_through(args, entry.trial.turns)
-            self._why = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
         return result
+
+    def _took(self, entry: Entry, args: tuple[Any, ...], seconds: float) -> None:
+        """A plain call has taken so long."""
+        entry.trial.took(seconds, plain=True)
+        if entry.trial.has_passed:
+            self._newest = plain_call(self.plain, args, entry.trial.turns)
+            self._why = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
 
     def _pass_through(self, args: tuple[Any, ...], turns: Iterator[bool]) -> None:
         """Calls with such arguments reach the plain function with as little around it as can be."""
@@ -188,7 +199,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if "cupy" in sys.modules and (library := provider()) and library.holds_array(args):
             return self._on_cupy(library, key, args)
         if isinstance(recorder_in_force.get(), Trace) or _has_lazy(args):
-            return self.function(*args)  # joins what is being recorded
+            return self.plain(*args)  # joins what is being recorded
         if raising():
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
@@ -271,7 +282,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
     def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
         if isinstance(recorder_in_force.get(), Region):
-            return self.function(*args)  # joins what is being recorded
+            return self.plain(*args)  # joins what is being recorded
         _SHAPED.add(library.ndarray)
         key = _signature(args)
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
@@ -328,9 +339,9 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if why.startswith("planning"):  # it may have time later, and goes on from there
             self._entry(key).postponed(why == RECORDING_IS_SLOW)
             self._why = f"ran unfused: {why}"
-            return self.function(*args)
+            return self.plain(*args)
         if raised:
-            result = self.function(*args)  # as above
+            result = self.plain(*args)  # as above
             self._why = f"ran unfused: {why}"
             self._entry(key).unfused = why
             return result
@@ -339,7 +350,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         else:
             self._entry(key).unfused = why
             self._why = f"runs unfused: {why}"
-        return self.function(*args)
+        return self.plain(*args)
 
     def _refuse(self, why: str) -> None:
         raise NotFusedError(f"{self.__name__} ({self._where()}) cannot be fused: {why}")

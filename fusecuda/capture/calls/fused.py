@@ -6,16 +6,21 @@ import os
 import sys
 from collections.abc import Callable
 from contextvars import Token
+from time import perf_counter
+from types import FrameType
 from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from ...engine import Executable
 from ...options import Options, default_device
 from ..record import rest
 from ..record.block import Region
-from ..record.recorder import Recorder, recorder_in_force
+from ..record.recorder import Recorder, default_recorder, recorder_in_force
 from ..record.summary import summary
+from . import lifted as lifting
 from .function import FusedFunction
+from .lifted import Lifted
 from .memory import provider
+from .skip import Skipped, forget
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,6 +76,9 @@ class FusedBlock:
         self._nested: list[Any] = []
         self._reports: list[Executable] = []
         self._remarks: list[str] = []
+        self._lifted: Lifted | None = None  # what does the work of the body, if it is asked
+        self._began = 0.0
+        self._skips: FrameType | None = None  # whose body is not to run
 
     def __call__(self, function: Callable[P, R]) -> FusedFunction[P, R]:
         return FusedFunction(function, self._options, self._chosen)
@@ -80,14 +88,24 @@ class FusedBlock:
         token: Token[Recorder] | None = None
         if not isinstance(outer, Region):  # a nested block joins the outer one
             outer.flush()
-            if not rest.rests(site := rest.site_of(sys._getframe(1))):
+            frame = sys._getframe(1)
+            if outer is default_recorder and not self._options.strict:
+                site = lifting.site_of(frame)
+                self._lifted, skipped = site.enter(frame, self._options, self._chosen)
+                if skipped:
+                    self._skips = frame
+                    return self
+            if not rest.rests(place := rest.site_of(frame)):
                 outer = _new_region(self._options, self._chosen)
-                outer.site = site
+                outer.site = place
                 token = recorder_in_force.set(outer)
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
+        self._began = perf_counter()
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> bool:
+        if self._skips is not None:
+            return self._skipped(kind)
         token, recorder, before, reports = self._nested.pop()
         if token is not None:
             recorder_in_force.reset(token)
@@ -96,20 +114,36 @@ class FusedBlock:
         finally:
             if token is not None:
                 recorder.close()
+        if self._lifted is not None:
+            self._lifted.ran_in_place(perf_counter() - self._began, kind is not None)
+            self._lifted = None
         self.launches = recorder.launches - before
         self._reports = recorder.reports[reports:]
         passed = not isinstance(recorder, Region)
         self._remarks = [_PASSED] if passed else [_UNRECORDED % n for n in recorder.unrecorded]
         if token is not None:
             rest.left(recorder.site, recorder.gained)
-            if recorder.faults and exc[0] is None:
+            if recorder.faults and kind is None:
                 raise recorder.faults[0]
+        return False
+
+    def _skipped(self, kind: type[BaseException] | None) -> bool:
+        """The end of a block whose body has been done when it was entered."""
+        frame, self._skips = self._skips, None
+        assert frame is not None and self._lifted is not None
+        self.launches = self._lifted.launches
+        if kind is not Skipped:  # a signal's handler has raised
+            forget(frame)
+        assert kind is not None, "the body of a block has been done twice"
+        return kind is Skipped
 
     def explain(self, full: bool = False) -> str:
         """Text: which operations shared a kernel, each refusal with its reason, bytes saved.
 
         The hottest plans in one screen, unless it is to be ``full``.
         """
+        if self._lifted is not None:
+            return self._lifted.explain(full)
         text = summary(self._reports, full) if self._reports else ""
         return "\n".join([*([text] if text else []), *self._remarks]) or "nothing was recorded\n"
 

@@ -1,0 +1,121 @@
+"""Skip: how the body of a ``with`` statement is not run, when that has been done otherwise.
+
+An error is raised at its first line, which the block's ``__exit__`` swallows: by a trace function
+of the frame up to Python 3.11, by a monitored line of the code from 3.12 on. Whether that line is
+seen is tried first (`watch`), for a body that ran although it has been done would be done twice.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+
+class Skipped(BaseException):
+    """Raised at the first line of a body that is not to run."""
+
+
+class _Awaited(threading.local):
+    """The frame of which the next line is awaited, and what is done then."""
+
+    frame: FrameType | None = None
+    then: Callable[[], None]
+
+
+_awaited = _Awaited()
+
+
+def _reached(frame: FrameType | None) -> None:
+    """A line begins in ``frame``."""
+    if frame is not None and _awaited.frame is frame:
+        _awaited.frame = None
+        _awaited.then()
+
+
+def _raise() -> None:
+    raise Skipped
+
+
+def watch(frame: FrameType, line: int, seen: Callable[[], None]) -> None:
+    """Call ``seen`` when ``frame`` comes to its next line, the first one of a body."""
+    _await(frame, line, seen)
+
+
+def skip(frame: FrameType, line: int) -> None:
+    """Raise `Skipped` when ``frame`` comes to its next line, the first one of a body."""
+    _await(frame, line, _raise)
+
+
+if sys.version_info >= (3, 12):
+    _monitoring: Any = sys.monitoring
+    _tool: int | None = None
+    _begins: dict[int, set[int]] = {}  # of codes by identity: the lines where bodies begin
+    _kept: list[CodeType] = []  # whose identities these are
+
+    def _line_event(code: CodeType, line: int) -> Any:
+        if line not in _begins.get(id(code), ()):
+            return _monitoring.DISABLE
+        _reached(sys._getframe(1))
+        return None
+
+    def _start() -> int | None:
+        """The number under which lines are monitored, None if there is none left."""
+        for number in (4, 3):
+            if _monitoring.get_tool(number) is None:
+                _monitoring.use_tool_id(number, "fusecuda")
+                _monitoring.register_callback(number, _monitoring.events.LINE, _line_event)
+                return number
+        return None
+
+    def _await(frame: FrameType, line: int, then: Callable[[], None]) -> None:
+        global _tool
+        code = frame.f_code
+        begins = _begins.get(id(code))
+        if begins is None or line not in begins:
+            if _tool is None and (_tool := _start()) is None:
+                return
+            if begins is None:
+                _kept.append(code)
+                begins = _begins[id(code)] = set()
+            begins.add(line)
+            _monitoring.set_local_events(_tool, code, _monitoring.events.LINE)
+            _monitoring.restart_events()
+        _awaited.frame, _awaited.then = frame, then
+
+    def forget(frame: FrameType) -> None:
+        """Await nothing any more."""
+        _awaited.frame = None
+
+    def is_possible() -> bool:
+        """False while somebody else looks at each line."""
+        debugger = _monitoring.get_tool(_monitoring.DEBUGGER_ID)
+        return sys.gettrace() is None and debugger is None
+
+else:
+
+    def _trace_line(frame: FrameType, event: str, arg: object) -> Any:
+        if event == "line":
+            _reached(frame)  # if that raises, there is no trace function any more
+            forget(frame)
+        return _trace_line
+
+    def _trace_nothing(frame: FrameType, event: str, arg: object) -> None:
+        return None
+
+    def _await(frame: FrameType, line: int, then: Callable[[], None]) -> None:
+        _awaited.frame, _awaited.then = frame, then
+        frame.f_trace = _trace_line
+        sys.settrace(_trace_nothing)
+
+    def forget(frame: FrameType) -> None:
+        """Await nothing any more."""
+        _awaited.frame = frame.f_trace = None
+        if sys.gettrace() is _trace_nothing:
+            sys.settrace(None)
+
+    def is_possible() -> bool:
+        """False while somebody else looks at each line."""
+        return sys.gettrace() is None
