@@ -1,7 +1,7 @@
 """Random programs around a fused function run as their plain twins do.
 
 ``python -m tests.fuzz_calls FIRST LAST`` runs the programs of these seeds; with ``--errors`` those
-in which numbers raise errors.
+in which numbers raise errors, with ``--blocks`` those that enter a block again and again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 
 from fusecuda.capture.record.budget import Budget
 from fusecuda.capture.record.rest import Trial
-from tests import programs_of_errors
+from tests import programs_of_blocks, programs_of_errors
 from tests.programs_of_calls import Writer
 from tests.side_by_side import DifferenceError, Spaces
 
@@ -60,10 +60,11 @@ def written(seed: int) -> tuple[str, list[str]]:
 
 def main(first: int, last: int) -> None:
     """Print the failures among the programs of these seeds."""
-    errors = "--errors" in sys.argv
+    write = programs_of_errors.written if "--errors" in sys.argv else written
+    write = programs_of_blocks.written if "--blocks" in sys.argv else write
     for seed in range(first, last):
         print("seed", seed, file=sys.stderr, flush=True)
-        program, steps = (programs_of_errors.written if errors else written)(seed)
+        program, steps = write(seed)
         Budget.FIRST = 0.0 if seed % 5 == 4 else float("inf")
         if why := failure(program, steps):
             program, steps = shrunk(program, steps)

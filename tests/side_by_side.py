@@ -8,6 +8,7 @@ variables, the objects behind them, and which of them are one object have to be 
 from __future__ import annotations
 
 import collections
+import contextlib
 import itertools
 import linecache
 import math
@@ -29,10 +30,11 @@ class DifferenceError(AssertionError):
 
 
 class Spaces:
-    """The two spaces of a program; ``functions`` are the fused ones that it has made."""
+    """The two spaces of a program; the fused ``functions`` and ``blocks`` that it has made."""
 
     def __init__(self, program: str) -> None:
         self.functions: list[fc.FusedFunction[..., Any]] = []
+        self.blocks: list[Any] = []
         name = f"<program {next(_numbers)}>"
         linecache.cache[name] = (len(program), None, program.splitlines(True), name)
         code = compile(program, name, "exec")
@@ -41,6 +43,7 @@ class Spaces:
         self.fused: dict[str, Any] = {"__name__": "side_by_side_program", "fused": self._made}
         for space in (self.plain, self.fused):
             space["np"] = np
+            space["block"] = contextlib.nullcontext if space is self.plain else self._block
             exec(code, space)
 
     def _made(self, function: Any = None, **options: Any) -> Any:
@@ -48,6 +51,10 @@ class Spaces:
             return lambda given: self._made(given, **options)
         self.functions.append(fc.fused(function, **options))
         return self.functions[-1]
+
+    def _block(self) -> Any:
+        self.blocks.append(fc.fused())
+        return self.blocks[-1]
 
     def step(self, text: str) -> None:
         """Execute ``text`` in both; raises DifferenceError."""
@@ -85,7 +92,7 @@ def _raised(code: types.CodeType, space: dict[str, Any]) -> Exception | None:
 
 
 def _own(space: dict[str, Any]) -> dict[str, Any]:
-    left_out = ("fused", "np", "__builtins__", "__warningregistry__")
+    left_out = ("fused", "block", "np", "__builtins__", "__warningregistry__")
     return {k: v for k, v in space.items() if k not in left_out}
 
 

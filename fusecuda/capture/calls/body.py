@@ -8,6 +8,7 @@ source is that of the running code. What a function cannot say in the place of t
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import inspect
 import itertools
@@ -102,13 +103,11 @@ def body_of(frame: types.FrameType) -> Body:
     Raises RefusedError.
     """
     code = frame.f_code
-    tree, every = _parsed(code, frame.f_globals)
+    tree, relatives = _parsed(code, frame.f_globals)
     around = _statement_at(tree, code, frame.f_lasti)
     statement = around[-1]
     assert isinstance(statement, ast.With)
-    first, target = statement.body[0], statement.items[-1].optional_vars
-    if first.lineno <= max(i.context_expr.end_lineno or 0 for i in statement.items):
-        raise RefusedError("it begins on the line of the with statement")
+    target = statement.items[-1].optional_vars
     names = _Names()
     for s in statement.body:
         names.visit(s)
@@ -123,7 +122,7 @@ def body_of(frame: types.FrameType) -> Body:
     if in_function and not names.stored <= variables:
         raise RefusedError("it writes globals")
     certain, needed = _order(statement.body)
-    _check_cells(code, names, every)
+    _check_cells(code, names, relatives)
     seen = names.stored
     if in_function:
         owner = next(n for n in around[::-1] if isinstance(n, _FUNCTIONS))
@@ -135,7 +134,7 @@ def body_of(frame: types.FrameType) -> Body:
         stored=frozenset(names.stored),
         certain=frozenset(certain),
         line=statement.lineno,
-        first_line=first.lineno,
+        first_line=_first_line(code, frame.f_lasti, statement.body[0].lineno),
         filename=code.co_filename,
         class_name=next((n.name for n in around[::-1] if isinstance(n, ast.ClassDef)), ""),
         flags=code.co_flags & _FUTURES,
@@ -146,26 +145,31 @@ def body_of(frame: types.FrameType) -> Body:
 
 
 def _parsed(code: types.CodeType, space: dict[str, Any]) -> tuple[ast.Module, list[types.CodeType]]:
-    """The tree of the file that ``code`` is of, and all code of it; raises RefusedError."""
+    """The tree of the file that ``code`` is of, and the code that its variables are seen by.
+
+    Raises RefusedError.
+    """
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename, space))
-    found = _compiled(text, code.co_filename, code.co_flags & _FUTURES)
-    if found is None or code not in found[1]:
-        raise RefusedError("its source is not to be had")
-    return found
+    tree, families = _compiled(text, code.co_filename, code.co_flags & _FUTURES)
+    for family in families:
+        if code in family:
+            return tree, family
+    raise RefusedError("its source is not to be had")
 
 
 @functools.lru_cache(maxsize=16)
 def _compiled(
     text: str, filename: str, flags: int
-) -> tuple[ast.Module, list[types.CodeType]] | None:
-    if not text:
-        return None
+) -> tuple[ast.Module, list[list[types.CodeType]]]:
+    """The tree of a file, and the code of all that stands in it; that of a function together."""
     try:
         tree = ast.parse(text, filename)
-        return tree, list(codes_of(compile(tree, filename, "exec", flags, dont_inherit=True)))
+        module = compile(tree, filename, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
-        return None
+        return ast.Module([], []), []
+    inside = [c for c in module.co_consts if isinstance(c, types.CodeType)]
+    return tree, [[module], *(list(codes_of(c)) for c in inside)]
 
 
 def _statement_at(tree: ast.Module, code: types.CodeType, at: int) -> list[ast.AST]:
@@ -190,6 +194,29 @@ def _statements(node: ast.AST, around: list[ast.AST]) -> Iterator[list[ast.AST]]
 
 def _position(node: ast.stmt | ast.expr) -> tuple[int | None, ...]:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _first_line(code: types.CodeType, at: int, begin: int) -> int:
+    """The line of the first instruction of the body of the ``with`` that ``at`` enters.
+
+    Raises RefusedError if an error there would not reach the handler of the ``with`` at once.
+    """
+    every = list(dis.get_instructions(code))
+    place = {i.offset: n for n, i in enumerate(every)}
+    for before, first in itertools.pairwise(every[place[at] :]):
+        line = first.positions.lineno if first.positions else None
+        if line is not None and line >= begin:
+            break
+    else:
+        raise RefusedError("it begins on the line of the with statement")
+    is_new = before.positions is None or before.positions.lineno != line
+    for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined]
+        if entry.start <= first.offset < entry.end:
+            handler = every[place[entry.target] :][:2]
+            is_ours = any(i.opname == "WITH_EXCEPT_START" for i in handler)
+            if is_new and is_ours and first.opname != "NOP":
+                return line
+    raise RefusedError("an error on its first line may be handled otherwise")
 
 
 # --- the names of a body
