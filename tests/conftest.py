@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import os
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from fusecuda.back_ends import BACK_ENDS
+from fusecuda.capture.calls import lifted
 from fusecuda.capture.record import plans
 from fusecuda.capture.record.recorder import default_recorder
 
@@ -110,6 +112,12 @@ def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Lazy arrays outside of blocks are recorded whatever their size, and then done at once."""
     monkeypatch.setattr(default_recorder, "at_once_below", request.param)
     return int(request.param)
+
+
+@pytest.fixture
+def where_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks that are entered again and again are recorded each time."""
+    monkeypatch.setattr(lifted, "_FIRST", sys.maxsize)
 
 
 @pytest.fixture

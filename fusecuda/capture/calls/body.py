@@ -45,7 +45,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class RefusedError(Exception):
-    """There is no function in the place of the statements; the text says why."""
+    """There is no function in the place of the statements; the text says why, ``line`` where."""
+
+    def __init__(self, why: str, line: int | None = None) -> None:
+        super().__init__(why)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +238,9 @@ class _Names(ast.NodeVisitor):
 
     def visit(self, node: ast.AST) -> None:
         if why := _REFUSED.get(type(node)):
-            raise RefusedError(why)
+            raise RefusedError(why, getattr(node, "lineno", None))
         if isinstance(node, ast.Break | ast.Continue) and not self._loops:
-            raise RefusedError("it leaves a loop around it")
+            raise RefusedError("it leaves a loop around it", node.lineno)
         is_loop = isinstance(node, _LOOPS)
         self._loops += is_loop
         super().visit(node)
@@ -244,7 +248,7 @@ class _Names(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in _LOOKING:
-            raise RefusedError(f"it looks at its variables by {node.id}")
+            raise RefusedError(f"it looks at its variables by {node.id}", node.lineno)
         if isinstance(node.ctx, ast.Store):
             self._store(node.id)
         elif not any(node.id in names for names in self._hidden):
@@ -265,7 +269,7 @@ class _Names(ast.NodeVisitor):
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name:
-            raise RefusedError("it names an exception")
+            raise RefusedError("it names an exception", node.lineno)
         self.generic_visit(node)
 
     def visit_MatchAs(self, node: ast.MatchAs) -> None:

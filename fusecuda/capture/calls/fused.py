@@ -76,6 +76,7 @@ class FusedBlock:
         self._nested: list[Any] = []
         self._reports: list[Executable] = []
         self._remarks: list[str] = []
+        self._site: lifting.Site | None = None  # the with statement
         self._lifted: Lifted | None = None  # what does the work of the body, if it is asked
         self._began = 0.0
         self._skips: FrameType | None = None  # whose body is not to run
@@ -86,12 +87,13 @@ class FusedBlock:
     def __enter__(self) -> Self:
         outer = recorder_in_force.get()
         token: Token[Recorder] | None = None
+        self._site = self._lifted = None
         if not isinstance(outer, Region):  # a nested block joins the outer one
             outer.flush()
             frame = sys._getframe(1)
             if outer is default_recorder and not self._options.strict:
-                site = lifting.site_of(frame)
-                self._lifted, skipped = site.enter(frame, self._options, self._chosen)
+                self._site = lifting.site_of(frame)
+                self._lifted, skipped = self._site.enter(frame, self._options, self._chosen)
                 if skipped:
                     self._skips = frame
                     return self
@@ -116,11 +118,15 @@ class FusedBlock:
                 recorder.close()
         if self._lifted is not None:
             self._lifted.ran_in_place(perf_counter() - self._began, kind is not None)
-            self._lifted = None
         self.launches = recorder.launches - before
         self._reports = recorder.reports[reports:]
         passed = not isinstance(recorder, Region)
         self._remarks = [_PASSED] if passed else [_UNRECORDED % n for n in recorder.unrecorded]
+        if self._site is not None and (why := self._site.why):
+            self._remarks.append(_NOT_LIFTED % why)
+        elif self._lifted is not None:
+            self._remarks.append(_NOT_LIFTED % self._lifted.explain().splitlines()[0])
+        self._lifted = self._site = None
         if token is not None:
             rest.left(recorder.site, recorder.gained)
             if recorder.faults and kind is None:
@@ -149,6 +155,7 @@ class FusedBlock:
 
 
 _UNRECORDED = "not recorded: %s has no graph meaning\n"
+_NOT_LIFTED = "recorded where it stands: %s\n"
 _PASSED = f"passed through: {rest.ATTEMPTS} times it recorded one operation, or tiny arrays\n"
 
 

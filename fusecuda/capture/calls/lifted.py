@@ -174,7 +174,8 @@ class Site:
         try:
             self._body = body = body_of(frame)
         except RefusedError as refused:
-            self.why = str(refused)
+            line = refused.line or frame.f_lineno
+            self.why = f"{refused} ({frame.f_code.co_filename}:{line})"
             return
         space, stored = frame.f_locals, body.stored
         in_function = space is not frame.f_globals

@@ -23,6 +23,7 @@ from tests.cupy_host import host, seen  # noqa: E402
 from tests.tape_check import Watch, X, check, watching  # noqa: E402, F401 - a fixture
 
 cupy_host.install()
+pytestmark = pytest.mark.usefixtures("where_they_stand")
 
 
 def body(m: Any, x: Any, k: float = 0.5) -> Any:

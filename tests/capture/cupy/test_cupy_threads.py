@@ -31,6 +31,7 @@ from tests.threads import (  # noqa: E402
 )
 
 cupy_host.install()
+pytestmark = pytest.mark.usefixtures("where_they_stand")
 __all__ = ["gates"]
 X = np.arange(24.0).reshape(4, 6)
 
