@@ -26,13 +26,13 @@ NUMPYS = ("2.0", "2.1", "2.2", "2.3", "2.4", NEWEST)
 NEEDS = ("pytest>=8", "pytest-timeout", "pytest-xdist", "hypothesis", "mpmath", "scipy")
 TESTS = [
     "array", "array_api", "bytecode", "calls", "calls_attacked", "functions", "fused",
-    "fused_results", "joined", "memory",
+    "fused_results", "joined", "lifted", "memory",
     "numpy_creation", "numpy_namespace", "numpy_rules", "ops", "other_dtypes", "random_dags",
     "reductions",
 ]  # fmt: skip
 SHORT_TESTS = [
-    "array", "array_api", "bytecode", "fused", "memory", "numpy_creation", "numpy_rules", "ops",
-    "other_dtypes",
+    "array", "array_api", "bytecode", "fused", "lifted", "memory", "numpy_creation", "numpy_rules",
+    "ops", "other_dtypes",
 ]  # fmt: skip
 
 

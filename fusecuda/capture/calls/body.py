@@ -57,8 +57,8 @@ class Body:
     """The statements of a block, the names that they use, and what may be done with these.
 
     ``read`` are names that may need a value before the statements run, ``stored`` those that may
-    have another one afterwards, ``written`` the ones of these that somebody may look at; ``certain``
-    are given a value in any case.
+    have another one afterwards, ``written`` those of them that somebody may look at; ``certain`` are
+    given a value in any case.
     """
 
     statements: tuple[ast.stmt, ...]
@@ -207,20 +207,22 @@ def _first_line(code: types.CodeType, at: int, begin: int) -> int:
     """
     every = list(dis.get_instructions(code))
     place = {i.offset: n for n, i in enumerate(every)}
-    for before, first in itertools.pairwise(every[place[at] :]):
-        line = first.positions.lineno if first.positions else None
-        if line is not None and line >= begin:
-            break
-    else:
+    inside = (pair for pair in itertools.pairwise(every[place[at] :]) if _line(pair[1]) >= begin)
+    before, first = next(inside, (None, None))
+    if before is None or first is None or _line(before) == _line(first):
         raise RefusedError("it begins on the line of the with statement")
-    is_new = before.positions is None or before.positions.lineno != line
     for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined]
         if entry.start <= first.offset < entry.end:
             handler = every[place[entry.target] :][:2]
             is_ours = any(i.opname == "WITH_EXCEPT_START" for i in handler)
-            if is_new and is_ours and first.opname != "NOP":
-                return line
+            if is_ours and first.opname != "NOP":
+                return _line(first)
     raise RefusedError("an error on its first line may be handled otherwise")
+
+
+def _line(instruction: dis.Instruction) -> int:
+    positions = instruction.positions
+    return -1 if positions is None or positions.lineno is None else positions.lineno
 
 
 # --- the names of a body
@@ -342,9 +344,7 @@ def _all(statements: Iterable[ast.stmt]) -> set[str]:
     return {name for s in statements for name in _certain(s)}
 
 
-def _unseen(
-    owner: ast.AST, statement: ast.With, names: set[str], code: types.CodeType
-) -> set[str]:
+def _unseen(owner: ast.AST, statement: ast.With, names: set[str], code: types.CodeType) -> set[str]:
     """Those of ``names`` that nothing in the function ``owner`` uses but the statement's body."""
     inside = {id(n) for s in statement.body for n in ast.walk(s)}
     outside = [n for n in ast.walk(owner) if id(n) not in inside]

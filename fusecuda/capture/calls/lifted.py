@@ -1,4 +1,4 @@
-"""Lifted blocks: the body of a ``with fused()`` block that is entered again is called as a function.
+"""Lifted blocks: the body of a ``with fused()`` block that is entered again becomes a function.
 
 What a block would record one operation after the other, each time, a `FusedFunction` of its body
 replays. The function is given the variables that the body uses, and what it returns is put where
@@ -29,9 +29,9 @@ from .reads import Reads
 from .skip import is_possible, skip, watch
 
 _SITES_LIMIT = 1024
-_FIRST = 2  # entries of a block, before it is lifted
+_FIRST = 1  # entries of a block, before it is lifted
 _VARIANTS_LIMIT = 4  # sets of names that have a value when the block is entered
-_OFTEN = 8  # times that a block ran as it stands, after which the function is asked ever more rarely
+_OFTEN = 8  # times that it ran as it stands, after which the function is asked ever more rarely
 _CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, Wrapper)
 _TRIES = 4  # of seeing the first line of a body
 

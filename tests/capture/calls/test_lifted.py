@@ -323,8 +323,6 @@ def comprehensions(block: Block) -> Any:
     return parts, named, best, y, k
 
 
-
-
 PROGRAMS = (
     temporaries, in_place, names_of_one_array, values_that_are_looked_at,
     values_that_may_not_be_there, inner_loops, containers, methods, entered_from_a_generator,
@@ -522,10 +520,14 @@ def work(start: int, block: Block) -> Any:
 def test_threads() -> None:
     """The same block, entered by several threads at once."""
     results: list[Any] = []
+
+    def noted(start: int) -> None:
+        results.append((start, work(start, fc.fused)))
+
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
-        threads = [threading.Thread(target=lambda n=n: results.append((n, work(n, fc.fused)))) for n in range(4)]
+        threads = [threading.Thread(target=noted, args=(n,)) for n in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -38,9 +38,7 @@ def on_host(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
-def test_does_what_it_says(
-    program: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_does_what_it_says(program: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = program(contextlib.nullcontext)
     monkeypatch.setattr(programs, "numbers", lambda count=12: host(np.arange(float(count)) - 3))
     for _ in range(2):
