@@ -19,6 +19,46 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
+        "variables-written-meanwhile",
+        "capture/calls/body.py",
+        "        for other in every:\n",
+        "        for other in ():\n",
+        "a block is no function of variables that inner functions write",
+        ids("capture/calls/lifted", "does_what_it_says[variables_of_inner_functions]"),
+    ),
+    Mutation(
+        "variables-of-others",
+        "capture/calls/lifted.py",
+        "                raise InPlaceError\n        return reads",
+        "                pass\n        return reads",
+        "functions that a block calls see the variables of the module that it writes",
+        ids("capture/calls/lifted", "variables_of_a_module"),
+    ),
+    Mutation(
+        "unseen-in-blocks",
+        "capture/calls/body.py",
+        "return names - found - set(",
+        "return names - set(",
+        "variables that are used after a block are computed",
+        ids("capture/calls/lifted", "does_what_it_says[names_of_one_array]"),
+    ),
+    Mutation(
+        "handlers-of-first-lines",
+        "capture/calls/body.py",
+        'is_ours = any(i.opname == "WITH_EXCEPT_START" for i in handler)',
+        "is_ours = True",
+        "what skips a body is not handled within it",
+        ids("capture/calls/lifted", "does_what_it_says[swallows_all]"),
+    ),
+    Mutation(
+        "variables-kept",
+        "capture/calls/lifted.py",
+        "                space.clear()  # else",
+        "                pass  # else",
+        "what a block was given dies when its variable gets another value",
+        ids("capture/calls/lifted", "does_what_it_says[dropped_afterwards]"),
+    ),
+    Mutation(
         "computed-indices-in-lists",
         "capture/arrays/indexing.py",
         "    if kind is list:\n        return gathered(key)\n",

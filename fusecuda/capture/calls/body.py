@@ -57,8 +57,8 @@ class Body:
     """The statements of a block, the names that they use, and what may be done with these.
 
     ``read`` are names that may need a value before the statements run, ``stored`` those that may
-    have another one afterwards, ``written`` those of them that somebody may look at; ``certain`` are
-    given a value in any case.
+    have another one afterwards, ``written`` those of them that somebody may look at; ``certain``
+    are given one in any case.
     """
 
     statements: tuple[ast.stmt, ...]
@@ -207,15 +207,16 @@ def _first_line(code: types.CodeType, at: int, begin: int) -> int:
     """
     every = list(dis.get_instructions(code))
     place = {i.offset: n for n, i in enumerate(every)}
-    inside = (pair for pair in itertools.pairwise(every[place[at] :]) if _line(pair[1]) >= begin)
+    after = itertools.pairwise(every[place[at] :])
+    inside = (p for p in after if _line(p[1]) >= begin and p[1].opname != "NOP")
     before, first = next(inside, (None, None))
     if before is None or first is None or _line(before) == _line(first):
-        raise RefusedError("it begins on the line of the with statement")
+        raise RefusedError("it has no first line of its own")
     for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined]
         if entry.start <= first.offset < entry.end:
             handler = every[place[entry.target] :][:2]
             is_ours = any(i.opname == "WITH_EXCEPT_START" for i in handler)
-            if is_ours and first.opname != "NOP":
+            if is_ours:
                 return _line(first)
     raise RefusedError("an error on its first line may be handled otherwise")
 

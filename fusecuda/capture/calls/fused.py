@@ -20,7 +20,7 @@ from . import lifted as lifting
 from .function import FusedFunction
 from .lifted import Lifted
 from .memory import provider
-from .skip import Skipped, forget
+from .skip import Skipped, end
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -108,6 +108,7 @@ class FusedBlock:
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> bool:
         if self._skips is not None:
             return self._skipped(kind)
+        end(sys._getframe(1))
         token, recorder, before, reports = self._nested.pop()
         if token is not None:
             recorder_in_force.reset(token)
@@ -138,8 +139,7 @@ class FusedBlock:
         frame, self._skips = self._skips, None
         assert frame is not None and self._lifted is not None
         self.launches = self._lifted.launches
-        if kind is not Skipped:  # a signal's handler has raised
-            forget(frame)
+        end(frame)  # if a signal's handler has raised
         assert kind is not None, "the body of a block has been done twice"
         return kind is Skipped
 

@@ -155,21 +155,20 @@ class Site:
         self._entries += 1
         if self.why or self._entries <= _FIRST or not is_possible():
             return None, False
-        if self._body is None:
-            self._begin(frame)
-            return None, False
-        if not self._can_skip:
-            self._watch(frame)
-            return None, False
         space = frame.f_locals
         try:
+            if self._body is None:
+                self._begin(space, frame)
+            if not self._can_skip:
+                self._watch(frame)
+                return None, False
             lifted = self._variant(space, frame, options, chosen)
             return lifted, lifted is not None and self._call(lifted, space, frame)
         finally:
             if sys.version_info < (3, 13) and space is not frame.f_globals:
                 space.clear()  # else it keeps what the variables are no more
 
-    def _begin(self, frame: types.FrameType) -> None:
+    def _begin(self, space: dict[str, Any], frame: types.FrameType) -> None:
         """Find the body, and see whether it could be skipped."""
         try:
             self._body = body = body_of(frame)
@@ -177,21 +176,21 @@ class Site:
             line = refused.line or frame.f_lineno
             self.why = f"{refused} ({frame.f_code.co_filename}:{line})"
             return
-        space, stored = frame.f_locals, body.stored
+        stored = body.stored
         in_function = space is not frame.f_globals
         variables = {*self._code.co_varnames, *self._code.co_cellvars, *self._code.co_freevars}
         self._candidates = tuple(
             n for n in body.read
             if (n in variables if in_function else n in stored or _is_data(space, n))
         )  # fmt: skip
-        self._watch(frame)
 
     def _watch(self, frame: types.FrameType) -> None:
         """Look whether the first line of the body is seen."""
+        if self._body is None:
+            return
         if self._entries > _FIRST + _TRIES:
             self.why = "its first line is not seen"
             return
-        assert self._body is not None
         watch(frame, self._body.first_line, self._seen)
 
     def _seen(self) -> None:
@@ -218,12 +217,10 @@ class Site:
         border: Border | None = None
         kinds = {type(a) for a in args}
         if Array in kinds:
-            if np.ndarray in kinds:
-                return False
             border = Border(_NO_TWIN)
             try:
                 args = tuple([border.given(a) for a in args])
-            except RecordedError:
+            except RecordedError:  # such as for NumPy arrays: which results would be lazy?
                 return self._left_alone()
         elif np.ndarray in kinds and lifted.makes_lazy:
             return self._left_alone()

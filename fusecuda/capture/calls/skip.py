@@ -19,18 +19,19 @@ class Skipped(BaseException):
 
 
 class _Awaited(threading.local):
-    """The frame of which the next line is awaited, and what is done then."""
+    """The line of a frame that is awaited, and what is done then."""
 
     frame: FrameType | None = None
+    line = 0
     then: Callable[[], None]
 
 
 _awaited = _Awaited()
 
 
-def _reached(frame: FrameType | None) -> None:
+def _reached(frame: FrameType) -> None:
     """A line begins in ``frame``."""
-    if frame is not None and _awaited.frame is frame:
+    if _awaited.frame is frame and _awaited.line == frame.f_lineno:
         _awaited.frame = None
         _awaited.then()
 
@@ -40,13 +41,19 @@ def _raise() -> None:
 
 
 def watch(frame: FrameType, line: int, seen: Callable[[], None]) -> None:
-    """Call ``seen`` when ``frame`` comes to its next line, the first one of a body."""
+    """Call ``seen`` when ``frame`` comes to ``line``, the first one of a body."""
     _await(frame, line, seen)
 
 
 def skip(frame: FrameType, line: int) -> None:
-    """Raise `Skipped` when ``frame`` comes to its next line, the first one of a body."""
+    """Raise `Skipped` when ``frame`` comes to ``line``, the first one of a body."""
     _await(frame, line, _raise)
+
+
+def end(frame: FrameType) -> None:
+    """The block in ``frame`` has been left: nothing there is awaited any more."""
+    if _awaited.frame is frame:
+        forget(frame)
 
 
 if sys.version_info >= (3, 12):
@@ -83,7 +90,7 @@ if sys.version_info >= (3, 12):
             begins.add(line)
             _monitoring.set_local_events(_tool, code, _monitoring.events.LINE)
             _monitoring.restart_events()
-        _awaited.frame, _awaited.then = frame, then
+        _awaited.frame, _awaited.line, _awaited.then = frame, line, then
 
     def forget(frame: FrameType) -> None:
         """Await nothing any more."""
@@ -99,14 +106,15 @@ else:
     def _trace_line(frame: FrameType, event: str, arg: object) -> Any:
         if event == "line":
             _reached(frame)  # if that raises, there is no trace function any more
-            forget(frame)
+            if _awaited.frame is None:
+                forget(frame)
         return _trace_line
 
     def _trace_nothing(frame: FrameType, event: str, arg: object) -> None:
         return None
 
     def _await(frame: FrameType, line: int, then: Callable[[], None]) -> None:
-        _awaited.frame, _awaited.then = frame, then
+        _awaited.frame, _awaited.line, _awaited.then = frame, line, then
         frame.f_trace = _trace_line
         sys.settrace(_trace_nothing)
 

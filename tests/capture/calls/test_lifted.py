@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -200,7 +201,7 @@ GLOBAL = 1.0
 
 
 def globals_written(block: Block) -> Any:
-    global GLOBAL
+    global GLOBAL  # noqa: PLW0603
     GLOBAL = 1.0
     x = numbers()
     for _ in range(TURNS):
@@ -318,9 +319,21 @@ def comprehensions(block: Block) -> Any:
         with block():
             parts = [x[k:] * k for k in range(3)]
             named = {n: v.sum() for n, v in zip("abc", parts, strict=True)}
-            best = max(named, key=lambda n: len(n))
+            best = max(named, key=lambda n: -len(n))
             y = parts[0] + k
     return parts, named, best, y, k
+
+
+def dropped_afterwards(block: Block) -> Any:
+    alive = []
+    for i in range(TURNS):
+        x = numbers(5000)
+        known = weakref.ref(x)
+        with block():
+            y = x * 2 + i
+        x = None
+        alive.append(known() is None)
+    return alive[1], alive[-3:], y  # a recording may last until garbage is collected
 
 
 PROGRAMS = (
@@ -328,15 +341,15 @@ PROGRAMS = (
     values_that_may_not_be_there, inner_loops, containers, methods, entered_from_a_generator,
     variables_of_inner_functions, variables_that_inner_functions_read, globals_written, errors,
     left_early, returned_from, several_managers, entered_twice_at_once, tries_first, swallows_all,
-    shapes_that_change, comprehensions,
+    shapes_that_change, comprehensions, dropped_afterwards,
 )  # fmt: skip
 AS_THEY_STAND = {  # part of what is said of blocks that are not lifted
     "variables_of_inner_functions": "an inner function writes 'scale'",
     "globals_written": "it writes globals",
+    "swallows_all": "handled otherwise",
     "left_early": "it leaves a loop around it",
     "returned_from": "it returns",
     "tries_first": "handled otherwise",
-    "swallows_all": "handled otherwise",
 }
 
 
