@@ -56,7 +56,7 @@ CALLS = (
         "                space.clear()  # else",
         "                pass  # else",
         "what a block was given dies when its variable gets another value",
-        ids("capture/calls/lifted", "does_what_it_says[dropped_afterwards]"),
+        ids("capture/calls/lifted", "arrays_die_with_their_variables[where it stands]"),
     ),
     Mutation(
         "computed-indices-in-lists",

@@ -324,24 +324,12 @@ def comprehensions(block: Block) -> Any:
     return parts, named, best, y, k
 
 
-def dropped_afterwards(block: Block) -> Any:
-    alive = []
-    for i in range(TURNS):
-        x = numbers(5000)
-        known = weakref.ref(x)
-        with block():
-            y = x * 2 + i
-        x = None
-        alive.append(known() is None)
-    return alive[1], alive[-3:], y  # a recording may last until garbage is collected
-
-
 PROGRAMS = (
     temporaries, in_place, names_of_one_array, values_that_are_looked_at,
     values_that_may_not_be_there, inner_loops, containers, methods, entered_from_a_generator,
     variables_of_inner_functions, variables_that_inner_functions_read, globals_written, errors,
     left_early, returned_from, several_managers, entered_twice_at_once, tries_first, swallows_all,
-    shapes_that_change, comprehensions, dropped_afterwards,
+    shapes_that_change, comprehensions,
 )  # fmt: skip
 AS_THEY_STAND = {  # part of what is said of blocks that are not lifted
     "variables_of_inner_functions": "an inner function writes 'scale'",
@@ -550,6 +538,28 @@ def test_threads() -> None:
     assert len(results) == 4
     for start, x in results:
         assert x.tobytes() == work(start, contextlib.nullcontext).tobytes()
+
+
+def dropped_afterwards(other: Any) -> list[bool]:
+    alive = []
+    for i in range(TURNS + 3):
+        x = numbers(5000)
+        known = weakref.ref(x)
+        with fc.fused():
+            y = x * 2 + i
+            z = other * 2
+        del x
+        alive.append(known() is not None)
+    del y, z
+    return alive
+
+
+@pytest.mark.parametrize("lazily", [False, True], ids=["replayed", "where it stands"])
+def test_arrays_die_with_their_variables(lazily: bool) -> None:
+    """A block keeps nothing that it was given; a recording may, until garbage is collected."""
+    lifted._sites.clear()
+    alive = dropped_afterwards(fnp.asarray(numbers()) if lazily else numbers())
+    assert not any(alive[-4:]), alive
 
 
 def test_strict_blocks_are_recorded() -> None:
