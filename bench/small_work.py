@@ -1,10 +1,10 @@
 """What small work costs under each way in, against NumPy: ``python -m bench.small_work``.
 
-Every program of `bench.small_rows` and `bench.small_steps` runs under ``@fused``, on lazy arrays,
-and as a script under ``python -m fusecuda run --device cpu`` with CuPy's name for NumPy's. Each run
-is a process of its own with an empty kernel cache and a hard time limit; the plain program is
-measured in the same process, turn by turn; the fastest run of each counts, which nothing else that
-goes on in the machine slows down. A run counts only if it is right.
+Every program of `bench.small_rows` and `bench.small_steps` runs under ``@fused``, in a block, on
+lazy arrays, and as a script under ``python -m fusecuda run --device cpu`` with CuPy's name for NumPy's.
+Each run is a process of its own with an empty kernel cache and a hard time limit; the plain program
+is measured in the same process, turn by turn; the fastest run of each counts, which nothing else
+that goes on in the machine slows down. A run counts only if it is right.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ import sys
 import tempfile
 import time
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("small_rows.py", "small_steps.py")
-WAYS = {"@fused": "numpy", "lazy arrays": "fusecuda.numpy", "run": "cupy"}
+WAYS = {"@fused": "numpy", "block": "numpy", "lazy arrays": "fusecuda.numpy", "run": "cupy"}
 SCRIPT = "from bench.small_work import worker\n\nworker({!r}, {!r}, {!r}, {!r})\n"
 WARM, FIRST, GRACE = 1.2, 1.5, 0.5  # the rule: warm at most 1.2 ×, first 1.5 × and half a second
 
@@ -38,11 +39,12 @@ def worker(name: str, way: str, budget: float, folder: str) -> None:
     """Print how long a program takes, a line of JSON for each thing that is known."""
     plain, ours = load("numpy"), load(WAYS[way], folder)
     program = next(p for p in plain.PROGRAMS if p.name == name)
-    if way == "@fused":
+    if way in ("@fused", "block"):
         import fusecuda as fc
 
         target = program.decorated or program.function
-        made = fc.fused(getattr(ours, target))
+        function = getattr(ours, target)
+        made = fc.fused(function) if way == "@fused" else in_block(function)
         for module in (ours, *ours.modules):
             if hasattr(module, target):
                 setattr(module, target, made)
@@ -62,6 +64,18 @@ def worker(name: str, way: str, budget: float, folder: str) -> None:
         say(warm=warm, plain=fastest, runs=len(runs), fault=difference(got, want))
     if way == "@fused":
         say(explain=getattr(ours, target).explain().splitlines()[0])
+
+
+def in_block(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, called in a block."""
+    import fusecuda as fc
+
+    def call(*args: Any) -> Any:
+        with fc.fused():
+            result = function(*args)
+        return result
+
+    return call
 
 
 def load(namespace: str, folder: str = "") -> types.ModuleType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable
@@ -53,14 +54,24 @@ def fused(function: Any = None, **options: Any) -> Any:
 
     Raises TypeError for what cannot be called, ValueError for options out of range.
     """
-    device_chosen = "device" in options or "FUSECUDA_DEVICE" in os.environ
-    options.setdefault("device", default_device())
-    chosen = Options(**options)
+    named = os.environ.get("FUSECUDA_DEVICE")
+    device_chosen = "device" in options or named is not None
+    if options:
+        options.setdefault("device", default_device())
+        chosen = Options(**options)
+    else:
+        chosen = _default_options(named, os.environ.get("FUSECUDA_CHECK"))
     if function is None:
         return FusedBlock(chosen, device_chosen)
     if not callable(function):
         raise TypeError(f"fused takes a function, not a {type(function).__name__}")
     return FusedFunction(function, chosen, device_chosen)
+
+
+@functools.lru_cache(maxsize=16)
+def _default_options(device: str | None, check: str | None) -> Options:
+    """The options that the environment gives, which has these values."""
+    return Options(device=default_device())
 
 
 class FusedBlock:
@@ -78,6 +89,7 @@ class FusedBlock:
         self._remarks: list[str] = []
         self._site: lifting.Site | None = None  # the with statement
         self._lifted: Lifted | None = None  # what does the work of the body, if it is asked
+        self._replayed = False  # it has done that
         self._began = 0.0
         self._skips: FrameType | None = None  # whose body is not to run
 
@@ -88,6 +100,7 @@ class FusedBlock:
         outer = recorder_in_force.get()
         token: Token[Recorder] | None = None
         self._site = self._lifted = None
+        self._replayed = False
         if not isinstance(outer, Region):  # a nested block joins the outer one
             outer.flush()
             frame = sys._getframe(1)
@@ -123,11 +136,6 @@ class FusedBlock:
         self._reports = recorder.reports[reports:]
         passed = not isinstance(recorder, Region)
         self._remarks = [_PASSED] if passed else [_UNRECORDED % n for n in recorder.unrecorded]
-        if self._site is not None and (why := self._site.why):
-            self._remarks.append(_NOT_LIFTED % why)
-        elif self._lifted is not None:
-            self._remarks.append(_NOT_LIFTED % self._lifted.explain().splitlines()[0])
-        self._lifted = self._site = None
         if token is not None:
             rest.left(recorder.site, recorder.gained)
             if recorder.faults and kind is None:
@@ -139,6 +147,7 @@ class FusedBlock:
         frame, self._skips = self._skips, None
         assert frame is not None and self._lifted is not None
         self.launches = self._lifted.launches
+        self._replayed = True
         end(frame)  # if a signal's handler has raised
         assert kind is not None, "the body of a block has been done twice"
         return kind is Skipped
@@ -148,10 +157,15 @@ class FusedBlock:
 
         The hottest plans in one screen, unless it is to be ``full``.
         """
-        if self._lifted is not None:
-            return self._lifted.explain(full)
+        lifted, remarks = self._lifted, self._remarks
+        if lifted is not None and self._replayed:
+            return lifted.explain(full)
+        if self._site is not None and (why := self._site.why):
+            remarks = [*remarks, _NOT_LIFTED % why]
+        elif lifted is not None:
+            remarks = [*remarks, _NOT_LIFTED % lifted.explain().splitlines()[0]]
         text = summary(self._reports, full) if self._reports else ""
-        return "\n".join([*([text] if text else []), *self._remarks]) or "nothing was recorded\n"
+        return "\n".join([*([text] if text else []), *remarks]) or "nothing was recorded\n"
 
 
 _UNRECORDED = "not recorded: %s has no graph meaning\n"
