@@ -1,10 +1,10 @@
 """What small work costs under each way in, against NumPy: ``python -m bench.small_work``.
 
 Every program of `bench.small_rows` and `bench.small_steps` runs under ``@fused``, in a block, on
-lazy arrays, and as a script under ``python -m fusecuda run --device cpu`` with CuPy's name for NumPy's.
-Each run is a process of its own with an empty kernel cache and a hard time limit; the plain program
-is measured in the same process, turn by turn; the fastest run of each counts, which nothing else
-that goes on in the machine slows down. A run counts only if it is right.
+lazy arrays, and as a script under ``python -m fusecuda run --device cpu`` with CuPy's name for
+NumPy's. Each run is a process of its own with an empty kernel cache and a hard time limit; the
+plain program is measured in the same process, turn by turn; the fastest run of each counts, which
+nothing else that goes on in the machine slows down. A run counts only if it is right.
 """
 
 from __future__ import annotations

@@ -54,13 +54,9 @@ def fused(function: Any = None, **options: Any) -> Any:
 
     Raises TypeError for what cannot be called, ValueError for options out of range.
     """
-    named = os.environ.get("FUSECUDA_DEVICE")
+    named, check = os.environ.get("FUSECUDA_DEVICE"), os.environ.get("FUSECUDA_CHECK")
+    chosen = _options(named, check, **options)
     device_chosen = "device" in options or named is not None
-    if options:
-        options.setdefault("device", default_device())
-        chosen = Options(**options)
-    else:
-        chosen = _default_options(named, os.environ.get("FUSECUDA_CHECK"))
     if function is None:
         return FusedBlock(chosen, device_chosen)
     if not callable(function):
@@ -68,10 +64,11 @@ def fused(function: Any = None, **options: Any) -> Any:
     return FusedFunction(function, chosen, device_chosen)
 
 
-@functools.lru_cache(maxsize=16)
-def _default_options(device: str | None, check: str | None) -> Options:
-    """The options that the environment gives, which has these values."""
-    return Options(device=default_device())
+@functools.lru_cache(maxsize=64, typed=True)
+def _options(_device: str | None, _check: str | None, **given: Any) -> Options:
+    """The ``given`` options and, where the environment has these values, the others."""
+    given.setdefault("device", default_device())
+    return Options(**given)
 
 
 class FusedBlock:

@@ -128,8 +128,8 @@ class Site:
     """What is known of one ``with`` statement."""
 
     __slots__ = (
-        "_alone", "_body", "_can_skip", "_candidates", "_code", "_entries", "_rest", "_variants",
-        "why",
+        "_alone", "_body", "_can_skip", "_candidates", "_code", "_entries", "_last", "_rest",
+        "_variants", "why",
     )  # fmt: skip
 
     def __init__(self, code: types.CodeType) -> None:
@@ -138,6 +138,7 @@ class Site:
         self._body: Body | None = None
         self._candidates: tuple[str, ...] = ()
         self._variants: dict[Any, Lifted] = {}
+        self._last: Lifted | None = None
         self._can_skip = False
         self._alone = self._rest = 0
         self.why = ""  # the block runs as it stands
@@ -200,7 +201,12 @@ class Site:
         self, space: dict[str, Any], frame: types.FrameType, options: Options, chosen: bool
     ) -> Lifted | None:
         assert self._body is not None
-        names = tuple([n for n in self._candidates if n in space])
+        names = self._candidates
+        if not all([n in space for n in names]):
+            names = tuple([n for n in names if n in space])
+        lifted = self._last
+        if lifted is not None and lifted.names is names and lifted.options is options:
+            return lifted
         key = names, options, chosen
         lifted = self._variants.get(key)
         if lifted is None:
@@ -208,6 +214,7 @@ class Site:
                 self.why = "its variables have values and have none"
                 return None
             lifted = self._variants[key] = Lifted(self._body, names, frame, options, chosen)
+        self._last = lifted
         return lifted
 
     def _call(self, lifted: Lifted, space: dict[str, Any], frame: types.FrameType) -> bool:
