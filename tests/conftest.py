@@ -19,7 +19,7 @@ import pytest
 
 from fusecuda.back_ends import BACK_ENDS
 from fusecuda.capture.calls import lifted
-from fusecuda.capture.record import plans
+from fusecuda.capture.record import plans, rest
 from fusecuda.capture.record.recorder import default_recorder
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -96,6 +96,12 @@ _STATES: dict[str, dict[int, Any]] = {}
 
 
 @pytest.fixture(autouse=True)
+def fresh_blocks() -> None:
+    """Whether a block pays has not been measured by the tests before."""
+    rest.forget()
+
+
+@pytest.fixture(autouse=True)
 def same_draws(request: pytest.FixtureRequest) -> None:
     """What a module's generators draw does not depend on which tests have run before."""
     found = [v for v in vars(request.module).values() if isinstance(v, np.random.Generator)]
@@ -118,6 +124,12 @@ def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 def where_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that are entered again and again are recorded each time."""
     monkeypatch.setattr(lifted, "_FIRST", sys.maxsize)
+
+
+@pytest.fixture
+def on_lazy_arrays(where_they_stand: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are recorded each time, as where CuPy has not been imported."""
+    monkeypatch.setattr("fusecuda.capture.calls.fused.provider", lambda: None)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from .graphs_table import GRAPHS
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
+from .runs_table import RUNS
 from .scatters_table import SCATTERS
 from .seeing_table import SEEING
 from .segments_table import SEGMENTS
@@ -602,6 +603,7 @@ MUTATIONS = (
     *CALLS,
     *WHOLES,
     *THREADS,
+    *RUNS,
     *MACHINE,
     *SCATTERS,
     *SEGMENTS,

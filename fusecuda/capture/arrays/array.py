@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -15,13 +15,14 @@ from ...graph.node import Node
 from ..record.flight import atomic
 from ..record.leaf import Leaf
 from ..record.recorder import current_recorder, default_recorder
+from ..record.run import Recorded
 from ..record.storage import Storage
 from ..record.view import Laid, View, in_memory_order
 from .held import Held
-from .memory import elements, in_force, new, values, view
+from .memory import elements, in_force, new, values, view, view_by
 from .methods import document
 from .parts import part_shown
-from .table import ENTRIES, TABLE
+from .table import ENTRIES
 
 NDArray = np.ndarray[Any, Any]
 
@@ -40,6 +41,7 @@ class Array(Held):
         "__weakref__",
         "_base",
         "_from",
+        "_node",
         "_own",
         "_part",
         "_shown",
@@ -54,6 +56,7 @@ class Array(Held):
     def __init__(
         self, storage: Storage, view: View, is_scalar: bool = False, part: str = ""
     ) -> None:
+        self._node: Recorded | None = None  # what it waits for while it has no storage
         self._own: Storage | None = storage
         self._shown: View | None = view
         self._from: Any = None  # what the view is made by, when it is asked for
@@ -81,6 +84,10 @@ class Array(Held):
         """The storage of what was computed at once, or picked, made now."""
         if self.pick is not None:
             self._gather()
+        if self._own is None and self._node is not None:
+            node, self._node = self._node, None
+            self._shown = View.whole(node.shape)
+            self._own = node.run.recorder.storage_of(node)
         if self._own is None and self.loose is not None:
             self._own, self._shown = self.loose.settled()
             self.loose = None
@@ -154,7 +161,7 @@ class Array(Held):
     def shape(self) -> Shape:
         if self.pick is not None:
             self._gather()
-        known = self._values if self.loose is None else self.loose
+        known = self._node or (self._values if self.loose is None else self.loose)
         return self._view.shape if known is None else known.shape
 
     @shape.setter
@@ -173,7 +180,7 @@ class Array(Held):
     @property
     def dtype(self) -> DType:
         known = self._values if self.loose is None else self.loose  # once: it may be let go of
-        known = self.pick or known
+        known = self._node or self.pick or known
         dtype: DType = self._storage.dtype if known is None else known.dtype
         return part_of_complex(dtype) if known is None and self._part else dtype
 
@@ -301,43 +308,58 @@ class Array(Held):
         return (self[i] for i in range(shape[0]))
 
     def __getitem__(self, key: Any) -> Array:
-        limit = in_force().at_once_below
-        found = ENTRIES.item_at_once(self, key, limit) if limit else None
+        recorder, found = in_force(), None
+        if limit := recorder.at_once_below:
+            found = ENTRIES.item_at_once(self, key, limit)
+        elif recorder.run is not None:
+            found = ENTRIES.shown(self, key)
         made: Array = ENTRIES.getitem(self, key) if found is None else found
         return made
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        limit = in_force().at_once_below
-        if not limit or not ENTRIES.set_at_once(self, key, value, limit):
+        recorder, done = in_force(), False
+        if limit := recorder.at_once_below:
+            done = ENTRIES.set_at_once(self, key, value, limit)
+        elif recorder.run is not None:
+            done = ENTRIES.assigned(recorder, self, key, value)
+        if not done:
             ENTRIES.setitem(self, key, value)
 
     def _seen_as(self, name: str, *args: Any) -> Array | None:
         """What NumPy's method gives if it is a view of what nothing waits for."""
-        if not in_force().at_once_below or type(known := values(self)) is not np.ndarray:
+        recorder = in_force()
+        if recorder.run is not None:
+            recorded: Array | None = ENTRIES.shown_by(self, name, args)
+            return recorded
+        if not recorder.at_once_below or type(known := values(self)) is not np.ndarray:
             return None
         shown = getattr(known, name)(*args)
         if shown.base is None or not np.may_share_memory(shown, known):
             return None
-        made: Array = view(self, shown, (_view_by, name, self, args))
+        made: Array = view(self, shown, (view_by, name, self, args))
         return made
 
     # --- protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        limit = in_force().at_once_below
-        if limit:
+        recorder = in_force()
+        result: Any = NotImplemented
+        if limit := recorder.at_once_below:
             result = ENTRIES.ufunc_at_once(ufunc, method, inputs, kwargs, limit)
-            if result is not NotImplemented:
-                return result
+        elif recorder.run is not None and method == "__call__" and not kwargs:
+            result = ENTRIES.recorded(recorder, ufunc, inputs)
+        if result is not NotImplemented:
+            return result
         return ENTRIES.call_ufunc(type(self), ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        limit = in_force().at_once_below
-        if limit:
+        recorder = in_force()
+        result: Any = NotImplemented
+        if limit := recorder.at_once_below:
             result = ENTRIES.function_at_once(func, args, kwargs, limit)
-            if result is not NotImplemented:
-                return result
-        return ENTRIES.call_function(func, args, kwargs)
+        elif recorder.run is not None:
+            result = ENTRIES.followed(recorder, func, args, kwargs)
+        return result if result is not NotImplemented else ENTRIES.call_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         array = self._handed_out()
@@ -362,24 +384,6 @@ class Array(Held):
 
     def __reduce__(self) -> Any:
         return Array.of_array, (np.array(self.compute()),)
-
-
-def _view_by(name: str, array: Array, args: Any) -> View:
-    """The view that the method gives, for nodes."""
-    function = np.reshape if name == "reshape" else np.transpose
-    made: Array = TABLE[function](array, args[0] if len(args) == 1 else args or None)
-    return made.view_of_storage
-
-
-def compute_first(values: Iterable[Any]) -> None:
-    """Compute what is pending if reading one of ``values`` would.
-
-    Whoever holds a node meanwhile would compute it a second time, from memory that is overwritten.
-    """
-    for value in values:
-        if type(value) is Array and value.reads_by_computing:
-            in_force().flush()
-            return
 
 
 def _of_memory(name: str) -> property:

@@ -14,7 +14,8 @@ from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.origin import is_users, module_of
 from . import ufuncs
-from .array import Array, compute_first
+from .array import Array
+from .held import compute_first
 from .memory import in_force, new, values
 from .table import entry
 

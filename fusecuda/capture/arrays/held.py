@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Held(Methods):
     __slots__ = ()
 
     _gather: Callable[[], None]
+    _node: Any
     _storage: Any
     _shown: View | None
     _view: Any
@@ -40,6 +41,9 @@ class Held(Methods):
 
     def read_node(self) -> Node:
         """The node of the array's present value."""
+        if (made := self._node) is not None and made.run is in_force().run:
+            waiting: Node = made
+            return waiting
         if self.pick is not None:
             self._gather()
         if self.loose is not None:
@@ -55,14 +59,13 @@ class Held(Methods):
         if storage.flight is not None and not is_supported(storage.dtype):
             storage.complete()
         node = storage.read()
-        if view is View.whole(node.shape) and not self._part:
+        whole = view is View.whole(node.shape) or (node.shape == view.shape and view.is_whole())
+        if whole and not self._part:
             return node
         if self._part:
             if is_supported(node.dtype):
                 return build.elementwise(self._part, [view.read(node)], self.dtype)
             return self._whole_by(part_of, view, self._part)
-        if node.shape == view.shape and view.is_whole():
-            return node
         if not is_supported(node.dtype):
             return self._whole_by(shown_of, view)
         return view.read(node)
@@ -70,6 +73,8 @@ class Held(Methods):
     @property
     def reads_by_computing(self) -> bool:
         """True if `read_node` may compute what is pending."""
+        if self._node is not None:
+            return False
         if self.pick is not None:
             self._gather()
         if self.loose is not None:
@@ -162,3 +167,14 @@ class Held(Methods):
             result = known.view()
         result.flags.writeable = False
         return result
+
+
+def compute_first(values: Iterable[Any]) -> None:
+    """Compute what is pending if reading one of ``values`` would.
+
+    Whoever holds a node meanwhile would compute it a second time, from memory that is overwritten.
+    """
+    for value in values:
+        if isinstance(value, Held) and value.reads_by_computing:
+            in_force().flush()
+            return

@@ -18,9 +18,10 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder, user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
-from .array import Array, compute_first
+from .array import Array
 from .dispatch import eager, loosely, update_loosely
 from .gathering import gathered
+from .held import compute_first
 from .keys import expanded, index_node
 from .picks import picked, put_picked, spread
 from .scatters import write_at

@@ -11,7 +11,8 @@ from numpy.lib.array_utils import normalize_axis_index
 from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
 from . import ufuncs
-from .array import Array, compute_first
+from .array import Array
+from .held import compute_first
 from .kept_order import along_kept_order, axes_by, relaid
 from .movement import expand_dims, ravel, reshape
 from .selection import copy

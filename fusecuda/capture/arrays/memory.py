@@ -16,6 +16,8 @@ from ..record.flight import is_idle
 from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
+from ..record.view import View
+from .table import TABLE
 
 NDArray = np.ndarray[Any, Any]
 in_force = recorder_in_force.get
@@ -71,7 +73,9 @@ def _values_anew(array: Any, own: Storage) -> Any:
 def new(cls: Any, value: Any) -> Any:
     """A new array of what NumPy has just computed; a NumPy scalar stays one."""
     array = _new(cls)
-    array._own = array._shown = array._from = array._base = array.loose = array.pick = None
+    array._node = array._own = array._shown = array._from = array._base = array.loose = (
+        array.pick
+    ) = None
     array._values = value
     array._part = ""
     array.writeable = True
@@ -83,6 +87,7 @@ def view(array: Any, shown: NDArray, origin: Any) -> Any:
     """A new array that shows ``shown`` of the memory of ``array``; ``origin`` tells how."""
     own = array.storage
     result = _new(type(array))
+    result._node = None
     result._own = own
     result._shown = None
     result._from = origin
@@ -95,6 +100,14 @@ def view(array: Any, shown: NDArray, origin: Any) -> Any:
     if own.buffer.nbytes > _WATCHED:
         own.watch(result)
     return result
+
+
+def view_by(name: str, array: Any, args: Any) -> View:
+    """The view that the method gives, for nodes."""
+    function = np.reshape if name == "reshape" else np.transpose
+    made = TABLE[function](array, args[0] if len(args) == 1 else args or None)
+    seen: View = made.view_of_storage
+    return seen
 
 
 def elements(array: Any, shown: NDArray) -> Iterator[Any]:

@@ -81,6 +81,11 @@ class Methods(Observed):
             cast = known.astype(dtype, order, casting)
             if cast.dtype.kind in "biufc":
                 return new(type(self), cast if not self.is_scalar else cast[()])
+        recorder = in_force()
+        if recorder.run is not None and not kw and order == "K" and casting == "unsafe":
+            made = ENTRIES.followed(recorder, np.astype, (self, dtype), kw)
+            if made is not NotImplemented:
+                return made
         if self.is_loose:
             made = ENTRIES.loosely(np.ndarray.astype, (self, dtype, order, casting), kw)
             if made is not NotImplemented:

@@ -65,33 +65,34 @@ def _written(target: Any, result: Any) -> Any:
 def _binary(
     ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]
 ) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    forward, backward = _one_way(ufunc, plainly, False), _one_way(ufunc, plainly, True)
+    return forward, backward, _in_place_by(ufunc, plainly)
+
+
+def _one_way(
+    ufunc: np.ufunc, plainly: Callable[[Any, Any], Any], turned: bool
+) -> Callable[..., Any]:
+    """The operator with the array as its first operand, or as its second one."""
     exact = ufunc in EXACT
 
-    def forward(self: Operators, other: Any) -> Any:
-        limit = in_force().at_once_below
-        if limit:
+    def operate(self: Operators, other: Any) -> Any:
+        recorder = in_force()
+        inputs = (other, self) if turned else (self, other)
+        if limit := recorder.at_once_below:
             b = None
             if (a := values(self)) is not None:
                 b = operand(other, type(self))
                 if b is not None and is_small(a, b, limit):
-                    return new(type(self), plainly(a, b))
+                    return new(type(self), plainly(b, a) if turned else plainly(a, b))
             if exact and rests(a, b, limit):
-                return new(type(self), by_numpy(ufunc, a, b))
-        return _operate(ufunc, plainly, self, other, (self, other))
+                return new(type(self), by_numpy(ufunc, b, a) if turned else by_numpy(ufunc, a, b))
+        elif recorder.run is not None:
+            made = ENTRIES.recorded(recorder, ufunc, inputs)
+            if made is not NotImplemented:
+                return made
+        return _operate(ufunc, plainly, self, other, inputs)
 
-    def backward(self: Operators, other: Any) -> Any:
-        limit = in_force().at_once_below
-        if limit:
-            b = None
-            if (a := values(self)) is not None:
-                b = operand(other, type(self))
-                if b is not None and is_small(a, b, limit):
-                    return new(type(self), plainly(b, a))
-            if exact and rests(a, b, limit):
-                return new(type(self), by_numpy(ufunc, b, a))
-        return _operate(ufunc, plainly, self, other, (other, self))
-
-    return forward, backward, _in_place_by(ufunc, plainly)
+    return operate
 
 
 def _product() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
@@ -126,11 +127,13 @@ def _in_place_by(ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]) -> Callabl
     in_place_plainly = getattr(operator, f"i{plainly.__name__.rstrip('_')}", plainly)
 
     def in_place(self: Operators, other: Any) -> Any:
-        limit = in_force().at_once_below
-        if limit:
+        recorder = in_force()
+        if limit := recorder.at_once_below:
             done = _in_place_at_once(in_place_plainly, self, other, limit, exact)
             if done is not None:
                 return done
+        elif recorder.run is not None and ENTRIES.updated(recorder, ufunc, self, other):
+            return self
         try:
             return _in_place(ufunc, plainly, in_place_plainly, self, other)
         except Exception as error:
@@ -193,13 +196,17 @@ def _operate(
 
 def _unary(ufunc: np.ufunc) -> Callable[[Operators], Any]:
     def operate(self: Operators) -> Any:
-        limit = in_force().at_once_below
-        if limit:
+        recorder = in_force()
+        if limit := recorder.at_once_below:
             a = values(self)
             if a is not None and a.nbytes <= limit:
                 return new(type(self), ufunc(a))
             if ufunc in EXACT and rests(a, 0, limit):
                 return new(type(self), by_numpy(ufunc, a))
+        elif recorder.run is not None:
+            made = ENTRIES.recorded(recorder, ufunc, (self,))
+            if made is not NotImplemented:
+                return made
         return ENTRIES.call_ufunc(type(self), ufunc, "__call__", (self,), {})
 
     return operate
@@ -213,8 +220,8 @@ def _method(function: Any) -> Callable[..., Any]:
     numpys = getattr(np.ndarray, name) if name in _NO_VIEWS else None
 
     def method(self: Operators, *args: Any, **kwargs: Any) -> Any:
-        limit = in_force().at_once_below
-        if limit:
+        recorder = in_force()
+        if limit := recorder.at_once_below:
             if numpys is not None and (not kwargs or kwargs.keys() <= _PLAIN_KEYWORDS):
                 a = values(self)
                 if (
@@ -224,6 +231,10 @@ def _method(function: Any) -> Callable[..., Any]:
                 ):
                     return new(type(self), numpys(a, *args, **kwargs))
             result = ENTRIES.function_at_once(function, (self, *args), kwargs, limit)
+            if result is not NotImplemented:
+                return result
+        elif recorder.run is not None:
+            result = ENTRIES.followed(recorder, function, (self, *args), kwargs)
             if result is not NotImplemented:
                 return result
         return ENTRIES.call_function(function, (self, *args), kwargs)

@@ -15,8 +15,9 @@ from ...graph.dtypes import BOOL, is_supported
 from ...graph.numpy_rules import where_number
 from ..record.numbers import TracedScalar
 from . import ufuncs
-from .array import Array, compute_first
+from .array import Array
 from .dispatch import assign_result, check_cast, eager
+from .held import compute_first
 from .kept_order import axes_by, filled_in_order, in_kept_order, in_order_of
 from .movement import ravel
 from .table import entry, handles

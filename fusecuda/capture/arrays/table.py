@@ -25,6 +25,12 @@ OUT_POSITION: dict[Any, int] = {}  # where a function takes ``out`` as a positio
 class Entries:
     """What operators, indexing and the protocols of an array call; `entry` fills it in."""
 
+    recorded: Callable[..., Any]
+    updated: Callable[..., bool]
+    followed: Callable[..., Any]
+    shown: Callable[..., Any]
+    shown_by: Callable[..., Any]
+    assigned: Callable[..., bool]
     call_ufunc: Callable[..., Any]
     operate: Callable[..., Any]
     call_function: Callable[..., Any]

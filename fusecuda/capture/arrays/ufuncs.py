@@ -18,7 +18,8 @@ from ...graph.ops import OPS
 from ..record.flight import atomic
 from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder, user_line
-from .array import Array, compute_first
+from .array import Array
+from .held import compute_first
 from .kept_order import in_kept_order
 
 _RENAMED = {"deg2rad": "radians", "rad2deg": "degrees", "float_power": "power"}
@@ -56,7 +57,7 @@ def type_of(value: Any) -> DType | type:
 
 
 @functools.lru_cache(maxsize=4096)
-def _name_of_loop(ufunc: np.ufunc, loop: tuple[DType, ...]) -> str | None:
+def name_of_loop(ufunc: np.ufunc, loop: tuple[DType, ...]) -> str | None:
     """The op-table row that ``ufunc`` is, if kernels can compute it in these types."""
     name = op_name(ufunc)
     return name if name is not None and build.fusible(name, loop[:-1]) else None
@@ -81,7 +82,7 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
         return NotImplemented
     else:
         loop = build.resolve(ufunc, *types)
-    name = _name_of_loop(ufunc, loop)
+    name = name_of_loop(ufunc, loop)
     if name is not None:
         try:
             return in_kept_order(_by_kernel, inputs, array_type, name, loop)
@@ -132,6 +133,11 @@ def node_of(value: Any, dtype: DType | None = None) -> Node:
         return node if dtype is None else converted(node, dtype)
     if dtype is None:
         dtype = np.asarray(value).dtype
+    return constant(value, dtype)
+
+
+def constant(value: Any, dtype: DType) -> Node:
+    """A number of Python's or NumPy's as a constant of ``dtype``."""
     if isinstance(value, np.generic):
         with np.errstate(all="ignore"):
             return build.constant(value.astype(dtype), dtype)

@@ -147,11 +147,15 @@ def _dispatched(function: Function, name: str) -> Function:
     lifted = _lifted_list if takes_arrays(function) else lift
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        limit = in_force().at_once_below
-        if limit and args:
+        recorder = in_force()
+        if (limit := recorder.at_once_below) and args:
             result = ENTRIES.function_at_once(function, args, kwargs, limit)
             if result is not NotImplemented:
                 return result if type(result) is Array else lazy(result, (*args, *kwargs.values()))
+        elif recorder.run is not None:
+            result = ENTRIES.followed(recorder, function, args, kwargs)
+            if result is not NotImplemented:
+                return result
         if len(args) > place:
             kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
             args = args[:place]
@@ -209,11 +213,15 @@ def _ufunc(ufunc: np.ufunc) -> Function:
     count = ufunc.nin
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        limit = in_force().at_once_below
-        if limit and len(args) == count:
-            result = ENTRIES.ufunc_at_once(ufunc, "__call__", args, kwargs, limit)
-            if result is not NotImplemented:
-                return result
+        recorder = in_force()
+        result: Any = NotImplemented
+        if len(args) == count:
+            if limit := recorder.at_once_below:
+                result = ENTRIES.ufunc_at_once(ufunc, "__call__", args, kwargs, limit)
+            elif recorder.run is not None and not kwargs:
+                result = ENTRIES.recorded(recorder, ufunc, args)
+        if result is not NotImplemented:
+            return result
         given = [
             a if type(a) is Array or i >= count else _lifted_list(a) for i, a in enumerate(args)
         ]

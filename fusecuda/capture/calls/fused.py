@@ -13,9 +13,11 @@ from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from ...engine import Executable
 from ...options import Options, default_device
+from ...streams.launches import is_counting
 from ..record import rest
 from ..record.block import Region
 from ..record.recorder import Recorder, default_recorder, recorder_in_force
+from ..record.rest import Trial
 from ..record.summary import summary
 from . import lifted as lifting
 from .function import FusedFunction
@@ -87,6 +89,7 @@ class FusedBlock:
         self._site: lifting.Site | None = None  # the with statement
         self._lifted: Lifted | None = None  # what does the work of the body, if it is asked
         self._replayed = False  # it has done that
+        self._trial: Trial | None = None  # of running it as it stands, recorded or at once
         self._began = 0.0
         self._skips: FrameType | None = None  # whose body is not to run
 
@@ -96,7 +99,7 @@ class FusedBlock:
     def __enter__(self) -> Self:
         outer = recorder_in_force.get()
         token: Token[Recorder] | None = None
-        self._site = self._lifted = None
+        self._site = self._lifted = self._trial = None
         self._replayed = False
         if not isinstance(outer, Region):  # a nested block joins the outer one
             outer.flush()
@@ -107,7 +110,10 @@ class FusedBlock:
                 if skipped:
                     self._skips = frame
                     return self
-            if not rest.rests(place := rest.site_of(frame)):
+            place = rest.site_of(frame)
+            self._trial = rest.trial_at(place) if self._may_pass(outer) else None
+            passed = self._trial is not None and self._trial.wants_plain and not is_counting()
+            if not passed and not rest.rests(place):
                 outer = _new_region(self._options, self._chosen)
                 outer.site = place
                 token = recorder_in_force.set(outer)
@@ -131,8 +137,13 @@ class FusedBlock:
             self._lifted.ran_in_place(perf_counter() - self._began, kind is not None)
         self.launches = recorder.launches - before
         self._reports = recorder.reports[reports:]
-        passed = not isinstance(recorder, Region)
-        self._remarks = [_PASSED] if passed else [_UNRECORDED % n for n in recorder.unrecorded]
+        passed, trial = not isinstance(recorder, Region), self._trial
+        if passed:
+            self._remarks = [_PASSED if trial is None else _FASTER]
+        else:
+            self._remarks = [_UNRECORDED % n for n in recorder.unrecorded]
+        if trial is not None and not self._nested and kind is None:
+            rest.took(trial, perf_counter() - self._began, passed)
         if token is not None:
             rest.left(recorder.site, recorder.gained)
             if recorder.faults and kind is None:
@@ -148,6 +159,12 @@ class FusedBlock:
         end(frame)  # if a signal's handler has raised
         assert kind is not None, "the body of a block has been done twice"
         return kind is Skipped
+
+    def _may_pass(self, outer: Recorder) -> bool:
+        """True if what is in the block may as well be done at once, by NumPy."""
+        options = self._options
+        asked = options.strict or options.check or not options.on_host
+        return outer is default_recorder and not asked and provider() is None
 
     def explain(self, full: bool = False) -> str:
         """Text: which operations shared a kernel, each refusal with its reason, bytes saved.
@@ -168,12 +185,13 @@ class FusedBlock:
 _UNRECORDED = "not recorded: %s has no graph meaning\n"
 _NOT_LIFTED = "recorded where it stands: %s\n"
 _PASSED = f"passed through: {rest.ATTEMPTS} times it recorded one operation, or tiny arrays\n"
+_FASTER = "passed through: as measured, or to be measured, NumPy at once is faster\n"
 
 
 def _new_region(options: Options, chosen: bool) -> Region:
     """The recorder of a new block; it takes CuPy arrays too if CuPy has been imported."""
     library = provider()
     if library is None:
-        return Region(options)
+        return Region(options, follows=True)
     region: Region = library.open_region(options, chosen)
     return region

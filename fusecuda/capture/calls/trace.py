@@ -19,7 +19,7 @@ from ..record.flight import Flight, Job
 from ..record.lines import name_line
 from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_long, value_of
 from ..record.periods import repeats
-from ..record.recorder import PENDING_LIMIT, Recorder, user_line
+from ..record.recorder import PENDING_LIMIT, Recorder, user_line, versions_of
 from ..record.storage import Storage
 from .error_states import under
 from .numpy_calls import NumpyCalls
@@ -148,7 +148,7 @@ class Trace(Recorder):
             self.flush()
 
     def _computed(
-        self, flight: Flight, executable: Any, arguments: Sequence[Any], seconds: float
+        self, flight: Flight, executable: Any, arguments: Sequence[Any], seconds: float = 0.0
     ) -> Sequence[Any]:
         before = processor_time()
         try:
@@ -161,7 +161,7 @@ class Trace(Recorder):
 
     def _segment(self, flight: Flight, jobs: Sequence[Job], options: Options) -> Sequence[Any]:
         """The results of ``jobs``, which are a segment of the path."""
-        leaves, executable, seconds = self._executable(jobs, options)
+        leaves, executable, seconds = self._executable(*versions_of(jobs), options)
         executable = self.affordable(executable)
         sources = [self.path.source(leaf) for leaf in leaves]
         if self.path.replaying:

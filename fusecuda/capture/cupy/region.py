@@ -27,6 +27,7 @@ from ..record.recorder import (
     default_recorder,
     recorder_in_force,
     user_line,
+    versions_of,
 )
 from ..record.storage import Storage
 from ..record.view import View
@@ -179,7 +180,7 @@ class CupyRegion(Natives):
 
     def _results_of(self, flight: Any, jobs: Sequence[Job], on_device: bool) -> Sequence[Any]:
         options = self.cupy_options if on_device else self.options
-        leaves, executable, seconds = self._executable(jobs, options)
+        leaves, executable, seconds = self._executable(*versions_of(jobs), options)
         with recording:
             flight.tape.planned([job.storage for job in jobs], leaves, executable)
         self._on_device = on_device

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from ...engine import Executable
 from ...graph.node import Node
 from ...options import Options
+from .flight import Flight, Job
 from .lines import Tally
-from .recorder import Recorder, user_line
+from .numbers import argument_of
+from .recorder import Recorder, user_line, versions_of
+from .run import Recorded, Run
 from .storage import Storage
 
 _REPORTS_LIMIT = 1000  # plans of a block that `explain` tells about, the last ones
@@ -17,8 +22,9 @@ _REPORTS_LIMIT = 1000  # plans of a block that `explain` tells about, the last o
 class Region(Recorder):
     """The recorder of a ``with fused()`` block."""
 
-    def __init__(self, options: Options | None = None) -> None:
+    def __init__(self, options: Options | None = None, follows: bool = False) -> None:
         super().__init__(options)
+        self.run = Run(self) if follows else None
         self.tally: Tally | None = None
         self.unrecorded: list[str] = []  # the first operations that were not recorded
         self.site: Any = None  # the ``with`` statement
@@ -31,9 +37,58 @@ class Region(Recorder):
         return True
 
     def note(self, node: Node, storage: Storage) -> None:
+        if type(node) is Recorded and storage.noted:
+            self._told(node)
+            return
         if self.tally is not None:
             self.tally.recorded(user_line(), node, self.call)
         super().note(node, storage)
+        if self.run is not None:
+            self.run.place_of(node)
+
+    def storage_of(self, node: Recorded) -> Storage:
+        """A storage for the array that waits for ``node``."""
+        storage = Storage(self, node)
+        storage.noted = True
+        self._live.append(weakref.ref(storage))
+        return storage
+
+    def made(self, array: Any) -> None:
+        """Note that ``array``, which has no storage yet, waits for its node."""
+        self._live.append(weakref.ref(array))
+        self._told(array._node)
+
+    def _told(self, node: Recorded) -> None:
+        """Flush if a repeating body ends with ``node``, which the run knows."""
+        self._sequence.append(node.sign)
+        if len(self._sequence) >= self._cut:
+            self._flush_at_period()
+
+    def _begin_anew(self, flight: Flight | None = None) -> None:
+        super()._begin_anew(flight)
+        run = self.run
+        if run is not None:
+            self.run = Run(self)
+            if flight is None:
+                run.end()
+            else:
+                flight.run = run
+
+    def _landed(self, flight: Flight) -> None:
+        if flight.run is not None:
+            flight.run.end()
+
+    def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
+        run = flight.run
+        if run is None:
+            return super()._results(flight, jobs)
+        outputs, own = versions_of(jobs)
+        known = run.known(outputs, own, self.options)
+        if known is not None:
+            return self._computed(flight, *known)
+        leaves, executable, seconds = self._executable(outputs, own, self.options)
+        run.learn(leaves, executable)
+        return self._computed(flight, executable, [argument_of(leaf) for leaf in leaves], seconds)
 
     def _ran(self, executable: Executable) -> None:
         if not self.reports or self.reports[-1] is not executable:  # a loop is told about once
@@ -44,3 +99,4 @@ class Region(Recorder):
 
     def close(self) -> None:
         """Called when the block has been left."""
+        self.run = None  # which knows this recorder

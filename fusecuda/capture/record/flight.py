@@ -79,6 +79,7 @@ class Flight:
         self.thread = threading.get_ident()
         self.is_over = False
         self.earlier: list[Flight] = []  # that have to be over before it begins
+        self.run: Any = None  # what tells how the jobs were recorded
         self._leaves: list[Leaf] | None = None
         if _flights or _moved:
             self._look_up()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...engine import Executable, Interpreted, build
 from ...fusion.cost import may_fail
@@ -22,7 +23,7 @@ from .leaf import Leaf
 
 _PLANS_LIMIT = 512
 _VARIANTS = 4  # of one plan, the newest first
-_TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operations
+TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,13 @@ class _Variant:
 
 
 _plans: dict[tuple[object, ...], tuple[_Variant, ...]] = {}
+routes: dict[tuple[object, ...], Any] = {}  # what flushes after known recordings have run
 
 
 def forget() -> None:
     """Plan everything anew from now on."""
     _plans.clear()
+    routes.clear()
 
 
 def executable_for(
@@ -161,14 +164,14 @@ def _leaves(
         if same is None:
             same = by_array[id(leaf.array)] = len(leaves)
             leaves.append(leaf)
-            strides = _strides(leaf)
+            strides = strides_of(leaf)
             if strides is not None:
                 layouts[same] = strides
         number[leaf] = same
     return leaves, number, layouts
 
 
-def _strides(leaf: Leaf) -> tuple[int, ...] | None:
+def strides_of(leaf: Leaf) -> tuple[int, ...] | None:
     """The strides of a leaf's array in elements, or None if it is C-contiguous."""
     if leaf.parameter.scalar or leaf.array.flags.c_contiguous:
         return None
@@ -182,6 +185,6 @@ def _exchangeable(nodes: Iterable[Node], outputs: Iterable[Node]) -> set[Node]:
     if found:
         found.difference_update(outputs)
         for node in nodes:
-            if node.operands and not node.is_elementwise and node.op not in _TAKES_NUMBERS:
+            if node.operands and not node.is_elementwise and node.op not in TAKES_NUMBERS:
                 found.difference_update(node.operands)
     return found

@@ -12,7 +12,7 @@ import contextvars
 import math
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from types import FrameType
 from typing import Any
@@ -31,6 +31,7 @@ from .numbers import argument_of
 from .periods import smallest_period
 from .plans import executable_for
 from .rest import Operation, computed_in_vain
+from .run import Run
 from .storage import Storage
 from .windows import windowed
 
@@ -54,6 +55,7 @@ class Recorder:
     may_compute = True  # before all is recorded
     loose = False  # there are arrays on whose extent nothing depends
     one_by_one = True  # what it computes does not overlap with what it has under way
+    run: Run | None = None  # tells what is recorded, where that may be known from before
     at_once_below = 0  # bytes: what is computed and touches less is left to NumPy, at once
 
     def __init__(self, options: Options | None = None) -> None:
@@ -67,7 +69,8 @@ class Recorder:
         ] = []  # that have recorded something, but large ones
         self.handed: dict[int, Any] = {}  # by identity, what opaque code knows an array by
         self._small = 0  # operations on small arrays that wait for something
-        self._live: list[weakref.ref[Storage]] = []  # in the order of recording
+        # Storages, and arrays that have none yet, in the order of recording.
+        self._live: list[weakref.ref[Any]] = []
         self._sequence: list[int] = []
         self._cut = self.first_cut
 
@@ -106,8 +109,12 @@ class Recorder:
 
     def pending(self) -> list[Storage]:
         """The live storages whose present version is to be computed, in the order of recording."""
-        found = (reference() for reference in self._live)
-        return [s for s in found if s is not None and s.waits]
+        return [s for s in self._noted() if s.waits]
+
+    def _noted(self) -> Iterable[Storage]:
+        """The live storages that something has been recorded for, in that order."""
+        found = [shown for reference in self._live if (shown := reference()) is not None]
+        return dict.fromkeys([s if isinstance(s, Storage) else s.storage for s in found])
 
     def _begin_anew(self, flight: Flight | None = None) -> None:
         """What was recorded is in ``flight``, if there was anything; recording starts again."""
@@ -115,10 +122,8 @@ class Recorder:
             if flight is not None and self._is_in_vain(flight):
                 computed_in_vain(self.recorded_by)
             self.recorded_by.clear()
-        for reference in self._live:
-            storage = reference()
-            if storage is not None:
-                storage.noted = False
+        for storage in self._noted():
+            storage.noted = False
         self._live.clear()
         for storage in flight.left if flight is not None else ():
             storage.noted = True
@@ -271,7 +276,7 @@ class Recorder:
         storage.error = error
 
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
-        leaves, executable, seconds = self._executable(jobs, self.options)
+        leaves, executable, seconds = self._executable(*versions_of(jobs), self.options)
         return self._computed(flight, executable, [argument_of(leaf) for leaf in leaves], seconds)
 
     def _computed(
@@ -279,7 +284,7 @@ class Recorder:
         flight: Flight,
         executable: Executable | Interpreted,
         arguments: Sequence[Any],
-        seconds: float,
+        seconds: float = 0.0,
     ) -> Sequence[Any]:
         """The results; what has been planned, and is compiled for them, is taken off the budget."""
         flight.begun = True
@@ -311,14 +316,13 @@ class Recorder:
         target[...] = source
 
     def _executable(
-        self, jobs: Sequence[Job], options: Options, windows: bool = True
+        self,
+        outputs: Sequence[Node],
+        own: Sequence[Leaf | None],
+        options: Options,
+        windows: bool = True,
     ) -> tuple[list[Leaf], Executable | Interpreted, float]:
-        """The leaves that ``jobs`` depend on, what takes their arrays, and seconds for the plan."""
-        outputs: Sequence[Node] = [job.node for job in jobs]
-        own: Sequence[Leaf | None] = [
-            Leaf(j.storage.buffer, j.storage.shape, j.storage.dtype) if j.in_place else None
-            for j in jobs
-        ]
+        """The leaves that ``outputs`` depend on, what takes their arrays, seconds for the plan."""
         if windows:
             outputs, own = windowed(outputs, own)
         before = processor_time()
@@ -328,6 +332,15 @@ class Recorder:
     def _budget(self) -> Budget | None:
         """The time that may be spent on plans; None: as much as they take."""
         return None if self.options.strict or self.options.device != "cpu" else self.budget
+
+
+def versions_of(jobs: Iterable[Job]) -> tuple[list[Node], list[Leaf | None]]:
+    """The versions that ``jobs`` compute, and the memory that each of them overwrites, if any."""
+    own = [
+        Leaf(j.storage.buffer, j.storage.shape, j.storage.dtype) if j.in_place else None
+        for j in jobs
+    ]
+    return [job.node for job in jobs], own
 
 
 def in_place(storage: Storage, node: Node) -> bool:

@@ -22,6 +22,7 @@ Site = tuple[CodeType, int]  # a ``with`` statement: its code and the position i
 
 _SITES_LIMIT = 1024
 _attempts: dict[Site, int] = {}  # without a gain; negative while it rests
+_trials: dict[Site, Trial] = {}
 
 
 class Trial:
@@ -42,13 +43,16 @@ class Trial:
     MOST = 1 << 20
     SHARE = 100  # of the time between, which a look may cost
 
-    __slots__ = ("_first", "_fused", "_looks", "_plain", "plain", "turns")
+    OTHER = 2.0  # a factor that tells other work from what was measured
 
-    def __init__(self) -> None:
+    __slots__ = ("_first", "_fused", "_looks", "_others", "_plain", "plain", "turns")
+
+    def __init__(self, first: int = 1) -> None:
         self.plain: bool | None = None
         self.turns: Iterator[bool] = itertools.repeat(True)  # true until it is looked at again
         self._looks = 0
-        self._first = 1
+        self._others = 0
+        self._first = first  # calls that are fused, before plain ones are made
         self._fused: list[float] = []
         self._plain: list[float] = []
 
@@ -70,20 +74,20 @@ class Trial:
             return
         if replayed:
             self._first = self.REPLAYS_FIRST
-        (self._plain if plain else self._fused).append(seconds)
-        if not self._plain or not self._fused:
+        fused_times, plain_times = self._fused, self._plain  # once: threads share a block's trial
+        (plain_times if plain else fused_times).append(seconds)
+        if not plain_times or not fused_times:
             return
-        fused, other = min(self._fused), min(self._plain)
+        fused, other = min(fused_times), min(plain_times)
         if other > self.CLEAR * fused and other > self.LONG:
-            self._decide(False)
-        elif fused > self.CLEAR * other and min(len(self._fused), len(self._plain)) > 1:
-            self._decide(True)
-        elif len(self._plain) >= self.EACH:
-            self._decide(other < self.MARGIN * fused)
+            self._decide(False, (fused, other))
+        elif fused > self.CLEAR * other and min(len(fused_times), len(plain_times)) > 1:
+            self._decide(True, (fused, other))
+        elif len(plain_times) >= self.EACH:
+            self._decide(other < self.MARGIN * fused, (fused, other))
 
-    def _decide(self, plain: bool) -> None:
+    def _decide(self, plain: bool, times: tuple[float, float]) -> None:
         self.plain = plain
-        times = min(self._fused), min(self._plain)
         look = (self.EACH + 1) * max(times) / max(min(times), 1e-9)
         calls = max(self.LOOK << 4 * self._looks, self.SHARE * look)
         self.turns = itertools.repeat(True, int(min(calls, self.MOST)))
@@ -91,17 +95,34 @@ class Trial:
     def look_again(self) -> None:
         """If it was decided for so many calls, nothing is decided any more."""
         if self.plain is not None and operator.length_hint(self.turns, 1) == 0:
-            self.plain = None
             self._looks = min(self._looks + 1, 3)
-            self._first = 1
-            self._fused, self._plain = [], []
-            self.turns = itertools.repeat(True)
+            self._begin()
+
+    def _begin(self) -> None:
+        self.plain = None
+        self._first = 1
+        self._others = 0
+        self._fused, self._plain = [], []
+        self.turns = itertools.repeat(True)
+
+    def noticed(self, seconds: float) -> None:
+        """It is decided, and a call took so long: other work than was measured is measured anew.
+
+        That is where calls in a row take many times as long, or as little.
+        """
+        known = min(self._plain if self.plain else self._fused, default=seconds)
+        is_other = not known / self.OTHER < seconds < known * self.OTHER
+        self._others = self._others + 1 if is_other else 0
+        if self._others > self.EACH:
+            self._looks = 0
+            self._begin()
 
     def text(self) -> str:
         """What was measured."""
-        if not self._plain:
+        fused_times, plain_times = self._fused, self._plain
+        if not plain_times or not fused_times:
             return ""
-        fused, plain = min(self._fused), min(self._plain)
+        fused, plain = min(fused_times), min(plain_times)
         return f"{fused * 1e6:,.1f} µs fused, {plain * 1e6:,.1f} µs without"
 
 
@@ -129,6 +150,32 @@ def left(site: Site, gained: bool) -> None:
         _attempts.clear()
     count = _attempts.get(site, 0) + 1
     _attempts[site] = count if count < ATTEMPTS else -REST
+
+
+def forget() -> None:
+    """Measure all blocks anew from now on."""
+    _attempts.clear()
+    _trials.clear()
+
+
+def trial_at(site: Site) -> Trial:
+    """The trial of the blocks at ``site``: recorded, or with what is in them done at once."""
+    trial = _trials.get(site)
+    if trial is None:
+        if len(_trials) >= _SITES_LIMIT:
+            _trials.clear()
+        trial = _trials[site] = Trial(ATTEMPTS)
+    trial.look_again()
+    next(trial.turns, None)
+    return trial
+
+
+def took(trial: Trial, seconds: float, passed: bool) -> None:
+    """A block took so long."""
+    if trial.plain is None:
+        trial.took(seconds, passed)
+    elif trial.plain is passed:
+        trial.noticed(seconds)
 
 
 # --- single operations

@@ -179,7 +179,7 @@ def test_windows_that_move(name: str, length: int, built: list[str]) -> None:
     ours, history = fnp.asarray(X), fnp.asarray(kept)
     plans_by_step = []
     for start in range(0, 60, length):
-        with fc.fused():
+        with fc.fused(strict=True):
             for i in range(start, start + length):
                 ours = step(ours, history, i)
         for i in range(start, start + length):

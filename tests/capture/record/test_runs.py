@@ -1,0 +1,209 @@
+"""Runs: what a block records as before is looked up by what tells it, and is what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fusecuda import fused
+from fusecuda.capture.record import recorder
+from fusecuda.capture.record.rest import ATTEMPTS, Trial
+from fusecuda.capture.record.storage import Storage
+from tests.capture_check import equal, lazy
+
+pytestmark = pytest.mark.usefixtures("on_lazy_arrays")
+X = np.arange(-30.0, 30.0).reshape(6, 10)  # sums and halves are exact
+
+
+@pytest.fixture
+def sought(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """How many outputs each graph has for which a plan is looked for by the whole graph."""
+    found: list[int] = []
+    whole = recorder.executable_for
+
+    def counted(outputs: Any, *rest: Any, **named: Any) -> Any:
+        found.append(len(outputs))
+        return whole(outputs, *rest, **named)
+
+    monkeypatch.setattr(recorder, "executable_for", counted)
+    return found
+
+
+def both(program: Callable[..., Any], *args: Any) -> None:
+    """``program`` gives and leaves in a block what it does in NumPy; the same array stays one."""
+    copies = {id(a): a.copy() for a in args if isinstance(a, np.ndarray)}
+    made = {key: lazy(a) for key, a in copies.items()}
+    ours = [made.get(id(a), a) for a in args]
+    theirs = [copies.get(id(a), a) for a in args]
+    wanted = program(*theirs)
+    with fused(strict=True):
+        got = program(*ours)
+    equal(got, wanted)
+    equal(ours, theirs)
+
+
+def step(x: Any, k: float) -> Any:
+    """Operators, views, a slice update, a reduction, a broadcast and a selection."""
+    x[1:-1] += 0.5 * (x[2:] - k * x[1:-1] + x[:-2])
+    y = np.where(x > k, x - x.max(axis=1, keepdims=True), 1.0)
+    return y.sum(axis=0), x.T[1:] * x.sum(), -y
+
+
+def test_what_repeats_is_not_looked_for(sought: list[int]) -> None:
+    """The second block finds its plan by what was recorded."""
+    for _ in range(4):
+        both(step, X, 2.0)
+    assert len(sought) <= 2  # patterns are learned by the first
+
+
+def test_numbers_that_change(sought: list[int]) -> None:
+    """A number that has changed is planned as an argument; from then on all are known."""
+    for k in (0.0, 1.0, -0.0, 2.5, 1e300, 1e-310, 7.0):
+        both(lambda x, k: (x * k + 1, k - x), X, k)
+    assert len(sought) == 2
+
+
+def test_numbers_of_other_bits() -> None:
+    """A zero of the other sign is another number, and so is a number of another type."""
+    for k in (0.0, -0.0, 0, 2, 2.0, np.float32(2), np.float64(2), True):
+        both(lambda x, k: np.copysign(1.0, x * k), X, k)
+        both(lambda x, k: x * k, X.astype("f4"), k)
+        both(lambda x, k: x * k, X.astype("i2"), k)
+
+
+def test_who_reads_what() -> None:
+    """Recordings of the same operations on other operands are others."""
+    programs: list[Callable[..., Any]] = [
+        lambda x, y: x - y, lambda x, y: y - x, lambda x, y: (x - y) * x, lambda x, y: (x - y) * y,
+        lambda x, y: x - x, lambda x, y: x[1:] - y[:-1], lambda x, y: x[:-1] - y[1:],
+    ]  # fmt: skip
+    for program in programs * 2:
+        both(program, X, X + 1)
+        both(program, X, X)
+
+
+def test_one_array_and_two() -> None:
+    """Where an operand is another one there are two arrays to write to."""
+
+    def program(x: Any, y: Any) -> Any:
+        x[1:] += y[:-1]
+        y *= 2
+        return np.where(x > y, x, y), np.where(x > x, x, y)
+
+    for _ in range(3):
+        both(program, X, X)
+        both(program, X, X + 1)
+
+
+def test_a_temporary_has_no_storage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody holds at the flush is a node, no more."""
+    made: list[int] = []
+    init = Storage.__init__
+    monkeypatch.setattr(Storage, "__init__", lambda s, *a: made.append(1) or init(s, *a))
+    x = lazy(X)
+    for _ in range(2):  # patterns are learned by the first one
+        made.clear()
+        with fused():
+            y = np.sqrt(x * x + 1.0) - x.max(axis=0)
+            z = -y
+    assert len(made) == 2
+    equal([y, z], [np.sqrt(X * X + 1.0) - X.max(axis=0), -(np.sqrt(X * X + 1.0) - X.max(axis=0))])
+
+
+def test_views_of_a_temporary() -> None:
+    """They show what is written to it, and write to it."""
+
+    def program(x: Any) -> Any:
+        w = x * 2
+        v = w[1:]
+        w += 1
+        v[0] = 7.0
+        v[1:] = v[:-1]
+        v[:] = v[:]
+        u = w.reshape(-1)
+        u[:3] = u[3:6]
+        return w, v, w.T
+
+    for _ in range(3):
+        both(program, X)
+
+
+def test_order_of_axes() -> None:
+    """Arrays that lie in columns are recorded otherwise than those in rows."""
+    for _ in range(2):
+        for x in (X, np.asfortranarray(X), X[::-1], X[:, ::2], X.T):
+            both(lambda x: (x + 1, x * x, x.sum(axis=0), np.where(x > 0, x, 0.0)), x)
+            with fused():
+                got = lazy(x) + 1
+            assert np.asarray(got).strides == (x + 1).strides
+
+
+def test_errors_are_numpys() -> None:
+    """Shapes, numbers and memory that do not fit raise at once, also when met again."""
+    small = np.arange(6, dtype=np.int8)
+    fixed = lazy(X)
+    np.asarray(fixed)
+    for _ in range(2):
+        with fused():
+            with pytest.raises(ValueError, match="broadcast"):
+                lazy(X) + lazy(X[:, 1:])
+            with pytest.raises(OverflowError):
+                lazy(small) + 300
+            with pytest.raises(IndexError):
+                lazy(X)[1:, 99]
+            with pytest.raises(TypeError):
+                lazy(X)[1.0:]
+            with pytest.raises(TypeError):
+                a = lazy(small)
+                a += 0.5
+            with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+                lazy(X) / 0.0
+            equal(lazy(small) < 300, small < 300)
+            view = np.broadcast_to(lazy(X[:1]), X.shape)
+            with pytest.raises(ValueError, match="read-only"):
+                view[1:] = 1.0
+
+
+def test_a_block_that_gains_nothing_is_passed_through() -> None:
+    """Where NumPy at once is faster, that is what becomes of it; `strict` keeps it fused."""
+    launches, strict = [], []
+    for _ in range(ATTEMPTS + 16):
+        with fused() as region:
+            x = lazy(X) + 1
+        launches.append(region.launches)
+        equal(x, X + 1)
+        with fused(strict=True) as kept:
+            y = lazy(X) + 1
+        strict.append(kept.launches)
+        equal(y, X + 1)
+    assert launches[:ATTEMPTS] == [1] * ATTEMPTS
+    assert 0 in launches[ATTEMPTS:]
+    assert strict == [1] * len(strict)
+
+
+def test_other_work_is_measured_anew() -> None:
+    """Calls that take many times as long as those measured, several in a row, are others."""
+    trial = Trial()
+    while trial.plain is None:
+        trial.took(*((1e-6, True) if trial.wants_plain else (1e-5, False)))
+    for seconds in (1e-6, 1e-3, 1e-3, 1e-6, 1e-3, 1e-3, 1e-3):
+        trial.noticed(seconds)
+        assert trial.plain
+    trial.noticed(1e-3)
+    assert trial.plain is None
+
+
+def test_a_write_waits_for_who_has_read() -> None:
+    """What another recorder reads of an array is computed before a block writes to it."""
+    x = lazy(X)
+    outer = copy_context()
+    for _ in range(2):
+        want = np.asarray(x) * 2
+        with fused(strict=True):
+            other = outer.run(lambda: x * 2)  # by the process's own recorder
+            x[1:] += 1.0
+        equal(other, want)

@@ -1,0 +1,60 @@
+"""Planted bugs in what blocks know of recordings from before."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+_RUN, _MAKERS = "capture/record/run.py", "capture/arrays/makers.py"
+_SEEN, _PATTERNS = "capture/arrays/seen.py", "capture/arrays/patterns.py"
+_REST = "capture/record/rest.py"
+
+RUNS = (
+    Mutation(
+        "entries-without-operands",
+        _RUN,
+        "entries.append((maker, *places))",
+        "entries.append((maker, len(places)))",
+        "the same operation on other operands is another recording",
+        ids("record/runs", "who_reads_what"),
+    ),
+    Mutation(
+        "numbers-of-then",
+        _RUN,
+        "return bits == self.bits or all(",
+        "return True or all(",
+        "an executable was built for numbers, but for those that are its arguments",
+        ids("record/runs", "numbers_that_change"),
+    ),
+    Mutation(
+        "versions-read-as-they-were",
+        _MAKERS,
+        "    if type(version) is not Recorded or version.run is not run:  # others",
+        "    if False:  #",
+        "who else has read an array computes what it reads before that is written to",
+        ids("record/runs", "a_write_waits_for_who_has_read"),
+    ),
+    Mutation(
+        "one-operand-for-two",
+        _PATTERNS,
+        "    if not items or len(operands) > len(set(operands)):",
+        "    if not items:",
+        "a pattern is not learned where one array takes the place of two",
+        ids("record/runs", "one_array_and_two"),
+    ),
+    Mutation(
+        "every-value-there-already",
+        _SEEN,
+        "if value._own is own and value._shown is view and",
+        "if value._own is own and",
+        "only what an operator in place has written is there already",
+        ids("record/runs", "views_of_a_temporary"),
+    ),
+    Mutation(
+        "other-work-passes",
+        _REST,
+        "        if self._others > self.EACH:",
+        "        if False:",
+        "a block that does other work than was measured is measured anew",
+        ids("record/runs", "other_work_is_measured_anew"),
+    ),
+)
