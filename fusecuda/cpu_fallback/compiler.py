@@ -68,6 +68,9 @@ FLAGS = (
         "a hundred results of one loop are not compared pairwise, to copy with memcpy",
         False,
     ),
+    Flag(
+        "-fno-gcse-after-reload", "a fifth of the time for large kernels, of no use to them", False
+    ),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )

@@ -1,4 +1,4 @@
-"""Kernels by their C text: from this process, from the disk, or from one run of the compiler.
+"""Kernels by their C text: from this process, from the disk, or from the compiler.
 
 A kernel's key is the digest of all the text that it is compiled with and of the compiler. On disk
 each kernel's key leads to the key of a library, since kernels that were missing together lie in
@@ -12,6 +12,7 @@ import functools
 import os
 import threading
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from fusecuda.codegen.cache import default_cache, digest_of, is_key
@@ -19,8 +20,10 @@ from fusecuda.cpu_fallback.compiler import Compiler, find_compiler, why_no_compi
 from fusecuda.cpu_fallback.invoke import SourceRejectedError
 from fusecuda.cpu_fallback.shared_library import address_of, open_library
 from fusecuda.cpu_fallback.texts import unit
+from fusecuda.cpu_fallback.threads import processors
 from fusecuda.errors import CompilerError
 
+_PART = 12_000  # characters of kernels that a run of the compiler of their own pays for
 _ABI_FUNCTION = "fc_abi"  # int64_t fc_abi(void), from the prelude
 
 
@@ -159,8 +162,13 @@ class KernelTable:
             for key, kernel in claimed.items()
             if not self._load_from_disk(setting, key, kernel)
         }
-        if missing:
-            self._build(setting, missing)
+        parts = _parts(missing, processors())
+        if len(parts) < 2:
+            for part in parts:
+                self._build(setting, part)
+            return
+        with ThreadPoolExecutor(len(parts)) as pool:
+            list(pool.map(functools.partial(self._build, setting), parts))
 
     def _load_from_disk(self, setting: _Setting, key: str, kernel: KernelSource) -> bool:
         """Whether the kernel came from the disk; what proves unusable there is removed."""
@@ -187,7 +195,7 @@ class KernelTable:
         return True
 
     def _build(self, setting: _Setting, missing: _Keyed) -> None:
-        """The missing kernels come from one run of the compiler, or are marked as failed.
+        """These kernels come from one run of the compiler, or are marked as failed.
 
         If it rejects them together, each is tried alone, so that one bad text fails alone.
         """
@@ -227,6 +235,19 @@ class KernelTable:
             self._loaded[key] = LoadedKernel(kernel.symbol, library)
 
 
+def _parts(kernels: _Keyed, most: int) -> list[_Keyed]:
+    """The kernels in up to ``most`` parts that take about equally long, none of them short."""
+    total = sum(len(kernel.text) for kernel in kernels.values())
+    count = max(1, min(most, len(kernels), total // _PART))
+    parts: list[_Keyed] = [{} for _ in range(count)]
+    sizes = [0] * count
+    for key, kernel in sorted(kernels.items(), key=lambda item: -len(item[1].text)):
+        smallest = sizes.index(min(sizes))
+        parts[smallest][key] = kernel
+        sizes[smallest] += len(kernel.text)
+    return [part for part in parts if part]
+
+
 def _check_abi(library: ctypes.CDLL, setting: _Setting) -> None:
     """Raises CompilerError unless the library says that its kernels are called as we call them."""
     if not address_of(library, _ABI_FUNCTION):
@@ -258,7 +279,7 @@ os.register_at_fork(after_in_child=_table.forget_other_threads)
 def load_kernels(
     kernels: Sequence[KernelSource], prelude: str, epilogue: str = "", *, abi: int
 ) -> dict[str, LoadedKernel]:
-    """Each kernel by its symbol, all that are nowhere yet compiled in one run of the compiler.
+    """Each kernel by its symbol; those that are nowhere yet come from one run or a few at once.
 
     The text compiled is prelude, kernels, epilogue; it must define `int64_t fc_abi(void)` to give
     `abi`. CompilerError says why a kernel cannot be had; asked again, it says so without trying.

@@ -24,7 +24,7 @@ _process = _Process()
 def thread_count() -> int:
     """On how many threads kernels run at most."""
     if _process.count is None:
-        _process.count = _chosen() or min(_MOST, _processors())
+        _process.count = _chosen() or min(_MOST, processors())
     return _process.count
 
 
@@ -44,7 +44,8 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

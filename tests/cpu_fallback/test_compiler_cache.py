@@ -20,7 +20,7 @@ from fusecuda.codegen import compilations
 from fusecuda.codegen.cache import DiskCache, default_cache
 from fusecuda.codegen.compilations import compile_count
 from fusecuda.cpu_fallback import compiler as compiler_module
-from fusecuda.cpu_fallback import shared_library, texts
+from fusecuda.cpu_fallback import loader, shared_library, texts
 from fusecuda.cpu_fallback.loader import KernelSource, KernelTable
 from fusecuda.cpu_fallback.program import Program
 from fusecuda.errors import CompilerError
@@ -108,6 +108,22 @@ def test_a_wrong_abi_is_refused_and_not_stored(cache_folder: Path) -> None:
     with pytest.raises(CompilerError, match="ABI 7, not 8"):
         KernelTable().load([constant("a", 1)], PRELUDE, "", ABI + 1)
     assert not [path for path in cache_folder.glob("*") if b"\x7fELF" in path.read_bytes()]
+
+
+def test_large_kernels_are_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In as many runs as there are processors, each of kernels that are worth one."""
+    monkeypatch.setattr(loader, "processors", lambda: 2)
+    filling = f"/* {'x' * loader._PART} */"
+    kernels = [constant(name, n) for n, name in enumerate("abc")]
+    large = [KernelSource(k.symbol, k.text + filling) for k in kernels]
+    table, before = KernelTable(), compile_count()
+    loaded = load(table, *large, constant("d", 3))
+    assert compile_count() == before + 2
+    assert [call(loaded[name]) for name in "abcd"] == [0, 1, 2, 3]
+    bad = KernelSource("bad", "int bad(void) { return undeclared; }" + filling)
+    with pytest.raises(CompilerError, match="undeclared"):
+        load(table, bad, KernelSource("e", constant("e", 4).text + filling))
+    assert call(load(table, KernelSource("e", constant("e", 4).text + filling))["e"]) == 4
 
 
 def test_one_bad_text_fails_alone() -> None:

@@ -13,7 +13,7 @@ from fusecuda.cpu_fallback import threads
 def unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has not asked yet, on five processors."""
     monkeypatch.setattr(threads._process, "count", None)
-    monkeypatch.setattr(threads, "_processors", lambda: 5)
+    monkeypatch.setattr(threads, "processors", lambda: 5)
 
 
 @pytest.mark.parametrize(

@@ -151,8 +151,7 @@ class Ufunc:
 def taking_lists() -> dict[str, Any]:
     """What stands for NumPy's functions in code that gives them lists of lazy arrays, by name."""
     found: dict[str, Any] = {}
-    for name in dir(np):
-        value = getattr(np, name)
+    for name, value in list(vars(np).items()):  # no module that NumPy loads when it is asked for
         if isinstance(value, np.ufunc) and (value.nin, value.nout) == (2, 1):
             found[name] = Ufunc(value)
         elif name in _OF_ARRAYS:
