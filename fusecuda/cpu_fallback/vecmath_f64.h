@@ -48,31 +48,37 @@ FC_FN fc_expo fc_expo_of(double x) {
     return e;
 }
 
-/* Adding it leaves n plus 2046 in the low bits: the exponents of two factors. */
-#define FC_MAGIC_TWO 6755399441057790.0
+/* y 2^n, rounded once, for n in t's low bits and y 2^n below 2^1024.  A product that is subnormal
+ * takes a processor a hundred times as long, so 1 is added to what is 2^1022 times as large: then
+ * the sum's last digit is that of subnormal numbers, and all the digits are their bits. */
+FC_FN double fc_power_times(double y, double t) {
+    uint64_t u = fc_bits(y) + (fc_bits(t) << 52);
+    double low = fc_from_bits(u + (1022ull << 52)) + 1.0, usual = fc_from_bits(u);
+    return usual >= 0x1p-1022 ? usual : fc_from_bits(fc_bits(low) - FC_ONE_BITS);
+}
 
-FC_FN double fc_scale_two(double x, double t) {
-    uint64_t n = fc_bits(t), half = n >> 1;
-    return x * fc_from_bits(half << 52) * fc_from_bits((n - half) << 52);
+/* `y`, or where x is above `most`, infinity; a NaN x stays one. */
+FC_FN double fc_overflowing(double x, double most, double y) {
+    return x <= most ? y : x + __builtin_inf();
 }
 
 FC_FN double fc_exp_f64(double x) {
-    double c = fc_limit(x, 760.0), t = fc_fma(c, 0x1.71547652b82fep+0, FC_MAGIC_TWO);
-    double n = t - FC_MAGIC_TWO, r = fc_fma(-n, FC_LN2_LO, fc_fma(-n, FC_LN2_HI, c));
+    double c = x > -746.0 ? x : -746.0, t = fc_fma(c, 0x1.71547652b82fep+0, FC_MAGIC);
+    double n = t - FC_MAGIC, r = fc_fma(-n, FC_LN2_LO, fc_fma(-n, FC_LN2_HI, c));
     double y = FC_P12(r, 1.0, 1.0, 0x1.000000000000cp-1, 0x1.555555555555cp-3,
         0x1.555555554fe0bp-5, 0x1.111111110e9efp-7, 0x1.6c16c186053d3p-10, 0x1.a01a01b44afd9p-13,
         0x1.a01995c12cadcp-16, 0x1.71ddee619014cp-19, 0x1.28b0efa86035cp-22,
         0x1.af6e9ed00b522p-26);
-    return fc_scale_two(y, t);
+    return fc_overflowing(x, 0x1.62e42fefa39efp+9, fc_power_times(y, t));
 }
 
 FC_FN double fc_exp2_f64(double x) {
-    double c = fc_limit(x, 1100.0), t = c + FC_MAGIC_TWO, r = c - (t - FC_MAGIC_TWO);
+    double c = x > -1076.0 ? x : -1076.0, t = c + FC_MAGIC, r = c - (t - FC_MAGIC);
     double y = FC_P12(r, 1.0, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c5a6p-3, 0x1.c6b08d704a183p-5,
         0x1.3b2ab6fb9fd4fp-7, 0x1.5d87fe7888b62p-10, 0x1.4309130f862b6p-13,
         0x1.ffcbfcdbb0815p-17, 0x1.62bfc60f5590bp-20, 0x1.b524224fbe196p-24,
         0x1.e61dcc21b6ec9p-28, 0x1.eafe8868eac99p-32);
-    return fc_scale_two(y, t);
+    return fc_overflowing(x, 0x1.fffffffffffffp+9, fc_power_times(y, t));
 }
 
 FC_FN double fc_expm1_f64(double x) {

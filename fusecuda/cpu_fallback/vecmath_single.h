@@ -15,8 +15,9 @@ FC_FN float fc_limitf(float x, float bound) {
 /* Adding it to a small float leaves the nearest whole number, plus 254, in the low bits: the
  * exponents of two factors, so that subnormal and overflowing results round once. */
 #define FC_MAGIC_F 12583166.0f
-/* The same for one exponent. */
+/* The same for one exponent, and the number alone. */
 #define FC_MAGIC_ONE_F 12583039.0f
+#define FC_MAGIC_NONE_F 0x1.8p23f
 
 FC_FN float fc_scale_one_f(float t) { return fc_from_bits32(fc_bits32(t) << 23); }
 FC_FN float fc_scale_low_f(float t) { return fc_from_bits32(fc_bits32(t) >> 1 << 23); }
@@ -46,15 +47,28 @@ FC_FN float fc_exp2_poly_f(float r) {                  /* 2^r for |r| <= 1/2 */
         0x1.5f11b4p-10f, 0x1.443924p-13f), 1.0f);
 }
 
+/* As the doubles' in vecmath_f64.h, for y 2^n below 2^128. */
+FC_FN float fc_power_times_f(float y, float t) {
+    uint32_t u = fc_bits32(y) + (fc_bits32(t) << 23);
+    float low = fc_from_bits32(u + (126u << 23)) + 1.0f, usual = fc_from_bits32(u);
+    return usual >= 0x1p-126f ? usual : fc_from_bits32(fc_bits32(low) - 0x3f800000u);
+}
+
+FC_FN float fc_overflowing_f(float x, float most, float y) {
+    return x <= most ? y : x + __builtin_inff();
+}
+
 FC_FN float fc_exp_f32(float x) {
-    float c = fc_limitf(x, 104.0f), t = fc_fmaf(c, 0x1.715476p+0f, FC_MAGIC_F);
-    float r = fc_reduced_f(c, t - FC_MAGIC_F);
-    return fc_scale_f(fc_fmaf(r, fc_fmaf(r, fc_em1_rest_f(r), 1.0f), 1.0f), t);
+    float c = x > -104.0f ? x : -104.0f, t = fc_fmaf(c, 0x1.715476p+0f, FC_MAGIC_NONE_F);
+    float r = fc_reduced_f(c, t - FC_MAGIC_NONE_F);
+    float y = fc_fmaf(r, fc_fmaf(r, fc_em1_rest_f(r), 1.0f), 1.0f);
+    return fc_overflowing_f(x, 0x1.62e42ep+6f, fc_power_times_f(y, t));
 }
 
 FC_FN float fc_exp2_f32(float x) {
-    float c = fc_limitf(x, 200.0f), t = c + FC_MAGIC_F;
-    return fc_scale_f(fc_exp2_poly_f(c - (t - FC_MAGIC_F)), t);
+    float c = x > -150.0f ? x : -150.0f, t = c + FC_MAGIC_NONE_F;
+    float y = fc_exp2_poly_f(c - (t - FC_MAGIC_NONE_F));
+    return fc_overflowing_f(x, 0x1.fffffep+6f, fc_power_times_f(y, t));
 }
 
 /* 2^n ((1 - 2^-n) + (e^r - 1)), all in two words; past n = 40 the 2^-n is lost. */
