@@ -1,20 +1,24 @@
 // Quotients and remainders of integers behind the op table, as codegen/division.h has them, without
 // the processor's division of integers, of which there is none for packs.
 //
-// With |a| and |b| below 2^50, a (1 / b) in doubles is off by less than 1/4, so the whole number n next
-// to it is a / b, or less than 1 from it: the floor, or the whole number above. n b is below 2^51 and
-// exact, so a - n b is, and has the other sign than b where n is the one above. Numbers of 16 bits do
-// with floats, the same way. (Where b is the same for all elements, 1 / b is computed once.)
-#define FC_FLOOR(F, M)                                                                             \
-    FC_INLINE F fc_whole_##F(F x, F y) {                                                           \
-        const F n = x * (1 / y) + M - M, rest = x - n * y;                                         \
-        return n - (F)(rest * y < 0);                                                              \
+// (a + 1/2) / b is at least 1 / 2b away from any whole number (for b > 0; else it is (a - 1/2) / b), and
+// by 1/2 less from what lies in the middle of two. With |a| and |b| below 2^50, a (1 / b) + (1 / 2|b| -
+// 1/2) in doubles is off by less than that, so the whole number next to it is that below a / b, or a / b.
+// Adding M leaves it in the last bits of the sum. Numbers of 16 bits do with floats, the same way. (Where
+// b is the same for all elements, 1 / b and what is added are computed once.)
+#define FC_NEXT_WHOLE(F, I, absolute, M)                                                           \
+    FC_INLINE I fc_whole_##F(F x, F y) {                                                           \
+        const F r = 1 / y, sum = x * r + ((F)0.5 * absolute(r) - (F)0.5) + M, none = M;            \
+        I bits, from;                                                                              \
+        memcpy(&bits, &sum, sizeof bits);                                                          \
+        memcpy(&from, &none, sizeof from);                                                         \
+        return bits - from;                                                                        \
     }
-FC_FLOOR(double, 0x1.8p52)
-FC_FLOOR(float, 0x1.8p23f)
+FC_NEXT_WHOLE(double, int64_t, __builtin_fabs, 0x1.8p52)
+FC_NEXT_WHOLE(float, int32_t, __builtin_fabsf, 0x1.8p23f)
 
-// By addition to what has whole numbers in its last bits, for |a| and |x| below 2^51: an instruction
-// for packs comes with AVX-512 only.
+// By addition to what has whole numbers in its last bits, for |a| below 2^51: an instruction for packs
+// comes with AVX-512 only.
 FC_INLINE double fc_double_near(int64_t a) {
 #if defined(__AVX512DQ__)
     return (double)a;
@@ -26,22 +30,9 @@ FC_INLINE double fc_double_near(int64_t a) {
 #endif
 }
 
-FC_INLINE int64_t fc_whole_bits_double(double x) {
-#if defined(__AVX512DQ__)
-    return (int64_t)x;
-#else
-    int64_t bits;
-    x += 0x1.8p52;
-    memcpy(&bits, &x, sizeof bits);
-    return bits - 0x4338000000000000;
-#endif
-}
-
-FC_INLINE int32_t fc_whole_bits_float(float x) { return (int32_t)x; }
-
 // Quotients rounded down, of the wide types by 0 too, which packs may hold; INT_MIN // -1 wraps.
 #define FC_NARROW_QUOTIENT(t, T, F)                                                                \
-    FC_INLINE T fc_quotient_##t(T a, T b) { return (T)fc_whole_bits_##F(fc_whole_##F(a, b)); }
+    FC_INLINE T fc_quotient_##t(T a, T b) { return (T)fc_whole_##F(a, b); }
 FC_NARROW_QUOTIENT(s8, int8_t, float)
 FC_NARROW_QUOTIENT(u8, uint8_t, float)
 FC_NARROW_QUOTIENT(s16, int16_t, float)
@@ -62,8 +53,7 @@ typedef struct { uint64_t y, far; } fc_attempt_u64;
 
 FC_INLINE fc_attempt_s64 fc_quotient_near_s64(int64_t a, int64_t b) {
     const uint64_t half = (uint64_t)1 << 50, far = (((uint64_t)a + half) | ((uint64_t)b + half)) >> 51;
-    const double q = fc_whole_double(fc_double_near(a), fc_double_near(b));
-    fc_attempt_s64 s = { fc_whole_bits_double(q), far };
+    fc_attempt_s64 s = { fc_whole_double(fc_double_near(a), fc_double_near(b)), far };
     return s;
 }
 

@@ -134,6 +134,23 @@ def drop_identity_arithmetic(node: Node) -> Node | None:
     return None
 
 
+def divide_by_shifts(node: Node) -> Node | None:
+    """x // 2^k is x shifted by k, and x % 2^k its last k bits: both round down, as NumPy does."""
+    if node.op not in ("floor_divide", "remainder") or node.dtype.kind not in "iu":
+        return None
+    number, divisor = node.operands
+    if divisor.op != "constant" or not number.dtype == divisor.dtype == node.dtype:
+        return None
+    value = int(divisor.value)
+    if value <= 0 or value & (value - 1):
+        return None
+    op, by = ("bitwise_and", value - 1)
+    if node.op == "floor_divide":
+        op, by = ("right_shift", value.bit_length() - 1)
+    operands = (number, build.constant(by, node.dtype))
+    return Node(op, operands, node.shape, node.dtype, None, node.line)
+
+
 _INVOLUTIONS = frozenset({"negative", "invert", "conjugate"})
 _IDEMPOTENT = frozenset({"absolute", "fabs", "floor", "ceil", "trunc", "rint", "positive"})
 
@@ -327,6 +344,7 @@ RULES: tuple[Rule, ...] = (
     merge_conversions,
     fold_constants,
     drop_identity_arithmetic,
+    divide_by_shifts,
     drop_repeats,
     decide_where,
     drop_unit_axes,

@@ -144,6 +144,24 @@ def test_look_alikes_are_left_alone(node: Node) -> None:
     assert [o.op for o in after.operands] == [o.op for o in node.operands]
 
 
+def test_divisions_by_powers_of_two_are_of_bits() -> None:
+    """Of integers of either sign; by other numbers, negative ones and of floats they stay."""
+    for by in (1, 2, 64):
+        (after,) = simplified(op("floor_divide", I, const(by, INT64)))
+        assert after.op == "right_shift" and after.operands[1].value == by.bit_length() - 1
+        (after,) = simplified(op("remainder", C, const(by, I8)))
+        assert after.op == "bitwise_and" and after.operands[1].value == by - 1
+    for by in (0, 3, -2, -(2**63)):
+        (after,) = simplified(op("floor_divide", I, const(by, INT64)))
+        assert after.op == "floor_divide"
+    for node in (
+        op("remainder", X, const(2.0)),
+        op("fmod", I, const(2, INT64)),
+        op("remainder", I, I),
+    ):
+        assert simplified(node)[0].op == node.op
+
+
 def test_repeated_rounding_is_done_once() -> None:
     """|·| and the roundings change nothing a second time."""
     for name in ("absolute", "fabs", "floor", "ceil", "trunc", "rint"):
