@@ -48,8 +48,8 @@ def _is_short(node: Node, most: int) -> bool:
     if node.op != "reduce" or node.reduction.kind not in _COMBINE or node.size < FEWEST:
         return False
     (operand,) = node.operands
-    rank, axes = len(operand.shape), node.reduction.axes
-    if axes != tuple(range(rank - len(axes), rank)):  # columns advance together in any case
+    axes = node.reduction.axes
+    if len(operand.shape) - 1 not in axes:  # columns advance together in any case
         return False
     return 0 < math.prod(operand.shape[a] for a in axes) <= most
 

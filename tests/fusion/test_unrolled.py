@@ -34,7 +34,8 @@ def reduction(kind: str, dtype: Any, shape: tuple[int, ...], axes: tuple[int, ..
 def test_the_bits_are_the_trees(dtype: str, kind: str, group: int) -> None:
     """For each length up to eight, also over two axes, on the lanes of a CPU and of a GPU."""
     rng = np.random.default_rng(3)
-    for shape, axes in [*(((4100, n), (1,)) for n in range(1, 9)), ((4100, 2, 3), (1, 2))]:
+    of_two: list[Any] = [((4100, 2, 3), (1, 2)), ((30, 2, 140, 3), (1, 3))]
+    for shape, axes in [*(((4100, n), (1,)) for n in range(1, 9)), *of_two]:
         graph = reduction(kind, dtype, shape, axes)
         short = unrolled(graph, Machine(1, 1, group, 8))
         assert all(n.op != "reduce" for n in short.nodes())
