@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ..codegen import names
 from ..codegen.scalar import c_type, computed, loaded, memory_type, stored, suffix, zero
@@ -105,16 +106,22 @@ class Place(Scope):
         return f"fc_choose_{suffix(dtype)}(mask{test}, {value}, {other})"
 
     def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
-        if statement.site < 0 or statement.dtype.kind != "i":
+        if not ir.reports(statement):
             return []
-        return [f"if ({operands[1]} < 0) a->status[0] = {statement.site + 1};"]
+        return [self.failed(statement.site, f"{operands[1]} < 0")]
+
+    def failed(self, site: int, test: str) -> str:
+        """The statement that reports what ``test`` finds."""
+        if site in self.emitter.watched_sites:
+            return f"failed{site} |= {test};"
+        return f"if ({test}) a->status[0] = {site + 1};"
 
     def gather(self, statement: ir.Gather) -> list[str]:
         out = statement.out
         lines, displaced, inside = self.displaced(f"g{out}", statement)
         pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
         lines.append(f"const bool ok{out} = {inside};")
-        lines.append(f"if (!ok{out}) a->status[0] = {statement.site + 1};")
+        lines.append(self.failed(statement.site, f"!ok{out}"))
         element = self.emitter.dereference(
             f"(const char *){pointer}", displaced, statement.dtype, statement.form
         )
@@ -141,8 +148,42 @@ class Place(Scope):
             f"}} else a->status[0] = {statement.site + 1};",
         ]
 
+    def found(self, statement: ir.Gather) -> list[str]:
+        """Where a gather reads from, if the indices are the same for all of a run."""
+        out = statement.out
+        lines, terms, inside = self._counted_indices(f"g{out}", statement)
+        pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
+        kind = f"const {memory_type(statement.dtype)} *"
+        return [
+            *lines,
+            f"if (!({inside})) {{",
+            f"    a->status[0] = {statement.site + 1};",
+            "    return;",
+            "}",
+            f"{kind}const from{out} = ({kind})((const char *){pointer}{terms});",
+        ]
+
+    def gathered(self, statement: ir.Gather) -> str:
+        """The element of a gather whose place has been found."""
+        assert self.emitter.variant.steps is not None
+        out, step = statement.out, self.emitter.variant.steps[statement.form]
+        element = self.emitter.counted(statement.form, f"from{out}[{step} * {self.step}]")
+        return self.define(out, c_type(statement.dtype), loaded(statement.dtype, element))
+
     def displaced(self, name: str, statement: ir.Gather | ir.Scatter) -> tuple[list[str], str, str]:
         """Computed indices counted from the start, the bytes to where they lead, a test of them."""
+        lines, terms, inside = self._counted_indices(name, statement)
+        steps = self.emitter.variant.steps
+        if self.step and (steps is None or steps[statement.form] not in (0, 1)):
+            terms += f" + {self.step} * {names.stride(statement.form, self.axis)}"
+        elif self.step and steps and steps[statement.form]:
+            terms += f" + {self.step} * (int64_t)sizeof({memory_type(statement.dtype)})"
+        return lines, terms, inside
+
+    def _counted_indices(
+        self, name: str, statement: ir.Gather | ir.Scatter
+    ) -> tuple[list[str], str, str]:
+        """The same, without the bytes to the element at hand of the run."""
         lines, terms, tests = [], [], []
         for i, (index, (extent, stride)) in enumerate(
             zip(statement.indices, statement.limits, strict=True)
@@ -151,11 +192,6 @@ class Place(Scope):
             lines.append(f"const int64_t {at} = {value} < 0 ? {value} + {n} : {value};")
             tests.append(f"((uint64_t){at} < (uint64_t){n})")
             terms.append(f"{at} * {names.limit(stride)}")
-        steps = self.emitter.variant.steps
-        if self.step and (steps is None or steps[statement.form] not in (0, 1)):
-            terms.append(f"{self.step} * {names.stride(statement.form, self.axis)}")
-        elif self.step and steps and steps[statement.form]:
-            terms.append(f"{self.step} * (int64_t)sizeof({memory_type(statement.dtype)})")
         return lines, "".join(f" + {t}" for t in terms), " & ".join(tests)
 
 
@@ -167,6 +203,7 @@ class KernelEmitter:
         self.kernel = kernel
         self.variant = variant
         self.layout = Layout(kernel)
+        self.watched_sites: frozenset[int] = frozenset()
         self.w = Writer()
 
     def emit(self) -> str:
@@ -218,15 +255,19 @@ class KernelEmitter:
         """The place of address form ``form`` among the pointers."""
         return sum(f.dtype is not None for f in self.kernel.forms[:form])
 
-    def unravel(self, position: str, axes: Sequence[str]) -> dict[str, str]:
-        """Declare the index along each of ``axes`` of row-major ``position``; axis -> its name."""
+    def unravel(self, position: str, axes: Sequence[str], moves: bool = False) -> dict[str, str]:
+        """Declare the index along each of ``axes`` of row-major ``position``; axis -> its name.
+
+        One that ``moves`` is changed later on.
+        """
         found = {axis: f"i_{axis}" for axis in axes}
+        kind = "int64_t" if moves else "const int64_t"
         if len(axes) == 1:
-            self.w.line(f"const int64_t {found[axes[0]]} = {position};")
+            self.w.line(f"{kind} {found[axes[0]]} = {position};")
             return found
         self.w.line(f"int64_t rest_{axes[0]} = {position};")
         for axis in reversed(axes):
-            self.w.line(f"const int64_t {found[axis]} = rest_{axes[0]} % {axis};")
+            self.w.line(f"{kind} {found[axis]} = rest_{axes[0]} % {axis};")
             if axis != axes[0]:
                 self.w.line(f"rest_{axes[0]} /= {axis};")
         return found
@@ -241,6 +282,28 @@ class KernelEmitter:
         return found
 
     # --- runs of elements
+
+    @contextmanager
+    def loop(self, head: str) -> Iterator[None]:
+        """A loop over elements that do not depend on each other, whatever they seem to overlap."""
+        self.w.line("#pragma GCC ivdep")
+        with self.w.block(head):
+            yield
+
+    @contextmanager
+    def watched(self, loop: Iterable[ir.Statement]) -> Iterator[None]:
+        """What surrounds the loop over statements ``loop``, of which some may fail.
+
+        That is noted in a number for each and reported behind the loop: gcc makes no vectors of
+        what may write the status word.
+        """
+        sites = {s.site for s in loop if isinstance(s, ir.Reporting) and ir.reports(s)}
+        self.w.lines([f"int64_t failed{site} = 0;" for site in sorted(sites)])
+        self.watched_sites = frozenset(sites)
+        yield
+        self.watched_sites = frozenset()
+        for site in sorted(sites):
+            self.w.line(f"if (failed{site}) a->status[0] = {site + 1};")
 
     def tests(self, body: Sequence[ir.Statement]) -> Tests:
         """The tests of ``body`` that are made once for a run; none where accesses are counted."""

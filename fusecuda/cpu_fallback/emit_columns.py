@@ -102,8 +102,7 @@ class ColumnEmitter(ReductionEmitter):
         if not statements and not (with_outer and self.kernel.outer):
             return
         place = _ColumnPlace(self, "row_")
-        self.w.line("#pragma GCC ivdep")  # else many results are compared pairwise for overlap
-        with self.w.block("for (int64_t c = 0; c < width; ++c)"):
+        with self.watched(statements), self.loop("for (int64_t c = 0; c < width; ++c)"):
             for statement in statements:
                 self.w.lines(place.lines(statement))
             if with_outer:
@@ -210,8 +209,8 @@ class ColumnEmitter(ReductionEmitter):
             self._element_base(f, index)
         self.make(tests, self.layout.row_axes[-1], first)
         place = _ColumnPlace(self, "", tests)
-        self.w.line("#pragma GCC ivdep")
-        with self.w.block(f"for (int64_t c = {first}; c < {last}; ++c)"):
+        loop = f"for (int64_t c = {first}; c < {last}; ++c)"
+        with self.watched(stage.body), self.loop(loop):
             for statement in stage.body:
                 self.w.lines(place.lines(statement))
             for r in stage.reduces:

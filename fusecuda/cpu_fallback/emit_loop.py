@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import itertools
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ..codegen import names
 from ..codegen.scalar import c_type
 from ..fusion import kernel_ir as ir
+from ..fusion.binding import Variant
+from ..fusion.byte_chains import Chain, chains_of, without
 from ..fusion.kernel_ir import forms_of
 from ..fusion.verify import operands
 from .emit import PLACEHOLDER, KernelEmitter, Place
@@ -14,6 +18,10 @@ from .emit import PLACEHOLDER, KernelEmitter, Place
 
 class LoopEmitter(KernelEmitter):
     """A loop kernel: independent elements, in runs along the innermost axis."""
+
+    def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
+        super().__init__(kernel, variant, traffic)
+        self.chains = chains_of(kernel) if variant.tables and not traffic else []
 
     def emit(self) -> str:
         (stage,) = self.kernel.stages
@@ -32,11 +40,35 @@ class LoopEmitter(KernelEmitter):
             row = Place(self, "", "", "row_")
             for statement in stage.head:
                 self.w.lines(row.lines(statement))
+            for chain in self.chains:
+                self._table(chain)
             if self.kernel.checks_first:
                 self.w.line("// Nothing is written if any element fails.")
                 self._runs(_failing(stage.body), self._checks)
-            self._runs(stage.body, self._elements)
+            self._runs(without(stage.body, self.chains), self._elements)
         return self.w.text()
+
+    def _table(self, chain: Chain) -> None:
+        """What a chain gives for each byte."""
+        kind = c_type(chain.dtype)
+        self.w.line(f"{kind} table{chain.out}[256];")
+        place = Place(self, "", "", "")
+        with self.loop("for (int k = 0; k < 256; ++k)"):
+            byte = c_type(chain.load.dtype)
+            self.w.line(f"const {byte} {names.value(chain.load.out)} = ({byte})k;")
+            for statement in chain.body:
+                self.w.lines(place.lines(statement))
+            self.w.line(f"table{chain.out}[k] = {names.value(chain.out)};")
+
+    def lines(self, element: Place, statement: ir.Statement) -> list[str]:
+        """The lines of a statement, with what is looked up for it."""
+        lines = element.lines(statement)
+        for chain in self.chains:
+            if chain.load == statement:
+                index = f"(uint8_t){names.value(chain.load.out)}"
+                value = f"table{chain.out}[{index}]"
+                lines.append(f"const {c_type(chain.dtype)} {names.value(chain.out)} = {value};")
+        return lines
 
     def _runs(
         self,
@@ -46,8 +78,13 @@ class LoopEmitter(KernelEmitter):
         """The loop over runs of ``body``, each written by ``elements``."""
         axes, forms = self.layout.axes, forms_of(body)
         last = axes[-1]
-        with self.w.block("for (int64_t at = begin; at < end;)"):
-            index = self.unravel("at", axes)
+        with contextlib.ExitStack() as walk:
+            if len(axes) > 1:
+                walk.enter_context(self.w.block("if (begin < end)"))
+                index = self.unravel("begin", axes, moves=True)
+            walk.enter_context(self.w.block("for (int64_t at = begin; at < end;)"))
+            if len(axes) == 1:
+                index = self.unravel("at", axes)
             tests = self.tests(body)
             length = f"fc_min({last} - {index[last]}, end - at)"
             self.run(tests, f"fc_min(FC_CHUNK, {length})" if self.kernel.is_ordered else length)
@@ -55,15 +92,23 @@ class LoopEmitter(KernelEmitter):
             self.make(tests, last)
             elements(body, Place(self, "k", last, "", tests))
             self.w.line("at += run;")
+            if len(axes) > 1:
+                self._move_on(index)
+
+    def _move_on(self, index: dict[str, str]) -> None:
+        """Move ``index`` to the end of a run, without the divisions that finding it there takes."""
+        axes = list(index)[::-1]
+        self.w.line(f"{index[axes[0]]} += run;")
+        for inner, outer in itertools.pairwise(axes):
+            self.w.line(f"if ({index[inner]} == {inner}) {index[inner]} = 0, ++{index[outer]};")
 
     def _checks(self, body: Sequence[ir.Statement], element: Place) -> None:
         """A run of which only what may fail is computed, and then looked at."""
-        with self.w.block("for (int64_t k = 0; k < run; ++k)"):
+        with self.watched(body), self.w.block("for (int64_t k = 0; k < run; ++k)"):
             for statement in body:
                 if isinstance(statement, ir.Scatter):
                     lines, _, inside = element.displaced(f"to{statement.form}", statement)
-                    lines.append(f"if (!({inside})) a->status[0] = {statement.site + 1};")
-                    self.w.lines(lines)
+                    self.w.lines([*lines, element.failed(statement.site, f"!({inside})")])
                 else:
                     self.w.lines(element.lines(statement))
         self.w.line("if (a->status[0]) return;")
@@ -74,21 +119,22 @@ class LoopEmitter(KernelEmitter):
         calm: list[ir.Statement] = [s for s in body if not isinstance(s, ir.Scatter)]
         used = {v for s in scatters for v in (*s.indices, s.value)}
         late = [s for s in calm if isinstance(s, ir.Load) and s.guard is None and s.out in used]
+        inner = {v for s in calm for v in operands(s)}
+        same, found = self._same([s for s in calm if s not in late or s.out in inner])
         waiting = {
             s.out: c_type(s.dtype)
             for s in calm
-            if not isinstance(s, ir.Effect) and s.out in used and s not in late
+            if not isinstance(s, ir.Effect) and s.out in used and s not in late and s not in same
         }
-        inner = {v for s in calm for v in operands(s)}
-        calm = [s for s in calm if s not in late or s.out in inner]
+        calm = [s for s in calm if s not in same and (s not in late or s.out in inner)]
         for value, kind in waiting.items():
             self.w.line(f"{kind} b{value}[FC_CHUNK];")
+        for statement in same:
+            self.w.lines(self.lines(element, statement))
+        for statement in found:
+            self.w.lines(element.found(statement))
         if calm:
-            self.w.line("#pragma GCC ivdep")
-            with self.w.block("for (int64_t k = 0; k < run; ++k)"):
-                for statement in calm:
-                    self.w.lines(element.lines(statement))
-                self.w.lines([f"b{v}[k] = {names.value(v)};" for v in waiting])
+            self._calm(calm, element, found, waiting)
         if not scatters:
             return
         behind: list[ir.Statement] = [*late, *scatters]
@@ -97,6 +143,51 @@ class LoopEmitter(KernelEmitter):
                 self.w.line(f"const {kind} {names.value(value)} = b{value}[k];")
             for statement in behind:
                 self.w.lines(element.lines(statement))
+
+    def _calm(
+        self,
+        body: Sequence[ir.Statement],
+        element: Place,
+        found: Collection[ir.Statement],
+        waiting: Iterable[int],
+    ) -> None:
+        """The loop over ``body``; the places of the gathers ``found`` are known."""
+        failing = (s for s in body if s not in found)
+        with self.watched(failing), self.loop("for (int64_t k = 0; k < run; ++k)"):
+            for s in body:
+                if isinstance(s, ir.Gather) and s in found:
+                    self.w.line(element.gathered(s))
+                else:
+                    self.w.lines(self.lines(element, s))
+            self.w.lines([f"b{v}[k] = {names.value(v)};" for v in waiting])
+
+    def _same(self, body: Sequence[ir.Statement]) -> tuple[list[ir.Statement], list[ir.Gather]]:
+        """The statements whose value is one for all of a run, and gathers of which the place is.
+
+        The compiler sees that of arithmetic, but not of what is read beside writes, nor of tests.
+        """
+        steps = self.variant.steps
+        if steps is None or self.traffic:
+            return [], []
+        known = {s.out for s in self.kernel.stages[0].head if not isinstance(s, ir.Effect)}
+        same: list[ir.Statement] = []
+        found: list[ir.Gather] = []
+        for s in body:
+            match s:
+                case ir.Load(form=form, guard=None):
+                    stands = steps[form] == 0
+                case ir.Gather(form=form) if known.issuperset(s.indices):
+                    stands = steps[form] == 0
+                    if not stands:
+                        found.append(s)
+                case ir.Compute(op=op, site=site):
+                    stands = op != "where" and site < 0 and known.issuperset(s.operands)
+                case _:
+                    stands = False
+            if stands and not isinstance(s, ir.Effect):
+                same.append(s)
+                known.add(s.out)
+        return same, found
 
 
 def _failing(body: Sequence[ir.Statement]) -> list[ir.Statement]:

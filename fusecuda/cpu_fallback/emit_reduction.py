@@ -356,21 +356,25 @@ class RowEmitter(ReductionEmitter):
         place = Place(self, "k", last, "", tests)
         at = "k" if done == "0" else f"{done} + k"
         for piece in scans.pieces(stage):
-            self.w.line("#pragma GCC ivdep")
-            with self.w.block("for (int64_t k = 0; k < run; ++k)"):
-                for number, kind in piece.taken.items():
-                    self.w.line(f"const {kind} {names.value(number)} = b{number}[{at}];")
-                for statement in piece.body:
-                    self.w.lines(place.lines(statement))
-                for number in piece.left:
-                    self.w.line(f"b{number}[{at}] = {names.value(number)};")
-                for r in piece.reduces:
-                    self.w.line(f"b{r.out}[{at}] = {names.value(r.value)};")
-                if piece.scan is not None:
-                    value = names.value(piece.scan.value)
-                    self.w.line(f"b{piece.scan.out}[{at}] = {value};")
+            with self.watched(piece.body):
+                self._piece(piece, place, at)
             if piece.scan is not None:
                 self._scan(piece.scan, at)
+
+    def _piece(self, piece: scans.Piece, place: Place, at: str) -> None:
+        """One loop over a run."""
+        with self.loop("for (int64_t k = 0; k < run; ++k)"):
+            for number, kind in piece.taken.items():
+                self.w.line(f"const {kind} {names.value(number)} = b{number}[{at}];")
+            for statement in piece.body:
+                self.w.lines(place.lines(statement))
+            for number in piece.left:
+                self.w.line(f"b{number}[{at}] = {names.value(number)};")
+            for r in piece.reduces:
+                self.w.line(f"b{r.out}[{at}] = {names.value(r.value)};")
+            if piece.scan is not None:
+                value = names.value(piece.scan.value)
+                self.w.line(f"b{piece.scan.out}[{at}] = {value};")
 
     def _scan(self, scan: ir.Scan, at: str) -> None:
         """The totals of a run, one after the other."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ..graph.ops import OPS
 from ..graph.tree import CHUNK
 from . import cost, kernel_ir
+from .byte_chains import MANY, chains_of
 from .lowering import Lowered
 from .stages import ALL, COSTLY
 from .walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
@@ -19,8 +21,13 @@ _SHORT_ROW = 32  # elements up to which rows are computed side by side however t
 _FEWEST = 8  # rows for which that is done
 _RESIDENT_BLOCK = 32  # and where the threads keep all their elements
 _SHORT = 8  # elements: an axis along which a run costs more than its elements
-_STEPS = (0, 1, -1, 2, 3, 4)  # elements: backwards, parts of pixels
-_NARROW = 2  # bytes: of wider types gcc makes vectors with any steps, as quickly
+_ALONG = (0, 1)  # elements from one to the next that every text may have
+# Others in loops, by the bytes of an element: backwards, every second one, parts of pixels. gcc
+# makes vectors of wider types with any steps, as quickly, and leaves the last of a run to no vector
+# where it skips elements: of short runs those are many.
+_STEPS = dict.fromkeys((1, 2), (0, 1, -1, 2, 3, 4))
+_STEPS_OF_LONG = _STEPS | {4: (0, 1, -1, 2)}
+_LONG = 256
 _PARTS = 64  # a split row has at most so many parts
 
 
@@ -31,12 +38,13 @@ class Variant:
     The skeleton ANY has two ways, rows one after the other and rows side by side, for any strides.
 
     ``steps[f]`` is how many elements form ``f`` walks from one to the next: 1, 0 where it stands
-    still, and for narrow types in loops another number of `_STEPS`. None means that any strides
-    will do.
+    still, and in loops another number of `_STEPS`. None means that any strides
+    will do. With ``tables`` what is computed from a byte alone is looked up.
     """
 
     skeleton: str
     steps: tuple[int, ...] | None
+    tables: bool = False
 
 
 @dataclass(slots=True)
@@ -121,7 +129,9 @@ def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
 
 def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
     if kernel.kind == "loop":
-        return Variant(LOOP, _pattern(kernel, elements, narrow=_STEPS))
+        tables = math.prod(elements.extents) >= MANY and bool(chains_of(kernel))
+        steps = _STEPS_OF_LONG if elements.extents[-1] >= _LONG else _STEPS
+        return Variant(LOOP, _pattern(kernel, elements, steps), tables)
     by_row = _pattern(kernel, elements)
     if by_row is not None and not _are_short(kernel, rows, elements):
         return Variant(ROW, by_row)
@@ -146,11 +156,11 @@ def _are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
 
 
 def _pattern(
-    kernel: kernel_ir.KernelIR, walk: Walk, narrow: Sequence[int] = (0, 1)
+    kernel: kernel_ir.KernelIR, walk: Walk, more: Mapping[int, Sequence[int]] = MappingProxyType({})
 ) -> tuple[int, ...] | None:
     """How many elements each form steps along the last axis, or None if no text has such a step.
 
-    Forms of narrow types may have the steps ``narrow``.
+    Forms of elements of so many bytes may have ``more`` steps.
     """
     if walk.extents[-1] < 2:
         return None
@@ -160,7 +170,7 @@ def _pattern(
             pattern.append(1)  # an index is computed from its strides in every variant
             continue
         step, rest = divmod(strides[-1], form.dtype.itemsize)
-        if rest or step not in (narrow if form.dtype.itemsize <= _NARROW else (0, 1)):
+        if rest or step not in more.get(form.dtype.itemsize, _ALONG):
             return None
         pattern.append(step)
     return tuple(pattern)

@@ -162,6 +162,14 @@ class Scatter:
 
 Effect = Keep | Store | Scatter  # statements that give no value
 Statement = Argument | Load | Index | InRange | Select | Gather | Compute | Recall | Scan | Effect
+Reporting = Compute | Gather | Scatter  # statements that may set the status word
+
+
+def reports(statement: Statement) -> bool:
+    """True if ``statement`` may set the status word, as a power of floats does not."""
+    if isinstance(statement, Compute):
+        return statement.site >= 0 and statement.dtype.kind == "i"
+    return isinstance(statement, Reporting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,9 +82,14 @@ def pixels(x: Any, y: Any) -> Any:
     return grey.astype(np.uint8), rgb[:, ::-1, 1] / 255.0
 
 
+def picked(x: Any, y: Any) -> Any:
+    """Rows at places that are given, which may lie outside."""
+    return np.take(y, WHOLE[0], axis=0) * x[0] + np.take(x, WHOLE[0] - 3, axis=0) * 0.5
+
+
 PROGRAMS = (
-    bools, rolled, rolled_twice, padded, chosen, joined, floats, remainders, integers, narrow,
-    powers, float_powers, pixels,
+    bools, picked, rolled, rolled_twice, padded, chosen, joined, floats, remainders, integers,
+    narrow, powers, float_powers, pixels,
 )  # fmt: skip
 
 

@@ -356,3 +356,23 @@ def test_launches(function: Any, most: int) -> None:
     arguments = rng.normal(size=50), rng.integers(0, 50, 300), rng.normal(size=300)
     exe = fc.lower(function, *arguments)
     assert exe.launches <= most
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float64])
+def test_rows_of_one_place(dtype: Any) -> None:
+    """Where the places, and what is written there, are the same for all of a row."""
+    rng = np.random.default_rng(5)
+    a, i = rng.integers(0, 9, (5, 7)).astype(dtype), rng.integers(-9, 9, 40)
+    v = rng.integers(0, 9, 40).astype(dtype)
+
+    def added(a: Any, i: Any, v: Any) -> Any:
+        b = a + 1
+        np.add.at(b, i % 5, v[:, None] * np.ones((1, 7), v.dtype))
+        np.add.at(b, i % 3, np.broadcast_to(v[:, None], (40, 7)))
+        b[i % 4] = v[:, None]
+        return b, a[i % 5] * 2, np.take(a, i % 2, axis=0) + v[:, None]
+
+    for got, want in zip(fc.fused(added, strict=True)(a, i, v), added(a, i, v), strict=True):
+        assert same_bits(got, want)
+    with pytest.raises(IndexError):
+        fc.fused(added)(a[:4], i, v)

@@ -10,7 +10,7 @@ black_scholes: 34 operations in 1 kernel
 //   in2 reads parameter float64[64, 96]
 //   out3 writes subtract float64[64, 96]
 //   out4 writes add float64[64, 96]
-void loop_multiply_add_log_sqrt_subtract_74b5235e0bfe(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void loop_multiply_add_log_sqrt_subtract_e8e00a681297(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     (void)scratch;
     const int64_t n0 = a->dim[2];
     const int64_t n1 = a->dim[3];
@@ -30,59 +30,63 @@ void loop_multiply_add_log_sqrt_subtract_74b5235e0bfe(const fc_args *a, int64_t 
     const double v15 = a->scalar[3].f64;
     const double v22 = a->scalar[4].f64;
     const double v25 = a->scalar[5].f64;
-    for (int64_t at = begin; at < end;) {
-        int64_t rest_n0 = at;
-        const int64_t i_n1 = rest_n0 % n1;
+    if (begin < end) {
+        int64_t rest_n0 = begin;
+        int64_t i_n1 = rest_n0 % n1;
         rest_n0 /= n1;
-        const int64_t i_n0 = rest_n0 % n0;
-        const int64_t run = fc_min(n1 - i_n1, end - at);
-        const double *in0 = (const double *)(a->ptr[0] + i_n0 * s0_n0 + i_n1 * s0_n1);
-        const double *in1 = (const double *)(a->ptr[1] + i_n0 * s1_n0 + i_n1 * s1_n1);
-        const double *in2 = (const double *)(a->ptr[2] + i_n0 * s2_n0 + i_n1 * s2_n1);
-        double *out3 = (double *)(a->ptr[3] + i_n0 * s3_n0 + i_n1 * s3_n1);
-        double *out4 = (double *)(a->ptr[4] + i_n0 * s4_n0 + i_n1 * s4_n1);
-        #pragma GCC ivdep
-        for (int64_t k = 0; k < run; ++k) {
-            const double v0 = in0[k];
-            const double v1 = fc_sqrt_f64(v0);
-            const double v3 = v2 * v1;
-            const double v5 = v4 * v0;
-            const double v6 = in1[k];
-            const double v7 = in2[k];
-            const double v8 = v7 / v6;
-            const double v9 = fc_log_f64(v8);
-            const double v10 = v9 + v5;
-            const double v11 = v10 / v3;
-            const double v12 = v11 - v3;
-            const double v14 = v13 * v12;
-            const double v16 = v15 * v12;
-            const double v17 = v16 * v12;
-            const double v18 = v17 * v12;
-            const double v19 = v18 + v14;
-            const double v20 = -v19;
-            const double v21 = fc_exp_f64(v20);
-            const double v23 = v22 + v21;
-            const double v24 = v22 / v23;
-            const double v26 = v25 * v0;
-            const double v27 = fc_exp_f64(v26);
-            const double v28 = v6 * v27;
-            const double v29 = v28 * v24;
-            const double v30 = v13 * v11;
-            const double v31 = v15 * v11;
-            const double v32 = v31 * v11;
-            const double v33 = v32 * v11;
-            const double v34 = v33 + v30;
-            const double v35 = -v34;
-            const double v36 = fc_exp_f64(v35);
-            const double v37 = v22 + v36;
-            const double v38 = v22 / v37;
-            const double v39 = v7 * v38;
-            const double v40 = v39 - v29;
-            const double v41 = v40 - v7;
-            const double v42 = v41 + v28;
-            out3[k] = v40;
-            out4[k] = v42;
+        int64_t i_n0 = rest_n0 % n0;
+        for (int64_t at = begin; at < end;) {
+            const int64_t run = fc_min(n1 - i_n1, end - at);
+            const double *in0 = (const double *)(a->ptr[0] + i_n0 * s0_n0 + i_n1 * s0_n1);
+            const double *in1 = (const double *)(a->ptr[1] + i_n0 * s1_n0 + i_n1 * s1_n1);
+            const double *in2 = (const double *)(a->ptr[2] + i_n0 * s2_n0 + i_n1 * s2_n1);
+            double *out3 = (double *)(a->ptr[3] + i_n0 * s3_n0 + i_n1 * s3_n1);
+            double *out4 = (double *)(a->ptr[4] + i_n0 * s4_n0 + i_n1 * s4_n1);
+            #pragma GCC ivdep
+            for (int64_t k = 0; k < run; ++k) {
+                const double v0 = in0[k];
+                const double v1 = fc_sqrt_f64(v0);
+                const double v3 = v2 * v1;
+                const double v5 = v4 * v0;
+                const double v6 = in1[k];
+                const double v7 = in2[k];
+                const double v8 = v7 / v6;
+                const double v9 = fc_log_f64(v8);
+                const double v10 = v9 + v5;
+                const double v11 = v10 / v3;
+                const double v12 = v11 - v3;
+                const double v14 = v13 * v12;
+                const double v16 = v15 * v12;
+                const double v17 = v16 * v12;
+                const double v18 = v17 * v12;
+                const double v19 = v18 + v14;
+                const double v20 = -v19;
+                const double v21 = fc_exp_f64(v20);
+                const double v23 = v22 + v21;
+                const double v24 = v22 / v23;
+                const double v26 = v25 * v0;
+                const double v27 = fc_exp_f64(v26);
+                const double v28 = v6 * v27;
+                const double v29 = v28 * v24;
+                const double v30 = v13 * v11;
+                const double v31 = v15 * v11;
+                const double v32 = v31 * v11;
+                const double v33 = v32 * v11;
+                const double v34 = v33 + v30;
+                const double v35 = -v34;
+                const double v36 = fc_exp_f64(v35);
+                const double v37 = v22 + v36;
+                const double v38 = v22 / v37;
+                const double v39 = v7 * v38;
+                const double v40 = v39 - v29;
+                const double v41 = v40 - v7;
+                const double v42 = v41 + v28;
+                out3[k] = v40;
+                out4[k] = v42;
+            }
+            at += run;
+            i_n1 += run;
+            if (i_n1 == n1) i_n1 = 0, ++i_n0;
         }
-        at += run;
     }
 }

@@ -44,8 +44,8 @@ SCATTERS = (
     Mutation(
         "scatter-checks-no-index",
         _LOOPS,
-        'lines.append(f"if (!({inside})) a->status[0] = {statement.site + 1};")',
-        "del inside",
+        '*lines, element.failed(statement.site, f"!({inside})")',
+        '*lines, f"(void)({inside});"',
         "indices are looked at when the elements before them have been written",
         ids("fusion/scatters", "nothing_is_written_if_an_index_is_out_of_bounds"),
     ),

@@ -92,8 +92,8 @@ EMITTER = (
     Mutation(
         "missing-tail",
         "cpu_fallback/emit_loop.py",
-        'ivdep")\n            with self.w.block("for (int64_t k = 0; k < run; ++k)"',
-        'ivdep")\n            with self.w.block("for (int64_t k = 0; k < run / 4 * 4; ++k)"',
+        'self.watched(failing), self.loop("for (int64_t k = 0; k < run; ++k)")',
+        'self.watched(failing), self.loop("for (int64_t k = 0; k < run / 4 * 4; ++k)")',
         "what is left of a run after whole groups of four is not computed",
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
     ),
@@ -140,7 +140,7 @@ EMITTER = (
     Mutation(
         "status-not-set-by-gather",
         _LOOP,
-        'f"if (!ok{out}) a->status[0] = {statement.site + 1};"',
+        'self.failed(statement.site, f"!ok{out}")',
         'f"(void)ok{out};"',
         "an index out of bounds is no error",
         _ids(_SURVIVORS, "an_index_out_of_bounds_leaves_arguments_and_later_calls_alone"),
@@ -148,7 +148,7 @@ EMITTER = (
     Mutation(
         "status-not-set-by-power",
         _LOOP,
-        'f"if ({operands[1]} < 0) a->status[0] = {statement.site + 1};"',
+        'self.failed(statement.site, f"{operands[1]} < 0")',
         '""',
         "an integer to a negative power is no error",
         _ids("ops", "integer_power_wraps_around_and_refuses_negative_exponents[int64]"),
