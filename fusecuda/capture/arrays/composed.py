@@ -10,9 +10,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
-from ...graph.dtypes import INT64
+from ...graph.dtypes import INT64, is_supported
 from . import joining, movement, products
-from .selection import copy
+from .selection import astype, copy, result_type
 from .table import handles
 from .values import array_of, of_node
 
@@ -63,6 +63,25 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     wider = movement.broadcast_to(movement.expand_dims(x, along + 1), shape)
     final = (*x.shape[:along], x.shape[along] * int(repeats), *x.shape[along + 1 :])
     return copy(movement.reshape(wider, final))
+
+
+@handles(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Of each element the choice whose condition is the first to hold."""
+    if not isinstance(condlist, list | tuple) or not 0 < len(condlist) == len(choicelist):
+        return NotImplemented
+    values = [
+        c if type(c) in (int, float, complex) else array_of(c) for c in (*choicelist, default)
+    ]
+    conditions = [array_of(c) for c in condlist]
+    dtype = result_type(*values)
+    if not is_supported(dtype) or any(c.dtype != np.bool_ for c in conditions):
+        return NotImplemented
+    *choices, rest = values
+    chosen = astype(array_of(rest), dtype)
+    for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
+        chosen = np.where(condition, choice, chosen)
+    return chosen
 
 
 def _below(m: Any, k: int) -> Any:
