@@ -4,6 +4,12 @@
 
 enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
 
+#define FC_FOLDED(name) /* the lanes that are valid, in halves */                                  \
+    for (int64_t w = FC_LANES / 2; w; w /= 2) {                                                    \
+        for (int64_t l = 0; l + w < valid; ++l) lane[l] = fc_combine_##name(lane[l], lane[l + w]); \
+        valid = valid < w ? valid : w;                                                             \
+    }
+
 #define FC_TREE(name, V, P, IDENTITY, LEAF, COMBINE)                                               \
     FC_NODES(name, V, P, IDENTITY, LEAF, COMBINE)                                                  \
     FC_INLINE P fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
@@ -15,13 +21,39 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
                 lane[l] = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l));     \
         for (int64_t l = 0; k + l < n; ++l)                                                        \
             lane[l] = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l));         \
-        for (int64_t w = FC_LANES / 2; w; w /= 2) {                                                \
-            for (int64_t l = 0; l + w < valid; ++l)                                                \
-                lane[l] = fc_combine_##name(lane[l], lane[l + w]);                                 \
-            valid = valid < w ? valid : w;                                                         \
-        }                                                                                          \
+        FC_FOLDED(name)                                                                            \
         return lane[0];                                                                            \
     }
+
+// The same of floats, with all lanes at once: a chunk is a whole array, so that what lies behind its n
+// elements may be read and left alone. (Of narrow integers GCC 12 fails to compile that.)
+#define FC_FLOAT_TREE(name, V, P, IDENTITY, LEAF, COMBINE)                                         \
+    FC_NODES(name, V, P, IDENTITY, LEAF, COMBINE)                                                  \
+    FC_INLINE P fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
+        P lane[FC_LANES];                                                                          \
+        int64_t valid = n, k = FC_LANES;                                                           \
+        if (n < FC_LANES) {                                                                        \
+            for (int64_t l = 0; l < n; ++l) lane[l] = fc_leaf_##name(v[l], first + l);             \
+            FC_FOLDED(name)                                                                        \
+            return lane[0];                                                                        \
+        }                                                                                          \
+        for (int64_t l = 0; l < FC_LANES; ++l) lane[l] = fc_leaf_##name(v[l], first + l);          \
+        for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
+            for (int64_t l = 0; l < FC_LANES; ++l)                                                 \
+                lane[l] = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l));     \
+        if (k < n) {                                                                               \
+            const int64_t rest = n - k;                                                            \
+            for (int64_t l = 0; l < FC_LANES; ++l) {                                               \
+                const P with = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l)); \
+                lane[l] = l < rest ? with : lane[l];                                               \
+            }                                                                                      \
+        }                                                                                          \
+        FC_HALVED(name, 16) FC_HALVED(name, 8) FC_HALVED(name, 4) FC_HALVED(name, 2)               \
+        return fc_combine_##name(lane[0], lane[1]);                                                \
+    }
+#define FC_HALVED(name, w)                                                                         \
+    _Pragma("GCC unroll 1")                                                                        \
+    for (int l = 0; l < w; ++l) lane[l] = fc_combine_##name(lane[l], lane[l + w]);
 
 // What a tree is besides the fold of a chunk.
 #define FC_NODES(name, V, P, IDENTITY, LEAF, COMBINE)                                              \

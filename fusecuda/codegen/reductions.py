@@ -44,7 +44,8 @@ def instance(reduce: Reduce) -> str:
         text = f"FC_ARG_TREE({name}, {value}, {'>' if reduce.kind == 'argmax' else '<'})"
     else:
         identity, combine = _RULES[reduce.kind](dtype)
-        text = f"FC_TREE({name}, {value}, {value}, {identity}, v, {combine})"
+        tree = "FC_FLOAT_TREE" if dtype.kind == "f" else "FC_TREE"
+        text = f"{tree}({name}, {value}, {value}, {identity}, v, {combine})"
     return f"#ifndef FC_HAVE_{name}\n#define FC_HAVE_{name}\n{text}\n#endif\n"
 
 

@@ -10,9 +10,9 @@ centered_columns: 3 operations in 1 kernel
 // 2 passes over each row, which stays resident between them
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_f7ad4c8085ee(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_ca5f958d72a9(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

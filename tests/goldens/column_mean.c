@@ -9,9 +9,9 @@ column_mean: 2 operations in 1 kernel
 //   out1 writes divide float64[96]
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_79dd623b6347(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_67981c29f85c(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -105,7 +105,7 @@ void reduce_sum_divide_79dd623b6347(const fc_args *a, int64_t begin, int64_t end
         }
     }
 }
-void reduce_sum_divide_79dd623b6347_finish(const fc_args *a) {
+void reduce_sum_divide_67981c29f85c_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

@@ -10,13 +10,13 @@ softmax: 5 operations in 1 kernel
 // 3 passes over each row, which stays resident between them
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
-FC_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
+FC_FLOAT_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE double reduce_max_subtract_exp_sum_divide_d4c3a9158180_join1(const fc_args *a, int64_t row) {
+FC_INLINE double reduce_max_subtract_exp_sum_divide_c50ea48c9c22_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -24,7 +24,7 @@ FC_INLINE double reduce_max_subtract_exp_sum_divide_d4c3a9158180_join1(const fc_
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_INLINE double reduce_max_subtract_exp_sum_divide_d4c3a9158180_join4(const fc_args *a, int64_t row) {
+FC_INLINE double reduce_max_subtract_exp_sum_divide_c50ea48c9c22_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -32,7 +32,7 @@ FC_INLINE double reduce_max_subtract_exp_sum_divide_d4c3a9158180_join4(const fc_
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_exp_sum_divide_d4c3a9158180(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_exp_sum_divide_c50ea48c9c22(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -57,7 +57,7 @@ void reduce_max_subtract_exp_sum_divide_d4c3a9158180(const fc_args *a, int64_t b
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_exp_sum_divide_d4c3a9158180_join1(a, row);
+            v1 = reduce_max_subtract_exp_sum_divide_c50ea48c9c22_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
@@ -84,7 +84,7 @@ void reduce_max_subtract_exp_sum_divide_d4c3a9158180(const fc_args *a, int64_t b
         }
         double v4;
         if (a->phase > 1) {
-            v4 = reduce_max_subtract_exp_sum_divide_d4c3a9158180_join4(a, row);
+            v4 = reduce_max_subtract_exp_sum_divide_c50ea48c9c22_join4(a, row);
         }
         else {
             fc_tree_sum_f64 tree4;

@@ -11,9 +11,9 @@ sum_of_product: 3 operations in 1 kernel
 //   out3 writes reduce float64[]
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE void reduce_multiply_add_sum_fe8663fa1d3a_row(const fc_args *a, int64_t row, double v5) {
+FC_INLINE void reduce_multiply_add_sum_19f4a63f150a_row(const fc_args *a, int64_t row, double v5) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -28,7 +28,7 @@ FC_INLINE void reduce_multiply_add_sum_fe8663fa1d3a_row(const fc_args *a, int64_
     char *row_out3 = a->ptr[3] + i_m0 * s3_m0;
     *(double *)(row_out3) = v5;
 }
-void reduce_multiply_add_sum_fe8663fa1d3a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_add_sum_19f4a63f150a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -84,14 +84,14 @@ void reduce_multiply_add_sum_fe8663fa1d3a(const fc_args *a, int64_t begin, int64
             fc_push_sum_f64(&tree5, fc_fold_sum_f64(b5, count, at));
         }
         if (parts == 1) {
-            reduce_multiply_add_sum_fe8663fa1d3a_row(a, row, fc_finish_sum_f64(&tree5) + 0);
+            reduce_multiply_add_sum_19f4a63f150a_row(a, row, fc_finish_sum_f64(&tree5) + 0);
         }
         else {
             *(double *)(a->workspace + 16 * ((row * parts + part) * 1 + 0)) = fc_finish_sum_f64(&tree5);
         }
     }
 }
-void reduce_multiply_add_sum_fe8663fa1d3a_finish(const fc_args *a) {
+void reduce_multiply_add_sum_19f4a63f150a_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -106,7 +106,7 @@ void reduce_multiply_add_sum_fe8663fa1d3a_finish(const fc_args *a) {
             for (int64_t part = 0; part < parts; ++part) {
                 fc_push_sum_f64(&tree5, *(double *)(a->workspace + 16 * ((row * parts + part) * 1 + 0)));
             }
-            reduce_multiply_add_sum_fe8663fa1d3a_row(a, row, fc_finish_sum_f64(&tree5) + 0);
+            reduce_multiply_add_sum_19f4a63f150a_row(a, row, fc_finish_sum_f64(&tree5) + 0);
         }
     }
 }

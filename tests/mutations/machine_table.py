@@ -269,6 +269,14 @@ MACHINE = (
         _ids("fusion/scatters", "rows_of_one_place"),
     ),
     Mutation(
+        "what-lies-behind-a-chunk-counts",
+        "codegen/reduce.h",
+        "lane[l] = l < rest ? with : lane[l];",
+        "lane[l] = l <= rest ? with : lane[l];",
+        "a sum takes in what lies behind its row",
+        _ids("reductions", "every_extent_along_every_axis[float64]"),
+    ),
+    Mutation(
         "far-integers-are-near",
         "cpu_fallback/division.h",
         "((uint64_t)b + half)) >> 51;",
