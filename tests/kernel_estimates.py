@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import fusecuda as fc
+from fusecuda.emit_cuda.choice import LOOP
 from fusecuda.emit_cuda.launch import CudaBound
 from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.fusion import kernel_ir as ir
@@ -89,12 +90,13 @@ def estimate(launched: Launched, code: Code) -> Estimate:
     at_once = min(fit, bound.grid / PROCESSORS)
     resident = at_once * threads
     elements = bound.integers["rows"] * bound.integers["length"]
-    main = code.stretch(0, code.meeting)
-    loops = code.loops(0, code.meeting)
+    most = _widest_load(bound)
+    main = code.stretch(0, code.meeting, most)
+    loops = code.loops(0, code.meeting) if bound.variant.skeleton != LOOP else []  # only of tails
     everybody = resident * PROCESSORS
     waiting = instructions = 0.0
     own = elements / (bound.grid * threads)
-    hot = [code.stretch(*loop) for loop in loops] or [main]
+    hot = [code.stretch(*loop, most) for loop in loops] or [main]
     passes = _read_bytes(bound)
     if len(hot) != len(passes):  # a loop unrolled, and another for what is left
         hot, passes = [max(hot, key=lambda s: s.loaded)], passes[:1]
@@ -112,6 +114,13 @@ def estimate(launched: Launched, code: Code) -> Estimate:
         code.registers, bound.grid, resident, best.widest, in_flight, instructions,
         launched.least / BANDWIDTH / total,
     )  # fmt: skip
+
+
+def _widest_load(bound: CudaBound) -> int:
+    """The bytes of the widest load, where packs of rows that are not whole are read one by one."""
+    if not bound.variant.packed or bound.variant.unit is not None:
+        return 16
+    return max(form.dtype.itemsize for form in bound.lowered.ir.forms if form.dtype is not None)
 
 
 def _read_bytes(bound: CudaBound) -> list[int]:

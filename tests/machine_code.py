@@ -102,9 +102,12 @@ class Code:
     shared: int
     blocks: list[Block]
 
-    def stretch(self, first: int = 0, last: int | None = None) -> Stretch:
-        """From block ``first`` to ``last``, once through each loop on the way."""
-        return _walked(self._heaviest(first, len(self.blocks) - 1 if last is None else last))
+    def stretch(self, first: int = 0, last: int | None = None, most: int = 16) -> Stretch:
+        """From block ``first`` to ``last``, once through each loop on the way.
+
+        No load on the way is of more than ``most`` bytes, if there is another way.
+        """
+        return _walked(self._heaviest(first, len(self.blocks) - 1 if last is None else last, most))
 
     def loops(self, first: int = 0, last: int | None = None) -> list[Span]:
         """The loops between two blocks that load, as their first and last block.
@@ -136,7 +139,7 @@ class Code:
                 return number
         return self.end
 
-    def _heaviest(self, first: int, last: int) -> list[Instruction]:
+    def _heaviest(self, first: int, last: int, most: int) -> list[Instruction]:
         best: dict[int, tuple[int, int]] = {}
         after: dict[int, int | None] = {}
         for number in range(last, first - 1, -1):
@@ -145,6 +148,8 @@ class Code:
             way = max(ways, key=lambda t: best[t], default=None)
             moved, steps = best[way] if way is not None else (0, 0)
             own = sum(i.nbytes for i in block.instructions)
+            if any(i.nbytes > most and i.name.startswith("LDG") for i in block.instructions):
+                own = -1 << 20
             best[number] = (moved + own, steps - len(block.instructions))
             after[number] = way
         path: list[Instruction] = []

@@ -30,6 +30,11 @@ def stride(form: int, axis: str) -> str:
     return f"s{form}_{axis}"
 
 
+def whole(form: int) -> str:
+    """The name of the argument that tells if all packs of ``form`` are aligned neighbours."""
+    return f"whole{form}"
+
+
 def limit(number: int) -> str:
     """The name of integer argument ``number``."""
     return f"limit{number}"

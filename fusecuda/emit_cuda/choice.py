@@ -65,11 +65,13 @@ def turned_walk(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[
 
 
 def squeezed(walked: Walked) -> Walked:
-    """``walked`` with one axis where one is enough; other ranks stay as the program has them."""
+    """``walked`` without leading axes of extent 1, along which nothing is walked."""
     for name in ("rows", "elements"):
         over: Walk = getattr(walked, name)
-        if all(n == 1 for n in over.extents[:-1]):
-            setattr(walked, name, over.keep([len(over.extents) - 1]))
+        last = len(over.extents) - 1
+        first = next((a for a, n in enumerate(over.extents) if n != 1), last)
+        if first > 0:
+            setattr(walked, name, over.keep(range(first, last + 1)))
     return walked
 
 

@@ -29,8 +29,7 @@ class ColumnEmitter(ReductionEmitter):
                 self.finish_row(place, "row")
         if self.kernel.outer:
             self.w.line("// Each thread of the block is a lane of a warp from here on.")
-        tile = f"blockIdx.x / {self.integer('parts')}"
-        self.outer("threadIdx.x == 0 && threadIdx.y == 0", tile)
+        self.outer("threadIdx.x == 0 && threadIdx.y == 0", "tile")
         return self.text("", f"{LOOP_THREADS}{self._at_once()}")
 
     def _at_once(self) -> str:
@@ -56,9 +55,10 @@ class ColumnEmitter(ReductionEmitter):
         across = self.integer("across")
         *outer, inner = self.row_axes
         w.line("const int x = threadIdx.x, y = threadIdx.y;")
-        w.line(f"const {t} part = blockIdx.x % {parts}, tile = blockIdx.x / {parts};")
-        w.line(f"const {t} column = tile % {tiles} * {across} + x;")
-        w.line(f"const {t} line = tile / {tiles};")
+        w.line(f"const {t} tile = {self.over(f'({t})blockIdx.x', parts)};")
+        w.line(f"const {t} part = ({t})blockIdx.x - tile * {parts};")
+        w.line(f"const {t} line = {self.over('tile', tiles)};")
+        w.line(f"const {t} column = (tile - line * {tiles}) * {across} + x;")
         w.line(f"const bool here = column < {self.integer(inner)};")
         w.line(f"const {t} row = line * {self.integer(inner)} + column;")
         w.line("(void)row;")

@@ -15,10 +15,12 @@ from ..codegen.statements import Scope
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import DType
+from ..graph.ops import OPS
 from .choice import SHARED
 from .dialect import expression
 from .launch import Variant
-from .packs import PACK_BYTES, WARP
+from .packs import PACK_BYTES, SCATTERED, WARP
+from .quotients import DOWN, FACTOR
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
 BLOCK = 256  # threads of a loop's block
@@ -117,6 +119,11 @@ class CudaEmitter:
         known = self._parameters.get(name)
         return self.parameter(name, "int64_t" if wide or known == "int64_t" else self.index_type)
 
+    def over(self, position: str, divisor: str) -> str:
+        """The quotient of an index by the integer ``divisor``, without a division."""
+        by, down = self.integer(f"{divisor}_{FACTOR}"), self.integer(f"{divisor}_{DOWN}")
+        return f"fc_over({position}, {by}, {down})"
+
     def pointer(self, form: int) -> str:
         """The pointer parameter of address form ``form``."""
         name = names.pointer(self.kernel, form)
@@ -164,8 +171,9 @@ class CudaEmitter:
         rest = position
         for axis in reversed(axes[1:]):
             n = self.integer(axis)
-            self.w.line(f"const {self.index_type} {found[axis]} = {rest} % {n};")
-            self.w.line(f"const {self.index_type} over_{axis} = {rest} / {n};")
+            over = self.over(rest, axis)
+            self.w.line(f"const {self.index_type} over_{axis} = {over};")
+            self.w.line(f"const {self.index_type} {found[axis]} = {rest} - over_{axis} * {n};")
             rest = f"over_{axis}"
         found[axes[0]] = rest
         return found
@@ -188,14 +196,14 @@ class CudaEmitter:
     def packable(self, statements: Iterable[ir.Statement]) -> tuple[list[int], list[int]]:
         """The forms that ``statements`` load, and store, element after element of a pack."""
         unit = self.variant.unit
-        if not self.variant.packed or unit is None:
+        if not self.variant.packed:
             return [], []
         loads: dict[int, None] = {}
         stores: dict[int, None] = {}
         for s in statements:
-            if isinstance(s, ir.Load) and s.guard is None and unit[s.form]:
+            if isinstance(s, ir.Load) and s.guard is None and (unit is None or unit[s.form]):
                 loads[s.form] = None
-            elif isinstance(s, ir.Store) and unit[s.form]:
+            elif isinstance(s, ir.Store) and (unit is None or unit[s.form]):
                 stores[s.form] = None
         gathered = {s.form for s in statements if isinstance(s, ir.Gather)}
         guarded = {s.form for s in statements if isinstance(s, ir.Load) and s.guard is not None}
@@ -211,8 +219,7 @@ class CudaEmitter:
         self.packed = {*loads, *stores}
         for form in loads:
             source = f"{self.pointer(form)} + {self.offset(form, place)}"
-            moved = f"{self._mover('fc_load', form)}({source}, live)"
-            self.w.line(f"const auto {self.pack(form)} = {moved};")
+            self.w.line(f"const auto {self.pack(form)} = {self.loaded(form, source)};")
         for form in stores:
             self.w.line(f"{self.pack_type(form)} {self.pack(form)};")
         loop = f"for (int e = 0; e < {self.width}; ++e)"
@@ -228,16 +235,33 @@ class CudaEmitter:
         else:
             self.elements(statements, inner, then, element="0")
         for form in stores:
-            target = f"{self.pointer(form)} + {self.offset(form, place)}"
-            moved = self._mover("fc_store", form)
-            self.w.line(f"{moved}({target}, {self.pack(form)}, live);")
+            self.w.line(self.stored(form, place))
         self.packed = set()
+
+    def loaded(self, form: int, source: str) -> str:
+        """The pack of ``form``, whose first element is at ``source``."""
+        return f"{self._mover('fc_load', form)}({source}, live)"
+
+    def stored(self, form: int, place: dict[str, str]) -> str:
+        """The statement that stores the pack of ``form``, the first element at ``place``."""
+        target = f"{self.pointer(form)} + {self.offset(form, place)}"
+        return f"{self._mover('fc_store', form)}({target}, {self.pack(form)}, live);"
 
     def _mover(self, name: str, form: int) -> str:
         """The function that loads or stores a pack of ``form``."""
         if self.variant.spread:
             return f"{name}_each<{self.width}, {WARP}>"
         return f"{name}{'_each' if form in self.variant.apart else ''}<{self.width}>"
+
+    def _costly(self, stage: ir.Stage) -> bool:
+        """True if the body calls functions, as opposed to instructions, on doubles.
+
+        They keep the arithmetic units busy as they are; unrolled they would spill.
+        """
+        return any(
+            isinstance(s, ir.Compute) and s.dtype.itemsize == 8 and OPS[s.op].is_expensive
+            for s in stage.body
+        )
 
     def harmless(self, statements: list[ir.Statement]) -> bool:
         """True if computing elements that do not exist touches no memory."""
@@ -276,14 +300,16 @@ class LoopEmitter(CudaEmitter):
         t, w = self.index_type, self.w
         row = CudaScope(self, {})
         width, last = self.width, self.axes[-1]
-        if width > 1:
-            w.line(f"// Each thread computes {width} {self._which()}.")
+        if not self.variant.packed:
+            return self._one_by_one(row, stage)
+        w.line(f"// Each thread computes {width} {self._which()}.")
         w.line(f"const {t} thread = ({t})blockIdx.x * {BLOCK} + threadIdx.x;")
         n, pack = self.integer(last), "thread"
         if len(self.axes) > 1:
-            packs = self.integer("packs") if width > 1 else n
+            packs = self.integer("packs")
             w.line(f"if (thread >= {self.integer('threads')}) return;")
-            w.line(f"const {t} pack = thread % {packs}, line = thread / {packs};")
+            over = self.over("thread", packs)
+            w.line(f"const {t} line = {over}, pack = thread - line * {packs};")
             pack = "pack"
         w.line(f"const {t} at = {self._start(pack)};")
         place = {last: "at"}
@@ -291,14 +317,39 @@ class LoopEmitter(CudaEmitter):
             w.line(f"if (at >= {n}) return;")
         else:
             place = {**self.unravel("line", self.axes[:-1]), **place}
-        if width > 1:
-            w.line(f"const int live = {self._live(n, pack)};")
+        w.line(f"const int live = {self._live(n, pack)};")
         for statement in stage.head:
             w.lines(row.lines(statement))
-        if width > 1:
-            self.take(stage.body, place, [])
-        else:
-            self.elements(stage.body, place, [], element="")
+        self.take(stage.body, place, [])
+        return self.text("", str(BLOCK))
+
+    def _one_by_one(self, row: CudaScope, stage: ir.Stage) -> Text:
+        """Elements that lie anyhow: a thread's are a block apart, so that a warp's are neighbours.
+
+        Whole blocks have no test, so that the loads of a thread's elements are under way together.
+        """
+        t, w = self.index_type, self.w
+        w.line(f"// Each thread computes {SCATTERED} elements, a block apart.")
+        w.line(f"const {t} first = ({t})blockIdx.x * {BLOCK * SCATTERED} + threadIdx.x;")
+        threads = self.integer("threads")
+        w.line(f"if (first >= {threads}) return;")
+        for statement in stage.head:
+            w.lines(row.lines(statement))
+        w.line(f"auto take = [&]({t} position) {{")
+        with w.indented():
+            self.elements(stage.body, self.unravel("position", self.axes), [], element="")
+        w.line("};")
+        each = f"for (int k = 0; k < {SCATTERED}; ++k)"
+        w.line(f"if (first - threadIdx.x + {BLOCK * SCATTERED} <= {threads}) {{")
+        with w.indented():
+            w.line("#pragma unroll" + " 1" * self._costly(stage))
+            w.line(f"{each} take(first + k * {BLOCK});")
+        w.line("} else {")
+        with w.indented():
+            w.line("#pragma unroll 1")
+            w.line(f"{each}")
+            w.line(f"    if (first + k * {BLOCK} < {threads}) take(first + k * {BLOCK});")
+        w.line("}")
         return self.text("", str(BLOCK))
 
     def _which(self) -> str:

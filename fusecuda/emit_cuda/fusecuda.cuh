@@ -33,6 +33,16 @@ FC_INLINE I fc_wrap(int64_t index, I n)
     return (I)(rest < 0 ? rest + n : rest);
 }
 
+// n / d for what `quotients.py` has made of d.
+FC_INLINE int fc_over(int n, int by, int down)
+{
+    return (int)(__umulhi(2u * (unsigned)n, (unsigned)by) >> down);
+}
+FC_INLINE int64_t fc_over(int64_t n, int64_t by, int64_t down)
+{
+    return (int64_t)(__umul64hi(2ull * (uint64_t)n, (uint64_t)by) >> down);
+}
+
 // --- packs: neighbours in memory that one thread moves together -----------------------------------
 
 // N elements that are loaded and stored by one instruction where 16 bytes hold them.
@@ -71,10 +81,81 @@ FC_INLINE void fc_store_each(T *to, const fc_pack<T, N> &pack, int live)
 template <int N, typename T>
 FC_INLINE void fc_store(T *to, const fc_pack<T, N> &pack, int live)
 {
-    if (live == N)
+    if (live == N) {
         *reinterpret_cast<fc_pack<T, N> *>(to) = pack;
-    else
-        fc_store_each<N>(to, pack, live);
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < N - 1; ++e)  // the last one is in whole packs only
+        if (e < live) to[e] = pack.at[e];
+}
+
+// What the next lane has.
+template <typename T>
+FC_INLINE T fc_of_next_lane(T value)
+{
+    union words {
+        unsigned word[(sizeof(T) + 3) / 4];
+        T value;
+        __device__ words() {}
+    } moved;
+    moved.word[sizeof(moved.word) / 4 - 1] = 0;
+    moved.value = value;
+#pragma unroll
+    for (int k = 0; k < (int)(sizeof(moved.word) / 4); ++k)
+        moved.word[k] = __shfl_down_sync(FC_WARP, moved.word[k], 1);
+    return moved.value;
+}
+
+// The N elements from `from` on, `step` apart; as one where they are `whole` packs.
+template <int N, typename T, typename I>
+FC_INLINE fc_pack<T, N> fc_load_row(const T *from, I step, int whole, int live)
+{
+    if (whole) return fc_load<N>(from, live < N ? live : N);
+    fc_pack<T, N> pack;
+#pragma unroll
+    for (int e = 0; e < N; ++e) pack.at[e] = e < live ? from[e * step] : T();
+    return pack;
+}
+
+// A row's packs, one of each of its `lanes`, where the row may begin anywhere: each lane stores the
+// pack that begins at the first aligned element of its own, of which the next lane has the end.
+// Its own begins at a multiple of N; `live` counts the elements from there on, up to two packs. All
+// lanes of a warp come here together.
+template <int N, typename T, typename I>
+FC_INLINE void fc_store_row(T *row, I at, I step, const fc_pack<T, N> &pack, int live, int lane,
+                            int lanes)
+{
+    T *const to = row + at * step;
+    enum { GROUP = 16 / sizeof(T) < N ? 16 / sizeof(T) : N };
+    if (step != 1) {
+#pragma unroll
+        for (int e = 0; e < N; ++e)
+            if (e < live) to[e * step] = pack.at[e];
+        return;
+    }
+    const int skip = (int)(-(uint64_t)row / sizeof(T)) & (GROUP - 1);
+    T both[N + GROUP - 1];
+#pragma unroll
+    for (int e = 0; e < N; ++e) both[e] = pack.at[e];
+#pragma unroll
+    for (int e = 0; e < GROUP - 1; ++e) both[N + e] = fc_of_next_lane(pack.at[e]);
+    __syncwarp();  // what is overwritten may have been read by another lane
+    const int most = lane == lanes - 1 ? N - skip : N;
+    const int have = live - skip < most ? live - skip : most;
+#pragma unroll
+    for (int half = GROUP / 2; half; half /= 2)
+#pragma unroll
+        for (int e = 0; e < N + half - 1; ++e)
+            if (skip & half && e + half < N + GROUP - 1) both[e] = both[e + half];
+    fc_pack<T, N> aligned;
+#pragma unroll
+    for (int e = 0; e < N; ++e) aligned.at[e] = both[e];
+    if (have > 0) fc_store<N>(to + skip, aligned, have);
+    if (lane == 0)
+#pragma unroll
+        for (int e = 0; e < GROUP - 1; ++e)
+            if (e < skip && e < live) to[e] = pack.at[e];
 }
 
 // --- the reduction tree ---------------------------------------------------------------------------

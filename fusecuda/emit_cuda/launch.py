@@ -44,7 +44,8 @@ from .choice import (
     unit_pattern,
 )
 from .online import merged
-from .packs import WARP, Packing, chosen_packing
+from .packs import SCATTERED, WARP, Packing, chosen_packing, row_packing, whole_forms
+from .quotients import DOWN, FACTOR, quotient_by
 
 SHORT_THREADS = 128
 SHARED_WARPS = 16  # of a block that keeps its row in shared memory
@@ -172,9 +173,11 @@ class _Binder:
         column = self.skeleton == COLUMN
         packing = Packing(width=1 if self.kernel.kind == "loop" else GROUP)
         of_rows = column or turned or self.kernel.segment is not None
-        if unit is not None and not of_rows:
+        if self.kernel.kind == "loop" and unit is not None and not of_rows:
             packing = chosen_packing(self.kernel, walked, unit, aligned)
-        if not packing.packed and self.skeleton in (SHORT, BLOCK, LOOP):
+        if self.kernel.kind != "loop" and not of_rows:
+            packing = row_packing(self.kernel, walked, unit, aligned)
+        if (packing.free or not packing.packed) and self.skeleton in (SHORT, BLOCK, LOOP):
             unit = None  # one text for all strides: the elements come one by one anyway
         self.head = packing.head
         self.variant = Variant(
@@ -183,6 +186,7 @@ class _Binder:
             turned=turned, kept=kept, apart=packing.apart, headed=packing.head > 0,
             spread=packing.spread,
         )  # fmt: skip
+        self.whole = whole_forms(self.kernel, walked, aligned) if packing.free else frozenset()
         self.out = CudaBound(
             lowered,
             walked.buffers(),
@@ -253,9 +257,10 @@ class _Binder:
             walks.append(("m", self.walked.rows))
         for letter, over in walks:
             for a, n in enumerate(over.extents):
-                found[f"{letter}{a}"] = n
+                found |= self._divisor(f"{letter}{a}", n)
         for f, form in enumerate(self.kernel.forms):
             item = 1 if form.dtype is None else form.dtype.itemsize
+            found[names.whole(f)] = int(f in self.whole)
             for letter, over in walks:
                 for a, s in enumerate(over.strides[f]):
                     found[names.stride(f, f"{letter}{a}")] = s // item
@@ -270,6 +275,11 @@ class _Binder:
         found["rows"] = self.rows
         return found
 
+    def _divisor(self, name: str, value: int) -> dict[str, int]:
+        """An integer that a text may divide by, and what it does instead."""
+        by, down = quotient_by(value, self.variant.wide)
+        return {name: value, f"{name}_{FACTOR}": by, f"{name}_{DOWN}": down}
+
     # --- grids
 
     def _loop(self) -> None:
@@ -279,10 +289,11 @@ class _Binder:
         if self.variant.spread:
             packs = -(-inner // (WARP * width)) * WARP
         threads = math.prod(lines) * packs
-        self.out.integers["head"] = self.head
-        self.out.integers |= {"packs": packs, "threads": threads}
+        self.out.integers |= {"head": self.head, "threads": threads}
+        self.out.integers |= self._divisor("packs", packs)
         self.out.work = threads
-        self._launch(-(-threads // LOOP_THREADS), LOOP_THREADS)
+        each = LOOP_THREADS * (1 if self.variant.packed else SCATTERED)
+        self._launch(-(-threads // each), LOOP_THREADS)
 
     def _unit_but(self, turned: frozenset[int]) -> tuple[bool, ...]:
         """Which forms step by one along the last axis; the turned ones do along another."""
@@ -294,7 +305,8 @@ class _Binder:
     def _tiles(self) -> None:
         *outer, across, along = self.walked.elements.extents
         tiles = -(-along // TILE), -(-across // TILE)
-        self.out.integers |= {"tiles_along": tiles[0], "tiles_across": tiles[1]}
+        self.out.integers |= self._divisor("tiles_along", tiles[0])
+        self.out.integers |= self._divisor("tiles_across", tiles[1])
         self.out.work = math.prod(outer) * tiles[0] * tiles[1]
         self._launch(self.out.work, TILE, TILE_ROWS)
 
@@ -336,7 +348,7 @@ class _Binder:
                 each *= 2
             parts = -(-chunks // (warps * each))
         assert each <= 1024, "a row of so many elements is split"
-        self.out.integers |= {"parts": parts, "each": each}
+        self.out.integers |= {"each": each, **self._divisor("parts", parts)}
         turns = self._turns(self.rows, MOST_TURNS) if parts == 1 else self._turns(1, 1)
         self.out.work = self.rows * parts
         self._partials(self.rows * parts if parts > 1 else 0, self.rows if parts > 1 else 0)
@@ -362,8 +374,8 @@ class _Binder:
                 each *= 2
             parts = -(-chunks // each)
         self._vary(levels=LEVELS[each >= 1 << LEVELS[0]])
-        self.out.integers |= {"across": across, "parts": parts, "each": each}
-        self.out.integers["tiles"] = -(-inner // across)
+        self.out.integers |= {"across": across, "each": each, **self._divisor("parts", parts)}
+        self.out.integers |= self._divisor("tiles", -(-inner // across))
         self.out.work = tiles * parts
         self._partials(self.rows * parts if parts > 1 else 0, tiles if parts > 1 else 0)
         self._launch(tiles * parts, across, lanes)

@@ -2,7 +2,8 @@
 
 What is not aligned is read one by one: neighbours come from a cache. Written so, each piece would
 go to memory by itself; so a loop's packs begin where all that it writes is aligned, and where no
-beginning is, its threads take elements a warp apart, so that those of a warp are neighbours.
+beginning is, its threads take elements a warp apart, so that those of a warp are neighbours. The
+lanes of a row pass on to their neighbours what belongs to the packs of these (`fc_store_row`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .choice import GROUP
 
 PACK_BYTES = 16
 WARP = 32
+SCATTERED = 4  # elements of a thread where they lie anyhow
 SPREAD = 4  # elements of a thread that are a warp apart
 LONG_LINE = 8  # packs of a line from which on one may be less than whole
 
@@ -25,6 +27,7 @@ class Packing:
     """How elements are moved: ``packed`` ``width`` at a time, forms ``apart`` one by one.
 
     A line's first pack has ``head`` elements unless that is 0; a ``spread`` one's are a warp apart.
+    Packs of rows that are ``free`` lie as the launch says.
     """
 
     packed: bool = False
@@ -32,23 +35,15 @@ class Packing:
     apart: frozenset[int] = frozenset()
     head: int = 0
     spread: bool = False
+    free: bool = False
 
 
 def chosen_packing(
     kernel: ir.KernelIR, walked: Walked, unit: Sequence[bool], aligned: bool
 ) -> Packing:
-    """The packing for a kernel whose ``unit`` forms step by one, if buffers are ``aligned``.
-
-    A lane of a row has its own neighbours, wherever they begin. Where not all rows are aligned it
-    takes them one by one, by the text for any strides: its loads are under way together all the
-    same, and another text for each access would be many.
-    """
+    """The packing for a loop whose ``unit`` forms step by one, if buffers are ``aligned``."""
     inner = walked.elements.extents
     units = frozenset(f for f, form in enumerate(kernel.forms) if form.dtype and unit[f])
-    if kernel.kind != "loop":
-        whole = units and all(n == 1 for n in inner[:-1])
-        packed = whole and not _misfits(kernel, walked, units, GROUP, 0, aligned)
-        return Packing(bool(packed), GROUP)
     if not units:
         return Packing()
     width = _width(kernel, units)
@@ -63,6 +58,33 @@ def chosen_packing(
     if inner[-1] >= LONG_LINE * SPREAD * WARP:
         return Packing(True, SPREAD, units, spread=True)
     return Packing()
+
+
+def row_packing(
+    kernel: ir.KernelIR, walked: Walked, unit: Sequence[bool] | None, aligned: bool
+) -> Packing:
+    """The packing for rows whose ``unit`` forms step by one, or where some step otherwise.
+
+    A lane of a row has its own neighbours, wherever they are. Unless all forms have whole packs,
+    each access is chosen by the launch: so few texts do for all layouts. Rows of several axes have
+    packs where no pack lies in two runs of the innermost one.
+    """
+    *outer, inner = walked.elements.extents
+    is_run = all(n == 1 for n in outer)
+    forms = frozenset(f for f, form in enumerate(kernel.forms) if form.dtype)
+    whole = whole_forms(kernel, walked, aligned)
+    if unit is not None and whole and all(f in whole or not unit[f] for f in forms):
+        return Packing(is_run or inner % GROUP == 0, GROUP)
+    return Packing(is_run, GROUP, free=is_run)
+
+
+def whole_forms(kernel: ir.KernelIR, walked: Walked, aligned: bool) -> frozenset[int]:
+    """The forms of which all packs of all rows are neighbours at a multiple of their alignment."""
+    units = frozenset(
+        f for f, form in enumerate(kernel.forms)
+        if form.dtype and walked.elements.strides[f][-1] == form.dtype.itemsize
+    )  # fmt: skip
+    return units - _misfits(kernel, walked, units, GROUP, 0, aligned)
 
 
 def _width(kernel: ir.KernelIR, units: frozenset[int]) -> int:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
-from ..graph.ops import OPS
-from .choice import REGISTERS, SHARED, SHORT
+from .choice import LOOP_THREADS, REGISTERS, SHARED, SHORT
 from .emit import CudaEmitter, CudaScope, Text
 from .launch import SHORT_THREADS
 from .online import KIND as ONLINE
@@ -80,7 +79,7 @@ class ReductionEmitter(CudaEmitter):
         groups, rows = self.integer("groups"), self.integer("rows", wide=True)
         units, most = self.integer("units"), self.integer("group_units")
         finished = self.area("finished", "unsigned")
-        w.line(f"const {self.index_type} group = {unit} / {most};")
+        w.line(f"const {self.index_type} group = (unsigned){unit} / (unsigned){most};")
         blocks = f"fc_clamp({units} - group * {most}, (int){most})"
         w.line(f"if (!fc_last_block({finished} + group, {blocks})) return;")
         self.declare_rooms(kernel.outer)
@@ -154,10 +153,20 @@ class RowEmitter(ReductionEmitter):
             self._row()
         unit = "blockIdx.x"
         if self.kernel.splittable and not self.short:
-            unit = f"blockIdx.x / {self.integer('parts')}"
+            unit = self.over(f"({self.index_type}){unit}", self.integer("parts"))
         self.outer("threadIdx.x == 0", unit)
+        return self.text("", self._bounds())
+
+    def _bounds(self) -> str:
+        """The threads of a block; how few blocks may be resident, where registers keep doubles.
+
+        Unasked the compiler makes do with 64 registers for functions on many of them, and spills.
+        """
         threads = 32 * self.variant.warps
-        return self.text("", str(threads))
+        wide = any(d.itemsize == 8 for d in self.kernel.resident)
+        if self.variant.kept != REGISTERS or not wide or threads > LOOP_THREADS:
+            return str(threads)
+        return f"{threads}, {LOOP_THREADS // threads}"
 
     def _row(self) -> None:
         place = self._short_rows() if self.short else self._long_rows()
@@ -194,8 +203,9 @@ class RowEmitter(ReductionEmitter):
         if self.kernel.splittable:
             w.line("// `parts` blocks share a row; each warp takes `each` chunks of 512 elements.")
             parts = self.integer("parts")
-            row = self._turn(f"blockIdx.x / {parts}")
-            w.line(f"const {t} row = {row}, part = blockIdx.x % {parts};")
+            block = f"({t})blockIdx.x"
+            w.line(f"const {t} which = {self.over(block, parts)};")
+            w.line(f"const {t} row = {self._turn('which')}, part = {block} - which * {parts};")
             w.line(f"const {t} warp = part * ({t})(blockDim.x / 32) + threadIdx.x / 32;")
         else:
             w.line("// A block for each row; each warp takes `each` chunks of 512 elements.")
@@ -270,9 +280,28 @@ class RowEmitter(ReductionEmitter):
                     for r in stage.reduces]  # fmt: skip
             if len(self.axes) == 1:
                 self.take(stage.body, {**place, self.axes[0]: self.place_in_row("at")}, then)
+            elif self.variant.packed:
+                self.take(stage.body, {**place, **self.unravel("at", self.axes)}, then)
             else:
                 self._take_scattered(stage, place, then)
         w.line("};")
+
+    def loaded(self, form: int, source: str) -> str:
+        if self.variant.unit is not None:
+            return super().loaded(form, source)
+        whole = self.parameter(names.whole(form), "int")
+        return f"fc_load_row<4>({source}, {self._step(form)}, {whole}, live)"
+
+    def stored(self, form: int, place: dict[str, str]) -> str:
+        if self.variant.unit is not None:
+            return super().stored(form, place)
+        rows = {axis: place[axis] for axis in place if axis not in self.axes}
+        row = f"{self.pointer(form)} + {self.offset(form, rows)}"
+        pack, step = self.pack(form), self._step(form)
+        return f"fc_store_row<4>({row}, at, {step}, {pack}, live, lane, lanes);"
+
+    def _step(self, form: int) -> str:
+        return self.integer(names.stride(form, self.axes[-1]))
 
     def _position(self) -> str:
         return "at + e"
@@ -290,18 +319,20 @@ class RowEmitter(ReductionEmitter):
     def _pass(self, number: int, kept: str) -> None:
         """All four steps of the chunk at ``start``, with no test where the chunk is whole."""
         w, steps = self.w, self.variant.steps
+        most = 8 if self.variant.packed and self.variant.unit is None else 4  # see fc_store_row
         if steps == 1:
             at = "lane * 4"
-            w.line(f"take{number}({at}, fc_clamp((int64_t)here - {at}, 4), {kept});")
+            w.line(f"take{number}({at}, fc_clamp((int64_t)here - {at}, {most}), {kept});")
             return
         offset = "s * 128 + lane * 4"
-        # Costly functions keep the arithmetic units busy as they are; unrolled they would spill.
-        unroll = "#pragma unroll" if self.kernel.resident or not self._costly(number) else ""
+        costly = self._costly(self.kernel.stages[number])
+        unroll = "#pragma unroll" if self.kernel.resident or not costly else ""
         w.line("if (start + 512 <= here) {")
         with w.indented():
             w.line(unroll or "#pragma unroll 1")
             w.line(
-                f"for (int s = 0; s < 4; ++s) take{number}(start + {offset}, 4, {kept} + 4 * s);"
+                f"for (int s = 0; s < 4; ++s) "
+                f"take{number}(start + {offset}, {most}, {kept} + 4 * s);"
             )
         w.line("} else {")
         with w.indented():
@@ -309,16 +340,9 @@ class RowEmitter(ReductionEmitter):
             w.line("for (int s = 0; s < 4; ++s) {")
             with w.indented():
                 w.line(f"const {self.index_type} at = start + {offset};")
-                w.line(f"take{number}(at, fc_clamp((int64_t)here - at, 4), {kept} + 4 * s);")
+                w.line(f"take{number}(at, fc_clamp((int64_t)here - at, {most}), {kept} + 4 * s);")
             w.line("}")
         w.line("}")
-
-    def _costly(self, number: int) -> bool:
-        """True if the body calls functions, as opposed to instructions, on doubles."""
-        return any(
-            isinstance(s, ir.Compute) and s.dtype.itemsize == 8 and OPS[s.op].is_expensive
-            for s in self.kernel.stages[number].body
-        )
 
     def _segments(self, number: int, stage: ir.Stage) -> None:
         """All chunks of a row that one warp has to itself."""

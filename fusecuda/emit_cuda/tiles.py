@@ -23,12 +23,16 @@ class TileEmitter(CudaEmitter):
         t, w = self.index_type, self.w
         *outer, across, along = self.axes
         tiles = self.integer("tiles_along"), self.integer("tiles_across")
-        w.line(f"const {t} first_{along} = blockIdx.x % {tiles[0]} * {TILE};")
-        w.line(f"const {t} first_{across} = blockIdx.x / {tiles[0]} % {tiles[1]} * {TILE};")
+        block = f"({t})blockIdx.x"
+        w.line(f"const {t} strip = {self.over(block, tiles[0])};")
+        w.line(f"const {t} first_{along} = ({block} - strip * {tiles[0]}) * {TILE};")
         place: dict[str, str] = {}
         if outer:
-            w.line(f"const {t} batch = blockIdx.x / ({tiles[0]} * {tiles[1]});")
+            w.line(f"const {t} batch = {self.over('strip', tiles[1])};")
+            w.line(f"const {t} first_{across} = (strip - batch * {tiles[1]}) * {TILE};")
             place = self.unravel("batch", outer)
+        else:
+            w.line(f"const {t} first_{across} = strip * {TILE};")
         w.line("const int x = threadIdx.x, y = threadIdx.y;")
         turned = sorted(self.variant.turned)
         for form in turned:

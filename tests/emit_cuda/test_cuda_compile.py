@@ -96,7 +96,9 @@ def test_packs_are_128_bits_wide(dtype: str, arch: str) -> None:
 
 
 # What is below 80 % of the bandwidth by the estimate, and how far it has come.
-SLOW = {"batch norm": 0.2, "x[:, ::2] + 1": 0.7}
+SLOW = {"batch norm": 0.2}
+# What hands packs on between lanes, where rows begin anywhere, has more to do.
+BUSY = {"softmax of 1001": 52}
 
 
 @pytest.mark.skipif(disassembler() is None, reason="needs nvdisasm")
@@ -111,7 +113,7 @@ def test_kernels_keep_memory_busy(arch: str) -> None:
             e = kernel_estimates.estimate(one, codes[one.source.symbol])
             assert e.share >= SLOW.get(name, 0.8), (name, e)
             assert e.registers <= 96, (name, e)
-            assert e.instructions <= 48, (name, e)
+            assert e.instructions <= BUSY.get(name, 48), (name, e)
             if name not in SLOW:
                 assert e.in_flight >= 15 << 10, (name, e)
 
