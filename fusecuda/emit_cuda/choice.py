@@ -13,7 +13,7 @@ from ..graph.dtypes import computed_in
 LOOP, TILES = "loop", "tiles"
 SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
 LOOP_THREADS = 256  # of a block of a loop, or of columns
-TILE, TILE_ROWS = 32, 8  # elements of a tile's side; threads that share one of its columns
+TILE, LARGE_TILE = 32, 64  # elements of a tile's side; of elements of up to 4 bytes
 KEPT_BYTES = {8: 256, 16: 128}  # registers of a thread for resident rows, by warps of a block
 GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
 
@@ -62,6 +62,21 @@ def turned_walk(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[
             )
             return turned, frozenset(f for f, _ in misfits)
     return walked, frozenset()
+
+
+def tile_side(kernel: ir.KernelIR, walked: Walked, turned: frozenset[int], processors: int) -> int:
+    """The side of tiles: large where elements are small and all processors have some."""
+    sizes = [form.dtype.itemsize for form in kernel.forms if form.dtype is not None]
+    room = LARGE_TILE * (LARGE_TILE + 1) * sum(_itemsize(kernel, f) for f in turned)
+    tiles = math.prod(-(-n // LARGE_TILE) for n in walked.elements.extents[-2:])
+    tiles *= math.prod(walked.elements.extents[:-2])
+    fits = max(sizes) <= 4 and room <= STATIC_SHARED and tiles >= 2 * processors
+    return LARGE_TILE if fits else TILE
+
+
+def _itemsize(kernel: ir.KernelIR, form: int) -> int:
+    dtype = kernel.forms[form].dtype
+    return 0 if dtype is None else dtype.itemsize
 
 
 def squeezed(walked: Walked) -> Walked:

@@ -100,6 +100,7 @@ class CudaEmitter:
         self.axes = [f"n{a}" for a in range(variant.rank)]
         self.w = Writer()
         self.packed: set[int] = set()
+        self.held: set[int] = set()  # forms whose packs have been loaded before
         self.kept_at = ""
         self._parameters: dict[str, str] = {}
 
@@ -218,6 +219,8 @@ class CudaEmitter:
         loads, stores = self.packable(statements)
         self.packed = {*loads, *stores}
         for form in loads:
+            if form in self.held:
+                continue
             source = f"{self.pointer(form)} + {self.offset(form, place)}"
             self.w.line(f"const auto {self.pack(form)} = {self.loaded(form, source)};")
         for form in stores:
@@ -235,17 +238,17 @@ class CudaEmitter:
         else:
             self.elements(statements, inner, then, element="0")
         for form in stores:
-            self.w.line(self.stored(form, place))
+            self.w.lines(self.stored(form, place))
         self.packed = set()
 
     def loaded(self, form: int, source: str) -> str:
         """The pack of ``form``, whose first element is at ``source``."""
         return f"{self._mover('fc_load', form)}({source}, live)"
 
-    def stored(self, form: int, place: dict[str, str]) -> str:
-        """The statement that stores the pack of ``form``, the first element at ``place``."""
+    def stored(self, form: int, place: dict[str, str]) -> list[str]:
+        """The lines that store the pack of ``form``, the first element at ``place``."""
         target = f"{self.pointer(form)} + {self.offset(form, place)}"
-        return f"{self._mover('fc_store', form)}({target}, {self.pack(form)}, live);"
+        return [f"{self._mover('fc_store', form)}({target}, {self.pack(form)}, live);"]
 
     def _mover(self, name: str, form: int) -> str:
         """The function that loads or stores a pack of ``form``."""

@@ -29,8 +29,6 @@ from .choice import (
     SHARED,
     SHORT,
     STEP,
-    TILE,
-    TILE_ROWS,
     TILES,
     Facts,
     chosen_skeleton,
@@ -40,11 +38,12 @@ from .choice import (
     power_of_two,
     slot_offsets,
     squeezed,
+    tile_side,
     turned_walk,
     unit_pattern,
 )
 from .online import merged
-from .packs import SCATTERED, WARP, Packing, chosen_packing, row_packing, whole_forms
+from .packs import SCATTERED, WARP, Packing, chosen_packing, row_packing, whole_forms, whole_turned
 from .quotients import DOWN, FACTOR, quotient_by
 
 SHORT_THREADS = 128
@@ -69,7 +68,8 @@ class Variant:
     ``aliased`` share memory with one that is written. ``wide`` indices have 64 bits. Resident rows
     are ``kept`` in registers, ``chunks`` of 512 elements by each warp, or in shared memory; a block
     has at most ``warps``. Loads that are ``turned`` are contiguous along the axis before the last.
-    A thread of columns combines fewer than 1 << ``levels`` chunks.
+    A thread of columns combines fewer than 1 << ``levels`` chunks. A tile has ``side``
+    elements squared.
     """
 
     skeleton: str
@@ -87,6 +87,7 @@ class Variant:
     turned: frozenset[int] = frozenset()
     kept: str = NOWHERE
     levels: int = 0
+    side: int = 0
     apart: frozenset[int] = frozenset()
     headed: bool = False
     spread: bool = False
@@ -177,6 +178,8 @@ class _Binder:
             packing = chosen_packing(self.kernel, walked, unit, aligned)
         if self.kernel.kind != "loop" and not of_rows:
             packing = row_packing(self.kernel, walked, unit, aligned)
+        if turned:
+            packing = Packing(True, GROUP)
         if (packing.free or not packing.packed) and self.skeleton in (SHORT, BLOCK, LOOP):
             unit = None  # one text for all strides: the elements come one by one anyway
         self.head = packing.head
@@ -185,8 +188,13 @@ class _Binder:
             packing.packed, packing.width, self._aliased(), self._wide(memory), *ranks,
             turned=turned, kept=kept, apart=packing.apart, headed=packing.head > 0,
             spread=packing.spread,
+            side=tile_side(self.kernel, walked, turned, facts.multiprocessors) if turned else 0,
         )  # fmt: skip
-        self.whole = whole_forms(self.kernel, walked, aligned) if packing.free else frozenset()
+        self.whole: frozenset[int] = frozenset()
+        if packing.free or turned:
+            self.whole = whole_forms(self.kernel, walked, aligned)
+        if aligned:
+            self.whole |= whole_turned(walked, self.kernel, turned)
         self.out = CudaBound(
             lowered,
             walked.buffers(),
@@ -304,11 +312,12 @@ class _Binder:
 
     def _tiles(self) -> None:
         *outer, across, along = self.walked.elements.extents
-        tiles = -(-along // TILE), -(-across // TILE)
+        side = self.variant.side
+        tiles = -(-along // side), -(-across // side)
         self.out.integers |= self._divisor("tiles_along", tiles[0])
         self.out.integers |= self._divisor("tiles_across", tiles[1])
         self.out.work = math.prod(outer) * tiles[0] * tiles[1]
-        self._launch(self.out.work, TILE, TILE_ROWS)
+        self._launch(self.out.work, side // GROUP, LOOP_THREADS * GROUP // side)
 
     def _lanes(self) -> int:
         """The lanes that share a short row."""

@@ -87,6 +87,19 @@ def whole_forms(kernel: ir.KernelIR, walked: Walked, aligned: bool) -> frozenset
     return units - _misfits(kernel, walked, units, GROUP, 0, aligned)
 
 
+def whole_turned(walked: Walked, kernel: ir.KernelIR, turned: frozenset[int]) -> frozenset[int]:
+    """Of the forms that are ``turned``, those whose packs along the axis before the last are so."""
+    found = set()
+    for f in turned:
+        dtype = kernel.forms[f].dtype
+        assert dtype is not None
+        strides = walked.elements.strides[f]
+        need = min(PACK_BYTES, GROUP * dtype.itemsize)
+        if not any(n % need for n in (walked.offsets[f], *strides[:-2], strides[-1])):
+            found.add(f)
+    return frozenset(found)
+
+
 def _width(kernel: ir.KernelIR, units: frozenset[int]) -> int:
     """The elements of a pack: what 16 bytes hold of the widest, twice that for mixed types."""
     sizes = [form.dtype.itemsize for f, form in enumerate(kernel.forms)

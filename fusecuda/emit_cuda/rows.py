@@ -292,13 +292,13 @@ class RowEmitter(ReductionEmitter):
         whole = self.parameter(names.whole(form), "int")
         return f"fc_load_row<4>({source}, {self._step(form)}, {whole}, live)"
 
-    def stored(self, form: int, place: dict[str, str]) -> str:
+    def stored(self, form: int, place: dict[str, str]) -> list[str]:
         if self.variant.unit is not None:
             return super().stored(form, place)
         rows = {axis: place[axis] for axis in place if axis not in self.axes}
         row = f"{self.pointer(form)} + {self.offset(form, rows)}"
         pack, step = self.pack(form), self._step(form)
-        return f"fc_store_row<4>({row}, at, {step}, {pack}, live, lane, lanes);"
+        return [f"fc_store_row<4>({row}, at, {step}, {pack}, live, lane, lanes);"]
 
     def _step(self, form: int) -> str:
         return self.integer(names.stride(form, self.axes[-1]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from fusecuda.emit_cuda import nvrtc
+from fusecuda.emit_cuda import choice, launch, nvrtc
 from fusecuda.emit_cuda.quotients import quotient_by
 from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES, facts, sources_of
@@ -98,10 +98,42 @@ def test_runs_of_rows_are_packed() -> None:
     x = RNG.normal(size=(7, 9, 24)).astype("f4")
     for last, packed in ((16, True), (8, True), (4, True), (6, False)):
         part = x[:, 1:6, :last]
-        function = lambda a: (a.sum(axis=(1, 2)), a - a.max(axis=(1, 2), keepdims=True))  # noqa: E731
-        found = variants(compare(function, part))
-        assert {v.rank for v in found} == {2}
-        assert {v.packed for v in found if v.skeleton != "loop"} == {packed}
+        for function in (
+            lambda a: a.sum(axis=(1, 2)),
+            lambda a: a - a.max(axis=(1, 2))[:, None, None],
+        ):
+            (found,) = variants(compare(function, part))
+            assert (found.rank, found.packed) == (2, packed)
+
+
+@needs_emulator
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "c16"])
+def test_tiles_of_any_size(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small and large ones, aligned and not, in batches, and written where they lie."""
+    monkeypatch.setattr(launch, "Facts", lambda: choice.Facts(1))
+    large = np.dtype(dtype).itemsize <= 4
+
+    def drawn(*shape: int) -> Any:
+        return (RNG.normal(size=shape) * 9).astype(dtype)
+
+    for n, m in ((40, 36), (64, 192), (65, 131), (17, 90)):
+        device = compare(lambda a, b, c: a * b.T + c, drawn(n, m), drawn(m, n), drawn(n, m))
+        (found,) = variants(device)
+        assert found.skeleton == "tiles"
+        assert found.side == (64 if large and max(n, m) > 64 else 32)
+    wide, flat = drawn(3, 33, 70), drawn(3, 70, 36)
+    compare(lambda a, b: a[:, :, 1:] + b.transpose(0, 2, 1)[:, :33, 1:], wide, flat)
+
+    def added(a: Any, b: Any) -> None:
+        a[1:, 3:] += b.T[1:, 3:]
+
+    for n, m in ((40, 44), (41, 43)):
+        x, y = drawn(n, m), drawn(m, n)
+        want = x.copy()
+        added(want, y)
+        executable = fc.lower(added, x.copy(), y)
+        _, device = emulated.run(executable.graph, [x, y])
+        assert same_bits(want, x) and [v.skeleton for v in variants(device)] == ["tiles"]
 
 
 @needs_emulator
@@ -117,7 +149,7 @@ def test_axes_of_one_element_are_not_walked() -> None:
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
 @pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_90",)))
 def test_what_is_not_aligned_does_not_spill(arch: str) -> None:
-    """Odd rows, short and long, and strided elements of programs with costly functions."""
+    """Odd rows, short and long, strided elements of programs with costly functions, and tiles."""
     by_name = {p.name: p for p in PROGRAMS}
     found = []
     for name in ("softmax", "layer_norm", "black_scholes"):
@@ -128,6 +160,9 @@ def test_what_is_not_aligned_does_not_spill(arch: str) -> None:
                 odd = [a[..., : 2 * m : 2].astype(dtype) for a in arguments]
                 strided = [a.astype(dtype)[..., ::2] for a in arguments]
                 found += sources_of(program.function, *odd) + sources_of(program.function, *strided)
+    for dtype in ("f4", "f8", "i1"):
+        a, b = fc.spec((2000, 3001), np.dtype(dtype)), fc.spec((3001, 2000), np.dtype(dtype))
+        found += sources_of(lambda a, b, c, d, e: a + b.T * c - d.T * e, a, b, a, b, a)
     for name, (stack, spilled, registers) in facts(found, arch).items():
         assert (stack, spilled) == (0, 0) and registers <= 144, name
 

@@ -400,18 +400,26 @@ TILES = (
     Mutation(
         "cuda-tile-not-turned",
         _TILES,
-        'return f"tile{form}[x][k]"',
-        'return f"tile{form}[k][x]"',
+        'return f"tile{form}[x * {GROUP} + {self.element}][k]"',
+        'return f"tile{form}[k][x * {GROUP} + {self.element}]"',
         "a tile is stored as it was read",
         _TILE,
     ),
     Mutation(
         "cuda-edge-of-a-tile",
         _TILES,
-        "if (i_{across} >= {n} || i_{along} >= {m}) continue;",
-        "if (i_{across} >= {n}) continue;",
+        'live = f"fc_clamp((int64_t){m} - i_{right}, {most})"',
+        "live = str(most)",
         "a tile at the edge is taken for a whole one",
         _TILE,
+    ),
+    Mutation(
+        "cuda-whole-packs-of-a-tile",
+        _PACKS,
+        "for n in (walked.offsets[f], *strides[:-2], strides[-1])):",
+        "for n in (walked.offsets[f], *strides[:-2])):",
+        "what lies transposed in odd lines is read by 16 bytes",
+        ids("cuda_packs", "tiles_of_any_size[f4]"),
     ),
 )
 
