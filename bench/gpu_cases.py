@@ -47,6 +47,8 @@ class Case:
 def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Any:
     """Normal random numbers, the same at each call."""
     generator = numpy.random.Generator(numpy.random.SFC64(seed))
+    if numpy.dtype(dtype).itemsize < 4:
+        return generator.standard_normal(shape, dtype=numpy.float32).astype(dtype)
     return generator.standard_normal(shape, dtype=dtype)
 
 
@@ -65,6 +67,17 @@ def normed(length: int, size: int, dtype: Any) -> Arrays:
     """Rows with a gain and a bias."""
     gain, bias = (numbers((length,), dtype, seed) for seed in (1, 2))
     return (*rows(length, size, dtype), gain, bias)
+
+
+def planes(size: int, dtype: Any) -> Arrays:
+    """One array of three axes, of which the last has 64 elements."""
+    n = size // numpy.dtype(dtype).itemsize // (32 * 64)
+    return (numbers((n, 32, 64), dtype),)
+
+
+def square(size: int, dtype: Any) -> Arrays:
+    """One square matrix."""
+    return squares(size, dtype)[:1]
 
 
 def squares(size: int, dtype: Any) -> Arrays:
@@ -141,6 +154,46 @@ def layer_norm(np: Any) -> Callable[..., Any]:
     return f
 
 
+def sum_of_two_axes(np: Any) -> Callable[..., Any]:
+    """The first and the last of three."""
+    return lambda x: np.sum(x * x, axis=(0, 2))
+
+
+def column_statistics(np: Any) -> Callable[..., Any]:
+    """Mean and standard deviation of each column."""
+
+    def f(x: Any) -> Any:
+        mean = np.mean(x, axis=0)
+        d = x - mean
+        return mean, np.sqrt(np.mean(d * d, axis=0))
+
+    return f
+
+
+def norms(np: Any) -> Callable[..., Any]:
+    """A reduction over what each row is reduced to."""
+    return lambda x: np.sum(np.sqrt(np.sum(x * x, axis=1)))
+
+
+def five_points(np: Any) -> Callable[..., Any]:
+    """A step of diffusion."""
+    return lambda u: (
+        u[1:-1, 1:-1]
+        + (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - u[1:-1, 1:-1] * 4.0) * 0.1
+    )
+
+
+def four_chains(np: Any) -> Callable[..., Any]:
+    """Four arrays of which each is scaled down three times, by the sum of its squares."""
+
+    def scaled(x: Any) -> Any:
+        for _ in range(3):
+            x = x / np.sqrt(np.sum(x * x) + 1.0)
+        return x
+
+    return lambda a, b, c, d: (scaled(a), scaled(b), scaled(c), scaled(d))
+
+
 def update_rows(np: Any) -> Callable[..., Any]:
     """Every second row is written in place; values stay bounded however often it runs."""
 
@@ -176,9 +229,19 @@ CASES = (
     Case("layer norm, rows of 1024", layer_norm, functools.partial(normed, 1024), 2.0),
     Case("argmax, rows of 1024", argmax, _rows_of(1024), 1 + 2 / 1024, "read"),
     Case("transposed add", transposed_add, squares, 3.0),
+    Case("softmax, rows of 1001", softmax, _rows_of(1001), 2.0),
+    Case("softmax, rows of 1024", softmax, _rows_of(1024), 2.0, dtype="float16"),
+    Case("elementwise, 2 inputs", two_inputs, functools.partial(flat, 2), 3.0, dtype="float16"),
+    Case("five-point stencil", five_points, square, 2.0),
+    Case("sum over two of three axes", sum_of_two_axes, planes, 1.0, "read"),
+    Case("mean and deviation of columns", column_statistics, _rows_of(1024), 1.0, "read"),
+    Case("norms of rows of 64, summed", norms, _rows_of(64), 1.0, "read"),
     Case("update of every second row", update_rows, _rows_of(1024), 1.0, in_place=True),
     Case("three metrics of one array", metrics, functools.partial(flat, 1), 1.0, "read"),
 )
+
+# Several launches: CUDA graphs and streams on and off.
+SWITCHED = (Case("four chains of norms", four_chains, functools.partial(flat, 4), 8.0),)
 
 SMALL = 64 << 10  # bytes of the arrays where the host's time counts
 HOSTED = tuple(c for c in CASES if c.name in ("elementwise, 2 inputs", "softmax, rows of 1024",

@@ -19,27 +19,37 @@ def gpu_tests(seconds: float) -> dict[str, Any]:
     """What the tests marked ``gpu`` come to."""
     if importlib.util.find_spec("pytest") is None:
         return {"outcome": "not run: pytest is not installed"}
-    marked = [
-        str(path.relative_to(ROOT))
-        for path in sorted((ROOT / "tests").glob("test_*.py"))
-        if "mark.gpu" in path.read_text(encoding="utf-8")
-    ]
     # Plugins that pyproject.toml counts on may be missing, and so may be what other tests import.
     options = ["-o", "addopts=", "-o", "filterwarnings=", "--import-mode=importlib"]
     options += ["-p", "no:cacheprovider", "-m", "gpu", "-q", "--maxfail=20", "--tb=short"]
-    found = run([sys.executable, "-m", "pytest", *options, *marked], seconds)
+    found = run([sys.executable, "-m", "pytest", *options, *marked_files()], seconds)
     if found["outcome"] == "failed with status 5":
         found["outcome"] = "not run: no test was selected, for the driver offers no device"
     return found
 
 
+def marked_files() -> list[str]:
+    """The files of tests marked ``gpu``, from the root."""
+    return [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if "mark.gpu" in path.read_text(encoding="utf-8")
+    ]
+
+
 def sanitizer(check: str, seconds: float) -> dict[str, Any]:
-    """What compute-sanitizer finds in the sample by ``check``, or that it is not there."""
+    """What compute-sanitizer finds in the sample by ``check``, or that it is not there.
+
+    One that does not end in time has failed.
+    """
     tool = shutil.which("compute-sanitizer")
     if tool is None:
         return {"outcome": "not run: compute-sanitizer is not on PATH"}
     command = [tool, f"--tool={check}", "--error-exitcode=9"]
-    return run([*command, sys.executable, "-m", "bench.gpu_sample"], seconds)
+    found = run([*command, sys.executable, "-m", "bench.gpu_sample"], seconds)
+    if found["outcome"].startswith("stopped"):
+        found["outcome"] = f"failed: {found['outcome']}"
+    return found
 
 
 def run(command: Sequence[str], seconds: float) -> dict[str, Any]:

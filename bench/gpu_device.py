@@ -1,7 +1,9 @@
 """The CUDA device as the benchmark sees it: events, cold caches, ceilings, clocks.
 
-Before each sample a scratch larger than the L2 cache is written, then a kernel holds the stream
-while the host enqueues what is timed, so that events show the device's time and not the host's.
+Before each sample a scratch larger than the L2 cache is read (written lines would have to be put
+back while the clock runs), then a kernel holds the stream while the host enqueues what is timed, so
+that events show the device's time and not the host's. A sample before which the start event had
+come already is taken again, the stream held for longer.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import fusecuda as fc
 
 from . import gpu_rivals
 from .gpu_cases import Case
-from .gpu_measure import Maker, reason
+from .gpu_measure import Maker, reason, while_held
 
 SCRATCH_BYTES = 256 << 20
 HOLD_NS = 300_000
@@ -75,6 +77,7 @@ class CudaDevice:
         self.number = cupy.cuda.runtime.getDevice()
         self.properties = cupy.cuda.runtime.getDeviceProperties(self.number)
         self._scratch = cupy.zeros(SCRATCH_BYTES, cupy.uint8)
+        self._sums = cupy.zeros(1 << 20, cupy.float32)
         self._start, self._stop = cupy.cuda.Event(), cupy.cuda.Event()
         module = cupy.RawModule(code=_SOURCE, options=("--std=c++17",))
         names = ("hold", "copy1", "copy4", "fill4", "sum4")
@@ -84,13 +87,19 @@ class CudaDevice:
 
     def timed(self, call: Callable[[], Any]) -> float:
         """Seconds that the device spends on ``call``, its caches cold."""
-        self._flush()
-        self._kernels["hold"]((1,), (1,), (cupy.uint64(HOLD_NS),))
-        self._start.record()
-        call()
-        self._stop.record()
-        self._stop.synchronize()
-        return float(cupy.cuda.get_elapsed_time(self._start, self._stop)) / 1e3
+
+        def sample(nanoseconds: int) -> tuple[bool, float]:
+            self._flush()
+            self._kernels["hold"]((1,), (1,), (cupy.uint64(nanoseconds),))
+            self._start.record()
+            call()
+            self._stop.record()
+            is_pending = not self._start.done
+            self._stop.synchronize()
+            taken = cupy.cuda.get_elapsed_time(self._start, self._stop)
+            return is_pending, float(taken) / 1e3
+
+        return while_held(sample, HOLD_NS)
 
     def wall(self, call: Callable[[], Any], wait: Callable[[], None]) -> float:
         """Seconds from the call until its results are there, the device's caches cold."""
@@ -102,7 +111,9 @@ class CudaDevice:
         return time.perf_counter() - start
 
     def _flush(self) -> None:
-        self._scratch.data.memset_async(0, SCRATCH_BYTES)
+        blocks = self.properties["multiProcessorCount"] * 8
+        arguments = (self._scratch, self._sums, cupy.uint32(SCRATCH_BYTES // 16))
+        self._kernels["sum4"]((blocks,), (_THREADS,), arguments)
 
     def wait(self) -> None:
         """All work is done; raises if the device can no longer be used."""

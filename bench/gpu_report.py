@@ -22,7 +22,7 @@ def markdown(report: Mapping[str, Any]) -> str:
         "Figures are medians (interquartile range, number of samples), measured in one run.",
     ]
     lines += [
-        "Before each sample a scratch of 256 MB is written, outside the clock. Events are recorded",
+        "Before each sample a scratch of 256 MB is read, outside the clock. Events are recorded",
         "while a kernel holds the stream, so they show the device's time without the host's. JAX",
         "has streams of its own: it is compared by the host's clock, from the call until its end.",
         "",
@@ -32,6 +32,7 @@ def markdown(report: Mapping[str, Any]) -> str:
     lines += ["## Ceilings", "", *ceiling_table(rows), ""]
     lines += ["## Bandwidth, by CUDA events", "", *bandwidth_table(rows, ceilings), ""]
     lines += ["## Against others", "", *rival_table(rows), "", *summary(rows), ""]
+    lines += ["## CUDA graphs and streams, on and off", "", *switch_table(rows), ""]
     lines += ["## Compile times", "", *compile_table(rows), ""]
     lines += ["## Host time of a warm call", "", *host_table(rows), ""]
     lines += ["## Not measured, left out or failed", "", *gaps(rows)]
@@ -165,6 +166,17 @@ def summary(rows: Sequence[Row]) -> list[str]:
                 shown = f"geometric mean of {len(found)}, least {min(found):.2f}"
                 lines.append(f"- {rival}, {text}: {mean:.2f} times as long as {OURS} ({shown})")
     return lines
+
+
+def switch_table(rows: Iterable[Row]) -> list[str]:
+    """Programs of several launches: the device's time, and from the call until its end."""
+    body = [
+        [row["case"], size_of(row), str(row.get("launches") or "–"), name,
+         time_of(row["events"].get(name)), time_of(row["wall"].get(name))]
+        for row in _section(rows, "switches")
+        for name in _names([row], "wall")
+    ]  # fmt: skip
+    return table(["program", "size", "launches", "switches", "events", "call and wait"], body)
 
 
 def compile_table(rows: Iterable[Row]) -> list[str]:

@@ -5,9 +5,11 @@ Each maker turns a case and its inputs into a `Contender` with arrays of its own
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,15 +46,49 @@ def free() -> None:
 # --- ours and CuPy
 
 
-def by_fusecuda(case: Case, inputs: Sequence[Any]) -> Contender:
+def by_fusecuda(case: Case, inputs: Sequence[Any], streams: int = 1) -> Contender:
     """The executable of the program, on CuPy arrays."""
     specs = [fc.spec(a.shape, a.dtype) for a in inputs]
-    executable = fc.lower(case.make(np), *specs, device="cuda")
+    executable = fc.lower(case.make(np), *specs, device="cuda", streams=streams)
     if [p.shape for p in executable.graph.parameters] != [a.shape for a in inputs]:
         raise AssertionError(f"{case.name} does not read its arguments in their order")
     contender = _on_cupy(case, inputs, executable.run)
     contender.launches = executable.launches
     return contender
+
+
+def switched() -> dict[str, Maker]:
+    """Ours with CUDA graphs and streams on and off."""
+
+    def maker(graphs: bool, streams: int) -> Maker:
+        def make(case: Case, inputs: Sequence[Any]) -> Contender:
+            contender = by_fusecuda(case, inputs, streams)
+            with environment("FUSECUDA_GRAPHS", str(int(graphs))):
+                contender.call()  # which makes the program
+            return contender
+
+        return make
+
+    return {
+        f"graphs {'on' if graphs else 'off'}, {streams} stream{'s' * (streams > 1)}": maker(
+            graphs, streams
+        )
+        for graphs in (False, True)
+        for streams in (1, 4)
+    }
+
+
+@contextlib.contextmanager
+def environment(name: str, value: str) -> Iterator[None]:
+    """A variable of the environment has ``value`` meanwhile."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
 
 
 def by_fused_function(case: Case, inputs: Sequence[Any]) -> Contender:

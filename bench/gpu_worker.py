@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import gpu_measure as measure
-from .gpu_cases import CASES, COMPILED, HOSTED, SIZES, SMALL, Case
+from .gpu_cases import CASES, COMPILED, HOSTED, MIB, SIZES, SMALL, SWITCHED, Case
 from .gpu_measure import NOT_MEASURED, Budget, Device, reason
 
 Sink = Callable[[dict[str, Any]], None]
@@ -43,12 +43,19 @@ class Job:
 
 
 def all_jobs(sizes: Sequence[int] = SIZES, only: str = "") -> list[Job]:
-    """Every job, the most important first; ``only`` those whose case has the text."""
+    """Every job, the most important first; ``only`` those whose case has the text.
+
+    What the host takes, switches and rivals come before the other sizes, the largest of them last.
+    """
+    first, *others = sizes
     jobs = [Job("ceilings", None, size) for size in sizes]
     jobs += [Job("compile", case, SMALL) for case in COMPILED]
-    jobs += [Job("table", case, size) for size in sizes for case in CASES]
+    jobs += [Job("table", case, first) for case in CASES]
     jobs += [Job("host", case, SMALL) for case in HOSTED]
-    jobs += [Job("rivals", case, size) for size in sizes for case in CASES]
+    jobs += [Job("switches", case, size) for size in (SMALL, MIB) for case in SWITCHED]
+    jobs += [Job("rivals", case, first) for case in CASES]
+    for size in sorted(others):
+        jobs += [Job(section, case, size) for section in ("table", "rivals") for case in CASES]
     return [j for j in jobs if j.case is None or only.lower() in j.case.name.lower()]
 
 
@@ -58,6 +65,8 @@ def run_job(device: Device, job: Job) -> dict[str, Any]:
         return measure.measure_ceilings(device, job.size)
     if job.section == "compile":
         return measure.measure_compile(device, job.case, job.size)
+    if job.section == "switches":
+        return measure.measure_case(device, job.case, job.size, _switched())
     makers, missing = device.makers(job.section != "table")
     if job.section == "host":
         makers = {**makers, **_fused_function()}
@@ -66,6 +75,12 @@ def run_job(device: Device, job: Job) -> dict[str, Any]:
         row = measure.measure_case(device, job.case, job.size, makers)
     row["missing"] = {**missing, **row["missing"]}
     return row
+
+
+def _switched() -> dict[str, measure.Maker]:
+    from .gpu_rivals import switched
+
+    return switched()
 
 
 def _fused_function() -> dict[str, measure.Maker]:

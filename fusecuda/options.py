@@ -72,6 +72,11 @@ def fusion_enabled() -> bool:
     return os.environ.get("FUSECUDA_FUSE", "1") != "0"
 
 
+def graphs_enabled() -> bool:
+    """False when ``FUSECUDA_GRAPHS=0`` asks for kernels on a device to be launched one by one."""
+    return os.environ.get("FUSECUDA_GRAPHS", "1") != "0"
+
+
 def verify_enabled() -> bool:
     """True when ``FUSECUDA_VERIFY=1`` asks for the IR verifiers to run between passes."""
     return os.environ.get("FUSECUDA_VERIFY", "0") == "1"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ..errors import GraphRefusedError
+from ..options import graphs_enabled
 from .timeline import RECORD, RUN, Command
 
 LEAST = 3  # kernels: fewer are started one by one
@@ -44,6 +45,8 @@ def parts_of(commands: Iterable[Command], kernels: Collection[int]) -> list[Part
     On several lanes all or nothing is a graph, for its nodes know nothing of events.
     """
     issued = tuple(commands)
+    if not graphs_enabled():
+        return [Part(issued)]
     if any(command.lane for command in issued):
         runs = [c for c in issued if c.kind == RUN]
         fits = len(runs) >= LEAST and all(c.number in kernels for c in runs)
@@ -93,6 +96,8 @@ def told(parts: Sequence[Part], names: Sequence[str]) -> str:
         whose = f"{' and '.join(counts)} kernels are each one" if counts[1:] else ""
         whose = whose or f"{counts[0]} kernels are one"
         return f"CUDA graph: {whose}, from the second call on"
+    if not graphs_enabled():
+        return "no CUDA graph: FUSECUDA_GRAPHS=0"
     if not library:
         return f"no CUDA graph: fewer than {LEAST} launches"
     if any(c.lane for p in parts for c in p.commands):

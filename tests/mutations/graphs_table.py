@@ -12,6 +12,14 @@ _KEPT = ids("streams/graphs", "a_user_s_graph_keeps_what_it_uses")
 
 GRAPHS = (
     Mutation(
+        "graph-all-the-same",
+        _GRAPHS,
+        "    if not graphs_enabled():\n        return [Part(issued)]\n",
+        "",
+        "kernels are one graph although the environment asks for launches one by one",
+        ids("streams/graphs", "graphs_can_be_switched_off"),
+    ),
+    Mutation(
         "graph-without-waits",
         _GRAPHS,
         "last[lane] = known | recorded.get(number, frozenset())",

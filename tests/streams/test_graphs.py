@@ -15,7 +15,7 @@ from fusecuda.emit_cuda.backend import program
 from fusecuda.errors import FlushError, GraphRefusedError
 from fusecuda.graph import build
 from fusecuda.graph.node import Graph
-from fusecuda.streams.graphs import INSTANCES, LEAST, Replay, parts_of
+from fusecuda.streams.graphs import INSTANCES, LEAST, Replay, parts_of, told
 from fusecuda.streams.memory_plan import plan_memory
 from fusecuda.streams.plans import graphs_told
 from fusecuda.streams.schedule import schedule
@@ -447,3 +447,13 @@ def test_what_the_key_holds() -> None:
 
     assert struct.calcsize(key_format(calling)) == 8 * (count + 1)
     assert list(calling.numbers) == [2]
+
+
+def test_graphs_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For measuring; whoever asks is told."""
+    commands = one_lane(5).commands
+    assert [len(p.nodes) for p in parts_of(commands, range(5))] == [5]
+    monkeypatch.setenv("FUSECUDA_GRAPHS", "0")
+    parts = parts_of(commands, range(5))
+    assert [len(p.nodes) for p in parts] == [0] and parts[0].commands == tuple(commands)
+    assert told(parts, [""] * 5) == "no CUDA graph: FUSECUDA_GRAPHS=0"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ import pytest
 import fusecuda as fc
 from bench import gpu, gpu_checks, gpu_report, gpu_rivals, gpu_worker
 from bench import gpu_measure as measure
-from bench.gpu_cases import CASES, COMPILED, MIB, Case, flat
+from bench.gpu_cases import CASES, COMPILED, MIB, SWITCHED, Case, flat
 from bench.gpu_worker import DEVICE_LOST, Job, all_jobs, read, work
 from fusecuda.emit_cuda import nvrtc
 from tests import emulated, emulator
@@ -111,6 +112,8 @@ def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than the least samples."""
     monkeypatch.setattr(measure, "ROW_SECONDS", 0.0)
     monkeypatch.setattr(gpu_worker, "_fused_function", lambda: {"@fused": contender})
+    modes = dict.fromkeys(gpu_rivals.switched(), contender)
+    monkeypatch.setattr(gpu_worker, "_switched", lambda: modes)
 
 
 def rows_of(jobs: Sequence[Job], device: Any = None, seconds: float = 1e9) -> list[dict[str, Any]]:
@@ -221,8 +224,6 @@ def test_a_lost_device_ends_the_process() -> None:
 
 def test_kernel_caches_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second run of each pair finds what the first has stored."""
-    import os
-
     monkeypatch.setenv("FUSECUDA_CACHE_DIR", "/mine")
     seen: list[str] = []
     device = FakeDevice()
@@ -246,7 +247,7 @@ def full_report() -> dict[str, Any]:
     """A report of few small rows."""
     jobs = [Job("ceilings", None, MIB), Job("compile", COMPILED[1], SMALL)]
     jobs += [Job(s, c, MIB) for s in ("table", "rivals") for c in (SUM, UPDATE)]
-    jobs.append(Job("host", SUM, SMALL))
+    jobs += [Job("host", SUM, SMALL), Job("switches", SWITCHED[0], SMALL)]
     return {"facts": {"device": "A Fake/1", "date": "2000-01-01"},
             "checks": {"tests": {"outcome": "passed", "output": ["== 3 passed =="]}},
             "rows": rows_of(jobs)}  # fmt: skip
@@ -267,6 +268,7 @@ def test_report(tmp_path: Path) -> None:
     found = gpu_report.share(row, gpu_report.ceilings_of(report["rows"]))
     assert found == pytest.approx(MIB / 1e-3 / ceiling)
     assert "| 75 % |" in text
+    assert "| graphs on, 4 streams |" in text and "| graphs off, 1 stream |" in text
     for line in text.splitlines():
         if line.startswith("|"):
             assert line.endswith("|")
@@ -354,6 +356,66 @@ def test_a_missing_sanitizer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not on PATH" in gpu_checks.sanitizer("memcheck", 60)["outcome"]
 
 
+def test_a_sanitizer_that_does_not_end_has_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """So has the whole run."""
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text("#!/bin/sh\nexec sleep 60\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert gpu_checks.sanitizer("memcheck", 5)["outcome"] == "failed: stopped after 5 s"
+
+
+def test_tests_of_a_device_are_found() -> None:
+    """In whatever folder they are."""
+    assert "tests/emit_cuda/test_gpu.py" in [Path(p).as_posix() for p in gpu_checks.marked_files()]
+
+
+def test_a_sample_counts_if_all_was_enqueued_before_it_began() -> None:
+    """Else the device is held for longer, up to a limit."""
+    held: list[int] = []
+
+    def sample(nanoseconds: int) -> tuple[bool, float]:
+        held.append(nanoseconds)
+        return nanoseconds >= 3000, 2.0
+
+    assert measure.while_held(sample, 200) == 2.0 and held == [200, 800, 3200]
+    with pytest.raises(RuntimeError, match="host"):
+        measure.while_held(lambda ns: (False, 1.0), 200, most=1000)
+
+
+def test_clocks_are_read_under_load() -> None:
+    """While calls are under way, of which the last is waited for behind it."""
+    done: list[str] = []
+    one = measure.Contender(lambda: done.append("call"), list, lambda: done.append("wait"))
+    device = FakeDevice()
+    device.clocks = lambda: {"seen": len(done)}  # type: ignore[method-assign]
+    assert measure.clocks_under_load(device, {"one": one}) == {"seen": measure.LOADED_CALLS}
+    assert done[-1] == "wait" and "wait" not in done[:-1]
+    assert measure.clocks_under_load(device, {})["seen"] == len(done)
+
+
+def test_graphs_are_switched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each contender's program is made under its own switch, which is put back."""
+    monkeypatch.setenv("FUSECUDA_GRAPHS", "1")
+    seen: list[tuple[int, str]] = []
+
+    def ours(case: Case, inputs: Sequence[Any], streams: int) -> measure.Contender:
+        call = lambda: seen.append((streams, os.environ["FUSECUDA_GRAPHS"]))  # noqa: E731
+        return measure.Contender(call, list, lambda: None)
+
+    monkeypatch.setattr(gpu_rivals, "by_fusecuda", ours)
+    for make in gpu_rivals.switched().values():
+        make(SWITCHED[0], ())
+    assert seen == [(1, "0"), (4, "0"), (1, "1"), (4, "1")]
+    assert os.environ["FUSECUDA_GRAPHS"] == "1"
+    monkeypatch.delenv("FUSECUDA_GRAPHS")
+    with gpu_rivals.environment("FUSECUDA_GRAPHS", "0"):
+        pass
+    assert "FUSECUDA_GRAPHS" not in os.environ
+
+
 def test_missing_rivals_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that cannot be imported is left out with the reason."""
     for name in ("jax", "torch"):
@@ -374,6 +436,35 @@ def test_jobs_have_names_of_their_own() -> None:
     assert sum(job.section == "table" for job in all_jobs()) == 3 * len(CASES)
     assert all(job.section == "ceilings" for job in all_jobs()[:3])
     assert {j.case.name for j in all_jobs(only="argmax") if j.case} == {"argmax, rows of 1024"}
+
+
+def test_the_largest_sizes_come_last() -> None:
+    """Behind rivals, the host's time and switches."""
+    jobs = [job for job in all_jobs() if job.section != "ceilings"]
+    largest = max(job.size for job in jobs)
+    first = next(n for n, job in enumerate(jobs) if job.size == largest)
+    assert {job.size for job in jobs[first:]} == {largest}
+    assert {"host", "rivals", "switches"} <= {job.section for job in jobs[:first]}
+
+
+@pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
+def test_what_is_switched_is_a_graph_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bits by several launches, as a graph and one by one."""
+    (case,) = SWITCHED
+    inputs = case.inputs(4 << 10, np.dtype(case.dtype))
+    executable = fc.lower(case.make(np), *inputs, device="cuda")
+    assert executable.launches >= 3 and "CUDA graph: " in executable.explain()
+    want = case.make(np)(*[a.astype(float) for a in inputs])
+    for value, count in (("1", 1), ("0", 0)):
+        monkeypatch.setenv("FUSECUDA_GRAPHS", value)
+        assembly, sources = emulated.assembled(executable.graph)
+        device = emulated.EmulatedDevice()
+        ready = emulated.program(assembly, sources, emulated.plan_memory(assembly, 1), device)
+        for _ in range(2):
+            found = ready(inputs)
+        assert measure.disagreement(list(want), found, case.dtype, True) == ""
+        assert len(device.graphs) == count
+    assert "no CUDA graph: FUSECUDA_GRAPHS=0" in executable.explain()
 
 
 @pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
