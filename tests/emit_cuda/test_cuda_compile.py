@@ -99,6 +99,15 @@ def test_packs_are_128_bits_wide(dtype: str, arch: str) -> None:
 SLOW = {"batch norm": 0.2}
 # What hands packs on between lanes, where rows begin anywhere, has more to do.
 BUSY = {"softmax of 1001": 52}
+# Of each skeleton: at least so many KB under way on a processor, at most so many instructions for
+# an element. A processor needs 15 KB.
+KINDS = {
+    "loop": (30, 40),
+    "tiles": (96, 32),
+    "short rows": (30, 34),
+    "long rows": (30, 32),
+    "columns": (30, 30),
+}
 
 
 @pytest.mark.skipif(disassembler() is None, reason="needs nvdisasm")
@@ -113,9 +122,9 @@ def test_kernels_keep_memory_busy(arch: str) -> None:
             e = kernel_estimates.estimate(one, codes[one.source.symbol])
             assert e.share >= SLOW.get(name, 0.8), (name, e)
             assert e.registers <= 96, (name, e)
-            assert e.instructions <= BUSY.get(name, 48), (name, e)
-            if name not in SLOW:
-                assert e.in_flight >= 15 << 10, (name, e)
+            least, most = KINDS[one.bound.variant.skeleton]
+            assert e.in_flight >= least << 10, (name, e)
+            assert e.instructions <= BUSY.get(name, most), (name, e)
 
 
 @pytest.mark.skipif(disassembler() is None, reason="needs nvdisasm")
