@@ -246,6 +246,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "softmax of 1024": (_softmax, (spec(1 << 16, 1024),)),
     "softmax of 8192": (_softmax, (spec(1 << 13, 8192),)),
     "softmax of 32768": (_softmax, (spec(1 << 11, 32768),)),
+    "softmax of 65536": (_softmax, (spec(1 << 10, 65536),)),
     "layer norm of 1024": (_layer_norm, (spec(1 << 16, 1024), spec(1024), spec(1024))),
     "norms of rows of 8, summed": (_norms, (spec(1_000_000, 8),)),
     "norms of rows of 64, summed": (_norms, (spec(1_000_000, 64),)),

@@ -25,7 +25,12 @@ NS_PER_BYTE = 1 / 2900  # from and to memory
 NS_PER_COST = 1 / 7_000  # a unit of the op table for an element: about two instructions in doubles
 LONGEST = 32 * 1024 * CHUNK  # elements of a row that one block passes over, 1,024 chunks a warp
 _LAST_ROWS = 8 * 1024 * CHUNK  # row values that one block combines
-REGISTERS, SHARED, NOWHERE = "registers", "shared memory", "nowhere"  # where a row is kept
+# Where a row is kept.
+REGISTERS, SHARED, BOTH, NOWHERE = "registers", "shared memory", "both", "nowhere"
+BOTH_WARPS, BOTH_CHUNKS = (
+    16,
+    3,
+)  # of a block that keeps a row in both; chunks of a warp in registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +105,19 @@ def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> str:
         return REGISTERS
     if skeleton == SHORT:
         return NOWHERE
-    own = max(OWN_SHARED, 16 + 32 * meeting_bytes(kernel))
-    return SHARED if slot_offsets(kernel, length)[1] <= facts.shared - own else NOWHERE
+    room = facts.shared - max(OWN_SHARED, 16 + 32 * meeting_bytes(kernel))
+    if slot_offsets(kernel, length)[1] <= room:
+        return SHARED
+    fits = kept_bytes(kernel) <= 4 and slot_offsets(kernel, beside_registers(length))[1] <= room
+    return BOTH if fits else NOWHERE
+
+
+def beside_registers(length: int) -> int:
+    """The elements of a row that shared memory keeps where registers keep a part of each warp's."""
+    chunks = -(-length // CHUNK)
+    each = power_of_two(-(-chunks // BOTH_WARPS))
+    whole, rest = divmod(chunks, each)
+    return CHUNK * (whole * max(0, each - BOTH_CHUNKS) + max(0, rest - BOTH_CHUNKS))
 
 
 def meeting_bytes(kernel: ir.KernelIR) -> int:

@@ -16,7 +16,7 @@ from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import DType
 from ..graph.ops import OPS
-from .choice import SHARED
+from .choice import BOTH, SHARED
 from .dialect import expression
 from .launch import Variant
 from .packs import PACK_BYTES, SCATTERED, WARP
@@ -65,7 +65,9 @@ class CudaScope(Scope):
         return self.emitter.integer(names.limit(number), wide=True)
 
     def kept(self, slot: int) -> str:
-        return f"keep{slot}[{self.emitter.kept_at}]"
+        if self.emitter.variant.kept != BOTH:
+            return f"keep{slot}[{self.emitter.kept_at}]"
+        return f"(slot < 0 ? shared{slot}[{self.emitter.kept_at}] : keep{slot}[slot + e])"
 
     def expression(
         self, op: str, dtype: DType, operand_dtypes: Sequence[DType], operands: Sequence[str]
@@ -268,7 +270,7 @@ class CudaEmitter:
 
     def harmless(self, statements: list[ir.Statement]) -> bool:
         """True if computing elements that do not exist touches no memory."""
-        if self.variant.kept == SHARED and any(
+        if self.variant.kept in (SHARED, BOTH) and any(
             isinstance(s, ir.Keep | ir.Recall) for s in statements
         ):
             return False

@@ -19,6 +19,9 @@ from ..fusion.walk import Launch, Lower, MemoryOf, Walked, limit_value, walk
 from ..graph.dtypes import computed_in
 from .choice import (
     BLOCK,
+    BOTH,
+    BOTH_CHUNKS,
+    BOTH_WARPS,
     CHUNK,
     COLUMN,
     GROUP,
@@ -31,6 +34,7 @@ from .choice import (
     STEP,
     TILES,
     Facts,
+    beside_registers,
     chosen_skeleton,
     chunks_of_a_group,
     keeping,
@@ -345,10 +349,14 @@ class _Binder:
             most = keeping_warps(self.kernel, self.length)
         elif self.variant.kept == SHARED:
             most = SHARED_WARPS
-            self._share()
+            self._share(self.length)
+        elif self.variant.kept == BOTH:
+            most = BOTH_WARPS
+            self._share(beside_registers(self.length))
         warps = min(most, power_of_two(chunks))
         each = power_of_two(-(-chunks // warps))
-        self._vary(warps=most, chunks=each if self.variant.kept == REGISTERS else 1)
+        held = {REGISTERS: each, BOTH: BOTH_CHUNKS}.get(self.variant.kept, 1)
+        self._vary(warps=most, chunks=held)
         parts = 1
         if self.kernel.splittable:
             while each > 1 and self.rows * -(-chunks // (warps * each)) < self.enough_blocks:
@@ -363,9 +371,9 @@ class _Binder:
         self._partials(self.rows * parts if parts > 1 else 0, self.rows if parts > 1 else 0)
         self._launch(-(-self.rows // turns) * parts, 32 * warps)
 
-    def _share(self) -> None:
-        """Shared memory for the slots of the resident row."""
-        offsets, self.out.shared = slot_offsets(self.kernel, self.length)
+    def _share(self, elements: int) -> None:
+        """Shared memory for ``elements`` of the resident row, in each of its slots."""
+        offsets, self.out.shared = slot_offsets(self.kernel, elements)
         self.out.integers |= {f"kept{slot}_at": at for slot, at in enumerate(offsets)}
 
     def _columns(self) -> None:

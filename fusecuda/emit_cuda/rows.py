@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
-from .choice import LOOP_THREADS, REGISTERS, SHARED, SHORT
+from .choice import BOTH, CHUNK, LOOP_THREADS, REGISTERS, SHARED, SHORT
 from .emit import CudaEmitter, CudaScope, Text
 from .launch import SHORT_THREADS
 from .online import KIND as ONLINE
@@ -163,6 +163,8 @@ class RowEmitter(ReductionEmitter):
         Unasked the compiler makes do with 64 registers for functions on many of them, and spills.
         """
         threads = 32 * self.variant.warps
+        if self.variant.kept == BOTH:
+            return f"{threads}, 1"
         wide = any(d.itemsize == 8 for d in self.kernel.resident)
         if self.variant.kept != REGISTERS or not wide or threads > LOOP_THREADS:
             return str(threads)
@@ -256,13 +258,14 @@ class RowEmitter(ReductionEmitter):
 
     def _declare_kept(self, slot: int) -> None:
         kind = memory_type(self.kernel.resident[slot])
-        if self.variant.kept == SHARED:
+        if self.variant.kept in (SHARED, BOTH):
             if not self._shares:
                 self.w.line("extern __shared__ __align__(16) unsigned char fc_kept[];")
                 self._shares = True
             at = self.integer(f"kept{slot}_at")
-            self.w.line(f"{kind} *const keep{slot} = reinterpret_cast<{kind} *>(fc_kept + {at});")
-        else:
+            name = f"{'shared' if self.variant.kept == BOTH else 'keep'}{slot}"
+            self.w.line(f"{kind} *const {name} = reinterpret_cast<{kind} *>(fc_kept + {at});")
+        if self.variant.kept != SHARED:
             size = 4 * self.variant.steps * self.variant.chunks
             self.w.line(f"{kind} keep{slot}[{size}];")
 
@@ -274,8 +277,12 @@ class RowEmitter(ReductionEmitter):
         with w.indented():
             w.line("(void)slot;")
             # Lanes side by side keep side by side, so that no two meet in a bank.
-            shared = self.variant.kept == SHARED
+            shared = self.variant.kept in (SHARED, BOTH)
             self.kept_at = "at - 3 * lane + 32 * e" if shared else "slot + e"
+            if (
+                self.variant.kept == BOTH
+            ):  # without what registers keep of this warp and those before
+                self.kept_at += f" - {CHUNK * self.variant.chunks} * (warp + 1)"
             then = [self.combine(r, f"acc{r.out}", names.value(r.value), self._position())
                     for r in stage.reduces]  # fmt: skip
             if len(self.axes) == 1:
@@ -361,23 +368,18 @@ class RowEmitter(ReductionEmitter):
             w.line(self.result(r, f"chunks{r.out}.finish()"))
 
     def _chunks(self, number: int, stage: ir.Stage) -> None:
-        w, t = self.w, self.index_type
+        w = self.w
         for r in stage.reduces:
             w.line(f"fc_chunks<{self.kind(r)}> chunks{r.out};")
             w.line(f"chunks{r.out}.start();")
-        resident = self.variant.kept == REGISTERS
-        each = str(self.variant.chunks) if resident else self.integer("each")
-        if resident:
+        own, kept = str(self.variant.chunks), self.variant.kept
+        each = own if kept == REGISTERS else self.integer("each")
+        if kept in (REGISTERS, BOTH):
             w.line("#pragma unroll")
-        with w.block(f"for (int c = 0; c < {each}; ++c)"):
-            first = "warp" if each == "1" else f"(warp * {each} + c)"
-            w.line(f"const {t} start = {first} * 512;")
-            w.line("if (start >= here) continue;" if resident else "if (start >= here) break;")
-            self._pass(number, "c * 16" if resident else "0")
-            for r in stage.reduces:
-                kind = self.kind(r)
-                w.line(f"chunks{r.out}.push(fc_fold<{kind}>(acc{r.out}, lanes));")
-                w.line(f"acc{r.out} = {kind}::identity();")
+            self._each_chunk(number, stage, f"int c = 0; c < {own}; ++c", each, "c * 16")
+        if kept != REGISTERS:
+            first, slot = (own, "-64") if kept == BOTH else ("0", "0")
+            self._each_chunk(number, stage, f"int c = {first}; c < {each}; ++c", each, slot)
         if not stage.reduces:
             return
         self.declare_rooms(stage.reduces)
@@ -388,6 +390,19 @@ class RowEmitter(ReductionEmitter):
             self._join_parts(stage.reduces)
         for r in stage.reduces:
             w.line(self.result(r, f"total{r.out}"))
+
+    def _each_chunk(self, number: int, stage: ir.Stage, loop: str, each: str, slot: str) -> None:
+        """Some of the ``each`` chunks of a warp; ``slot`` tells where they are kept."""
+        w = self.w
+        with w.block(f"for ({loop})"):
+            first = "warp" if each == "1" else f"(warp * {each} + c)"
+            w.line(f"const {self.index_type} start = {first} * 512;")
+            w.line(f"if (start >= here) {'continue' if slot[0] == 'c' else 'break'};")
+            self._pass(number, slot)
+            for r in stage.reduces:
+                kind = self.kind(r)
+                w.line(f"chunks{r.out}.push(fc_fold<{kind}>(acc{r.out}, lanes));")
+                w.line(f"acc{r.out} = {kind}::identity();")
 
     def _join_parts(self, reduces: list[ir.Reduce]) -> None:
         """The last block of a row combines what the row's blocks have found."""

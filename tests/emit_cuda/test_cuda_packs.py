@@ -160,6 +160,12 @@ def test_what_is_not_aligned_does_not_spill(arch: str) -> None:
                 odd = [a[..., : 2 * m : 2].astype(dtype) for a in arguments]
                 strided = [a.astype(dtype)[..., ::2] for a in arguments]
                 found += sources_of(program.function, *odd) + sources_of(program.function, *strided)
+    found += sources_of(by_name["softmax"].function, fc.spec((500, 65_536), np.float32))
+    found += sources_of(by_name["softmax"].function, fc.spec((500, 70_001), np.float32))
+    row = fc.spec((65_536,), np.float32)
+    found += sources_of(
+        by_name["layer_norm"].function, fc.spec((500, 65_536), np.float32), row, row
+    )
     for dtype in ("f4", "f8", "i1"):
         a, b = fc.spec((2000, 3001), np.dtype(dtype)), fc.spec((3001, 2000), np.dtype(dtype))
         found += sources_of(lambda a, b, c, d, e: a + b.T * c - d.T * e, a, b, a, b, a)

@@ -228,9 +228,22 @@ def test_rows_kept_in_shared_memory(function: Callable[..., Any], dtype: str) ->
     compare(lambda a: function(a.reshape(2, -1)), RNG.normal(size=(2, 5, least // 4)).astype(dtype))
 
 
+@pytest.mark.parametrize("function", [weights, centred])
+@pytest.mark.parametrize("length", [58_000, 65_536, 70_001])
+def test_rows_kept_in_registers_and_shared_memory(
+    function: Callable[..., Any], length: int
+) -> None:
+    """Rows for which shared memory is too small are read once all the same."""
+    x = RNG.normal(size=(2, length)).astype("f4")
+    device = compare(function, x, plan_for=CPU)  # of few rows the passes would be kernels
+    ((prepared, report),) = device.reports
+    assert prepared.bounds[0].variant.kept == "both"
+    assert report.read[0] == report.touched_read[0] == x.nbytes
+
+
 def test_rows_that_no_block_can_keep() -> None:
     """Each stage reads them again; what a block can keep is the device's affair."""
-    x = RNG.normal(size=(2, 60_000)).astype("f4")
+    x = RNG.normal(size=(2, 80_000)).astype("f4")
     for shared, kept in ((227 << 10, "nowhere"), (1 << 20, "shared memory")):
         executable = fc.lower(weights, x)
         facts = choice.Facts(shared=shared)
@@ -258,7 +271,7 @@ def log_sum(x: Any) -> Any:
 @pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
 def test_long_rows_online(function: Callable[..., Any], passes: int, order: str) -> None:
     """With ``contract`` a maximum and a sum of exponentials take one pass; special values too."""
-    x = (RNG.normal(size=(6, 60_001)) * 5).astype("f4")
+    x = (RNG.normal(size=(6, 80_001)) * 5).astype("f4")
     x[1, :] = -np.inf
     x[2, ::3] = -np.inf
     x[3, 777] = np.inf

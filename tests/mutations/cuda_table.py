@@ -26,7 +26,25 @@ _CHOICE = "emit_cuda/choice.py"
 
 _ONLINE = ids("cuda_shapes", "long_rows_online")
 
+_BOTH = ids("cuda_shapes", "rows_kept_in_registers_and_shared_memory[65536-weights]")
+
 LOADS_AND_STORES = (
+    Mutation(
+        "cuda-kept-beside-registers",
+        _ROWS,
+        "* (warp + 1)",
+        "* warp",
+        "what shared memory keeps is put behind its end",
+        _BOTH,
+    ),
+    Mutation(
+        "cuda-kept-in-too-little",
+        _CHOICE,
+        "whole * max(0, each - BOTH_CHUNKS)",
+        "whole * max(0, each - BOTH_CHUNKS - 1)",
+        "shared memory has no room for the last chunk of each warp",
+        _BOTH,
+    ),
     Mutation(
         "cuda-online-not-scaled",
         _CUH,
@@ -62,8 +80,8 @@ LOADS_AND_STORES = (
     Mutation(
         "cuda-kept-of-the-dead",
         _LOOP,
-        "if self.variant.kept == SHARED and any(",
-        "if self.variant.kept != SHARED and any(",
+        "if self.variant.kept in (SHARED, BOTH) and any(",
+        "if self.variant.kept not in (SHARED, BOTH) and any(",
         "elements behind the end of a row are kept behind the end of shared memory",
         _SHARED,
     ),
