@@ -16,8 +16,9 @@ from ..fusion.walk import Lower, MemoryOf
 from .choice import COLUMN, GROUP, LONGEST, LOOP, NS_PER_BYTE, NS_PER_COST, OWN_SHARED, TILES, Facts
 from .columns import ColumnEmitter
 from .device import Device
-from .emit import PLACEHOLDER, CudaEmitter, LoopEmitter, Text
+from .emit import PLACEHOLDER, CudaEmitter, Text
 from .launch import CudaBound, Variant, bind
+from .loops import LoopEmitter
 from .program import CudaProgram, Layout, not_loaded
 from .rows import RowEmitter
 from .shared import launched

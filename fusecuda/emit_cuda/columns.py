@@ -13,7 +13,7 @@ from ..fusion import kernel_ir as ir
 from ..graph.ops import OPS
 from .choice import LOOP_THREADS
 from .emit import CudaScope, Text
-from .rows import ReductionEmitter
+from .reductions import ReductionEmitter
 
 
 class ColumnEmitter(ReductionEmitter):

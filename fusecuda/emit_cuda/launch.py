@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ..codegen import names
 from ..fusion import kernel_ir as ir
 from ..fusion.lowering import Lowered
 from ..fusion.stages import ALL, NOTHING
-from ..fusion.walk import Launch, Lower, MemoryOf, Walked, limit_value, walk
+from ..fusion.walk import Lower, MemoryOf, Walked, limit_value, walk
 from ..graph.dtypes import computed_in
 from .choice import (
     BLOCK,
@@ -49,6 +49,7 @@ from .choice import (
 from .online import merged
 from .packs import SCATTERED, WARP, Packing, chosen_packing, row_packing, whole_forms, whole_turned
 from .quotients import DOWN, FACTOR, quotient_by
+from .variant import CudaBound, Variant
 
 SHORT_THREADS = 128
 SHARED_WARPS = 16  # of a block that keeps its row in shared memory
@@ -58,70 +59,6 @@ MOST_CHUNKS = 1024  # that the lanes of a warp can keep
 MOST_TURNS = 16  # rows that a block takes one after the other
 LEVELS = 7, 21  # of the tree that a thread of columns has registers for: few, or as many as any
 _NARROW = (1 << 31) - (1 << 20)  # a grid may overshoot
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """Which text of a kernel fits: its skeleton and what the text takes for granted.
-
-    ``unit[f]`` is True where form ``f`` steps by one element along ``unit_axis`` and False where it
-    stands still; None means that any strides will do. ``packed`` forms are moved ``width``
-    neighbours at a time; those ``apart`` are not aligned, so that their elements are moved one by
-    one. A ``headed`` loop has fewer in the first pack of a line, so that the others are aligned
-    where it writes; in a ``spread`` one the elements of a pack are a warp apart. Forms that are
-    ``aliased`` share memory with one that is written. ``wide`` indices have 64 bits. Resident rows
-    are ``kept`` in registers, ``chunks`` of 512 elements by each warp, or in shared memory; a block
-    has at most ``warps``. Loads that are ``turned`` are contiguous along the axis before the last.
-    A thread of columns combines fewer than 1 << ``levels`` chunks. A tile has ``side``
-    elements squared.
-    """
-
-    skeleton: str
-    unit: tuple[bool, ...] | None
-    unit_axis: str
-    packed: bool
-    width: int
-    aliased: frozenset[int]
-    wide: bool
-    row_rank: int
-    rank: int
-    steps: int = 4
-    chunks: int = 1
-    warps: int = 4
-    turned: frozenset[int] = frozenset()
-    kept: str = NOWHERE
-    levels: int = 0
-    side: int = 0
-    apart: frozenset[int] = frozenset()
-    headed: bool = False
-    spread: bool = False
-
-
-@dataclass(slots=True)
-class CudaBound(Launch):
-    """One launch on a device: variant, grid and block, and integers by name.
-
-    ``areas`` tells where each pointer into the workspace starts; negative ones count, from -1 on,
-    the ``counters``: words that are zero between launches. ``shared`` bytes come with the launch.
-    """
-
-    variant: Variant = field(kw_only=True)
-    integers: dict[str, int] = field(kw_only=True)
-    grid: int = 0
-    block: tuple[int, int] = (1, 1)
-    counters: int = 0
-    shared: int = 0
-    areas: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def launched(self) -> bool:
-        """True if there is anything to do."""
-        return self.grid > 0
-
-    @property
-    def shares_launches(self) -> bool:
-        """True for loops whose blocks may be some of a larger grid."""
-        return self.launched and self.variant.skeleton == LOOP
 
 
 def bind(

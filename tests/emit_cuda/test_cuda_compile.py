@@ -11,6 +11,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.emit_cuda import nvrtc
+from fusecuda.emit_cuda.choice import BOTH
 from fusecuda.emit_cuda.launch import CudaBound
 from fusecuda.emit_cuda.packs import PACK_BYTES
 from fusecuda.emit_cuda.source import CudaSource
@@ -106,7 +107,7 @@ KINDS = {
     "tiles": (96, 32),
     "short rows": (30, 34),
     "long rows": (30, 32),
-    "columns": (30, 30),
+    "columns": (30, 32),
 }
 
 
@@ -121,7 +122,8 @@ def test_kernels_keep_memory_busy(arch: str) -> None:
         for one in many:
             e = kernel_estimates.estimate(one, codes[one.source.symbol])
             assert e.share >= SLOW.get(name, 0.8), (name, e)
-            assert e.registers <= 96, (name, e)
+            alone = one.bound.variant.kept == BOTH  # no other block is on its processor
+            assert e.registers <= (128 if alone else 96), (name, e)
             least, most = KINDS[one.bound.variant.skeleton]
             assert e.in_flight >= least << 10, (name, e)
             assert e.instructions <= BUSY.get(name, most), (name, e)

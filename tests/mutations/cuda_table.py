@@ -87,7 +87,7 @@ LOADS_AND_STORES = (
     ),
     Mutation(
         "cuda-tail-of-a-pack",
-        _LOOP,
+        "emit_cuda/loops.py",
         "fc_clamp((int64_t){n} - at, {self.width})",
         "fc_clamp((int64_t){n} - at + 1, {self.width})",
         "the last pack of a loop has one element too many",
@@ -452,7 +452,7 @@ KERNELS = (
     ),
     Mutation(
         "cuda-groups-that-meet",
-        _ROWS,
+        "emit_cuda/reductions.py",
         "fc_last_block({finished} + {groups}, (unsigned){groups})",
         "fc_last_block({finished} + {groups}, 1)",
         "each group takes itself for the last",
@@ -508,7 +508,7 @@ KERNELS = (
     ),
     Mutation(
         "cuda-head-of-a-line",
-        _LOOP,
+        "emit_cuda/loops.py",
         "{pack} * {width} - {width} + ",
         "{pack} * {width} + ",
         "the second pack of a line begins too late",
@@ -516,7 +516,7 @@ KERNELS = (
     ),
     Mutation(
         "cuda-spread-tail",
-        _LOOP,
+        "emit_cuda/loops.py",
         "- at + {WARP - 1}) / {WARP}, ",
         "- at + {WARP}) / {WARP}, ",
         "a thread takes an element behind the end of its line",

@@ -19,7 +19,7 @@ SEGMENTS = (
     ),
     Mutation(
         "segment-of-a-warp-from-the-first-element",
-        _WARPS,
+        "emit_cuda/reductions.py",
         'return position if self.kernel.segment is None else f"(segment + {position})"',
         "return position",
         "a kernel in CUDA C takes the first elements of the row for those of each segment",
@@ -35,7 +35,7 @@ SEGMENTS = (
     ),
     Mutation(
         "segment-of-a-warp-out-of-bounds-is-read",
-        _WARPS,
+        "emit_cuda/reductions.py",
         "{first} < {last} && {last} <= {length};",
         "{first} < {last};",
         "a segment that ends behind the last element is reduced on a device",

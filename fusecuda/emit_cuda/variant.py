@@ -1,0 +1,72 @@
+"""Variants: what a text of a kernel takes for granted, and a launch of one with its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..fusion.walk import Launch
+from .choice import LOOP, NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Which text of a kernel fits: its skeleton and what the text takes for granted.
+
+    ``unit[f]`` is True where form ``f`` steps by one element along ``unit_axis`` and False where it
+    stands still; None means that any strides will do. ``packed`` forms are moved ``width``
+    neighbours at a time; those ``apart`` are not aligned, so that their elements are moved one by
+    one. A ``headed`` loop has fewer in the first pack of a line, so that the others are aligned
+    where it writes; in a ``spread`` one the elements of a pack are a warp apart. Forms that are
+    ``aliased`` share memory with one that is written. ``wide`` indices have 64 bits. Resident rows
+    are ``kept`` in registers, ``chunks`` of 512 elements by each warp, or in shared memory; a block
+    has at most ``warps``. Loads that are ``turned`` are contiguous along the axis before the last.
+    A thread of columns combines fewer than 1 << ``levels`` chunks. A tile has ``side``
+    elements squared.
+    """
+
+    skeleton: str
+    unit: tuple[bool, ...] | None
+    unit_axis: str
+    packed: bool
+    width: int
+    aliased: frozenset[int]
+    wide: bool
+    row_rank: int
+    rank: int
+    steps: int = 4
+    chunks: int = 1
+    warps: int = 4
+    turned: frozenset[int] = frozenset()
+    kept: str = NOWHERE
+    levels: int = 0
+    side: int = 0
+    apart: frozenset[int] = frozenset()
+    headed: bool = False
+    spread: bool = False
+
+
+@dataclass(slots=True)
+class CudaBound(Launch):
+    """One launch on a device: variant, grid and block, and integers by name.
+
+    ``areas`` tells where each pointer into the workspace starts; negative ones count, from -1 on,
+    the ``counters``: words that are zero between launches. ``shared`` bytes come with the launch.
+    """
+
+    variant: Variant = field(kw_only=True)
+    integers: dict[str, int] = field(kw_only=True)
+    grid: int = 0
+    block: tuple[int, int] = (1, 1)
+    counters: int = 0
+    shared: int = 0
+    areas: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def launched(self) -> bool:
+        """True if there is anything to do."""
+        return self.grid > 0
+
+    @property
+    def shares_launches(self) -> bool:
+        """True for loops whose blocks may be some of a larger grid."""
+        return self.launched and self.variant.skeleton == LOOP
