@@ -122,8 +122,8 @@ def logs(kind: str) -> bool:
 
     Nobody does in a process that has not loaded `logging`, so we do not load it either.
     """
-    logging = sys.modules.get("logging")
-    return logging is not None and bool(logging.getLogger(f"fusecuda.{kind}").isEnabledFor(20))
+    logger = getattr(sys.modules.get("logging"), "getLogger", None)  # which comes late in an import
+    return logger is not None and bool(logger(f"fusecuda.{kind}").isEnabledFor(20))
 
 
 def log(kind: str, message: str, *values: Any) -> None:

@@ -42,6 +42,10 @@ class Scope:
         """The statements of a write at computed indices."""
         raise NotImplementedError
 
+    def compact(self, statement: ir.Compact) -> list[str]:
+        """The statements of a write behind what has been picked so far."""
+        raise NotImplementedError
+
     def scan(self, statement: ir.Scan) -> list[str]:
         """The statements of one more element of a scan."""
         raise NotImplementedError
@@ -95,13 +99,19 @@ class Scope:
                 return [line, *self.failure(statement, operands)]
             case ir.Gather():
                 return self.gather(statement)
-            case ir.Scatter():
-                return self.scatter(statement)
+            case ir.Scatter() | ir.Compact():
+                return self.placed(statement)
             case ir.Keep(slot, value, dtype):
                 return [f"{self.kept(slot)} = {stored(dtype, self.name(value))};"]
             case ir.Store(form, value, dtype):
                 return [f"{self.address(form)} = {stored(dtype, self.name(value))};"]
         return [self.define(statement.out, c_type(statement.dtype), self._value(statement))]
+
+    def placed(self, statement: ir.Scatter | ir.Compact) -> list[str]:
+        """The statements of a write at a place that values tell."""
+        if isinstance(statement, ir.Scatter):
+            return self.scatter(statement)
+        return self.compact(statement)
 
     def _value(self, statement: _Valued) -> str:
         """The C expression of a statement that is one."""

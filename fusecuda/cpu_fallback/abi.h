@@ -43,7 +43,8 @@ typedef struct {
     char *const *ptr;         // one for each address form, its offset applied
     const int64_t *dim;       // parts, part length, extents, strides, limits
     const fc_scalar *scalar;  // constants and scalar arguments
-    int64_t *status;          // 0, or 1 + the site of an element that may not be computed
+    int64_t *status;          // 0, or 1 + the site of an element that may not be computed; behind it
+                              // how many elements a compaction has
     char *workspace;          // partial results and row values, shared by the threads
     int64_t phase;            // of rows that are cut into parts: the pass over them that is due
 } fc_args;

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from ..fusion.binding import ANY, COLUMN, LOOP, ROW, Bound
+from ..fusion.binding import ANY, COLUMN, COMPACTED_ROWS, COMPACTION, LOOP, ROW, Bound
 from .emit import PLACEHOLDER, KernelEmitter
 from .emit_columns import AnyEmitter, ColumnEmitter
+from .emit_compaction import CompactionEmitter, RowCompactionEmitter
 from .emit_loop import LoopEmitter
 from .emit_reduction import RowEmitter
 from .loader import KernelSource, LoadedKernel, load_kernels
@@ -15,6 +16,8 @@ from .texts import ABI, DRIVER, driver, epilogue, prelude
 
 _EMITTERS: dict[str, type[KernelEmitter]] = {
     LOOP: LoopEmitter,
+    COMPACTION: CompactionEmitter,
+    COMPACTED_ROWS: RowCompactionEmitter,
     ROW: RowEmitter,
     COLUMN: ColumnEmitter,
     ANY: AnyEmitter,

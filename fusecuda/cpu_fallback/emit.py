@@ -50,7 +50,8 @@ class Place(Scope):
     """How the statements of one scope are written: element values, row values, or final ones.
 
     ``step`` is the loop variable of the elements, empty for row values; ``axis`` the axis it walks.
-    ``tests`` have been made: what they guard is read anyway.
+    ``tests`` have been made: what they guard is read anyway. ``steps`` tell how forms walk that
+    axis: as the kernel's variant says, unless it is another axis; None for any strides.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Place(Scope):
         self.axis = axis
         self.base = base  # prefix of the pointers and indices that the scope starts from
         self.tests = tests
+        self.steps = emitter.variant.steps
 
     def lines(self, statement: ir.Statement) -> list[str]:
         if statement in self.tests.made:
@@ -73,7 +75,7 @@ class Place(Scope):
         return self.emitter.counted(form, self._lvalue(form))
 
     def _lvalue(self, form: int) -> str:
-        kernel, steps = self.emitter.kernel, self.emitter.variant.steps
+        kernel, steps = self.emitter.kernel, self.steps
         name = self.base + names.pointer(kernel, form)
         dtype = kernel.forms[form].dtype
         assert dtype is not None
@@ -170,10 +172,15 @@ class Place(Scope):
         element = self.emitter.counted(statement.form, f"from{out}[{step} * {self.step}]")
         return self.define(out, c_type(statement.dtype), loaded(statement.dtype, element))
 
+    def compact(self, statement: ir.Compact) -> list[str]:
+        pointer = names.pointer(self.emitter.kernel, statement.form)
+        element = self.emitter.counted(statement.form, f"{pointer}[{self.emitter.compacted}]")
+        return [f"{element} = {stored(statement.dtype, self.name(statement.value))};"]
+
     def displaced(self, name: str, statement: ir.Gather | ir.Scatter) -> tuple[list[str], str, str]:
         """Computed indices counted from the start, the bytes to where they lead, a test of them."""
         lines, terms, inside = self._counted_indices(name, statement)
-        steps = self.emitter.variant.steps
+        steps = self.steps
         if self.step and (steps is None or steps[statement.form] not in (0, 1)):
             terms += f" + {self.step} * {names.stride(statement.form, self.axis)}"
         elif self.step and steps and steps[statement.form]:
@@ -197,6 +204,8 @@ class Place(Scope):
 
 class KernelEmitter:
     """What the skeletons share: declarations, pointers, and the walk along a run of elements."""
+
+    compacted = ""  # where the element at hand of a compaction goes
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         self.traffic = traffic  # count every access (see traffic.h)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeGuard
 
 from ..codegen import names
 from ..codegen.scalar import c_type
@@ -74,19 +75,21 @@ class LoopEmitter(KernelEmitter):
         self,
         body: Sequence[ir.Statement],
         elements: Callable[[Sequence[ir.Statement], Place], None],
+        begin: str = "begin",
+        end: str = "end",
     ) -> None:
         """The loop over runs of ``body``, each written by ``elements``."""
         axes, forms = self.layout.axes, forms_of(body)
         last = axes[-1]
         with contextlib.ExitStack() as walk:
             if len(axes) > 1:
-                walk.enter_context(self.w.block("if (begin < end)"))
-                index = self.unravel("begin", axes, moves=True)
-            walk.enter_context(self.w.block("for (int64_t at = begin; at < end;)"))
+                walk.enter_context(self.w.block(f"if ({begin} < {end})"))
+                index = self.unravel(begin, axes, moves=True)
+            walk.enter_context(self.w.block(f"for (int64_t at = {begin}; at < {end};)"))
             if len(axes) == 1:
                 index = self.unravel("at", axes)
             tests = self.tests(body)
-            length = f"fc_min({last} - {index[last]}, end - at)"
+            length = f"fc_min({last} - {index[last]}, {end} - at)"
             self.run(tests, f"fc_min(FC_CHUNK, {length})" if self.kernel.is_ordered else length)
             self.bases(forms, "", "", index, self.typed)
             self.make(tests, last)
@@ -114,11 +117,11 @@ class LoopEmitter(KernelEmitter):
         self.w.line("if (a->status[0]) return;")
 
     def _elements(self, body: Sequence[ir.Statement], element: Place) -> None:
-        """A run of elements; what is scattered waits until the rest of them is computed."""
-        scatters = [s for s in body if isinstance(s, ir.Scatter)]
-        calm: list[ir.Statement] = [s for s in body if not isinstance(s, ir.Scatter)]
-        used = {v for s in scatters for v in (*s.indices, s.value)}
-        late = [s for s in calm if isinstance(s, ir.Load) and s.guard is None and s.out in used]
+        """A run of elements; what is written in order waits until the rest of them is computed."""
+        ordered = [s for s in body if isinstance(s, ir.Scatter | ir.Compact)]
+        calm: list[ir.Statement] = [s for s in body if not isinstance(s, ir.Scatter | ir.Compact)]
+        used = {v for s in ordered for v in operands(s)}
+        late = [s for s in calm if _at_hand(s) and s.out in used]
         inner = {v for s in calm for v in operands(s)}
         same, found = self._same([s for s in calm if s not in late or s.out in inner])
         waiting = {
@@ -135,14 +138,18 @@ class LoopEmitter(KernelEmitter):
             self.w.lines(element.found(statement))
         if calm:
             self._calm(calm, element, found, waiting)
-        if not scatters:
+        if not ordered:
             return
-        behind: list[ir.Statement] = [*late, *scatters]
+        behind: list[ir.Statement] = [*late, *ordered]
         with self.w.block("for (int64_t k = 0; k < run; ++k)"):
             for value, kind in waiting.items():
                 self.w.line(f"const {kind} {names.value(value)} = b{value}[k];")
             for statement in behind:
                 self.w.lines(element.lines(statement))
+            self._step_on(ordered)
+
+    def _step_on(self, ordered: Sequence[ir.Statement]) -> None:
+        """What follows the element at hand, when it has been written."""
 
     def _calm(
         self,
@@ -188,6 +195,12 @@ class LoopEmitter(KernelEmitter):
                 same.append(s)
                 known.add(s.out)
         return same, found
+
+
+def _at_hand(statement: ir.Statement) -> TypeGuard[ir.Load | ir.Index]:
+    """True for what is as soon read, or counted, again as it is kept."""
+    loaded = isinstance(statement, ir.Load) and statement.guard is None
+    return loaded or isinstance(statement, ir.Index)
 
 
 def _failing(body: Sequence[ir.Statement]) -> list[ir.Statement]:

@@ -23,6 +23,7 @@ from ..graph.node import Node
 from ..watch import Lap
 from .array_object import data_offset, offsets_of, shows_layouts
 from .backend import compile_kernels, load_driver
+from .cuts import compactions, cut
 from .library_calls import Views, has_threads, step_of
 from .loader import KernelSource
 from .pool import SMALLEST, pool
@@ -34,6 +35,7 @@ Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
 _FRAME_WORDS = 12  # of fc_frame
 _NOW = 8 * 6  # the byte at which a frame says what is to be run
+_STATUS_WORDS = 2  # of a step: the site of an element that failed, how many are picked
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 
@@ -187,14 +189,20 @@ class Program:
             self._array(places),
             len(step.buffers),
             step.work,
-            step.grain,
+            self._grain(step),
             first,
-            number,
+            _STATUS_WORDS * number,
             layout.workspace_offsets[number],
             layout.scratch_offsets[number],
             step.scratch,
             step.phases,
         ]
+
+    def _grain(self, step: Bound) -> int:
+        """The grain of a launch; of a compaction, whose runs are joined, one for each thread."""
+        if not step.lowered.ir.compacts:
+            return step.grain
+        return max(step.grain, step.work // self.threads)
 
     def _base(self, buffer: int) -> int:
         """The place of an argument or result among the bases: arguments first."""
@@ -240,12 +248,12 @@ class Program:
         except IndexError:
             pass
         bases = len(self._arguments) + len(self._made) + 1
-        steps = len(self.assembly.steps)
+        words_of_status = _STATUS_WORDS * len(self.assembly.steps)
         forms = max(map(self._forms_of, self.layout.companies), default=0)
         forms = max(forms, 2 * len(self._arguments))  # or where arguments begin and end
         scalar = 8 * (_FRAME_WORDS + bases)
         status = scalar + len(self._constants)
-        pointers = status + 8 * steps
+        pointers = status + 8 * words_of_status
         buffer = ctypes.create_string_buffer(pointers + 8 * forms + 8)
         address = ctypes.addressof(buffer)
         head = (address + scalar, address + status, address + pointers)
@@ -256,7 +264,7 @@ class Program:
         ctypes.memmove(address + scalar, bytes(self._constants), len(self._constants))
         size = self.layout.block_bytes
         block = np.empty(max(size, 8), np.uint8) if size <= _KEPT_BLOCK else None
-        words = np.frombuffer(memoryview(buffer), np.int64, steps, status)
+        words = np.frombuffer(memoryview(buffer), np.int64, words_of_status, status)
         return _Frame(buffer, address, block, words, self._views.of_block(block))
 
     def _forms_of(self, company: Sequence[int]) -> int:
@@ -285,7 +293,7 @@ class Program:
         space: dict[str, Any] = {
             "frames": self._frames, "new_frame": self._frame, "pool_empty": pool.empty,
             "run": self._run, "now": struct.Struct("=3q").pack_into, "pack": self._pack,
-            "check": self._check, "numpy_empty": np.empty,
+            "check": self._check, "numpy_empty": np.empty, "cut": cut,
         }  # fmt: skip
         lines = [f"a{n} = arguments[{n}]" for n in self._arguments]
         for i, shape, dtype in self._made:
@@ -322,6 +330,8 @@ class Program:
                 if is_checked and i == 0:
                     lines[-1] = "if run(address): return None"
         lines += ["check(frame)"] * bool(self._sites)
+        for i, number in compactions(self.assembly):
+            lines.append(f"r{i} = cut(r{i}, int(status[{_STATUS_WORDS * number + 1}]))")
         space |= self._views.space
         made = {i for i, _, _ in self._made}
         outputs = range(len(self.assembly.plan.graph.outputs))
@@ -330,7 +340,7 @@ class Program:
             f"def call(arguments{', lap' * is_timed}):",
             "    try: frame = frames.pop()",
             "    except IndexError: frame = new_frame()",
-            "    buffer, address, block, _, views = frame",
+            "    buffer, address, block, status, views = frame",
             "    try:",
             *(f"        {line}" for line in lines),
             "    finally: frames.append(frame)",
@@ -377,7 +387,7 @@ class Program:
     def _check(self, frame: _Frame) -> None:
         """Raise ElementError if a kernel has set its status word."""
         for number, step in self._sites:
-            site = int(frame.status[number])
+            site = int(frame.status[_STATUS_WORDS * number])
             if site:
                 frame.status[:] = 0
                 raise ElementError(step.lowered.sites[site - 1])

@@ -157,8 +157,9 @@ def kernel_name(cluster: Cluster) -> str:
                 ops[node.op] = None
         kind = f"segment_{root.reduction.kind}" if root.op == "segment" else root.op
         ops[root.reduction.kind if root.op == "reduce" else kind] = None
-    kind = "loop" if cluster.reduced is None else "reduce"
-    picked = [op for op in ops if op not in ("constant",)]
+    compacts = "compact" in ops
+    kind = "compact" if compacts else "loop" if cluster.reduced is None else "reduce"
+    picked = [op for op in ops if op not in ("constant", "compact")]
     if len(picked) > 5:
         picked = picked[:2] + picked[-3:]
     return re.sub(r"\W", "_", "_".join([kind, *picked]))

@@ -16,6 +16,8 @@ from .stages import ALL, COSTLY
 from .walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
 
 LOOP, ROW, COLUMN, ANY = "loop", "row", "column", "any"
+COMPACTION, COMPACTED_ROWS = "compaction", "compacted rows"
+_COMPACTED = 4096  # elements that one thread at least takes of a compaction
 COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
 _SHORT_ROW = 32  # elements up to which rows are computed side by side however they lie
 _FEWEST = 8  # rows for which that is done
@@ -128,6 +130,9 @@ def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
 
 
 def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
+    if kernel.compacts:
+        skeleton = COMPACTION if kernel.kind == "loop" else COMPACTED_ROWS
+        return Variant(skeleton, _pattern(kernel, elements))
     if kernel.kind == "loop":
         tables = math.prod(elements.extents) >= MANY and bool(chains_of(kernel))
         steps = _STEPS_OF_LONG if elements.extents[-1] >= _LONG else _STEPS
@@ -181,6 +186,9 @@ def _split(
 ) -> tuple[int, int]:
     """Into how many parts a row is cut, and their length, a power of two of chunks."""
     length = math.prod(elements.extents)
+    if kernel.compacts:
+        each = max(1, _COMPACTED // length) if kernel.row_rank else _COMPACTED
+        return -(-(math.prod(rows.extents) if kernel.row_rank else length) // each), each
     if variant.skeleton not in (ROW, ANY) or length < 2 * cost.SPLIT_ELEMENTS:
         return 1, length
     if not kernel.splittable and kernel.phases == 1:
@@ -214,6 +222,8 @@ def _work(variant: Variant, rows: Walk, elements: int, parts: int, block: int) -
     """The number of work items and how many of all ``elements`` each one has."""
     if variant.skeleton == LOOP:
         return elements, 1
+    if variant.skeleton in (COMPACTION, COMPACTED_ROWS):
+        return parts, elements / max(parts, 1)
     count = math.prod(rows.extents)
     length = elements / max(count, 1)
     if block:
@@ -224,7 +234,7 @@ def _work(variant: Variant, rows: Walk, elements: int, parts: int, block: int) -
 
 def _grain(kernel: kernel_ir.KernelIR, work: int, per_item: float) -> int:
     """Items below which a thread is not worth its start; all, where they are taken in order."""
-    if kernel.is_ordered:
+    if kernel.is_ordered and not kernel.compacts:
         return max(1, work)
     return max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel))))
 
@@ -241,6 +251,8 @@ def _weight(kernel: kernel_ir.KernelIR) -> float:
 
 def _workspace(kernel: kernel_ir.KernelIR, rows: int, parts: int) -> int:
     """Bytes for the partial results of split rows and for the row values of outer reductions."""
+    if kernel.compacts:
+        return 16 * parts
     partial = sum(len(s.reduces) for s in kernel.stages) if parts > 1 else 0
     return 16 * rows * parts * partial + 16 * rows * len(kernel.outer)
 

@@ -116,6 +116,9 @@ class Cluster:
             self.reduced = root.reduction.axes
         elif root.op == "segment":
             self.reduced, self.segments = (len(root.shape),), segments_of(root)
+        elif root.op == "compact":
+            lead, rank = len(root.operands[1].shape), len(self.shape)
+            self.reduced = tuple(range(lead, rank)) or None
         self.roles[root] = role
         self.regions[root] = region
         self.inlined.update(region.inlined)
@@ -141,6 +144,8 @@ def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple
         return "", "a reshape regroups what the kernel computes"
     if any((r.op == "scatter") != (root.op == "scatter") for r in cluster.roles):
         return "", "a scatter takes its elements one after the other"
+    if any(_mask_of(r) is not _mask_of(root) for r in cluster.roles):
+        return "", "a compaction writes what one mask picks, and nothing else"
     new = sum(demand not in cluster.inlined for demand in region.inlined)
     if len(cluster.inlined) + len(cluster.roles) + new >= MAX_STATEMENTS:
         return "", f"a kernel holds at most {MAX_STATEMENTS} operations"
@@ -154,6 +159,11 @@ def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple
             return "", why
     why = _hazard(cluster, root, region, role, roots)
     return ("", why) if why else (role, "")
+
+
+def _mask_of(root: Node) -> Node | None:
+    """The mask by which ``root`` picks, if it is a compaction."""
+    return root.operands[1] if root.op == "compact" else None
 
 
 def _role(cluster: Cluster, root: Node, depends: bool) -> str:

@@ -26,9 +26,9 @@ class Machine:
     kernel passes twice over a row of more than ``longest`` elements. A lane of the reduction tree
     takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop.
     Where it is ``ordered``, a thread taking one element after the other pays: running sums and
-    scatters are kernels. ``ns_per_byte`` and ``ns_per_cost`` are the prices of a byte that is moved
-    and of a unit of the op table; where bytes are dear beside those, what is computed again is
-    charged for what it ``reads_again``, too.
+    scatters are kernels. Where it ``compacts``, so is what masks pick. ``ns_per_byte`` and
+    ``ns_per_cost`` are the prices of a byte that is moved and of a unit of the op table; where
+    bytes are dear beside those, what is computed again is charged for what it ``reads_again``, too.
     """
 
     rows: int
@@ -36,13 +36,15 @@ class Machine:
     group: int = 1
     short: int = 0
     ordered: bool = False
+    compacts: bool = False
     longest: int = 1 << 62
     ns_per_byte: float = NS_PER_BYTE
     ns_per_cost: float = NS_PER_COST
     reads_again: bool = False
 
 
-CPU = Machine(rows=2, row_bytes=1 << 62, short=8, ordered=True)  # passes wait for all threads
+# Passes wait for all threads.
+CPU = Machine(rows=2, row_bytes=1 << 62, short=8, ordered=True, compacts=True)
 
 
 def op_cost(node: Node) -> int:

@@ -40,7 +40,7 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     body = sum(len(s.reduces) + _count(s.body) for s in lowered.ir.stages)
     heads = _count(lowered.ir.tail) + sum(_count(s.head) for s in lowered.ir.stages)
     flops = lowered.work * body + rows * heads + _count(lowered.ir.final)
-    kind = "resident" if lowered.ir.resident else lowered.ir.kind
+    kind = "resident" if lowered.ir.resident else _kind(lowered)
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
 
 
@@ -118,8 +118,15 @@ def _bytes(lowered: Lowered, store: bool) -> int:
     return sum(min(t, size[k]) if not store else t for k, t in total.items())
 
 
+def _kind(lowered: Lowered) -> str:
+    """What the user reads: rows that a mask picks are reduced to nothing."""
+    return "loop" if lowered.ir.compacts else lowered.ir.kind
+
+
 def _touched(access: Access, domain: tuple[int, ...]) -> int:
     assert access.node is not None
+    if access.store and access.node.op == "compact":  # at most
+        return access.node.nbytes
     used = (n for j, n in enumerate(domain) if access.at.uses_axis(j))
     return math.prod(used) * access.node.dtype.itemsize
 
@@ -129,7 +136,7 @@ def _header(step: Launch, assembly: Assembly) -> str:
     lowered = step.lowered
     rows, row = list(lowered.row_shape), list(lowered.shape)
     what = f"{row}" if lowered.ir.kind == "loop" else f"{rows} rows of {row}"
-    lines = [f"// {assembly.plan.graph.name}: {lowered.ir.name}, {lowered.ir.kind} over {what}"]
+    lines = [f"// {assembly.plan.graph.name}: {lowered.ir.name}, {_kind(lowered)} over {what}"]
     for f, access in enumerate(lowered.accesses):
         if access.node is not None:
             word = "writes" if access.store else "reads"

@@ -160,7 +160,21 @@ class Scatter:
     site: int
 
 
-Effect = Keep | Store | Scatter  # statements that give no value
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """``value`` is written behind those before it, from where ``form`` is, if ``mask`` holds.
+
+    All of a kernel have one mask; in rows it is a row value. The second status word is how many
+    elements, or rows, there are.
+    """
+
+    form: int
+    mask: int
+    value: int
+    dtype: DType
+
+
+Effect = Keep | Store | Scatter | Compact  # statements that give no value
 Statement = Argument | Load | Index | InRange | Select | Gather | Compute | Recall | Scan | Effect
 Reporting = Compute | Gather | Scatter  # statements that may set the status word
 
@@ -240,20 +254,27 @@ class KernelIR:
 
     @property
     def is_ordered(self) -> bool:
-        """True if elements are computed in order, one after the other, by one thread."""
-        return any(isinstance(s, Scatter) for stage in self.stages for s in stage.body)
+        """True if elements are taken in order, one after the other."""
+        return any(isinstance(s, Scatter | Compact) for stage in self.stages for s in stage.body)
+
+    @property
+    def compacts(self) -> bool:
+        """True for a compaction: threads take runs of elements, which are joined at the end."""
+        return any(isinstance(s, Compact) for stage in self.stages for s in stage.body)
 
     @property
     def splittable(self) -> bool:
         """True if one row may be cut into parts that are reduced apart and combined afterwards."""
         if self.kind != "reduction" or len(self.stages) > 1 or self.segment is not None:
             return False
+        if self.compacts:
+            return False
         return not any(isinstance(s, Scan) for s in self.stages[0].body)
 
     @property
     def phases(self) -> int:
         """In how many passes a row is computed; parts of it may be, one pass after the other."""
-        ordered = any(isinstance(s, Scan | Scatter) for s in self.statements())
+        ordered = any(isinstance(s, Scan | Scatter | Compact) for s in self.statements())
         if ordered or self.segment is not None:
             return 1  # one element after the other, or each row as long as it is
         return sum(bool(stage.body or stage.reduces) for stage in self.stages)

@@ -106,11 +106,13 @@ class _Lowering:
         """The value of ``root`` where its role has it."""
         if root.writes:
             return self.canonical(Key(root.operands[1], self.whole))
+        if root.op == "compact":
+            return self.canonical(Key(root.operands[0], self.whole))
         return self.canonical(Key(root, self.place_of(root)))
 
     def indices_of(self, root: Node) -> list[Key]:
-        """The indices at which ``root`` writes, if it is a scatter."""
-        if root.op != "scatter":
+        """The indices at which a scatter writes, or the mask by which a compaction does."""
+        if root.op not in ("scatter", "compact"):
             return []
         _, *demanded = root_demands(root)
         return [self.canonical(Key(node, self.whole.then(at))) for node, at in demanded]
@@ -260,6 +262,8 @@ class _Lowering:
         schedule.need(key, stage)
         if root.op == "scatter":
             return self._store_scattered(root, schedule, stage)
+        if root.op == "compact":
+            return self._store_compacted(root, schedule, stage)
         if root.op == "update":
             at = at.then(root.map)
         form = self.form(root, at, store=True)
@@ -279,6 +283,16 @@ class _Lowering:
         op = None if kind == "set" else kind
         site = self._site(root)
         schedule.place(stage).append(ir.Scatter(form, numbers, limits, value, root.dtype, op, site))
+
+    def _store_compacted(self, root: Node, schedule: Schedule, stage: int) -> None:
+        (mask,) = self.indices_of(root)
+        schedule.need(mask, stage)
+        rank = len(self.cluster.shape)
+        start = axis_map([(0, 0, None)] * len(root.shape), rank)
+        form = self.form(root, start, store=True)
+        value = self.values[self.key_of(root)].number
+        picks = self.values[mask].number
+        schedule.place(stage).append(ir.Compact(form, picks, value, root.dtype))
 
     def form(self, node: Node | None, at: IndexMap, store: bool = False) -> int:
         """The number of the form that walks ``node`` (or counts) along ``at``."""

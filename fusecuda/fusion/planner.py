@@ -13,6 +13,7 @@ from functools import partial
 from ..graph.node import Graph, Node, topological, users
 from ..graph.structure import structure_of
 from .cluster import Cluster, overlaps, place_of, verdict
+from .compactions import compacted
 from .cost import CPU, Machine, may_fail, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
@@ -81,7 +82,8 @@ def make_plan(
 
     ``strides`` gives the strides, in elements, of the parameters that are not contiguous.
     """
-    return plan_prepared(prepared(graph, machine) if fuse else graph, strides, fuse, machine)
+    graph = prepared(graph, machine) if fuse else compacted(graph, machine)
+    return plan_prepared(graph, strides, fuse, machine)
 
 
 def prepared(graph: Graph, machine: Machine) -> Graph:
@@ -94,7 +96,8 @@ def prepared(graph: Graph, machine: Machine) -> Graph:
 def preparations(machine: Machine) -> list[Callable[[Graph], Graph]]:
     """The passes that bring a graph into that form, in order."""
     found: list[Callable[[Graph], Graph]] = [partial(unrolled, machine=machine), placed]
-    return [*found, scanned, scattered] if machine.ordered else found
+    found += [scanned, scattered] if machine.ordered else []
+    return [*found, partial(compacted, machine=machine)]
 
 
 def plan_prepared(

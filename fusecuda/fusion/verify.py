@@ -43,6 +43,8 @@ def operands(statement: ir.Statement) -> tuple[int, ...]:
             return used
         case ir.Scatter(indices=indices, value=value):
             return (*indices, value)
+        case ir.Compact(mask=mask, value=value):
+            return (mask, value)
         case ir.Keep(value=value) | ir.Store(value=value) | ir.Scan(value=value):
             return (value,)
     return ()
@@ -83,7 +85,7 @@ def _numbers(kernel: ir.KernelIR, statement: ir.Statement) -> None:
     match statement:
         case ir.Load(form=form) | ir.Gather(form=form):
             good = 0 <= form < len(kernel.forms) and not kernel.forms[form].store
-        case ir.Store(form=form) | ir.Scatter(form=form):
+        case ir.Store(form=form) | ir.Scatter(form=form) | ir.Compact(form=form):
             good = 0 <= form < len(kernel.forms) and kernel.forms[form].store
         case ir.Index(form=form):
             good = 0 <= form < len(kernel.forms) and kernel.forms[form].dtype is None

@@ -219,6 +219,16 @@ def scatter(
     return library("scatter", operands, old.shape, old.dtype, None, kwargs, line)
 
 
+def compact(value: Node, mask: Node, line: str | None = None) -> Node:
+    """``value[mask]`` for a mask of its leading axes; the node's first extent is the most it has.
+
+    Nothing in the graph may read it: it is a result.
+    """
+    rank = len(mask.shape)
+    shape = (mask.size, *value.shape[rank:])
+    return library("compact", (value, mask), shape, value.dtype, line=line)
+
+
 def fusible(op: str, dtypes: Sequence[DType]) -> bool:
     """True if the op table has text for ``op`` on operands of ``dtypes``."""
     row = OPS.get(op)

@@ -11,7 +11,7 @@ import numpy as np
 from .dtypes import INT64, computed_in
 from .node import Graph, Node
 from .ops import row_of
-from .structure import STRUCTURES
+from .structure import STRUCTURES, is_compaction
 from .views import Array, written
 
 
@@ -108,7 +108,8 @@ def evaluate(node: Node, operands: list[Array], meaning: Meaning = NUMPY) -> Arr
     if node.dtype == INT64 and array.dtype == np.intp:  # a place, which NumPy counts in words
         array = array.astype(INT64, copy=False)
     assert array.dtype == node.dtype, f"{node!r} gave {array.dtype}"
-    assert array.shape == node.shape, f"{node!r} gave {array.shape}"
+    shape = array.shape[:1] + node.shape[1:] if is_compaction(node) else node.shape
+    assert array.shape == shape, f"{node!r} gave {array.shape}"
     return array
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import GraphError
 from .dtypes import DType
 from .index_map import Shape
 from .node import LibraryCall, Operand
@@ -68,6 +69,8 @@ def _fresh(spec: LibraryCall, values: Sequence[Any], module: ModuleType, line: s
         return at_line(line)(args[0].astype, (np.dtype(args[1]),), {})
     if spec.name == "scatter":
         return _scattered(module, args, str(dict(spec.kwargs)["kind"]), line)
+    if spec.name == "compact":
+        return args[0][args[1]]
     if not known(spec.name):
         raise ValueError(f"{spec.name!r} is not a library function of the graph")
     return module.asarray(at_line(line)(getattr(module, spec.name), args, dict(spec.kwargs)))
@@ -112,9 +115,8 @@ def known(name: str) -> bool:
     return name in FUNCTIONS or isinstance(getattr(np, name, None), np.ufunc)
 
 
-FUNCTIONS = frozenset(
-    {"matmul", "dot", "sort", "argsort", "cumsum", "cumprod", "copy", "astype", "scatter"}
-)
+_OWN = ("astype", "scatter", "compact")  # which are methods, or operators
+FUNCTIONS = frozenset({"matmul", "dot", "sort", "argsort", "cumsum", "cumprod", "copy", *_OWN})
 _ORDERED = ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
 SCATTERS = ("set", *_ORDERED, "multiply")  # what a scatter does with what stands at its places
 
@@ -152,6 +154,8 @@ def dot_result(a: Result, b: Result) -> Result:
 class Into:
     """What computes ``spec`` into memory: C-contiguous, and none of the operands'.
 
+    Raises GraphError for what no memory is known to hold.
+
     The function writes there itself where that gives the bits that it gives otherwise. Operands and
     memory are of one layout for all calls.
     """
@@ -159,6 +163,8 @@ class Into:
     __slots__ = ("_args", "_function", "_kwargs", "_line", "_module", "_run", "_spec", "_writes")
 
     def __init__(self, spec: LibraryCall, module: ModuleType = np, line: str | None = None) -> None:
+        if spec.name == "compact":
+            raise GraphError("only a kernel tells where a compaction ends, and there is none")
         self._spec = spec
         self._module = module
         self._line = line

@@ -397,6 +397,24 @@ class _Scatter(Structure):
         return [(value, at), *((index, at.leading(len(index.shape))) for index in indices)]
 
 
+class _Compact(Structure):
+    """the rows of operand 0 where operand 1, of its leading axes, holds; at most so many"""
+
+    name, example, cost, in_plans = "compact", "f64[6] compact(%0, %1)", 2, True
+    stored = "a compaction writes its elements side by side"
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        array, mask = operands
+        return array[mask].reshape(-1, *node.shape[1:])
+
+    def domain(self, node: Node) -> Shape:
+        return node.operands[0].shape
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        array, mask = node.operands
+        return [(array, at), (mask, at.leading(len(mask.shape)))]
+
+
 class _Library(Structure):
     """NumPy's function as it is"""
 
@@ -416,7 +434,7 @@ class _Library(Structure):
 
 ROWS: tuple[Structure, ...] = (
     _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), _Reduce(), _Segment(), _Scan(),
-    _Concatenate(), _Pad(), _Gather(), _Update(), _Scatter(), _Library(),
+    _Concatenate(), _Pad(), _Gather(), _Update(), _Scatter(), _Compact(), _Library(),
 )  # fmt: skip
 STRUCTURES: dict[str, Structure] = {row.name: row for row in ROWS}
 _ELEMENTWISE = Structure()
@@ -425,6 +443,13 @@ _ELEMENTWISE = Structure()
 def structure_of(node: Node) -> Structure:
     """The row of ``node``; one that holds for all of them if it is elementwise."""
     return STRUCTURES.get(node.op, _ELEMENTWISE)
+
+
+def is_compaction(node: Node) -> bool:
+    """True if ``node`` has as many rows as its values tell, at most those of its shape."""
+    return node.op == "compact" or (
+        isinstance(node.attr, LibraryCall) and node.attr.name == "compact"
+    )
 
 
 def operations(nodes: Iterable[Node]) -> list[Node]:

@@ -6,7 +6,7 @@ from ..errors import GraphError
 from .dtypes import BOOL
 from .node import Graph, Node, Parameter
 from .ops import OPS
-from .structure import STRUCTURES, fail
+from .structure import STRUCTURES, fail, is_compaction
 
 _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 _LOGIC = frozenset(("logical_and", "logical_or", "logical_xor", "logical_not"))
@@ -26,6 +26,8 @@ def verify(graph: Graph) -> None:
             fail(node, "has a negative extent")
         if node.dtype.hasobject:
             fail(node, "holds Python objects")
+        if any(map(is_compaction, node.operands)):
+            fail(node, "reads a compaction, of which only a run knows the extent")
         if node.op == "parameter" and node not in known:
             fail(node, "is not listed among the graph's parameters")
         row = STRUCTURES.get(node.op)

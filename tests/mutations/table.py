@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from .calls_table import CALLS
+from .compactions_table import COMPACTIONS
 from .cuda_table import CUDA
 from .cupy_table import CUPY
 from .functions_table import FUNCTIONS
@@ -606,6 +607,7 @@ MUTATIONS = (
     *RUNS,
     *MACHINE,
     *SCATTERS,
+    *COMPACTIONS,
     *SEGMENTS,
     *TYPES,
     *FUNCTIONS,

@@ -6,11 +6,13 @@ import logging
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
 import fusecuda as fc
+from fusecuda import watch
 from fusecuda.capture.record import plans
 from fusecuda.codegen.compilations import say_compiling
 from fusecuda.cpu_fallback import compiler
@@ -91,3 +93,9 @@ def test_the_compiler_is_spoken_of_when_its_time_is_up(
         found.compile(f"int limit_{limit:.0f};")
         told = capsys.readouterr().err
         assert told.startswith(said) and bool(told) == bool(said)
+
+
+def test_while_another_thread_imports_logging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that is not whole yet is read by nobody."""
+    monkeypatch.setitem(sys.modules, "logging", types.ModuleType("logging"))
+    assert not watch.logs("plan")

@@ -101,11 +101,13 @@ class Array(Held):
     def _gather(self) -> None:
         """Become the array that NumPy picks."""
         if self.pick is not None:
-            made = self.pick.settled()
-            self.pick = None
-            self.loose = made.loose
-            if self.loose is None:
-                self._own, self._shown = made.storage, made.view_of_storage
+            for array in (together := [self, *self.pick.beside()]):
+                array.pick = array.pick.begun()
+            for array in together:
+                made = array.pick.settled()
+                array.pick, array.loose = None, made.loose
+                if array.loose is None:
+                    array._own, array._shown = made.storage, made.view_of_storage
 
     @property
     def _view(self) -> View:

@@ -263,7 +263,8 @@ _VIEWS = frozenset((
     np.reshape, np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.squeeze, np.ravel,
     np.expand_dims, np.flip, np.matrix_transpose, np.broadcast_to, np.atleast_1d, np.atleast_2d,
 ))  # fmt: skip
-_EXACT = frozenset((np.where, np.max, np.min))  # and EXACT: what has one value
+_FINDING = (np.nonzero, np.flatnonzero, np.argwhere, np.compress, np.extract)
+_EXACT = frozenset((np.where, np.max, np.min, *_FINDING))  # and EXACT: what has one value
 _ANY_SIZE = frozenset((np.dot, np.vdot, np.inner, np.tensordot, np.sort, np.argsort))
 # What grows, what writes to its arguments, and what looks only at shapes.
 _NOT = frozenset((

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, is_supported
+from ...graph.dtypes import BOOL, DType, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from ...graph.ops import OPS
 from ..record.numbers import TracedScalar
-from ..record.recorder import current_recorder
+from ..record.recorder import current_recorder, user_line
 from . import ufuncs
 from .array import Array
+from .compaction import Compaction, Index
 from .memory import new
 from .table import ENTRIES, OUT_POSITION, TABLE, entry
 
@@ -40,22 +41,22 @@ class Pick:
 
     __slots__ = ("cost", "dtype", "mask", "ndim", "uses", "whole")
 
-    def __init__(self, whole: Kept, mask: Kept, cost: int = 0) -> None:
+    def __init__(self, whole: Kept | Index, mask: Kept, cost: int = 0) -> None:
         self.whole = whole
         self.mask = mask
         self.cost = cost  # of an element of ``whole``, in additions
         self.uses = 0
-        self.dtype = whole.array.dtype
-        self.ndim = whole.array.ndim - mask.array.ndim + 1
+        self.dtype = whole.dtype
+        self.ndim = len(whole.shape) - len(mask.shape) + 1
 
     @property
     def rest(self) -> Shape:
         """The extents behind those that the mask is of."""
-        return self.whole.array.shape[self.mask.array.ndim :]
+        return self.whole.shape[len(self.mask.shape) :]
 
     def where(self) -> Node:
         """The mask for each element of ``whole``."""
-        return spread(self.mask.node, self.whole.array.shape)
+        return spread(self.mask.node, self.whole.shape)
 
     def shown(self) -> Array:
         """An array that stands for it."""
@@ -64,6 +65,30 @@ class Pick:
         array.pick = self
         _KNOWN.of(current_recorder()).append(weakref.ref(array))
         return array
+
+    def beside(self) -> list[Array]:
+        """The arrays of other picks that are best written along with this one.
+
+        Those of which all of the array would else be computed now, and the indices of the same
+        elements along other axes.
+        """
+        others = _KNOWN.picks_in(current_recorder())
+        return [a for a in others if a.pick is not self and self._goes_with(a.pick)]
+
+    def _goes_with(self, other: Pick) -> bool:
+        if type(other.whole) is Index:
+            return type(self.whole) is Index and self.mask is other.mask
+        return other.whole.is_own and other.whole.array.storage.pending
+
+    def begun(self) -> Pick | Compaction:
+        """The compaction that writes what is picked, recorded; itself where that is NumPy's."""
+        recorder = current_recorder()
+        if not recorder.compacts:
+            return self
+        whole, mask = self.whole.node, self.mask.node
+        if not whole.size or not all(is_supported(n.dtype) for n in (whole, mask)):
+            return self
+        return Compaction(recorder.value(build.compact(whole, mask, user_line())), self.ndim)
 
     def settled(self) -> Array:
         """What NumPy picks."""
@@ -74,10 +99,11 @@ class Pick:
 class Kept:
     """An array as it is now, whatever is written to it later."""
 
-    __slots__ = ("__weakref__", "array")
+    __slots__ = ("__weakref__", "array", "is_own")
 
     def __init__(self, array: Array, is_own: bool = False) -> None:
         self.array = array
+        self.is_own = is_own
         if not is_own:
             array.storage.keep(self)
 
@@ -86,9 +112,42 @@ class Kept:
         """Its node."""
         return self.array.read_node()
 
+    @property
+    def shape(self) -> Shape:
+        """Its shape."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Its dtype."""
+        return self.array.dtype
+
     def part(self) -> None:
         """Have a copy: the array is about to be written to."""
         self.array = _of(self.node)
+
+
+def places(mask: Array) -> tuple[Array, ...] | None:
+    """The indices, along each axis, of the elements where ``mask`` holds; None for NumPy to find.
+
+    They are picks, as what is picked at these places is.
+    """
+    kept = _kept(mask)
+    if kept is None:
+        return None
+    return tuple([Pick(Index(kept.shape, axis), kept).shown() for axis in range(mask.ndim)])
+
+
+def _kept(mask: Array) -> Kept | None:
+    """``mask`` as it is now, if picks can be made by it."""
+    _KNOWN.make_room()
+    if mask.is_loose or mask.dtype != BOOL or not mask.ndim or not mask.size:
+        return None
+    if mask.storage.shared or mask.storage.escaped or mask.reads_by_computing:
+        return None
+    if (recorder := current_recorder()).transparent:
+        recorder.loose = True  # they may become so
+    return Kept(mask)
 
 
 @entry
@@ -98,14 +157,12 @@ def picked(array: Array, key: Any) -> Array | None:
         (key,) = key
     if type(key) is not Array or key.dtype != BOOL or not is_supported(array.dtype):
         return None
-    _KNOWN.make_room()
-    if array.is_loose or key.is_loose or not key.ndim or key.shape != array.shape[: key.ndim]:
+    if array.is_loose or key.is_loose or key.shape != array.shape[: key.ndim]:
         return None
-    if any(a.storage.shared or a.storage.escaped or a.reads_by_computing for a in (array, key)):
+    if array.storage.shared or array.storage.escaped or array.reads_by_computing:
         return None
-    if (recorder := current_recorder()).transparent:
-        recorder.loose = True  # it may become so
-    return Pick(Kept(array), Kept(key)).shown()
+    mask = _kept(key)
+    return None if mask is None else Pick(Kept(array), mask).shown()
 
 
 class _Known(threading.local):
@@ -118,6 +175,10 @@ class _Known(threading.local):
         """Those in the hands of ``recorder``."""
         found: list[weakref.ref[Array]] = self._by_recorder.setdefault(recorder, [])
         return found
+
+    def picks_in(self, recorder: Any) -> list[Array]:
+        """Those that nobody has asked the elements of."""
+        return [a for r in self.of(recorder) if (a := r()) is not None and type(a.pick) is Pick]
 
     def make_room(self) -> None:
         """Gather the oldest, so that there is room for one more pick."""
@@ -137,10 +198,11 @@ _KNOWN = _Known()
 def put_picked(array: Array, key: Any, value: Array) -> bool:
     """Write what is picked back under the mask that picked it; False if that is not what it is."""
     pick = value.pick
-    assert pick is not None
+    if type(pick) is not Pick:
+        return False
     if type(key) is not Array or key.dtype != BOOL or key.is_loose or array.is_loose:
         return False
-    if array.shape != pick.whole.array.shape or not _is_same(key.read_node(), pick.mask.node):
+    if array.shape != pick.whole.shape or not _is_same(key.read_node(), pick.mask.node):
         return False
     if not is_supported(array.dtype) or (pick.dtype.kind == "c" and array.dtype.kind != "c"):
         return False
@@ -153,9 +215,7 @@ def put_picked(array: Array, key: Any, value: Array) -> bool:
 def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What ``function`` makes of picks without gathering them, or NotImplemented."""
     picks = [a.pick for a in args if type(a) is Array and a.pick is not None]
-    for pick in picks:
-        pick.uses += 1
-    if any(pick.uses > _OFTEN for pick in picks):
+    if not all([_is_used_again(pick) for pick in picks]):
         return NotImplemented
     if type(args[0]) is Array and args[0].pick is not None and function in _UNDER_MASK:
         return _UNDER_MASK[function](function, args[0].pick, *args[1:], **kwargs)
@@ -175,7 +235,7 @@ def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         made = NotImplemented if kwargs else ufuncs.apply(Array, function, wholes, None)
     else:
         made = TABLE[function](*wholes, **kwargs)
-    if type(made) is not Array or made.shape != picks[0].whole.array.shape:
+    if type(made) is not Array or made.shape != picks[0].whole.shape:
         return NotImplemented
     cost = _cost(made.read_node(), set(nodes.values()))
     if cost is None or (cost := cost + max(p.cost for p in picks)) > _DEAREST:
@@ -183,11 +243,19 @@ def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return Pick(Kept(made, is_own=True), mask, cost).shown()
 
 
+def _is_used_again(pick: Pick | Compaction) -> bool:
+    """True for a pick of which one use more is worth it."""
+    if type(pick) is not Pick:
+        return False
+    pick.uses += 1
+    return pick.uses <= _OFTEN
+
+
 @entry
 def assign_picked(target: Array, result: Any) -> bool:
     """Let a pick be ``result``, made of it in place; False if that is not picked by its mask."""
     pick, changed = target.pick, getattr(result, "pick", None)
-    if changed is None or pick is None or changed.mask is not pick.mask:
+    if type(changed) is not Pick or type(pick) is not Pick or changed.mask is not pick.mask:
         return False
     if changed.dtype != pick.dtype:
         whole = _of(build.convert(changed.whole.node, pick.dtype))
@@ -205,7 +273,7 @@ def _reduced(function: Any, pick: Pick, axis: Any = None, *args: Any, **kwargs: 
 
 
 def _axes(pick: Pick, axis: Any) -> Any:
-    return None if axis is None else tuple(range(pick.mask.array.ndim))
+    return None if axis is None else tuple(range(len(pick.mask.shape)))
 
 
 def _extreme(function: Any, pick: Pick, axis: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -17,6 +17,7 @@ from ..record.numbers import TracedScalar
 from . import ufuncs
 from .array import Array
 from .dispatch import assign_result, check_cast, eager
+from .finding import nonzero
 from .held import compute_first
 from .kept_order import axes_by, filled_in_order, in_kept_order, in_order_of
 from .movement import ravel
@@ -27,6 +28,8 @@ from .values import array_of, complete_together, of_node, plain
 @handles(np.where)
 def where(condition: Any, *branches: Any) -> Any:
     """``x`` where the condition holds, else ``y``."""
+    if not branches:
+        return nonzero(condition)
     if len(branches) != 2:
         return NotImplemented
     if not all(map(_typed, branches)):

@@ -251,7 +251,10 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         tracer = kind(self, args, path=path)
         assert not tracer.unfusable, tracer.unfusable
         before = processor_time()
-        result = tracer.run()
+        try:
+            result = tracer.run()
+        except Unfollowed as unfollowed:  # the first piece has failed: nothing is done yet
+            return self._unfused(_signature(args), str(unfollowed), args)
         self.traces += 1
         if isinstance(tracer, HostCall):  # of others it is not known what they take
             self._resumed(args, processor_time() - before)

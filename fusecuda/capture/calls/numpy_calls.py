@@ -28,7 +28,7 @@ from ..record.recorder import user_line
 from ..record.storage import Storage
 from ..record.view import View, in_memory_order, view_in
 from .error_states import under
-from .outcomes import PLAIN, call_flat, described, loosened, put_together
+from .outcomes import PLAIN, call_flat, described, described_at, loosened, put_together
 from .path import Environment, Path, Segment, nothing
 
 NDArray = np.ndarray[Any, Any]
@@ -147,6 +147,31 @@ class NumpyCalls:
             raise results[1]
         return put_together(structure, made)
 
+    def compacted(self, storage: Storage) -> Any:
+        """The array of what a mask picks, which a kernel writes; NotImplemented if it cannot be.
+
+        What a replay looks at is how many elements that are, if they are not loose.
+        """
+        path = self.path
+        if storage.pending:
+            self.trace.flush()
+        if storage.error is not None:
+            raise storage.error
+        slot = path.slot_of(storage.buffer)
+        if path.broken or slot is None or storage.buffer is None:
+            return NotImplemented
+        loose = operator.getitem in self._varying
+        look = functools.partial(described_at, slot, loose)
+        _, (kind,) = self._seen(look, loosened)
+        if kind[0] == "array":
+            made = Array.of_array(storage.buffer, copy=False)
+        else:
+            if not loose:
+                self._varying += _PICKING
+            made = self._loose_array(slot, kind, storage.buffer)
+        path.keep(slot, _owner(made))
+        return made
+
     def _made(self, kinds: Sequence[Any], parts: Sequence[Any], sources: Sequence[Array]) -> Any:
         """What the program gets for each part of a result."""
         made: list[Any] = []
@@ -182,7 +207,11 @@ class NumpyCalls:
         self.trace.loose = True
         return loose.shown()
 
-    def _seen(self, look: Callable[[Environment], Any]) -> Any:
+    def _seen(
+        self,
+        look: Callable[[Environment], Any],
+        loosen: Callable[[Any], Any] | None = None,
+    ) -> Any:
         """What is looked at after the last piece."""
         path = self.path
         if path.looked_at:
@@ -190,7 +219,7 @@ class NumpyCalls:
         known, value = path.known_value()
         if not known:
             value = look(path.environment)
-        path.looked(look, value)
+        path.looked(look, value, loosen)
         return value
 
     def shape_of(self, loose: Loose) -> tuple[int, ...]:

@@ -92,6 +92,11 @@ def described(slots: Sequence[int], loose: bool, start: int, environment: Enviro
     return structure, tuple([_described_part(part, sources, loose) for part in parts])
 
 
+def described_at(slot: int, loose: bool, environment: Environment) -> Described:
+    """What a replay sees of what stands at ``slot``, which is no view."""
+    return "part", (_described_part(environment[slot], (), loose),)
+
+
 def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple[Any, ...]:
     if type(part) is np.ndarray and not part.dtype.hasobject:
         for i, source in enumerate(sources):

@@ -274,6 +274,10 @@ class Path:
         if number >= LENGTH_LIMIT:
             self.broken = self.broken or f"it looks at more than {LENGTH_LIMIT} values"
 
+    def keep(self, slot: int, owner: Any) -> None:
+        """The result in ``slot`` is that of ``owner`` from now on."""
+        self._owners[slot] = self._owner(owner)
+
     def _dead(self) -> list[int]:
         """The results that nobody can ask for any more."""
         dead = [slot for slot, owner in self._owners.items() if owner() is None]

@@ -43,10 +43,13 @@ class OddError(Exception):
 def storages_in(*values: Any) -> list[Storage]:
     """The storages of the lazy arrays in returned structures, each once."""
     found: dict[int, Storage] = {}
-    for value in values:
-        for part in walk(value):
-            if type(part) is Array and not part.is_loose:
-                found.setdefault(id(part.storage), part.storage)
+    arrays = [part for value in values for part in walk(value) if type(part) is Array]
+    for part in arrays:  # all that masks have picked in one launch
+        if part.pick is not None:
+            part.pick = part.pick.begun()
+    for part in arrays:
+        if not part.is_loose:
+            found.setdefault(id(part.storage), part.storage)
     return list(found.values())
 
 

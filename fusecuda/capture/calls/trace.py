@@ -344,6 +344,11 @@ class Trace(Recorder):
 
     # --- functions that NumPy computes
 
+    def compacted(self, storage: Storage) -> Any:
+        """The array of what a mask picks: loose where its extent has differed."""
+        self._counted(_OF_A_LOOK)
+        return self.calls.compacted(storage)
+
     def eager(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of a function of NumPy's, called by each replay; NotImplemented if it cannot.
 

@@ -59,6 +59,10 @@ class CupyRegion(Natives):
         self._named: dict[str, Any] = {}
         self.tape = Tape(self)
 
+    @property
+    def compacts(self) -> bool:
+        return super().compacts and not self.dispatching
+
     # --- the recorder's hooks
 
     def value(self, node: Node) -> Storage:

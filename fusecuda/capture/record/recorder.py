@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...back_ends import BACK_ENDS
 from ...engine import Executable, Interpreted
 from ...errors import FlushError, is_before_effects
 from ...graph.index_map import IndexMap
@@ -164,6 +165,15 @@ class Recorder:
 
     def eager(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """The result of a function of NumPy's that is to be computed; by default its caller's."""
+        return NotImplemented
+
+    @property
+    def compacts(self) -> bool:
+        """True if what masks pick is written by kernels."""
+        return BACK_ENDS[self.options.device].machine().compacts
+
+    def compacted(self, storage: Storage) -> Any:
+        """The array of what a mask picks, for which ``storage`` waits; by default its caller's."""
         return NotImplemented
 
     def hands_out(self) -> None:

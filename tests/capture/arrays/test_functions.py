@@ -59,6 +59,7 @@ MOMENTS = [
 ]  # fmt: skip
 SORTS = [*each(A, F, I, M, N, V), case(A, 0), case(A, axis=None), case(A, kind="stable")]
 SCANS = [*each(A, F, I, U, M, V), case(A, 0), case(C, 1), case(I, dtype=np.float64), case(A, 4)]
+PLACES = [*each(*EVERY, N, Z, H, EMPTY), case(A.T), case(A[::-2, ::2]), case(A > 9), case([0, 3])]
 LIKES = [
     *each(A, F, I, U, M, ZERO_D, EMPTY), case(A, dtype=np.int8), case(A, shape=(2, 3)),
     case(F, np.float64), case(A, shape=3),
@@ -172,6 +173,12 @@ CASES: dict[str, list[Case]] = {
     "norm": [*each(A, F, I, V, U, C, Z), case(A, axis=1), case(A, None, 0, True), case(V, 1),
              case(A, np.inf, 1), case(A, -np.inf, 0), case(A, 0, 1), case(A, 3, 0), case(A, 2, -1),
              case(A, "fro"), case(A, 1), case(A, axis=(0, 1)), case(N, axis=0), case(A, axis=5)],
+    "nonzero": PLACES, "flatnonzero": PLACES, "argwhere": PLACES,
+    "compress": [case(V > 0, V), case(V, A, 1), case(A[:, 0] > 0, A, axis=0), case(M.ravel(), A),
+                 case(V[:2], A), case([True, False, True], A, 0), case(V > 0, C, axis=-1),
+                 case(M, A), case(V > 0, 3.0), case(A[:, 0] > 9, A.T, -1), case(V > 0, V, 1)],
+    "extract": [case(M, A), case(A > 0, A.T.copy()), case(V, V), case(M, M), case(V > 0, A),
+                case(A > 9, C[0]), case(True, ZERO_D), case([1, 0], V)],
     "full_like": [case(A, 3), case(I, 2.5), case(U, 300), case(A, 1, dtype=np.int8), case(M, True),
                   case(A, 7, shape=(2, 2)), case(F, V), case(ZERO_D, 1)],
     "zeros_like": LIKES, "empty_like": LIKES, "ones_like": LIKES,
