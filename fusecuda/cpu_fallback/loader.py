@@ -7,12 +7,12 @@ one library, and the library's key leads to its bytes.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from fusecuda.codegen.cache import default_cache, digest_of, is_key
@@ -162,13 +162,20 @@ class KernelTable:
             for key, kernel in claimed.items()
             if not self._load_from_disk(setting, key, kernel)
         }
-        parts = _parts(missing, processors())
-        if len(parts) < 2:
-            for part in parts:
-                self._build(setting, part)
+        if not missing:
             return
-        with ThreadPoolExecutor(len(parts)) as pool:
-            list(pool.map(functools.partial(self._build, setting), parts))
+        first, *others = _parts(missing, processors())
+        threads = [threading.Thread(target=self._build, args=(setting, part)) for part in others]
+        with contextlib.suppress(RuntimeError):  # the interpreter ends, and begins no thread
+            for thread in threads:
+                thread.start()
+        self._build(setting, first)
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+        known = self._loaded.keys() | self._failed.keys()
+        if left := {key: kernel for key, kernel in missing.items() if key not in known}:
+            self._build(setting, left)  # what a thread could not begin, or has raised
 
     def _load_from_disk(self, setting: _Setting, key: str, kernel: KernelSource) -> bool:
         """Whether the kernel came from the disk; what proves unusable there is removed."""

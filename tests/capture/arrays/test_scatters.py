@@ -291,6 +291,7 @@ def test_an_argument_given_twice() -> None:
         equal(ours, theirs)
 
 
+@pytest.mark.filterwarnings("ignore:fusecuda computes with NumPy")
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter gives the same."""
     monkeypatch.setenv("FUSECUDA_CC", "false")
