@@ -14,42 +14,17 @@ import inspect
 import itertools
 import linecache
 import types
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .body_names import LOOKING, Names, RefusedError, bound_by, order_of
 from .bytecode import codes_of, instructions_of
 
 UNBOUND = "\0unbound"  # what the function returns for a name that has been given no value
 _FUTURES = 0x1FF_0000  # flags of a code object that say how its source was compiled
-_LOOKING = frozenset({"locals", "vars", "dir", "eval", "exec", "globals", "super", "__class__"})
-_REFUSED: dict[type[ast.AST], str] = {
-    ast.Return: "it returns",
-    ast.Yield: "it yields",
-    ast.YieldFrom: "it yields",
-    ast.Await: "it awaits",
-    ast.AsyncFor: "it awaits",
-    ast.AsyncWith: "it awaits",
-    ast.AsyncFunctionDef: "it defines a function",
-    ast.FunctionDef: "it defines a function",
-    ast.ClassDef: "it defines a class",
-    ast.Import: "it imports",
-    ast.ImportFrom: "it imports",
-    ast.Delete: "it deletes",
-    ast.Global: "it declares names",
-    ast.Nonlocal: "it declares names",
-}
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_LOOPS = (ast.For, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-class RefusedError(Exception):
-    """There is no function in the place of the statements; the text says why, ``line`` where."""
-
-    def __init__(self, why: str, line: int | None = None) -> None:
-        super().__init__(why)
-        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +33,7 @@ class Body:
 
     ``read`` are names that may need a value before the statements run, ``stored`` those that may
     have another one afterwards, ``written`` those of them that somebody may look at; ``certain``
-    are given one in any case.
+    are given one in any case. ``bound`` is the name of the block itself.
     """
 
     statements: tuple[ast.stmt, ...]
@@ -66,10 +41,12 @@ class Body:
     written: tuple[str, ...]
     stored: frozenset[str]
     certain: frozenset[str]
+    bound: frozenset[str]
     line: int
     first_line: int
     filename: str
     class_name: str  # of the class around, which private names are of
+    owner: str  # the name of the function around
     flags: int
 
     def code(self, name: str, parameters: Sequence[str]) -> types.CodeType:
@@ -97,8 +74,10 @@ class Body:
         made.lineno = made.end_lineno = self.line
         made.col_offset = made.end_col_offset = 0
         module = ast.fix_missing_locations(ast.Module([made], []))
-        compiled = compile(module, self.filename, "exec", flags=self.flags, dont_inherit=True)
-        return next(c for c in codes_of(compiled) if c.co_name == name)
+        with warnings.catch_warnings(action="ignore"):
+            compiled = compile(module, self.filename, "exec", self.flags, dont_inherit=True)
+        found = next(c for c in codes_of(compiled) if c.co_name == name)
+        return found.replace(co_name=self.owner, co_qualname=self.owner)  # in tracebacks
 
 
 def body_of(frame: types.FrameType) -> Body:
@@ -112,20 +91,22 @@ def body_of(frame: types.FrameType) -> Body:
     statement = around[-1]
     assert isinstance(statement, ast.With)
     target = statement.items[-1].optional_vars
-    names = _Names()
+    names = Names()
     for s in statement.body:
         names.visit(s)
-    if target is not None and not names.used.isdisjoint(_bound_by(target)):
-        raise RefusedError("it uses the block itself")
     variables = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     in_function = bool(code.co_flags & inspect.CO_OPTIMIZED)
-    if not in_function and frame.f_locals is not frame.f_globals:
-        raise RefusedError("it stands in a class")
+    _check_target(target, names, code if in_function else None)
     if names.captured & (variables | names.stored):
         raise RefusedError("it defines a function that holds its variables")
     if in_function and not names.stored <= variables:
         raise RefusedError("it writes globals")
-    certain, needed = _order(statement.body)
+    if not in_function and _has(statement.body, ast.AnnAssign):
+        raise RefusedError("it annotates variables of the module")
+    class_name = next((n.name for n in around[::-1] if isinstance(n, ast.ClassDef)), "")
+    if class_name and any(n.startswith("__") and not n.endswith("__") for n in names.used):
+        raise RefusedError("it uses a private variable")  # which has another name in the class
+    certain, needed = order_of(statement.body)
     _check_cells(code, names, relatives)
     seen = names.stored
     if in_function:
@@ -137,10 +118,12 @@ def body_of(frame: types.FrameType) -> Body:
         written=tuple(sorted(seen)),
         stored=frozenset(names.stored),
         certain=frozenset(certain),
+        bound=frozenset(set() if target is None else bound_by(target)),
         line=statement.lineno,
         first_line=_first_line(code, frame.f_lasti, statement.body[0].lineno),
         filename=code.co_filename,
-        class_name=next((n.name for n in around[::-1] if isinstance(n, ast.ClassDef)), ""),
+        class_name=class_name,
+        owner=code.co_name,
         flags=code.co_flags & _FUTURES,
     )
 
@@ -168,8 +151,9 @@ def _compiled(
 ) -> tuple[ast.Module, list[list[types.CodeType]]]:
     """The tree of a file, and the code of all that stands in it; that of a function together."""
     try:
-        tree = ast.parse(text, filename)
-        module = compile(tree, filename, "exec", flags, dont_inherit=True)
+        with warnings.catch_warnings(action="ignore"):  # they have been given
+            tree = ast.parse(text, filename)
+            module = compile(tree, filename, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return ast.Module([], []), []
     inside = [c for c in module.co_consts if isinstance(c, types.CodeType)]
@@ -229,133 +213,17 @@ def _line(instruction: dis.Instruction) -> int:
 # --- the names of a body
 
 
-class _Names(ast.NodeVisitor):
-    """The names that statements use and store; raises RefusedError for what is in no function."""
-
-    def __init__(self) -> None:
-        self.used: set[str] = set()
-        self.stored: set[str] = set()
-        self.captured: set[str] = set()  # by functions
-        self._hidden: list[set[str]] = []  # of comprehensions
-        self._loops = 0
-
-    def visit(self, node: ast.AST) -> None:
-        if why := _REFUSED.get(type(node)):
-            raise RefusedError(why, getattr(node, "lineno", None))
-        if isinstance(node, ast.Break | ast.Continue) and not self._loops:
-            raise RefusedError("it leaves a loop around it", node.lineno)
-        is_loop = isinstance(node, _LOOPS)
-        self._loops += is_loop
-        super().visit(node)
-        self._loops -= is_loop
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if node.id in _LOOKING:
-            raise RefusedError(f"it looks at its variables by {node.id}", node.lineno)
-        if isinstance(node.ctx, ast.Store):
-            self._store(node.id)
-        elif not any(node.id in names for names in self._hidden):
-            self.used.add(node.id)
-
-    def _store(self, name: str) -> None:
-        if not any(name in names for names in self._hidden):
-            self.used.add(name)
-            self.stored.add(name)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        inner = _Names()
-        inner.visit(node.body)
-        given = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-        self.captured |= inner.used - given
-        self.used |= inner.used - given
-        self.visit(node.args)
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name:
-            raise RefusedError("it names an exception", node.lineno)
-        self.generic_visit(node)
-
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        if node.name:
-            self._store(node.name)
-        self.generic_visit(node)
-
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name:
-            self._store(node.name)
-
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        if node.rest:
-            self._store(node.rest)
-        self.generic_visit(node)
-
-    def generic_visit(self, node: ast.AST) -> None:
-        if not isinstance(node, _COMPREHENSIONS):
-            super().generic_visit(node)
-            return
-        inside = {n for g in node.generators for n in _bound_by(g.target)}
-        self._hidden.append(inside)
-        super().generic_visit(node)
-        self._hidden.pop()
-
-
-def _bound_by(target: ast.expr) -> set[str]:
-    """The names that an assignment to ``target`` gives values."""
-    if isinstance(target, ast.Tuple | ast.List):
-        return {name for part in target.elts for name in _bound_by(part)}
-    if isinstance(target, ast.Starred):
-        return _bound_by(target.value)
-    return {target.id} if isinstance(target, ast.Name) else set()
-
-
-def _order(statements: Iterable[ast.stmt]) -> tuple[set[str], set[str]]:
-    """The names that get a value whatever happens, and those that may be needed before."""
-    certain: set[str] = set()
-    needed: set[str] = set()
-    for statement in statements:
-        names = _Names()
-        names._loops = 1
-        names.visit(statement)
-        stored = _certain(statement)
-        loaded = {
-            n.id
-            for n in ast.walk(statement)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
-        if isinstance(statement, ast.AugAssign):
-            loaded |= _bound_by(statement.target)
-        needed |= (names.used - (stored - loaded)) - certain
-        certain |= stored
-    return certain, needed
-
-
-def _certain(statement: ast.stmt) -> set[str]:
-    """The names to which a statement that ends has given a value."""
-    match statement:
-        case ast.Assign(targets):
-            return {name for target in targets for name in _bound_by(target)}
-        case ast.AnnAssign(target, value=ast.expr()) | ast.AugAssign(target):
-            return _bound_by(target)
-        case ast.If(body=body, orelse=orelse):
-            return _all(body) & _all(orelse)
-    return set()
-
-
-def _all(statements: Iterable[ast.stmt]) -> set[str]:
-    return {name for s in statements for name in _certain(s)}
-
-
 def _unseen(owner: ast.AST, statement: ast.With, names: set[str], code: types.CodeType) -> set[str]:
     """Those of ``names`` that nothing in the function ``owner`` uses but the statement's body."""
     inside = {id(n) for s in statement.body for n in ast.walk(s)}
     outside = [n for n in ast.walk(owner) if id(n) not in inside]
     found = {n.id for n in outside if isinstance(n, ast.Name)}
-    if not _LOOKING.isdisjoint(found):
+    if not LOOKING.isdisjoint(found):
         return set()
     return names - found - set(code.co_cellvars) - set(code.co_freevars)
 
 
-def _check_cells(code: types.CodeType, names: _Names, every: Iterable[types.CodeType]) -> None:
+def _check_cells(code: types.CodeType, names: Names, every: Iterable[types.CodeType]) -> None:
     """Raise RefusedError if others may see or change a variable while the body runs."""
     cells = {*code.co_cellvars, *code.co_freevars}
     if shared := names.stored & cells:
@@ -364,6 +232,24 @@ def _check_cells(code: types.CodeType, names: _Names, every: Iterable[types.Code
         for other in every:
             if other is not code and name in other.co_freevars and _stores(other, name):
                 raise RefusedError(f"an inner function writes {name!r}")
+
+
+def _has(statements: Iterable[ast.stmt], kind: type[ast.AST]) -> bool:
+    return any(isinstance(node, kind) for s in statements for node in ast.walk(s))
+
+
+def _check_target(target: ast.expr | None, names: Names, code: types.CodeType | None) -> None:
+    """Raise RefusedError if the body may use the block, which is bound after the body is done.
+
+    ``code`` is that of the function, None for a module, whose variables all functions use.
+    """
+    if target is None:
+        return
+    bound = bound_by(target)
+    if not isinstance(target, ast.Name) or names.used & bound:
+        raise RefusedError("it uses the block itself")
+    if code is not None and bound & {*code.co_cellvars, *code.co_freevars}:
+        raise RefusedError("an inner function holds the block itself")
 
 
 def _stores(code: types.CodeType, name: str) -> bool:

@@ -45,6 +45,9 @@ class Owner(Protocol):
     def read(self) -> Reads:
         """What the function reads."""
 
+    def stopped(self, error: BaseException, finished: Callable[[Any], Any]) -> None:
+        """A call ends with ``error``, after an effect; ``finished`` is what its values are."""
+
     def resume(self, kind: Any, tree: Tree, path: Path, args: tuple[Any, ...]) -> Any:
         """The result of a replay that has come to a value not seen before."""
 
@@ -112,7 +115,7 @@ class Call:
             if self.execute:
                 if isinstance(error, Exception) and not verify_enabled():
                     self.trace.give_up(f"it raised {type(error).__name__}")
-                self._complete()
+                self.owner.stopped(error, self._complete())
             raise
         finally:
             recorder_in_force.reset(token)
@@ -261,9 +264,10 @@ class Call:
         whole = {id(lazy): a for lazy, a in zip(self.lazies, self.arrays, strict=True)}
         return Finisher(self.inputs.given, whole)
 
-    def _complete(self) -> None:
+    def _complete(self) -> Finisher:
         """Compute all that is pending, arguments included, and write changed containers back."""
         self.trace.flush()
         finisher = self._finisher()
         self.inputs.write_back(finisher)
         self.outliving.finish(finisher)
+        return finisher

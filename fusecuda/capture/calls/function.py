@@ -330,6 +330,9 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             self._reads = reads = reads_of(function)
         return reads
 
+    def stopped(self, error: BaseException, finished: Callable[[Any], Any]) -> None:
+        """A call ends with ``error``, after an effect."""
+
     def _unfused(self, key: Any, why: str, args: tuple[Any, ...]) -> Any:
         raised = why.startswith("it raised")
         if self.options.strict and raised:

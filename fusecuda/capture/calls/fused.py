@@ -104,12 +104,8 @@ class FusedBlock:
         if not isinstance(outer, Region):  # a nested block joins the outer one
             outer.flush()
             frame = sys._getframe(1)
-            if outer is default_recorder and not self._options.strict:
-                self._site = lifting.site_of(frame)
-                self._lifted, skipped = self._site.enter(frame, self._options, self._chosen)
-                if skipped:
-                    self._skips = frame
-                    return self
+            if outer is default_recorder and not self._options.strict and self._is_done(frame):
+                return self
             place = rest.site_of(frame)
             self._trial = rest.trial_at(place) if self._may_pass(outer) else None
             passed = self._trial is not None and self._trial.wants_plain and not is_counting()
@@ -120,6 +116,18 @@ class FusedBlock:
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
         self._began = perf_counter()
         return self
+
+    def _is_done(self, frame: FrameType) -> bool:
+        """True if a function has done what the body in ``frame`` would do, which is skipped."""
+        self._site = lifting.site_of(frame)
+        try:
+            self._lifted, skipped = self._site.enter(frame, self._options, self._chosen)
+            if skipped:
+                self._skips = frame
+            return skipped
+        except BaseException:  # of a signal's handler, too, after which no body begins
+            end(frame)
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> bool:
         if self._skips is not None:

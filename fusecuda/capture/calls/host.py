@@ -29,7 +29,7 @@ from .inputs import Effect
 from .memory import DeviceMemory, HostMemory
 from .overlap import groups_of, mergeable, overlaps_of, union
 from .reach import held_by_opaque
-from .results import OddError, ResultWriter, read_only, storages_in
+from .results import Finisher, OddError, ResultWriter, read_only, storages_in
 from .trace import Trace
 
 NDArray = np.ndarray[Any, Any]
@@ -264,8 +264,9 @@ class HostCall(Call):
                 return s.name
         return guard.constant(leaf.array)
 
-    def _complete(self) -> None:
-        super()._complete()
+    def _complete(self) -> Finisher:
+        finisher = super()._complete()
         for shared in self.shared:
             if shared.storage.error is not None:
                 raise shared.storage.error
+        return finisher

@@ -12,21 +12,28 @@ import contextlib
 import ctypes
 import inspect
 import sys
+import threading
 import types
-from typing import Any, ClassVar
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from ...options import Options
 from ..arrays.array import Array
 from ..record.origin import module_of
-from .body import UNBOUND, Body, RefusedError, body_of
+from .body import UNBOUND, Body, body_of
+from .body_names import RefusedError
 from .border import Border, RecordedError
 from .entry import Entry
 from .function import FusedFunction
-from .places import Wrapper
+from .lent import LentMemory
+from .places import Place, Wrapper
 from .reads import Reads
 from .skip import is_possible, skip, watch
+from .twins import twin_of
 
 _SITES_LIMIT = 1024
 _FIRST = 1  # entries of a block, before it is lifted
@@ -36,14 +43,18 @@ _CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, 
 _TRIES = 4  # of seeing the first line of a body
 
 
-class _NoTwin:
-    """What `Border` asks of the twin of a function, where there is none."""
-
-    kinds: ClassVar[dict[type, type]] = {}
-    originals: ClassVar[dict[int, Any]] = {}
+_LOCALS = frozenset({"locals", "vars", "eval", "exec", "f_locals"})
 
 
-_NO_TWIN = _NoTwin()
+class _Stopped(threading.local):
+    """The error that a body has raised after it had an effect, and its variables then."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.variables: dict[str, Any] = {}
+
+
+_stopped = _Stopped()
 
 
 class InPlaceError(BaseException):
@@ -55,7 +66,7 @@ class Lifted(FusedFunction[..., Any]):
 
     def __init__(
         self, body: Body, names: tuple[str, ...], frame: types.FrameType, options: Options,
-        device_chosen: bool,
+        device_chosen: bool, lazily: bool,
     ) -> None:  # fmt: skip
         space = frame.f_globals
         function = types.FunctionType(body.code("block", names), space)
@@ -66,9 +77,13 @@ class Lifted(FusedFunction[..., Any]):
         self.trial: tuple[Entry, tuple[Any, ...]] | None = None  # for which the block is timed
         self.remark: tuple[Entry, str] | None = None  # what holds if the block raises nothing
         self.makes_lazy = False  # arrays of NumPy's become lazy ones in it
+        self.around = float("inf")  # seconds that an entry takes besides the call
+        self.lazily = lazily  # it is given the memory of lazy arrays
+        self._written = body.written
         of_module = frame.f_code.co_flags & inspect.CO_OPTIMIZED == 0
-        self._variables = {*names, *body.stored} if of_module else set()
+        self._variables = {*names, *body.stored, *body.bound} if of_module else set()
         self._looked_at: Reads | None = None
+        self._refused = ""
         with contextlib.suppress(InPlaceError):
             self.read()
 
@@ -81,14 +96,33 @@ class Lifted(FusedFunction[..., Any]):
         if reads is not self._looked_at:
             values = [value for _, value in reads.values.values()]
             self.makes_lazy = any(map(_is_namespace, values))
+            self._refused = self._looks_at_kinds() or _looks_at_callers(reads)
             self._looked_at = reads
+        if self._refused:
+            self._why = f"runs in place: {self._refused}"
+            raise InPlaceError
         if self._variables:
             every = (reads.values, reads.inputs, reads.constants, reads.stand_ins)
             places = [*reads.written.values(), *(p for part in every for p, _ in part.values())]
             outer = self.function.__globals__
-            if any(p.root is outer and p.name in self._variables for p in places):
+            if any(_names(p, outer, self._variables) for p in places):
                 raise InPlaceError
         return reads
+
+    def stopped(self, error: BaseException, finished: Callable[[Any], Any]) -> None:
+        """Keep the variables that the body has had when it raised ``error``."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code is not self.function.__code__:
+            trace = trace.tb_next
+        if trace is not None:
+            space = trace.tb_frame.f_locals
+            made = {name: finished(space[name]) for name in self._written if name in space}
+            _stopped.error, _stopped.variables = error, made
+
+    def _looks_at_kinds(self) -> str:
+        """How the body could tell lazy arrays from what it is given for them, if at all."""
+        twin = twin_of(self.function) if self.lazily else ""
+        return twin if isinstance(twin, str) else ""
 
     def _in_place(self, *args: Any) -> Any:
         raise InPlaceError
@@ -108,14 +142,41 @@ class Lifted(FusedFunction[..., Any]):
         if raised:
             return
         if trial is not None:
-            self._took(*trial, seconds)
+            self._took(*trial, max(seconds - self.around, 0.0))
         if remark is not None:
             remark[0].unfused = remark[1]
+
+    @property
+    def signatures(self) -> int:
+        """How many shapes and types of variables are known."""
+        return len(self._entries)
 
     @property
     def launches(self) -> int:
         """What the last recorded call has launched."""
         return sum(report.launches for report in self._reports)
+
+
+def _names(place: Place, outer: dict[str, Any], variables: set[str]) -> bool:
+    """True if ``place`` is one of the ``variables`` of a module, or leads through the module."""
+    if place.root is outer and place.name in variables:
+        return True
+    return any(vars(module) is outer for module in place.modules())
+
+
+def _looks_at_callers(reads: Reads) -> str:
+    """What the body calls that names the line and the function it is called by, if anything."""
+    for _, value in reads.stand_ins.values():
+        if value is warnings.warn or _is_logging(value):
+            return "it logs or warns"
+    return ""
+
+
+def _is_logging(value: Any) -> bool:
+    """True for loggers, their methods, and the functions of their module."""
+    if type(value) is types.MethodType:
+        value = value.__self__
+    return "logging" in (type(value).__module__, type(value) in _CODE and module_of(value))
 
 
 def _is_namespace(value: Any) -> bool:
@@ -155,6 +216,13 @@ class Site:
             return None, False
         self._entries += 1
         if self.why or self._entries <= _FIRST or not is_possible():
+            return None, False
+        if not self._code.co_flags & inspect.CO_OPTIMIZED:
+            if frame.f_locals is not frame.f_globals:
+                self.why = "it stands in a class"
+                return None, False
+        elif not _LOCALS.isdisjoint(self._code.co_names):  # up to 3.12 they are one dictionary
+            self.why = "the function looks at its variables otherwise"
             return None, False
         space = frame.f_locals
         try:
@@ -204,45 +272,62 @@ class Site:
         names = self._candidates
         if not all([n in space for n in names]):
             names = tuple([n for n in names if n in space])
+        lazily = any([type(space[n]) is Array for n in names])
         lifted = self._last
-        if lifted is not None and lifted.names is names and lifted.options is options:
+        if (
+            lifted is not None
+            and lifted.names is names
+            and lifted.options is options
+            and lifted.device_chosen is chosen
+            and lifted.lazily is lazily
+        ):
             return lifted
-        key = names, options, chosen
+        key = names, options, chosen, lazily
         lifted = self._variants.get(key)
         if lifted is None:
             if len(self._variants) >= _VARIANTS_LIMIT:
                 self.why = "its variables have values and have none"
                 return None
-            lifted = self._variants[key] = Lifted(self._body, names, frame, options, chosen)
+            lifted = self._variants[key] = Lifted(self._body, names, frame, options, chosen, lazily)
         self._last = lifted
         return lifted
 
     def _call(self, lifted: Lifted, space: dict[str, Any], frame: types.FrameType) -> bool:
         """True if the body has been done and is skipped, false if it is to run."""
         assert self._body is not None
+        begin = perf_counter()
         args = tuple([space[n] for n in lifted.names])
         border: Border | None = None
         kinds = {type(a) for a in args}
         if Array in kinds:
-            border = Border(_NO_TWIN)
+            border = LentMemory()
             try:
                 args = tuple([border.given(a) for a in args])
             except RecordedError:  # such as for NumPy arrays: which results would be lazy?
                 return self._left_alone()
-        elif np.ndarray in kinds and lifted.makes_lazy:
+        elif (np.ndarray in kinds and lifted.makes_lazy) or any(map(_is_logging, args)):
             return self._left_alone()
+        known, called = lifted.signatures, perf_counter()
         try:
             results = lifted(*args)
         except InPlaceError:
             return self._left_alone()
-        self._alone = 0
+        except BaseException as error:
+            _put(frame, space, _taken(_left_by(error), border))
+            raise
+        returned = perf_counter()
+        if lifted.signatures > known:  # if that goes on, nothing is ever replayed
+            self._left_alone()
+        else:
+            self._alone = 0
         made = {
-            name: value if border is None else border.taken(value)
+            name: value
             for name, value in zip(self._body.written, results, strict=True)
             if type(value) is not str or value != UNBOUND
         }
-        _put(frame, space, made)
+        _put(frame, space, _taken(made, border))
         skip(frame, self._body.first_line)
+        lifted.around = min(lifted.around, called - begin + perf_counter() - returned)
         return True
 
     def _left_alone(self) -> bool:
@@ -250,6 +335,22 @@ class Site:
         self._alone += 1
         self._rest = (1 << min(self._alone // _OFTEN, 10)) - 1
         return False
+
+
+def _left_by(error: BaseException) -> dict[str, Any]:
+    """The variables of the body that has raised ``error``, if it got that far."""
+    if _stopped.error is not error:
+        return {}
+    made, _stopped.error, _stopped.variables = _stopped.variables, None, {}
+    return made
+
+
+def _taken(made: dict[str, Any], border: Border | None) -> dict[str, Any]:
+    """What was made in the memory of lazy arrays, as lazy arrays."""
+    if border is None:
+        return made
+    border.write_back()
+    return {name: border.taken(value) for name, value in made.items()}
 
 
 def _is_data(space: dict[str, Any], name: str) -> bool:

@@ -131,6 +131,8 @@ class _Scan:
         for base in (*kind.__mro__, *meta.__mro__):
             if made:
                 self.made.add(id(base))
+                if "__del__" in vars(base) and base.__flags__ & 1 << 9:  # runs for what is left
+                    self._opaque(f"a {base.__name__} does something when it dies")
             if base.__flags__ & 1 << 9 and not is_pure(base):
                 self.classes.setdefault(id(base), base)
 

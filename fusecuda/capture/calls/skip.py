@@ -23,6 +23,7 @@ class _Awaited(threading.local):
 
     frame: FrameType | None = None
     line = 0
+    heard = False  # that the probe was called
     then: Callable[[], None]
 
 
@@ -68,22 +69,28 @@ if sys.version_info >= (3, 12):
         _reached(sys._getframe(1))
         return None
 
+    def _probe() -> None:
+        return None
+
+    def _heard(code: CodeType, at: int) -> None:
+        _awaited.heard = True
+
     def _start() -> int | None:
         """The number under which lines are monitored, None if there is none left."""
+        events = _monitoring.events
         for number in (4, 3):
             if _monitoring.get_tool(number) is None:
                 _monitoring.use_tool_id(number, "fusecuda")
-                _monitoring.register_callback(number, _monitoring.events.LINE, _line_event)
+                _monitoring.register_callback(number, events.LINE, _line_event)
+                _monitoring.register_callback(number, events.PY_START, _heard)
+                _monitoring.set_local_events(number, _probe.__code__, events.PY_START)
                 return number
         return None
 
     def _await(frame: FrameType, line: int, then: Callable[[], None]) -> None:
-        global _tool
         code = frame.f_code
         begins = _begins.get(id(code))
         if begins is None or line not in begins:
-            if _tool is None and (_tool := _start()) is None:
-                return
             if begins is None:
                 _kept.append(code)
                 begins = _begins[id(code)] = set()
@@ -97,9 +104,20 @@ if sys.version_info >= (3, 12):
         _awaited.frame = None
 
     def is_possible() -> bool:
-        """False while somebody else looks at each line."""
+        """False while somebody looks at each line, another frame is awaited, or nobody is told.
+
+        A signal's handler may be called where lines are being told of, and those of its own are
+        not then.
+        """
+        global _tool
+        if _tool is None and (_tool := _start()) is None:
+            return False
         debugger = _monitoring.get_tool(_monitoring.DEBUGGER_ID)
-        return sys.gettrace() is None and debugger is None
+        if sys.gettrace() is not None or debugger is not None or _awaited.frame is not None:
+            return False
+        _awaited.heard = False
+        _probe()
+        return _awaited.heard
 
 else:
 
