@@ -127,13 +127,12 @@ def order_of(statements: Iterable[ast.stmt]) -> tuple[set[str], set[str]]:
         names._loops = 1
         names.visit(statement)
         stored = _certain(statement)
-        loaded = {
-            n.id
-            for n in ast.walk(statement)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
-        if isinstance(statement, ast.AugAssign):
-            loaded |= bound_by(statement.target)
+        loaded: set[str] = set()
+        for node in ast.walk(statement):
+            if isinstance(node, ast.AugAssign):
+                loaded |= bound_by(node.target)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                loaded.add(node.id)
         needed |= (names.used - (stored - loaded)) - certain
         certain |= stored
     return certain, needed

@@ -159,9 +159,21 @@ def dying_objects(block: Block) -> Any:
     return x, died[-3:], len(died), {type(k) for k in died}
 
 
+def changed_either_way(block: Block) -> Any:
+    x, y = numbers(), numbers()
+    for i in range(TURNS):
+        with block():
+            print("", end="")
+            if i % 2:
+                x += 1
+            else:
+                x = y * 2
+    return x
+
+
 PROGRAMS = (
     private_variables, variables_as_a_dictionary, a_class_statement, an_attribute_for_the_block,
-    raised_again, stopped_after_an_effect, stopped_by_a_callback, dying_objects,
+    raised_again, stopped_after_an_effect, stopped_by_a_callback, dying_objects, changed_either_way,
 )  # fmt: skip
 
 
