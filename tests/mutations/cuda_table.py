@@ -130,8 +130,8 @@ LOADS_AND_STORES = (
         _LOOP,
         "if not self.harmless(statements) or then:",
         "if then:",
-        "elements behind the end are gathered, though their packs are not read",
-        ids("cuda_random_dags", "emulated_kernels_give_the_interpreters_bits[0]"),
+        "elements behind the end are kept, in the places of others",
+        ids("cuda_shapes", "rows_kept_in_shared_memory[weights-f4]"),
     ),
     Mutation(
         "cuda-alignment-of-rows",
