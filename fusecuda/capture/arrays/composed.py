@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
 from ...graph.dtypes import INT64, is_supported
+from ..record.numbers import TracedScalar
 from . import joining, movement, products
 from .selection import astype, copy, result_type
 from .table import handles
@@ -70,11 +71,10 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """Of each element the choice whose condition is the first to hold."""
     if not isinstance(condlist, list | tuple) or not 0 < len(condlist) == len(choicelist):
         return NotImplemented
-    values = [
-        c if type(c) in (int, float, complex) else array_of(c) for c in (*choicelist, default)
-    ]
+    every = (*choicelist, default)
+    values = [c if _kind_of(c) in (int, float, complex) else array_of(c) for c in every]
     conditions = [array_of(c) for c in condlist]
-    dtype = result_type(*values)
+    dtype = result_type(*(_kind_of(v)(0) if type(v) is TracedScalar else v for v in values))
     if not is_supported(dtype) or any(c.dtype != np.bool_ for c in conditions):
         return NotImplemented
     *choices, rest = values
@@ -82,6 +82,11 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
         chosen = np.where(condition, choice, chosen)
     return chosen
+
+
+def _kind_of(value: Any) -> Any:
+    """The type of a value, of a followed number that of the number."""
+    return type(value.value if type(value) is TracedScalar else value)
 
 
 def _below(m: Any, k: int) -> Any:
