@@ -26,6 +26,12 @@ cupy_host.install()
 F8 = np.dtype("f8")
 
 
+@pytest.fixture(autouse=True)
+def unpatched() -> None:
+    """The stand-ins of blocks before, which stay until CuPy is called, are taken away."""
+    patches.settle()
+
+
 class Store:
     """Stands for a storage."""
 
