@@ -27,6 +27,14 @@ CALLS = (
         ids("capture/calls/lifted", "does_what_it_says[variables_of_inner_functions]"),
     ),
     Mutation(
+        "globals-of-another-module",
+        "capture/calls/lifted.py",
+        "chosen, lazily, id(frame.f_globals)",
+        "chosen, lazily",
+        "a block in code that two modules share reads the globals of its own",
+        ids("capture/calls/lifted_edges", "the_same_code_in_two_modules"),
+    ),
+    Mutation(
         "variables-of-others",
         "capture/calls/lifted.py",
         "                raise InPlaceError\n        return reads",

@@ -37,12 +37,10 @@ from .twins import twin_of
 
 _SITES_LIMIT = 1024
 _FIRST = 1  # entries of a block, before it is lifted
-_VARIANTS_LIMIT = 4  # sets of names that have a value when the block is entered
+_VARIANTS_LIMIT = 4  # sets of names that have a value when a block is entered, options, modules
 _OFTEN = 8  # times that it ran as it stands, after which the function is asked ever more rarely
 _CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, Wrapper)
 _TRIES = 4  # of seeing the first line of a body
-
-
 _LOCALS = frozenset({"locals", "vars", "eval", "exec", "f_locals"})
 
 
@@ -280,13 +278,14 @@ class Site:
             and lifted.options is options
             and lifted.device_chosen is chosen
             and lifted.lazily is lazily
+            and lifted.function.__globals__ is frame.f_globals
         ):
             return lifted
-        key = names, options, chosen, lazily
+        key = names, options, chosen, lazily, id(frame.f_globals)  # which the function keeps
         lifted = self._variants.get(key)
         if lifted is None:
             if len(self._variants) >= _VARIANTS_LIMIT:
-                self.why = "its variables have values and have none"
+                self.why = "its variables, options or modules are others again and again"
                 return None
             lifted = self._variants[key] = Lifted(self._body, names, frame, options, chosen, lazily)
         self._last = lifted

@@ -421,3 +421,27 @@ def test_handlers_that_raise() -> None:
         with contextlib.suppress(InterruptedError):  # which a recorder in force may outlive
             contextvars.copy_context().run(interrupted, handler, 20_000)
         assert sys.gettrace() is None
+
+
+def test_the_same_code_in_two_modules(tmp_path: Path) -> None:
+    """Each reads its own globals."""
+    text = """
+def doubled(v):
+    return v * FACTOR
+def run():
+    x = np.arange(6.0)
+    for i in range(8):
+        with fused():
+            x = doubled(x) * OWN + i
+    return x
+"""
+    file = tmp_path / "code_of_two.py"
+    file.write_text(text)
+    code = compile(text, str(file), "exec")
+    for factor in (2.0, 0.5, 2.0):
+        found = {}
+        for block in (contextlib.nullcontext, fc.fused):
+            space = {"np": np, "fused": block, "FACTOR": factor, "OWN": 1 / (factor + 1)}
+            exec(code, space)
+            found[block] = space["run"]()  # type: ignore[operator]
+        assert found[fc.fused].tobytes() == found[contextlib.nullcontext].tobytes()
