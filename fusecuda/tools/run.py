@@ -125,6 +125,7 @@ class _Following:
         region.tally = self.tally
         self.region = region
         recorder_in_force.set(region)
+        region.open()
 
     def __exit__(self, *exc: object) -> None:
         for finder in (self.finder, self.modules):

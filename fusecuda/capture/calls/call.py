@@ -99,8 +99,9 @@ class Call:
 
     def run(self) -> Any:
         """The call's result; raises Unfollowed, without an effect, if it must run unfused."""
-        token = recorder_in_force.set(self.trace)
+        before = recorder_in_force.get()
         try:
+            recorder_in_force.set(self.trace)
             function, given, exchange = self._bound()
             with exchange:
                 result = function(*given)
@@ -118,7 +119,7 @@ class Call:
                 self.owner.stopped(error, self._complete())
             raise
         finally:
-            recorder_in_force.reset(token)
+            recorder_in_force.set(before)
 
     def _observe(self, name: str, value: Any) -> None:
         self.trace.observed_arguments[name] = value

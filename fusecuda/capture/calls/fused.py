@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from contextvars import Token
 from time import perf_counter
@@ -97,25 +98,43 @@ class FusedBlock:
         return FusedFunction(function, self._options, self._chosen)
 
     def __enter__(self) -> Self:
-        outer = recorder_in_force.get()
+        outer, nested = recorder_in_force.get(), len(self._nested)
+        if isinstance(outer, Region) and outer.is_abandoned():
+            recorder_in_force.set(default_recorder)
+            outer.flush()
+            outer.close()
+            outer = default_recorder
+        try:
+            self._enter(outer, sys._getframe(1))
+        except BaseException:  # of a signal's handler, too, after which nothing ends the block
+            recorder_in_force.set(outer)
+            for token, opened, *_ in self._nested[nested:]:
+                if token is not None:
+                    opened.close()
+            del self._nested[nested:]
+            raise
+        return self
+
+    def _enter(self, outer: Recorder, frame: FrameType) -> None:
+        region: Region | None = None
         token: Token[Recorder] | None = None
         self._site = self._lifted = self._trial = None
         self._replayed = False
         if not isinstance(outer, Region):  # a nested block joins the outer one
             outer.flush()
-            frame = sys._getframe(1)
             if outer is default_recorder and not self._options.strict and self._is_done(frame):
-                return self
+                return
             place = rest.site_of(frame)
             self._trial = rest.trial_at(place) if self._may_pass(outer) else None
             passed = self._trial is not None and self._trial.wants_plain and not is_counting()
             if not passed and not rest.rests(place):
-                outer = _new_region(self._options, self._chosen)
-                outer.site = place
-                token = recorder_in_force.set(outer)
+                outer = region = _new_region(self._options, self._chosen)
+                region.site, region.block = place, weakref.ref(self)
+                token = recorder_in_force.set(region)
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
+        if region is not None:
+            region.open()
         self._began = perf_counter()
-        return self
 
     def _is_done(self, frame: FrameType) -> bool:
         """True if a function has done what the body in ``frame`` would do, which is skipped."""
@@ -133,14 +152,15 @@ class FusedBlock:
         if self._skips is not None:
             return self._skipped(kind)
         end(sys._getframe(1))
-        token, recorder, before, reports = self._nested.pop()
-        if token is not None:
-            recorder_in_force.reset(token)
+        token, recorder, before, reports = self._nested[-1]
         try:
+            if token is not None:
+                recorder_in_force.reset(token)
             recorder.flush()
         finally:
             if token is not None:
                 recorder.close()
+            self._nested.pop()
         if self._lifted is not None:
             self._lifted.ran_in_place(perf_counter() - self._began, kind is not None)
         self.launches = recorder.launches - before

@@ -29,7 +29,7 @@ from ..record.storage import Storage
 from ..record.structure import walk
 from . import internals
 from .internals import Pending, PendingMemory, ndarray
-from .patches import opened
+from .patches import attach
 from .storages import CupyStorage, Unrecorded, complete, enter_together, table
 from .trace import CupyPath, CupyTrace, array_at
 
@@ -109,8 +109,9 @@ class CupyCall(Call):
             self.path.enter(array)
 
     def run(self) -> Any:
-        opened(self.trace)
+        attach(self.trace)
         try:
+            self.trace.open()
             result = super().run()
         finally:
             try:

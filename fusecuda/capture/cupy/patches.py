@@ -12,6 +12,7 @@ import inspect
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,7 @@ from .storages import complete, complete_array
 Function = Callable[..., Any]
 
 _lock = threading.Lock()
-_active = 0  # blocks
+_active: set[weakref.ref[CupyRegion]] = set()  # regions of blocks; one may die without being closed
 _applied = False  # the stand-ins are in place
 _attributes: dict[str, Any] = {}
 _functions: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
@@ -38,24 +39,25 @@ _known: set[int] = set()
 
 
 def open_region(options: Options, chosen: bool) -> CupyRegion:
-    """The recorder of a new block around CuPy code."""
+    """The recorder of a new block around CuPy code, which is active from `open` to `close`."""
     region = CupyRegion(options, chosen)
-    opened(region)
+    attach(region)
     return region
 
 
-def opened(region: CupyRegion) -> None:
-    """Count the block of ``region``; closing it takes it off the count."""
+def attach(region: CupyRegion) -> None:
+    """Have the stand-ins in place while ``region`` is open."""
     if region.captures:
-        apply()
-        region.on_close = remove
+        known_as = weakref.ref(region)
+        region.on_open = functools.partial(apply, known_as)
+        region.on_close = functools.partial(remove, known_as)
 
 
-def apply() -> None:
-    """Count one more active block; the first one puts the stand-ins in place, if they are not."""
-    global _active, _applied  # noqa: PLW0603 - one count for the process, under the lock
+def apply(known_as: weakref.ref[CupyRegion]) -> None:
+    """The block of a region is active; the first one puts the stand-ins in place."""
+    global _applied  # noqa: PLW0603 - one state of the process, under the lock
     with _lock:
-        _active += 1
+        _active.add(known_as)
         when_idle(None)
         known = len(_functions) if _applied else 0
         if not _attributes:
@@ -66,7 +68,7 @@ def apply() -> None:
                 function.__code__ = code
             return
         for name, value in _attributes.items():
-            _saved[name] = vars(ndarray).get(name, _MISSING)
+            _saved.setdefault(name, vars(ndarray).get(name, _MISSING))  # put before, if interrupted
             setattr(ndarray, name, value)
         for function, _, code in _functions:
             function.__code__ = code
@@ -74,24 +76,25 @@ def apply() -> None:
         _applied = True
 
 
-def remove() -> None:
-    """Count one active block less; after the last one the next call of CuPy takes them away.
+def remove(known_as: weakref.ref[CupyRegion]) -> None:
+    """The block of a region is over.
 
-    Blocks that follow each other need not put them in place again.
+    After the last one the next call of CuPy takes the stand-ins away, for blocks that follow each
+    other need not put them in place again.
     """
-    global _active  # noqa: PLW0603
     with _lock:
-        _active -= 1
-        if _active == 0:
+        _active.discard(known_as)
+        if not active():
             when_idle(settle)
 
 
 def settle() -> None:
     """Let CuPy be as it was, unless a block is active."""
-    global _applied  # noqa: PLW0603
+    global _applied  # noqa: PLW0603 - as above
     with _lock:
-        if _active or not _applied:
+        if active() or not _applied:
             return
+        _applied = False  # first: what is interrupted is put in place anew
         when_idle(None)
         gates.open_()
         for name, value in _saved.items():
@@ -101,12 +104,12 @@ def settle() -> None:
                 setattr(ndarray, name, value)
         for function, code, _ in _functions:
             function.__code__ = code
-        _applied = False
+        _saved.clear()
 
 
 def active() -> int:
     """How many blocks are active in the process."""
-    return _active
+    return sum(region() is not None for region in tuple(_active))
 
 
 # --- the stand-ins

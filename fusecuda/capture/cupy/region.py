@@ -100,6 +100,11 @@ class CupyRegion(Natives):
                 if not self.is_recording:  # else another thread has begun meanwhile
                     table.leave(self)
 
+    def close(self) -> None:
+        super().close()
+        if not self.is_recording:  # as ever, but for what was interrupted
+            table.leave(self)
+
     @property
     def is_recording(self) -> bool:
         """True if something has been recorded, or taken as an operand, since the last flush."""

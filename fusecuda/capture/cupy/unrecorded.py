@@ -33,10 +33,15 @@ class Natives(Region):
         self.captures = self.space is not None
         self.largest = 0  # bytes of the largest value computed
         self.operations = 0  # CuPy operations recorded, each a launch or more without us
+        self.on_open: Callable[[], None] | None = None
         self.on_close: Callable[[], None] | None = None
         self._fruitless = 0  # flushes in a row that computed one operation or none
         self._operations_before = 0
         self._resting = 0  # operations that are passed on before the next is recorded
+
+    def open(self) -> None:
+        if self.on_open is not None:
+            self.on_open()
 
     def close(self) -> None:
         self.captures = False

@@ -28,6 +28,7 @@ class Region(Recorder):
         self.tally: Tally | None = None
         self.unrecorded: list[str] = []  # the first operations that were not recorded
         self.site: Any = None  # the ``with`` statement
+        self.block: weakref.ref[Any] | None = None  # what leaving it ends
         self.call: object = None  # what is told apart as one call in a report
         self.faults: list[BaseException] = []  # what could not be written to the user's own arrays
 
@@ -96,6 +97,13 @@ class Region(Recorder):
             del self.reports[:-_REPORTS_LIMIT]
         if self.tally is not None:
             self.tally.ran(executable)
+
+    def is_abandoned(self) -> bool:
+        """True if a signal's handler raised just when the block was about to be left."""
+        return self.block is not None and self.block() is None
+
+    def open(self) -> None:
+        """Called when the block has been entered."""
 
     def close(self) -> None:
         """Called when the block has been left."""

@@ -14,6 +14,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
@@ -46,11 +47,14 @@ def atomic(function: Callable[P, T]) -> Callable[P, T]:
 
 def unlocked(function: Callable[[], T]) -> T:
     """What ``function`` returns, called without the lock of recording, which is then held again."""
-    state: Any = recording._release_save()  # type: ignore[attr-defined] # as a Condition does
+    lock: Any = recording  # released as a Condition does
+    state: list[Any] = []
     try:
+        state.extend(starmap(lock._release_save, ((),)))  # in one step for a signal's handler
         return function()
     finally:
-        recording._acquire_restore(state)  # type: ignore[attr-defined]
+        while not lock._is_owned():
+            lock._acquire_restore(*state)
 
 
 class Job:
@@ -182,16 +186,17 @@ class Flight:
 
     def end(self) -> None:
         """All storages have been settled: who waits goes on."""
-        kept: list[tuple[Any, Any]] = [(weakref.ref(j.node), j.promise) for j in self.jobs]
-        for job in self.jobs:
+        jobs = self.jobs
+        self.is_over = True
+        _changed.notify_all()
+        _flights.remove(self)  # from here on nobody looks at the jobs
+        kept: list[tuple[Any, Any]] = [(weakref.ref(j.node), j.promise) for j in jobs]
+        for job in jobs:
             assert job.promise is not None
             job.promise.flight = None
             del job.node
         self.jobs, self.left, self._leaves = (), (), None
-        self.is_over = True
-        _flights.remove(self)
         _moved.extend([k for k in kept if k[0]() is not None and _reads_memory(k[0]())])
-        _changed.notify_all()
 
 
 def _reads_memory(version: Any) -> bool:

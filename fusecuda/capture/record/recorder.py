@@ -211,7 +211,12 @@ class Recorder:
                 unlocked(lambda: self._compute(flight))
         finally:
             if flight.is_under_way:
-                self.settle(flight)
+                try:
+                    self.settle(flight)
+                except BaseException:  # of a signal's handler, in the midst of it
+                    if flight.is_under_way:
+                        self.settle(flight)
+                    raise
 
     def _compute(self, flight: Flight) -> None:
         """Each job of ``flight`` has a result or an error, unless it is interrupted."""
@@ -259,7 +264,10 @@ class Recorder:
         job.result = buffer if result is None else result
 
     def settle(self, flight: Flight) -> None:
-        """Give each storage its value or its error, and let others go on; under the lock."""
+        """Give each storage its value or its error, and let others go on; under the lock.
+
+        Done anew, if it was interrupted, it ends what it has begun.
+        """
         for job in flight.jobs:
             storage, promise = job.storage, job.promise
             assert promise is not None
@@ -271,7 +279,8 @@ class Recorder:
             promise.error = job.error
             if storage.flight is flight:
                 self._failed(storage, job.error)
-        for executable in flight.ran:
+        ran, flight.ran = flight.ran, []
+        for executable in ran:
             self.launches += executable.launches
             if isinstance(executable, Executable):
                 self._ran(executable)

@@ -18,6 +18,7 @@ from fusecuda.capture.cupy import internals, patches  # noqa: E402
 from fusecuda.capture.cupy import memory as spaces  # noqa: E402
 from fusecuda.capture.cupy.storages import table  # noqa: E402
 from fusecuda.capture.record import rest as patience  # noqa: E402
+from fusecuda.capture.record.recorder import default_recorder, recorder_in_force  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal, lazy  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402
@@ -61,6 +62,37 @@ def test_an_exception_leaves_arrays_computed() -> None:
     with fused(device="cpu") as region:
         b = h + 1
     assert region.launches == 1 and type(b) is cp.ndarray
+
+
+@pytest.mark.parametrize("last", ["_prepare_modules", "when_idle"])
+def test_an_interrupt_while_a_block_is_entered(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing records afterwards, and CuPy is as it was."""
+
+    def interrupt(*_: Any) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    patches.settle()
+    monkeypatch.setattr(patches, last, interrupt)
+    with pytest.raises(KeyboardInterrupt), fused(device="cpu", strict=True):
+        pytest.fail("the block began")
+    assert recorder_in_force.get() is default_recorder and patches.active() == 0
+    with fused(device="cpu", strict=True):
+        b = host(X) + 1
+    equal(seen(b), X + 1)
+
+
+def test_an_interrupt_just_before_a_block_is_left() -> None:
+    """What it has recorded is computed when the next one is entered."""
+    block = fused(device="cpu", strict=True)
+    block.__enter__()
+    b = host(X) * 2
+    assert type(b) is not cp.ndarray
+    del block  # as a signal's handler has it that raises when `__exit__` begins
+    with fused(device="cpu", strict=True):
+        assert type(b) is cp.ndarray
+    equal(seen(b), X * 2)
+    assert recorder_in_force.get() is default_recorder
 
 
 def test_generators_and_tasks() -> None:
