@@ -56,6 +56,7 @@ FC_INLINE double fc_radians_f64(double a) { return a * (3.14159265358979323846 /
 FC_INLINE uint32_t fc_bits_f32(float a) { uint32_t u; memcpy(&u, &a, sizeof u); return u; }
 FC_INLINE float fc_float_of(uint32_t u) { float a; memcpy(&a, &u, sizeof a); return a; }
 FC_INLINE int64_t fc_min(int64_t a, int64_t b) { return a < b ? a : b; }
+FC_INLINE int64_t fc_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // Of two infinities of one sign, x - y is NaN: equal operands are told apart first.
 #define FC_TRANSCENDENTAL(t, T)                                                                    \

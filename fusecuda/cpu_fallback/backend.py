@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from ..fusion.binding import ANY, COLUMN, COMPACTED_ROWS, COMPACTION, LOOP, ROW, Bound
+from ..fusion.binding import ANY, COLUMN, COMPACTED_ROWS, COMPACTION, LATE, LOOP, ROW, Bound
 from .emit import PLACEHOLDER, KernelEmitter
 from .emit_columns import AnyEmitter, ColumnEmitter
 from .emit_compaction import CompactionEmitter, RowCompactionEmitter
+from .emit_late import LateEmitter
 from .emit_loop import LoopEmitter
 from .emit_reduction import RowEmitter
 from .loader import KernelSource, LoadedKernel, load_kernels
@@ -18,6 +19,7 @@ _EMITTERS: dict[str, type[KernelEmitter]] = {
     LOOP: LoopEmitter,
     COMPACTION: CompactionEmitter,
     COMPACTED_ROWS: RowCompactionEmitter,
+    LATE: LateEmitter,
     ROW: RowEmitter,
     COLUMN: ColumnEmitter,
     ANY: AnyEmitter,

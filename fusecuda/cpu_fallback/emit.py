@@ -36,6 +36,8 @@ class Layout:
                 self._next(names.origin(f))
         for number in range(kernel.limits):
             self._next(names.limit(number))
+        for name in ("behind", "ahead", "room") if kernel.late else ():
+            self._next(name)
 
     def _next(self, name: str) -> None:
         self.position[name] = len(self.position)
@@ -72,9 +74,12 @@ class Place(Scope):
         return super().lines(statement)
 
     def address(self, form: int) -> str:
-        return self.emitter.counted(form, self._lvalue(form))
+        if form in self.emitter.late:
+            return f"late{form}[{self.step}]"
+        return self.emitter.counted(form, self.lvalue(form))
 
-    def _lvalue(self, form: int) -> str:
+    def lvalue(self, form: int) -> str:
+        """The element at hand of ``form`` in memory."""
         kernel, steps = self.emitter.kernel, self.steps
         name = self.base + names.pointer(kernel, form)
         dtype = kernel.forms[form].dtype
@@ -206,6 +211,7 @@ class KernelEmitter:
     """What the skeletons share: declarations, pointers, and the walk along a run of elements."""
 
     compacted = ""  # where the element at hand of a compaction goes
+    late: Sequence[int] = ()  # the forms of late stores
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         self.traffic = traffic  # count every access (see traffic.h)

@@ -79,7 +79,7 @@ class LoopEmitter(KernelEmitter):
         end: str = "end",
     ) -> None:
         """The loop over runs of ``body``, each written by ``elements``."""
-        axes, forms = self.layout.axes, forms_of(body)
+        axes, forms = self.layout.axes, [f for f in forms_of(body) if f not in self.late]
         last = axes[-1]
         with contextlib.ExitStack() as walk:
             if len(axes) > 1:
@@ -89,14 +89,25 @@ class LoopEmitter(KernelEmitter):
             if len(axes) == 1:
                 index = self.unravel("at", axes)
             tests = self.tests(body)
-            length = f"fc_min({last} - {index[last]}, {end} - at)"
-            self.run(tests, f"fc_min(FC_CHUNK, {length})" if self.kernel.is_ordered else length)
+            self.run(tests, self._run_length(f"fc_min({last} - {index[last]}, {end} - at)"))
             self.bases(forms, "", "", index, self.typed)
             self.make(tests, last)
+            self._begin_run()
             elements(body, Place(self, "k", last, "", tests))
             self.w.line("at += run;")
             if len(axes) > 1:
                 self._move_on(index)
+            self._end_run()
+
+    def _run_length(self, length: str) -> str:
+        """How many elements are computed together, where ``length`` are left of a row."""
+        return f"fc_min(FC_CHUNK, {length})" if self.kernel.is_ordered else length
+
+    def _begin_run(self) -> None:
+        """What comes before the elements of a run."""
+
+    def _end_run(self) -> None:
+        """What comes behind them, when ``at`` has moved on."""
 
     def _move_on(self, index: dict[str, str]) -> None:
         """Move ``index`` to the end of a run, without the divisions that finding it there takes."""

@@ -13,10 +13,12 @@ from . import cost, kernel_ir
 from .byte_chains import MANY, chains_of
 from .lowering import Lowered
 from .stages import ALL, COSTLY
+from .waiting import Wait, wait_of
 from .walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
 
 LOOP, ROW, COLUMN, ANY = "loop", "row", "column", "any"
 COMPACTION, COMPACTED_ROWS = "compaction", "compacted rows"
+LATE = "late"  # a loop with late stores
 _COMPACTED = 4096  # elements that one thread at least takes of a compaction
 COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
 _SHORT_ROW = 32  # elements up to which rows are computed side by side however they lie
@@ -55,8 +57,9 @@ class Bound(Launch):
 
     ``dims`` holds the parts of a row and their length (where rows are computed side by side, how
     many are; and 0 parts say so to a kernel that can do both), the extents (rows first), then for
-    each form its strides (and, for an index form, its offset), then the limits. ``work`` counts
-    elements of a loop, (parts of) rows of a reduction, or blocks of rows side by side.
+    each form its strides (and, for an index form, its offset), then the limits, and the `Wait` of
+    late stores. ``work`` counts elements of a loop, (parts of) rows of a reduction, or blocks of
+    rows side by side.
     """
 
     variant: Variant = Variant(LOOP, None)
@@ -75,7 +78,8 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         # Elements side by side are read as quickly as what would be kept of them.
         lowered, walked, variant = _walked(lower(COSTLY), memory)
     kernel, rows, elements = lowered.ir, walked.rows, walked.elements
-    parts, length = _split(kernel, variant, rows, elements)
+    wait = wait_of(kernel, walked) if kernel.late else None
+    parts, length = _split(kernel, variant, rows, elements, wait)
     block = _block(kernel, variant, rows, elements)
     dims = [1 if variant.skeleton == COLUMN else 0, block] if block else [parts, length]
     dims += elements.extents if kernel.kind == "loop" else rows.extents + elements.extents
@@ -86,17 +90,23 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         if form.dtype is None:
             dims.append(walked.offsets[f])
     dims += [limit_value(limit, memory) for limit in lowered.limits]
+    if wait is not None:
+        dims += [wait.behind, wait.ahead, wait.room]
     work, per_item = _work(variant, rows, lowered.work, parts, block)
     count = math.prod(rows.extents)
     scratch = _scratch(kernel, max(1, block) * math.prod(elements.extents))
+    scratch += sum(_whole(s.dtype.itemsize * wait.room) for s in kernel.late) if wait else 0
     kept = count * scratch if parts > 1 else 0  # all threads share what is kept of rows in parts
+    if wait is not None:  # how many elements each part has, and those that wait for other parts'
+        each = parts * (wait.behind + wait.ahead)
+        kept = _whole(8 * parts) + sum(_whole(each * s.dtype.itemsize) for s in kernel.late)
     return Bound(
         lowered,
         walked.buffers(),
         walked.byte_offsets(),
         work,
         _workspace(kernel, count, parts) + kept,
-        0 if parts > 1 else scratch,
+        0 if parts > 1 and wait is None else scratch,
         variant,
         dims,
         _grain(kernel, work, per_item),
@@ -119,7 +129,8 @@ def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
     """
     *outer, inner = walk.extents
     longest = max(outer, default=0)
-    if kernel.kind != "loop" or kernel.is_ordered or inner > _SHORT or longest <= inner:
+    fixed = kernel.kind != "loop" or kernel.is_ordered or kernel.late
+    if fixed or inner > _SHORT or longest <= inner:
         return walk
     tests = {f for s in kernel.statements() if isinstance(s, kernel_ir.InRange) for f, _ in s.tests}
     if not any(walk.strides[f][-1] for f in tests):
@@ -133,6 +144,8 @@ def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
     if kernel.compacts:
         skeleton = COMPACTION if kernel.kind == "loop" else COMPACTED_ROWS
         return Variant(skeleton, _pattern(kernel, elements))
+    if kernel.late:
+        return Variant(LATE, _pattern(kernel, elements))
     if kernel.kind == "loop":
         tables = math.prod(elements.extents) >= MANY and bool(chains_of(kernel))
         steps = _STEPS_OF_LONG if elements.extents[-1] >= _LONG else _STEPS
@@ -182,10 +195,13 @@ def _pattern(
 
 
 def _split(
-    kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: Walk
+    kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: Walk, wait: Wait | None
 ) -> tuple[int, int]:
     """Into how many parts a row is cut, and their length, a power of two of chunks."""
     length = math.prod(elements.extents)
+    if wait is not None:
+        each = wait.part(cost.GRAIN_ELEMENTS // 2)
+        return -(-length // each), each
     if kernel.compacts:
         each = max(1, _COMPACTED // length) if kernel.row_rank else _COMPACTED
         return -(-(math.prod(rows.extents) if kernel.row_rank else length) // each), each
@@ -222,7 +238,7 @@ def _work(variant: Variant, rows: Walk, elements: int, parts: int, block: int) -
     """The number of work items and how many of all ``elements`` each one has."""
     if variant.skeleton == LOOP:
         return elements, 1
-    if variant.skeleton in (COMPACTION, COMPACTED_ROWS):
+    if variant.skeleton in (COMPACTION, COMPACTED_ROWS, LATE):
         return parts, elements / max(parts, 1)
     count = math.prod(rows.extents)
     length = elements / max(count, 1)
@@ -258,4 +274,9 @@ def _workspace(kernel: kernel_ir.KernelIR, rows: int, parts: int) -> int:
 
 
 def _scratch(kernel: kernel_ir.KernelIR, length: int) -> int:
-    return sum(-(-length * d.itemsize // 64) * 64 for d in kernel.resident)
+    return sum(_whole(length * d.itemsize) for d in kernel.resident)
+
+
+def _whole(nbytes: int) -> int:
+    """So many bytes, or some more, that what follows begins with a cache line."""
+    return -(-nbytes // 64) * 64

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from ..graph.index_map import IndexMap, Shape, axis_map, identity
+from ..graph.index_map import IndexMap, Shape, axis_map, contiguous_strides, identity
 from ..graph.node import Node
 from ..graph.passes import are_disjoint
 from ..graph.structure import Demand, structure_of
 from .cost import CPU, MAX_STATEMENTS, Machine
 from .kernel_ir import ELEMENT, FINAL, ROW
+from .positions import is_row_major, positions
 from .region import Region, Roots, domain
 
 OUTER = "outer"  # the role of a reduction over row values
@@ -82,6 +83,7 @@ class Cluster:
     writes: dict[Node, tuple[Chain, int]] = field(default_factory=dict)  # where a version stands
     ancestors: int = 0  # bit mask of the numbers of the clusters that run before
     inlined: set[Demand] = field(default_factory=set)  # what is computed on the way to its roots
+    late: bool = False  # what it overwrites waits until all of it has been read
     machine: Machine = CPU
 
     @property
@@ -128,6 +130,9 @@ class Cluster:
             self.writes[version] = chain, len(chain.places)
             chain.versions.append(version)
             chain.places.append(place_of(root))
+        if self.writes and not self.late:
+            regions = self.regions.values()
+            self.late = any(overlaps(r, self.overwritten, roots) for r in regions)
 
     def overwritten(self, version: Node) -> Iterable[Place]:
         """The elements of ``version`` that the kernel overwrites."""
@@ -142,10 +147,9 @@ def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple
         return "", "a gather reads elements that other rows of this kernel compute"
     if any(node not in cluster.roles for node, _ in inside):
         return "", "a reshape regroups what the kernel computes"
-    if any((r.op == "scatter") != (root.op == "scatter") for r in cluster.roles):
-        return "", "a scatter takes its elements one after the other"
-    if any(_mask_of(r) is not _mask_of(root) for r in cluster.roles):
-        return "", "a compaction writes what one mask picks, and nothing else"
+    why = _another_kind(cluster, root)
+    if why:
+        return "", why
     new = sum(demand not in cluster.inlined for demand in region.inlined)
     if len(cluster.inlined) + len(cluster.roles) + new >= MAX_STATEMENTS:
         return "", f"a kernel holds at most {MAX_STATEMENTS} operations"
@@ -159,6 +163,17 @@ def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple
             return "", why
     why = _hazard(cluster, root, region, role, roots)
     return ("", why) if why else (role, "")
+
+
+def _another_kind(cluster: Cluster, root: Node) -> str:
+    """Why ``root`` needs a kernel of another kind than ``cluster``, or an empty string."""
+    if any((r.op == "scatter") != (root.op == "scatter") for r in cluster.roles):
+        return "a scatter takes its elements one after the other"
+    if any(_mask_of(r) is not _mask_of(root) for r in cluster.roles):
+        return "a compaction writes what one mask picks, and nothing else"
+    if cluster.late and (domain(root) != cluster.shape or root.op in _NOT_LATE):
+        return "its elements are written late, when others have read what stands there"
+    return ""
 
 
 def _mask_of(root: Node) -> Node | None:
@@ -246,12 +261,66 @@ def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Root
         if not all(are_disjoint(*place[:2], *other[:2]) for other in chain.places):
             return "the kernel writes some of these elements already"
         written = dict.fromkeys((version, *chain.versions), (place,)).get
-        if any(overlaps(r, written, roots) for r in (region, *cluster.regions.values())):
+        regions = (region, *cluster.regions.values())
+        if any(overlaps(r, written, roots) for r in regions) and not (
+            may_be_late(cluster, root) and all(can_wait(r, written, roots) for r in regions)
+        ):
             return "it overwrites elements that the kernel reads elsewhere"
     below = role != ELEMENT and any(source in cluster.writes for source in region.sources)
-    if below or overlaps(region, cluster.overwritten, roots):
+    if below or (
+        overlaps(region, cluster.overwritten, roots)
+        and not (may_be_late(cluster, root) and can_wait(region, cluster.overwritten, roots))
+    ):
         return "it reads elements that the kernel overwrites"
     return ""
+
+
+_NOT_LATE = frozenset({"reduce", "segment", "scan", "scatter", "compact"})  # kinds of kernels
+
+
+def may_be_late(cluster: Cluster, root: Node) -> bool:
+    """True if stores of ``cluster`` may wait for reads when ``root`` is in it."""
+    kinds = {r.op for r in (root, *cluster.roles)}
+    alike = cluster.reduced is None and domain(root) == cluster.shape
+    return cluster.machine.waits and alike and kinds.isdisjoint(_NOT_LATE)
+
+
+def can_wait(
+    region: Region, overwritten: Callable[[Node], Iterable[Place] | None], roots: Roots
+) -> bool:
+    """True if few elements of ``region`` lie between a read of an element and its overwriting.
+
+    Where `overlaps` holds, all reads are to be like the writes, some elements away.
+    """
+    if any(True for source in region.gathers for _ in overwritten(source) or ()):
+        return False
+    over = domain(region.root)
+    for node, at in region.reads:
+        source = roots.source(node)
+        for place in overwritten(source) or ():
+            if not are_disjoint(at, over, place.at, place.over) and (
+                node is not source or over != place.over or not _is_near(at, place, source)
+            ):
+                return False
+    return True
+
+
+def _is_near(at: IndexMap, place: Place, source: Node) -> bool:
+    """True for the elements of ``place`` moved along by a small part of them."""
+    strides = contiguous_strides(source.shape)
+    own, theirs = place.at.strides(strides), at.strides(strides)
+    axes = [j for j, n in enumerate(place.over) if n > 1]
+    axes.sort(key=lambda j: -abs(own[j]))
+    extents, steps = [place.over[j] for j in axes], [abs(own[j]) for j in axes]
+    if not place.exact or any(own[j] != theirs[j] for j in axes):
+        return False
+    if not is_row_major(extents, steps):
+        return False
+    distance = positions(extents, steps, at.offset(strides) - place.at.offset(strides))
+    return _NEAR * abs(distance) <= math.prod(extents)
+
+
+_NEAR = 8  # times as many elements are overwritten as wait
 
 
 def overlaps(

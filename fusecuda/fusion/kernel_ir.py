@@ -136,11 +136,15 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """``value`` is written at address form ``form``."""
+    """``value`` is written at address form ``form``.
+
+    If it is ``late``, others read what stands there: it waits until they have.
+    """
 
     form: int
     value: int
     dtype: DType
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +265,11 @@ class KernelIR:
     def compacts(self) -> bool:
         """True for a compaction: threads take runs of elements, which are joined at the end."""
         return any(isinstance(s, Compact) for stage in self.stages for s in stage.body)
+
+    @property
+    def late(self) -> list[Store]:
+        """The stores that wait for reads of what they overwrite."""
+        return [s for s in self.statements() if isinstance(s, Store) and s.late]
 
     @property
     def splittable(self) -> bool:

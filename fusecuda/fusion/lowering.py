@@ -268,7 +268,8 @@ class _Lowering:
             at = at.then(root.map)
         form = self.form(root, at, store=True)
         value = self.values[key].number
-        schedule.place(stage).append(ir.Store(form, value, root.dtype))
+        late = self.cluster.late and root.op == "update"
+        schedule.place(stage).append(ir.Store(form, value, root.dtype, late))
 
     def _store_scattered(self, root: Node, schedule: Schedule, stage: int) -> None:
         indices = self.indices_of(root)

@@ -12,13 +12,14 @@ from functools import partial
 
 from ..graph.node import Graph, Node, topological, users
 from ..graph.structure import structure_of
-from .cluster import Cluster, overlaps, place_of, verdict
+from .cluster import Cluster, can_wait, overlaps, place_of, verdict
 from .compactions import compacted
 from .cost import CPU, Machine, may_fail, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .order import Order
 from .placed import never_seen, placed
+from .read_back import read_back
 from .region import Region, Roots, domain, runs_apart
 from .roots import choose_roots, unshaped
 from .scans import scanned
@@ -96,6 +97,7 @@ def prepared(graph: Graph, machine: Machine) -> Graph:
 def preparations(machine: Machine) -> list[Callable[[Graph], Graph]]:
     """The passes that bring a graph into that form, in order."""
     found: list[Callable[[Graph], Graph]] = [partial(unrolled, machine=machine), placed]
+    found += [read_back] if machine.waits else []
     found += [scanned, scattered] if machine.ordered else []
     return [*found, partial(compacted, machine=machine)]
 
@@ -314,6 +316,9 @@ class _Attempt:
         while versions[-1].writes:
             versions.append(self.roots.source(versions[-1].operands[0]))
         places = dict.fromkeys(versions, (place_of(root),))
+        waits = self.machine.waits and self.fuse and root.op == "update"
+        if waits and can_wait(region, places.get, self.roots):
+            return
         if overlaps(region, places.get, self.roots):
             why = "it overwrites elements that it still reads, so its value is stored first"
             self.decisions.own_value.setdefault(self.original[root], why)

@@ -133,9 +133,26 @@ def walk(lowered: Lowered, memory: MemoryOf) -> Walked:
     whole = Walk(list(lowered.row_shape + lowered.shape), strides)
     rows = whole.keep(range(row_rank)).collapsed()
     elements = whole.keep(range(row_rank, len(whole.extents)))
-    if kernel.kind == "loop" and not kernel.is_ordered:
+    if kernel.late:
+        elements = as_written(kernel, elements, offsets)
+    elif kernel.kind == "loop" and not kernel.is_ordered:
         elements = innermost_first(kernel, elements)
     return Walked(rows, elements.collapsed(), offsets, places)
+
+
+def as_written(kernel: kernel_ir.KernelIR, walk: Walk, offsets: list[int]) -> Walk:
+    """The walk in the order of the addresses that the first late store of ``kernel`` writes to.
+
+    Where that lies backwards along an axis, all forms begin at its end: ``offsets`` are changed.
+    """
+    form = kernel.late[0].form
+    for axis, n in enumerate(walk.extents):
+        if walk.strides[form][axis] < 0:
+            for other, strides in enumerate(walk.strides):
+                offsets[other] += strides[axis] * (n - 1)
+                strides[axis] = -strides[axis]
+    axes = range(len(walk.extents))
+    return walk.keep(sorted(axes, key=lambda a: -walk.strides[form][a]))
 
 
 def limit_value(limit: Limit, memory: MemoryOf) -> int:

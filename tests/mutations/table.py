@@ -10,6 +10,7 @@ from .cuda_table import CUDA
 from .cupy_table import CUPY
 from .functions_table import FUNCTIONS
 from .graphs_table import GRAPHS
+from .late_table import LATE
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
@@ -608,6 +609,7 @@ MUTATIONS = (
     *MACHINE,
     *SCATTERS,
     *COMPACTIONS,
+    *LATE,
     *SEGMENTS,
     *TYPES,
     *FUNCTIONS,

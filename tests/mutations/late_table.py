@@ -1,0 +1,60 @@
+"""Planted bugs around late stores: how long they wait, where, and what is read back."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+_EMIT = "cpu_fallback/emit_late.py"
+_ALONE = ids("fusion/late", "one_launch[upwind-1-1]", "one_launch[heat-2-1]")
+_THREADS = ids("fusion/late", "one_launch[heat-2-3]", "one_launch[upwind-2-8]")
+
+LATE = (
+    Mutation(
+        "late-for-those-ahead",
+        "fusion/waiting.py",
+        "behind, ahead = max(behind, -apart), max(ahead, apart)",
+        "behind, ahead = max(behind, apart), max(ahead, -apart)",
+        "an element waits for those that read it before, not behind",
+        _ALONE,
+    ),
+    Mutation(
+        "late-for-nobody",
+        "fusion/waiting.py",
+        "place.buffer == home.buffer",
+        "place is home",
+        "elements do not wait for reads of the same memory",
+        _ALONE,
+    ),
+    Mutation(
+        "late-ends-at-once",
+        _EMIT,
+        "fc_max(last - behind, head) : last",
+        "last : last",
+        "a part writes its last elements before the next one has read them",
+        _THREADS,
+    ),
+    Mutation(
+        "late-ring-overrun",
+        _EMIT,
+        '"fc_min(room - (at - done), room - (at & (room - 1)))"',
+        '"room - (at & (room - 1))"',
+        "what waits is overwritten in the ring",
+        ids("fusion/late", "one_launch[box-3-1]", "one_launch[downwind-1-1]", "random_updates"),
+    ),
+    Mutation(
+        "late-in-rows",
+        "fusion/cluster.py",
+        "if cluster.late and (domain(root) != cluster.shape or root.op in _NOT_LATE):",
+        "if cluster.late and domain(root) != cluster.shape:",
+        "a reduction joins a kernel whose stores wait",
+        ids("fusion/late", "what_is_written_is_read_back[total-0]"),
+    ),
+    Mutation(
+        "read-back-by-all",
+        "fusion/read_back.py",
+        "if user is not update and waits[user] & own[update]:",
+        "if user is not update:",
+        "a value is read back by what comes before it is written",
+        ids("fusion/late", "reading_back_changes_no_value", "what_is_written_is_read_back"),
+    ),
+)
