@@ -47,7 +47,7 @@ LATE = (
         "if cluster.late and (domain(root) != cluster.shape or root.op in _NOT_LATE):",
         "if cluster.late and domain(root) != cluster.shape:",
         "a reduction joins a kernel whose stores wait",
-        ids("fusion/late", "what_is_written_is_read_back[total-0]"),
+        ids("fusion/late", "a_reduction_behind_an_update"),
     ),
     Mutation(
         "read-back-by-all",
