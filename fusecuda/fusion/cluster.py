@@ -38,6 +38,14 @@ def place_of(root: Node) -> Place:
     return Place(root.map, domain(root))
 
 
+def versions_of(root: Node, roots: Roots) -> list[Node]:
+    """The versions of an array before the update ``root``, the last one first."""
+    found = [roots.source(root.operands[0])]
+    while found[-1].writes:
+        found.append(roots.source(found[-1].operands[0]))
+    return found
+
+
 @dataclass(slots=True)
 class Chain:
     """Updates of one array by one kernel: what each overwrites, and where; the places are apart."""
@@ -125,9 +133,11 @@ class Cluster:
         self.regions[root] = region
         self.inlined.update(region.inlined)
         if root.writes:
-            version = roots.source(root.operands[0])
+            version, *older = versions_of(root, roots)
             chain = self.chains[root] = self.chains.get(version) or Chain()
             self.writes[version] = chain, len(chain.places)
+            for before in older:  # of which elements are read that were not written since
+                self.writes.setdefault(before, (chain, 0))
             chain.versions.append(version)
             chain.places.append(place_of(root))
         if self.writes and not self.late:
@@ -254,13 +264,13 @@ def _too_long(cluster: Cluster) -> str:
 def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Roots) -> str:
     """Why reads and writes of one storage would meet in the kernel, or an empty string."""
     if root.writes:
-        place, version = place_of(root), roots.source(root.operands[0])
+        place, (version, *older) = place_of(root), versions_of(root, roots)
         chain = cluster.chains.get(version, _NOTHING)
         if version in cluster.writes or (version in cluster.roles and not chain.places):
             return "the kernel writes that storage already"
         if not all(are_disjoint(*place[:2], *other[:2]) for other in chain.places):
             return "the kernel writes some of these elements already"
-        written = dict.fromkeys((version, *chain.versions), (place,)).get
+        written = dict.fromkeys((version, *chain.versions, *older), (place,)).get
         regions = (region, *cluster.regions.values())
         if any(overlaps(r, written, roots) for r in regions) and not (
             may_be_late(cluster, root) and all(can_wait(r, written, roots) for r in regions)

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from ..graph.index_map import identity
 from ..graph.node import Graph, Node, users
-from .cluster import Cluster
+from ..graph.passes import are_disjoint
+from .cluster import Cluster, place_of
 from .kernel_ir import ELEMENT
 from .legalize import Decisions, Legal
 from .region import Roots, domain
@@ -112,19 +113,50 @@ class Order:
     def _anti_dependencies(self) -> dict[tuple[int, int], Node]:
         """(reader's step, writer's step) -> writer, for each overwritten version of a buffer."""
         writers = self._overwrites()
+        following = {version: writer for writer, version in writers if writer.writes}
         found: dict[tuple[int, int], Node] = {}
         for writer, version in writers:
             why = self._forbidden(writer, version)
             if why:
                 self._copy_before(writer, why)
                 continue
-            mine = self.place[writer]
             for reader in self.touching.get(version, ()):
-                if reader != mine:
-                    found[reader, mine] = writer
-                elif not writer.writes and not self._harmless(writer, version):
-                    self._copy_before(writer, "it overwrites elements that it still reads")
+                met = self._met(reader, version, writer, following)
+                if met is None:
+                    continue
+                if reader != self.place[met]:
+                    found[reader, self.place[met]] = met
+                elif not met.writes and not self._harmless(met, version):
+                    self._copy_before(met, "it overwrites elements that it still reads")
         return found
+
+    def _met(
+        self, reader: int, version: Node, writer: Node, following: Mapping[Node, Node]
+    ) -> Node | None:
+        """The first writer, from ``writer`` of ``version`` on, of what step ``reader`` reads of it.
+
+        Updates of other elements may come before: what is read of the version stays as it was.
+        """
+        met: Node | None = writer
+        while met is not None and met.writes and self._is_beside(reader, version, met):
+            met = following.get(met)
+        return met
+
+    def _is_beside(self, reader: int, version: Node, writer: Node) -> bool:
+        """True if step ``reader`` reads no element of ``version`` that the update writes to."""
+        step, place = self.steps[reader], place_of(writer)
+        if isinstance(step, Node):
+            return False
+        for root, region in step.regions.items():
+            base = self.roots.source(root.operands[0]) if root.writes else None
+            if (base is version and root is not writer) or version in region.gathers:
+                return False
+            for node, at in region.reads:
+                if self.roots.source(node) is version and (
+                    node is not version or not are_disjoint(at, domain(root), *place[:2])
+                ):
+                    return False
+        return True
 
     def _overwrites(self) -> list[tuple[Node, Node]]:
         """Each root that writes over an earlier version of a buffer, with that version."""

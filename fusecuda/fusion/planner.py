@@ -12,7 +12,7 @@ from functools import partial
 
 from ..graph.node import Graph, Node, topological, users
 from ..graph.structure import structure_of
-from .cluster import Cluster, can_wait, overlaps, place_of, verdict
+from .cluster import Cluster, can_wait, overlaps, place_of, verdict, versions_of
 from .compactions import compacted
 from .cost import CPU, Machine, may_fail, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
@@ -312,10 +312,7 @@ class _Attempt:
     def _check_own_hazard(self, root: Node, region: Region) -> None:
         if not root.writes:
             return
-        versions = [self.roots.source(root.operands[0])]
-        while versions[-1].writes:
-            versions.append(self.roots.source(versions[-1].operands[0]))
-        places = dict.fromkeys(versions, (place_of(root),))
+        places = dict.fromkeys(versions_of(root, self.roots), (place_of(root),))
         waits = self.machine.waits and self.fuse and root.op == "update"
         if waits and can_wait(region, places.get, self.roots):
             return
