@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,8 @@ LOOPS: dict[str, Function] = {
     "frame, backwards": lambda a, b: np.pad(a, 2, constant_values=7)[::-1, ::-1] + 1,
     "frame of a join": lambda a, b: np.pad(np.concatenate([a, b]), 1) + 1,
     "join of frames": lambda a, b: np.concatenate([np.pad(a, 1), np.pad(b, 1)], axis=1) + 1,
+    "edges around": lambda a, b: np.pad(a, ((2, 1), (0, 3)), "edge") + 1,
+    "turned around": lambda a, b: np.pad(a, 1, "wrap")[::-1] + np.pad(b, 1, "symmetric"),
     "mixed types": lambda a, b: np.concatenate([a > 2, b], axis=1) * 2,
 }
 REDUCTIONS: dict[str, Function] = {
@@ -66,6 +69,33 @@ def test_joined(kind: str, dtype: str) -> None:
         got, want = fc.fused(function)(a, b), function(a, b)
         assert got.dtype == want.dtype
         assert same_bits(np.asarray(got), np.asarray(want)), shape
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap", "constant", "mean"])
+@pytest.mark.parametrize("order", "CF")
+def test_margins(mode: Any, order: Any) -> None:
+    """Of any widths, also those for which NumPy takes elements more than once, or raises."""
+    for shape in ((5,), (1,), (4, 6), (1, 3), (0, 3), (3, 2, 4)):
+        x = np.asarray(np.arange(np.prod(shape)).reshape(shape), np.uint8, order=order)
+        for widths in (0, 1, 2, 3, 7, (1, 0), (0, 2)):
+            function = fc.fused(lambda a, w=widths: np.pad(a, w, mode) * 2)
+            try:
+                want = np.pad(x, widths, mode) * 2
+            except ValueError as error:
+                with pytest.raises(ValueError, match=re.escape(str(error))):
+                    function(x)
+                continue
+            assert same_bits(function(x), want), (shape, widths)
+
+
+def test_margins_are_recorded() -> None:
+    """As a kernel: they are index maps."""
+    x = np.arange(12.0).reshape(3, 4)
+    for mode in ("edge", "reflect", "symmetric", "wrap"):
+        executable = fc.lower(lambda a, m=mode: np.pad(a, 2, m) + 1, x)
+        assert executable.launches == 1
+    kept = np.pad(x.T, 1, "edge").flags.f_contiguous
+    assert fc.fused(lambda a: np.pad(a, 1, "edge"))(x.T).flags.f_contiguous == kept
 
 
 @pytest.mark.parametrize("sizes", [(0, 5), (5, 0), (1, 1), (511, 513), (512, 512), (3, 9000)])

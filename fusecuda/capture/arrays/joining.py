@@ -14,7 +14,7 @@ from . import ufuncs
 from .array import Array
 from .held import compute_first
 from .kept_order import along_kept_order, axes_by, relaid
-from .movement import expand_dims, ravel, reshape
+from .movement import broadcast_to, expand_dims, ravel, reshape
 from .selection import copy
 from .table import Handler, handles
 from .values import array_of, of_node, plain
@@ -85,18 +85,70 @@ handles(np.vstack)(_joined(atleast_2d, lambda a: 0))
 
 @handles(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """The array framed by one value; other modes are NumPy's."""
+    """The array framed by one value or its own elements; what is computed of these is NumPy's."""
     x = array_of(array)
-    value = kwargs.pop("constant_values", 0)
-    if mode != "constant" or kwargs or np.ndim(plain(value)) or isinstance(pad_width, dict):
+    if mode in ("reflect", "symmetric") and kwargs.get("reflect_type") == "even":
+        del kwargs["reflect_type"]
+    value = kwargs.pop("constant_values", 0) if mode == "constant" else 0
+    margin = _MARGINS.get(mode) if isinstance(mode, str) else None
+    if margin is None and mode != "constant":
+        return NotImplemented
+    if kwargs or np.ndim(plain(value)) or isinstance(pad_width, dict) or not is_supported(x.dtype):
         return NotImplemented
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     if any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
+    axes = tuple(axes_by(x, "A") or range(x.ndim))
+    turned, ordered = x.transpose(*axes), [widths[a] for a in axes]
+    if margin is not None:
+        if any(max(w) and n < _least(mode, w) for n, w in zip(x.shape, widths, strict=True)):
+            return NotImplemented  # NumPy goes to and fro, or raises
+        return relaid(_extended(turned, ordered, margin), axes)
     fill = ufuncs.node_of(value, x.dtype)
-    axes = axes_by(x, "A") or range(x.ndim)
-    framed = build.pad(x.transpose(*axes).read_node(), fill, tuple(tuple(widths[a]) for a in axes))
-    return relaid(of_node(framed), tuple(axes))
+    framed = build.pad(turned.read_node(), fill, tuple(tuple(pair) for pair in ordered))
+    return relaid(of_node(framed), axes)
+
+
+def _least(mode: str, widths: Sequence[int]) -> int:
+    """The elements that an axis needs for margins of its own elements, each taken once."""
+    return 1 if mode == "edge" else max(widths) + (mode == "reflect")
+
+
+def _extended(x: Array, widths: Sequence[Sequence[int]], margin: Margin) -> Any:
+    """``x`` with margins along each axis in turn, corners of those before."""
+    found = x
+    for axis, pair in enumerate(widths):
+        shape, lead = list(found.shape), (slice(None),) * axis
+        margins = []
+        for width, along in zip(pair, margin(shape[axis], *pair), strict=True):
+            part = found[(*lead, along)] if width else found[(*lead, slice(0, 0))]
+            shape[axis] = width
+            margins.append(broadcast_to(part, tuple(shape)))
+        parts = [p for p in (margins[0], found, margins[1]) if p.shape[axis]]
+        if len(parts) > 1:
+            found = _concatenated(parts, axis, found.dtype)
+    return copy(found) if found is x else found
+
+
+Margin = Callable[[int, int, int], tuple[slice, slice]]
+
+
+def _reflected(n: int, before: int, after: int) -> tuple[slice, slice]:
+    end = n - 2 - after
+    return slice(before, 0, -1), slice(n - 2, end if end >= 0 else None, -1)
+
+
+def _mirrored(n: int, before: int, after: int) -> tuple[slice, slice]:
+    end = n - 1 - after
+    return slice(before - 1, None, -1), slice(n - 1, end if end >= 0 else None, -1)
+
+
+_MARGINS: dict[str, Margin] = {  # what is in front of an axis of n elements, and behind it
+    "edge": lambda n, before, after: (slice(0, 1), slice(n - 1, n)),
+    "wrap": lambda n, before, after: (slice(n - before, None), slice(None, after)),
+    "reflect": _reflected,
+    "symmetric": _mirrored,
+}
 
 
 @handles(np.roll)
