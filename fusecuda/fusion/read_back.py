@@ -41,12 +41,16 @@ def _taken(
 ) -> Taken:
     """Who is to read back what, for each that may; sets of ``updates`` are bit masks."""
     own = {update: 1 << i for i, update in enumerate(updates)}
-    needs: dict[Node, int] = {}  # the updates before each node
+    needs: dict[Node, int] = {}  # the updates of which something is read for each node
+    seen: dict[Node, int] = {}  # those that an array has had
     for node in nodes:
         mask = 0
-        for operand in node.operands:
-            mask |= needs[operand] | own.get(operand, 0)
+        for place, operand in enumerate(node.operands):
+            goes_on = node.op == "update" and not place  # others' elements may share its kernel
+            mask |= needs[operand] | (0 if goes_on else seen.get(operand, 0))
         needs[node] = mask
+        if node.op == "update":
+            seen[node] = own.get(node, 0) | seen.get(node.operands[0], 0)
     waits: dict[Node, int] = {}  # those before all that comes of it, itself apart
     for node in reversed(nodes):
         mask = 0 if node in graph.outputs or not used[node] else -1
