@@ -19,6 +19,38 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
+        "variables-in-generators-that-last",
+        "capture/calls/body.py",
+        "    held = {*code.co_freevars, *generated}",
+        "    held = {*code.co_freevars}",
+        "a block is no function of variables that a generator reads later",
+        ids("capture/calls/lifted", "does_what_it_says[kept_by_generators]"),
+    ),
+    Mutation(
+        "views-of-memory-with-gaps",
+        "capture/calls/numpy_calls.py",
+        "        made.writeable = source.writeable and shown.writeable\n",
+        "        made.writeable = source.writeable\n",
+        "what NumPy gives to be looked at alone cannot be written to",
+        ids("capture/calls/views_of_memory", "as_numpy[read_only]"),
+    ),
+    Mutation(
+        "places-between-elements",
+        "capture/record/view.py",
+        "    if sum(p * s for p, s in zip(first, strides, strict=True)) != start:\n",
+        "    if start < 0:\n",
+        "no view is at an address between the elements of memory with gaps",
+        ids("capture/calls/views_of_memory", "no_view_within_memory"),
+    ),
+    Mutation(
+        "rows-taken-by-one-index",
+        "capture/arrays/selection.py",
+        "    if taken.is_scalar or (index.ndim and not along):\n",
+        "    if taken.is_scalar or not along:\n",
+        "np.take gives a copy for one index, too",
+        ids("capture/calls/views_of_memory", "as_numpy[row_taken]"),
+    ),
+    Mutation(
         "variables-written-meanwhile",
         "capture/calls/body.py",
         "        for other in every:\n",

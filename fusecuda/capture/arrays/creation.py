@@ -26,6 +26,7 @@ from .kept_order import axes_by, filled_in_order
 from .memory import in_force, new
 from .table import ENTRIES, TABLE
 from .ufuncs import node_of
+from .values import rank_of
 from .wrapping import lazy, plain
 
 NDArray = np.ndarray[Any, Any]
@@ -192,7 +193,7 @@ def full(
     if dtype is not None and not is_supported(np.dtype(dtype)):
         return lazy(np.full(shape, plain(fill_value), dtype, order))
     extents = shape_of(shape)
-    if order == "F" and not np.ndim(plain(fill_value)):
+    if order == "F" and not rank_of(fill_value):
         axes = tuple(range(len(extents)))[::-1]
         return filled_in_order(lambda laid: full(laid, fill_value, dtype), extents, axes)
     node = _filling(fill_value, None if dtype is None else np.dtype(dtype))
@@ -259,7 +260,7 @@ def full_like(
     like = a if hasattr(a, "dtype") and hasattr(a, "shape") else np.asarray(plain(a))
     extents = like.shape if shape is None else shape
     kind = like.dtype if dtype is None else dtype
-    if type(like) is not Array or np.ndim(plain(fill_value)) or order == "C":
+    if type(like) is not Array or rank_of(fill_value) or order == "C":
         return full(extents, fill_value, kind, "F" if order == "F" else "C", device=device)
     return filled_in_order(
         lambda laid: full(laid, fill_value, kind, device=device),
