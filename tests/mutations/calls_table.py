@@ -27,6 +27,14 @@ CALLS = (
         ids("capture/calls/lifted", "does_what_it_says[kept_by_generators]"),
     ),
     Mutation(
+        "constants-given-back",
+        "capture/calls/host.py",
+        "            if not storage.pending and not found and storage.buffer is not None:\n",
+        "            if storage.buffer is None:\n",
+        "what is given back of plain data is made anew by each replay",
+        ids("capture/calls/all_lazy", "given_back_anew"),
+    ),
+    Mutation(
         "views-of-memory-with-gaps",
         "capture/calls/numpy_calls.py",
         "        made.writeable = source.writeable and shown.writeable\n",

@@ -351,6 +351,7 @@ def creators(all_lazy: bool = False) -> dict[int, Any]:
     if all_lazy:
         found[id(np.lib.stride_tricks.as_strided)] = movement.as_strided
         found[id(np.lib.stride_tricks)] = known["lib"].stride_tricks
+        found |= {id(getattr(np.fft, name)): getattr(known["fft"], name) for name in _OF_FFT}
     return found
 
 
@@ -380,11 +381,18 @@ def _all_lazy() -> dict[str, Any]:
     converted = {name: _numeric(globals()[name], getattr(np, name)) for name in _CONVERTED}
     linalg = _Module(np.linalg, {"norm": of_lists(np.linalg.norm)})
     tricks = _Module(np.lib.stride_tricks, {"as_strided": movement.as_strided})
-    inner = {"linalg": linalg, "lib": _Module(np.lib, {"stride_tricks": tricks})}
-    return {**taking_lists(), **_made_lazy(), **counted, **converted, **inner}
+    fft = _Module(np.fft, {n: _numeric(getattr(space.fft, n), getattr(np.fft, n)) for n in _OF_FFT})
+    inner = {"linalg": linalg, "lib": _Module(np.lib, {"stride_tricks": tricks}), "fft": fft}
+    indexed = {name: getattr(space, name) for name in _INDEXED}
+    return {**taking_lists(), **_made_lazy(), **counted, **converted, **inner, **indexed}
 
 
-_COUNTED = ("arange", "linspace", "eye", "identity", "indices", "tri", "diag", "repeat", "tile")
+_COUNTED = (
+    *("arange", "linspace", "logspace", "geomspace", "eye", "identity", "indices", "tri", "diag"),
+    *("repeat", "tile", "hanning", "hamming", "blackman", "bartlett", "kaiser"),
+)
+_OF_FFT = ("fftfreq", "rfftfreq")
+_INDEXED = ("mgrid", "ogrid", "r_", "c_")
 _FILLED = ("zeros", "ones", "empty", "full")
 _CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
