@@ -27,6 +27,14 @@ CALLS = (
         ids("capture/calls/lifted", "does_what_it_says[kept_by_generators]"),
     ),
     Mutation(
+        "calls-that-always-raise",
+        "capture/calls/function.py",
+        "        entry.raised += 1\n",
+        "",
+        "what raises again and again is recorded ever more rarely",
+        ids("capture/calls/errors_inside", "what_always_raises_is_called_plainly"),
+    ),
+    Mutation(
         "constants-given-back",
         "capture/calls/host.py",
         "            if not storage.pending and not found and storage.buffer is not None:\n",
