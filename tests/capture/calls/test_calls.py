@@ -493,6 +493,7 @@ def test_it_is_looked_at_again_which_way_is_faster(
         return now
 
     monkeypatch.setattr(module, "perf_counter", clock)
+    monkeypatch.setattr(module, "thread_time", lambda: now)
     monkeypatch.setattr(Trial, "LOOK", 4)
     monkeypatch.setattr(Trial, "SHARE", 0)
     fused = fc.fused(function)
