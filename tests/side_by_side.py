@@ -112,7 +112,7 @@ class Comparison:
 
     def same(self, where: str, a: Any, b: Any) -> None:
         """Raise DifferenceError unless ``b`` is as ``a``."""
-        if type(b) is fc.FusedFunction:
+        if isinstance(b, fc.FusedFunction):
             return
         if _title(type(a)) != _title(type(b)):
             _differ(where, f"a {_title(type(a))} {a!r:.80}", f"a {_title(type(b))} {b!r:.80}")

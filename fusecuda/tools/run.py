@@ -103,6 +103,7 @@ class _Following:
 
             sys.modules["cupy"] = stand_in()
             region = Region(Options(device="cpu"))
+            region.array_name = "array"  # as CuPy's are
             if self.tally is None:  # a report tells what can be fused, of small arrays too
                 region.at_once_below = AT_ONCE_BELOW
                 self.modules = OwnModules(sys.path[0])

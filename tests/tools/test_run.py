@@ -90,6 +90,20 @@ def test_scripts_without_cupy(name: str) -> None:
     assert "launches before" in done.stderr and f"{name}.py:" in done.stderr
 
 
+def test_arrays_are_called_as_cupys_are(tmp_path: Path) -> None:
+    """At each call of a function, whether it is recorded or called as a whole."""
+    text = (
+        "import cupy as cp\n"
+        "def shown(x):\n"
+        "    return f'{x!r} {[x.sum()]}'\n"
+        "for step in range(40):\n"
+        "    print(shown(cp.arange(3.0)), [cp.ones(2)])\n"
+    )
+    done = start(script(tmp_path, text))
+    line = "array([0., 1., 2.]) [array(3.)] [array([1., 1.])]\n"
+    assert (done.stdout, done.returncode) == (40 * line, 0), done.stderr
+
+
 def start(*arguments: str, device: tuple[str, ...] = ("--device", "cpu")) -> Any:
     """A finished ``python -m fusecuda run``."""
     command = [sys.executable, "-m", "fusecuda", "run", *device, *arguments]

@@ -26,6 +26,7 @@ from .kept_order import axes_by, filled_in_order
 from .memory import in_force, new
 from .table import ENTRIES, TABLE
 from .ufuncs import node_of
+from .values import rank_of
 from .wrapping import lazy, plain
 
 NDArray = np.ndarray[Any, Any]
@@ -192,7 +193,7 @@ def full(
     if dtype is not None and not is_supported(np.dtype(dtype)):
         return lazy(np.full(shape, plain(fill_value), dtype, order))
     extents = shape_of(shape)
-    if order == "F" and not np.ndim(plain(fill_value)):
+    if order == "F" and not rank_of(fill_value):
         axes = tuple(range(len(extents)))[::-1]
         return filled_in_order(lambda laid: full(laid, fill_value, dtype), extents, axes)
     node = _filling(fill_value, None if dtype is None else np.dtype(dtype))
@@ -259,7 +260,7 @@ def full_like(
     like = a if hasattr(a, "dtype") and hasattr(a, "shape") else np.asarray(plain(a))
     extents = like.shape if shape is None else shape
     kind = like.dtype if dtype is None else dtype
-    if type(like) is not Array or np.ndim(plain(fill_value)) or order == "C":
+    if type(like) is not Array or rank_of(fill_value) or order == "C":
         return full(extents, fill_value, kind, "F" if order == "F" else "C", device=device)
     return filled_in_order(
         lambda laid: full(laid, fill_value, kind, device=device),
@@ -350,6 +351,7 @@ def creators(all_lazy: bool = False) -> dict[int, Any]:
     if all_lazy:
         found[id(np.lib.stride_tricks.as_strided)] = movement.as_strided
         found[id(np.lib.stride_tricks)] = known["lib"].stride_tricks
+        found |= {id(getattr(np.fft, name)): getattr(known["fft"], name) for name in _OF_FFT}
     return found
 
 
@@ -379,11 +381,18 @@ def _all_lazy() -> dict[str, Any]:
     converted = {name: _numeric(globals()[name], getattr(np, name)) for name in _CONVERTED}
     linalg = _Module(np.linalg, {"norm": of_lists(np.linalg.norm)})
     tricks = _Module(np.lib.stride_tricks, {"as_strided": movement.as_strided})
-    inner = {"linalg": linalg, "lib": _Module(np.lib, {"stride_tricks": tricks})}
-    return {**taking_lists(), **_made_lazy(), **counted, **converted, **inner}
+    fft = _Module(np.fft, {n: _numeric(getattr(space.fft, n), getattr(np.fft, n)) for n in _OF_FFT})
+    inner = {"linalg": linalg, "lib": _Module(np.lib, {"stride_tricks": tricks}), "fft": fft}
+    indexed = {name: getattr(space, name) for name in _INDEXED}
+    return {**taking_lists(), **_made_lazy(), **counted, **converted, **inner, **indexed}
 
 
-_COUNTED = ("arange", "linspace", "eye", "identity", "indices", "tri", "diag", "repeat", "tile")
+_COUNTED = (
+    *("arange", "linspace", "logspace", "geomspace", "eye", "identity", "indices", "tri", "diag"),
+    *("repeat", "tile", "hanning", "hamming", "blackman", "bartlett", "kaiser"),
+)
+_OF_FFT = ("fftfreq", "rfftfreq")
+_INDEXED = ("mgrid", "ogrid", "r_", "c_")
 _FILLED = ("zeros", "ones", "empty", "full")
 _CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray")
 

@@ -109,6 +109,8 @@ def _settled(key: Any) -> Any:
     kind = type(key)
     if kind is list:
         return gathered(key)
+    if kind is range:
+        return np.array(key, np.intp)
     if kind is int or key is None or key is Ellipsis:
         return key
     if kind is TracedScalar:

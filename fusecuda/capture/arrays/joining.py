@@ -17,7 +17,7 @@ from .kept_order import along_kept_order, axes_by, relaid
 from .movement import broadcast_to, expand_dims, ravel, reshape
 from .selection import copy
 from .table import Handler, handles
-from .values import array_of, of_node, plain
+from .values import array_of, is_given, of_node, rank_of, seen
 
 
 @handles(np.concatenate)
@@ -93,9 +93,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     margin = _MARGINS.get(mode) if isinstance(mode, str) else None
     if margin is None and mode != "constant":
         return NotImplemented
-    if kwargs or np.ndim(plain(value)) or isinstance(pad_width, dict) or not is_supported(x.dtype):
+    if kwargs or rank_of(value) or isinstance(pad_width, dict) or not is_supported(x.dtype):
         return NotImplemented
-    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    if not is_given(pad_width):
+        return NotImplemented
+    widths = np.broadcast_to(np.asarray(seen(pad_width)), (x.ndim, 2)).tolist()
     if any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
     axes = tuple(axes_by(x, "A") or range(x.ndim))
@@ -154,10 +156,12 @@ _MARGINS: dict[str, Margin] = {  # what is in front of an axis of n elements, an
 @handles(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Elements moved around along axes."""
+    if not is_given(shift):
+        return NotImplemented
     x = array_of(a)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
-    pairs = np.broadcast(plain(shift), axis)
+    pairs = np.broadcast(seen(shift), axis)
     if pairs.ndim > 1:
         return NotImplemented
     for amount, one in pairs:

@@ -65,7 +65,7 @@ class Observed(Operators):
     def __repr__(self) -> str:
         if current_recorder().transparent:
             return str(self._seen(repr))
-        return f"{type(self).__name__}{repr(self.compute()).removeprefix('array')}"
+        return f"{current_recorder().array_name}{repr(self.compute()).removeprefix('array')}"
 
     def __str__(self) -> str:
         return str(self._seen(str))

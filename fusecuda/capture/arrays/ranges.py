@@ -19,7 +19,9 @@ from ...graph.index_map import Shape
 from ...graph.node import Node
 from .array import Array
 from .creation import asarray, check_device, new_array, zeros
+from .dispatch import eager
 from .memory import in_force, new
+from .values import arrays_in
 from .wrapping import lazy, plain
 
 _INT64_LIMIT = 2**63
@@ -45,6 +47,8 @@ def arange(*args: Any, device: Any = None, like: None = None, **kwargs: Any) -> 
         node = _arange(start, stop, step, dtype)
         if node is not None:
             return new_array(node)
+    if any(True for _ in arrays_in((args, tuple(kwargs.values())))):
+        return eager(np.arange, *args, **kwargs)
     return lazy(np.arange(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()}))
 
 

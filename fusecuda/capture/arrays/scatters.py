@@ -25,7 +25,7 @@ from .array import Array
 from .keys import expanded, index_node
 from .ranges import linspace
 from .table import entry, handles
-from .values import array_of, of_node, plain
+from .values import array_of, is_given, of_node, plain, seen
 
 _MOST_CHOICES = 32
 _FLOAT64 = np.dtype(np.float64)
@@ -139,7 +139,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
 
     NumPy computes it where a larger one may occur, for the result is longer then.
     """
-    values, count = array_of(x), operator.index(plain(minlength))
+    if not is_given(minlength):
+        return NotImplemented
+    values, count = array_of(x), operator.index(seen(minlength))
     if values.ndim != 1 or not values.size or not are_integers(values):
         return NotImplemented
     if weights is not None:
@@ -174,12 +176,12 @@ def histogram(
     NumPy's own bins: the one that the quotient names, corrected by the edges next to it.
     """
     values = array_of(a)
-    if weights is not None or range is None or type(bins) is not int:
+    if weights is not None or range is None or type(bins) is not int or not is_given(range):
         return NotImplemented
     known = is_supported(values.dtype) and values.dtype.kind in "iuf"
     if not known or values.dtype == np.float16:
         return NotImplemented
-    low, high = (plain(end) for end in range)
+    low, high = (seen(end) for end in range)
     dtype = np.histogram_bin_edges(np.empty(0, values.dtype), bins, (low, high)).dtype
     first, last = dtype.type(low), dtype.type(high)
     if dtype.kind != "f" or values.dtype.itemsize > dtype.itemsize or not first < last:

@@ -22,7 +22,15 @@ from .held import compute_first
 from .kept_order import axes_by, filled_in_order, in_kept_order, in_order_of
 from .movement import ravel
 from .table import entry, handles
-from .values import array_of, complete_together, of_node, plain
+from .values import (
+    array_of,
+    complete_together,
+    is_given,
+    of_node,
+    plain,
+    rank_of,
+    seen,
+)
 
 
 @handles(np.where)
@@ -96,7 +104,9 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **kwarg
 @handles(np.round, np.around)
 def round_(a: Any, decimals: Any = 0, out: None = None) -> Any:
     """Rounded to the even neighbour in ``decimals`` places, as NumPy scales and unscales."""
-    x, decimals = array_of(a), operator.index(plain(decimals))
+    if not is_given(decimals):
+        return NotImplemented
+    x, decimals = array_of(a), operator.index(seen(decimals))
     if x.dtype.kind in "iu" and decimals >= 0:
         return copy(x)
     if x.dtype.kind != "f":
@@ -153,7 +163,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
 @handles(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Write ``src`` into ``dst``."""
-    if not hasattr(src, "dtype") and np.ndim(plain(src)) == 0:
+    if not hasattr(src, "dtype") and rank_of(src) == 0:
         np.copyto(np.empty((), dst.dtype), plain(src), casting)  # NumPy's errors for numbers
         src = np.asarray(plain(src)).astype(dst.dtype)
     elif where is not True:
@@ -177,7 +187,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: Any = "
     if index.dtype.kind not in "iu":
         return NotImplemented
     taken = x[(*(slice(None),) * along, index)]
-    return copy(taken, "C") if along else taken  # which lies in memory as it was taken
+    if taken.is_scalar or (index.ndim and not along):
+        return taken
+    return copy(taken, "C")  # it would be a view, or lie in memory as it was taken
 
 
 @handles(np.full_like)
@@ -187,7 +199,7 @@ def full_like(
 ) -> Any:  # fmt: skip
     """One value in the shape (and dtype) of another array."""
     kind = np.dtype(dtype) if dtype is not None else a.dtype
-    if not is_supported(kind) or np.ndim(plain(fill_value)):
+    if not is_supported(kind) or rank_of(fill_value):
         return NotImplemented
     wanted = a.shape if shape is None else tuple(np.empty(shape, BOOL).shape)
     fill = ufuncs.node_of(fill_value, kind)

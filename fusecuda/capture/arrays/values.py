@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,9 +13,11 @@ from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder
 from ..record.storage import Storage
-from ..record.view import view_in
+from ..record.view import view_within
 from .array import Array
 from .opaque import StandIn
+
+_SEEN_LIMIT = 64  # elements of an array that is a condition
 
 
 def as_float(value: Any) -> Any:
@@ -57,6 +60,36 @@ def plain(value: Any) -> Any:
     return value
 
 
+def seen(value: Any) -> Any:
+    """As `plain`, for what says what is to be done: a replay goes on where it is the same."""
+    if isinstance(value, Array) and value.size <= _SEEN_LIMIT:
+        if value.ndim == 0:
+            return value._seen(operator.itemgetter(()))
+        return np.array(value.tolist(), value.dtype).reshape(value.shape)
+    if type(value) in (list, tuple):
+        return type(value)(seen(v) for v in value)
+    return plain(value)
+
+
+def is_given(value: Any) -> bool:
+    """False for what a function that is recorded has computed, which may be another each time.
+
+    What NumPy makes of that is better computed by each replay than learned as a path for each.
+    """
+    if not current_recorder().transparent:
+        return True
+    return all(
+        not a.is_loose and a.storage.held and not a.storage.pending for a in arrays_in(value)
+    )
+
+
+def rank_of(value: Any) -> int:
+    """``np.ndim(value)``, for which nothing is computed that is an array or a number."""
+    if type(value) is TracedScalar:
+        return 0
+    return int(value.ndim) if hasattr(value, "ndim") else np.ndim(plain(value))
+
+
 def wrap(value: Any, sources: list[Array] | None = None) -> Any:
     """``value`` with every NumPy array in it made lazy; numbers stay as they are.
 
@@ -65,10 +98,12 @@ def wrap(value: Any, sources: list[Array] | None = None) -> Any:
     if type(value) is np.ndarray and value.dtype.kind in "biufc":
         for source in sources or ():
             buffer = source.storage.buffer
-            if buffer is None or buffer.dtype != value.dtype or not buffer.flags.c_contiguous:
+            if buffer is None or buffer.dtype != value.dtype:
                 continue
             if value.size and np.may_share_memory(value, buffer):
-                return source.seen_through(view_in(value, buffer.reshape(-1)))
+                view = view_within(value, buffer)
+                if view is not None:
+                    return source.seen_through(view)
         return Array.of_array(value)
     if type(value) in (list, tuple):
         return type(value)(wrap(v, sources) for v in value)

@@ -19,7 +19,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .body_names import LOOKING, Names, RefusedError, bound_by, order_of
+from .body_names import (
+    COMPREHENSION_NAMES,
+    LOOKING,
+    Names,
+    RefusedError,
+    bound_by,
+    lasting,
+    order_of,
+)
 from .bytecode import codes_of, instructions_of
 
 UNBOUND = "\0unbound"  # what the function returns for a name that has been given no value
@@ -107,11 +115,12 @@ def body_of(frame: types.FrameType) -> Body:
     if class_name and any(n.startswith("__") and not n.endswith("__") for n in names.used):
         raise RefusedError("it uses a private variable")  # which has another name in the class
     certain, needed = order_of(statement.body)
-    _check_cells(code, names, relatives)
     seen = names.stored
     if in_function:
         owner = next(n for n in around[::-1] if isinstance(n, _FUNCTIONS))
-        seen = seen - _unseen(owner, statement, seen - needed, code)
+        hidden = variables | frame.f_globals.keys()
+        _check_cells(code, names, relatives, lasting(owner, hidden))
+        seen = seen - _unseen(owner, statement, seen - needed)
     return Body(
         statements=tuple(statement.body),
         read=tuple(sorted(names.used - (certain - needed) - names.captured)),
@@ -213,20 +222,28 @@ def _line(instruction: dis.Instruction) -> int:
 # --- the names of a body
 
 
-def _unseen(owner: ast.AST, statement: ast.With, names: set[str], code: types.CodeType) -> set[str]:
+def _unseen(owner: ast.AST, statement: ast.With, names: set[str]) -> set[str]:
     """Those of ``names`` that nothing in the function ``owner`` uses but the statement's body."""
     inside = {id(n) for s in statement.body for n in ast.walk(s)}
     outside = [n for n in ast.walk(owner) if id(n) not in inside]
     found = {n.id for n in outside if isinstance(n, ast.Name)}
     if not LOOKING.isdisjoint(found):
         return set()
-    return names - found - set(code.co_cellvars) - set(code.co_freevars)
+    return names - found
 
 
-def _check_cells(code: types.CodeType, names: Names, every: Iterable[types.CodeType]) -> None:
-    """Raise RefusedError if others may see or change a variable while the body runs."""
+def _check_cells(
+    code: types.CodeType, names: Names, every: Iterable[types.CodeType], generated: set[str]
+) -> None:
+    """Raise RefusedError if others may see or change a variable while the body runs.
+
+    Comprehensions are done when the statement is that they stand in; ``generated`` are names in
+    generators that may not be.
+    """
     cells = {*code.co_cellvars, *code.co_freevars}
-    if shared := names.stored & cells:
+    inside = (c for c in codes_of(code) if c is not code and c.co_name not in COMPREHENSION_NAMES)
+    held = {*code.co_freevars, *generated}.union(*(c.co_freevars for c in inside))
+    if shared := names.stored & cells & held:
         raise RefusedError(f"an inner function holds {min(shared)!r}")
     for name in names.used & cells:
         for other in every:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 LOOKING = frozenset({"locals", "vars", "dir", "eval", "exec", "globals", "super", "__class__"})
 _REFUSED: dict[type[ast.AST], str] = {
@@ -23,7 +23,11 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.Nonlocal: "it declares names",
 }
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+COMPREHENSION_NAMES = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # of their code
 _LOOPS = (ast.For, ast.While)
+_EXHAUSTING = frozenset(
+    {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
+)  # builtins that take all that a generator gives
 
 
 class RefusedError(Exception):
@@ -116,6 +120,25 @@ def bound_by(target: ast.expr) -> set[str]:
     if isinstance(target, ast.Starred):
         return bound_by(target.value)
     return {target.id} if isinstance(target, ast.Name) else set()
+
+
+def lasting(owner: ast.AST, hidden: Set[str]) -> set[str]:
+    """The names in generator expressions of ``owner`` that may run after their statement.
+
+    Builtins whose name is ``hidden`` by another variable are not those that are known.
+    """
+    generators = {id(n): n for n in ast.walk(owner) if isinstance(n, ast.GeneratorExp)}
+    if not generators:
+        return set()
+    for node in ast.walk(owner):
+        match node:
+            case ast.Call(ast.Name(name), [first, *_]) if name in _EXHAUSTING - hidden:
+                generators.pop(id(first), None)
+            case ast.Call(ast.Attribute(ast.Constant(str()), "join"), [first]):
+                generators.pop(id(first), None)
+            case ast.For(iter=value) | ast.Starred(value) | ast.Assign([ast.Tuple()], value):
+                generators.pop(id(value), None)
+    return {n.id for g in generators.values() for n in ast.walk(g) if isinstance(n, ast.Name)}
 
 
 def order_of(statements: Iterable[ast.stmt]) -> tuple[set[str], set[str]]:

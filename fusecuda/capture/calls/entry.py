@@ -20,6 +20,7 @@ class Entry:
         "_slow",
         "_turns",
         "anew",
+        "raised",
         "recorded",
         "replays",
         "rest",
@@ -32,6 +33,7 @@ class Entry:
         self.trial = Trial()
         if always:
             self.trial.plain = False
+        self.raised = 0  # recorded calls in a row that ended with an error
         self.recorded = False  # once at least; the first time compiles
         self.unfused = ""  # why calls are made as they are
         self.anew = ""  # why calls are recorded without following them

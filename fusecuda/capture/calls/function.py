@@ -13,7 +13,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -29,6 +29,7 @@ from ..record.block import Region
 from ..record.budget import Budget, processor_time
 from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
+from ..record.rest import undisturbed
 from ..record.structure import walk
 from ..record.summary import summary
 from .call import Call
@@ -150,6 +151,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         for replay in entry.replays:
             result = replay(args)
             if result is not MISS:
+                entry.raised = 0
                 seconds = perf_counter() - begin
                 entry.trial.took(seconds, plain=False, replayed=self.traces == before)
                 if entry.trial.plain is False and not entry.rest:  # no look-up from now on
@@ -168,9 +170,10 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
 
     def _timed(self, entry: Entry, args: tuple[Any, ...]) -> Any:
         """What the function itself returns, for the trial."""
-        begin = perf_counter()
+        begin, before = perf_counter(), thread_time()
         result = self.plain(*args)
-        self._took(entry, args, perf_counter() - begin)
+        seconds = undisturbed(perf_counter() - begin, thread_time() - before)
+        self._took(entry, args, seconds)
         if entry.trial.has_passed:
             self._pass_through(args, entry.trial.turns)
         return result
@@ -218,6 +221,9 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
                 why = str(unfollowed)
                 if not self._can_otherwise(why, tracer):
                     break
+            except Exception:
+                self._raised(key)
+                raise
             else:
                 self._recorded(key, tracer, perf_counter() - begin)
                 return result
@@ -245,6 +251,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if entry.recorded:
             entry.trial.took(seconds, plain=False)
         entry.recorded = True
+        entry.raised = 0
 
     def resume(self, kind: type[Call], tree: Tree, path: Path, args: tuple[Any, ...]) -> Any:
         """The result of a replay that has come to a value not seen before: the path goes on."""
@@ -255,6 +262,9 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             result = tracer.run()
         except Unfollowed as unfollowed:  # the first piece has failed: nothing is done yet
             return self._unfused(_signature(args), str(unfollowed), args)
+        except Exception:
+            self._raised(_signature(args))
+            raise
         self.traces += 1
         if isinstance(tracer, HostCall):  # of others it is not known what they take
             self._resumed(args, processor_time() - before)
@@ -265,6 +275,14 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if tracer.path.broken:  # it will be so again
             self._forget(tree, tracer.path.broken)
         return result
+
+    def _raised(self, key: Any) -> None:
+        """A call that was recorded has raised an error: if the next one does, too, calls rest."""
+        entry = self._entry(key)
+        entry.raised += 1
+        self._newest = _never  # so that it is seen when one ends well
+        if entry.raised > 1 and not self.options.strict:
+            entry.postponed()
 
     def _resumed(self, args: tuple[Any, ...], seconds: float) -> None:
         """A path has gone on, which took so long: if that is too much, calls are made plainly."""

@@ -114,6 +114,7 @@ class HostCall(Call):
     def _replayable(self, result: Any, effects: list[Effect], returned: list[Storage]) -> Any:
         """Make the replay, and compute the result by it."""
         written = [s for s in self.shared if s.storage.pending]
+        self._copy_constants(returned)
         outputs = [
             s for s in returned if s.pending and all(s is not w.storage for w in self.shared)
         ]
@@ -158,6 +159,14 @@ class HostCall(Call):
         self.replay, self.why = None, "recorded anew at each call: its conditions do not hold"
         self._complete()
         return self._finisher()(result)
+
+    def _copy_constants(self, returned: Sequence[Storage]) -> None:
+        """Let each replay make anew what is given back of arrays of plain data."""
+        known = {id(shared.storage) for shared in self.shared}
+        for storage in returned:
+            found = id(storage) in known or self.path.slot_of(storage.buffer) is not None
+            if not storage.pending and not found and storage.buffer is not None:
+                storage.version = storage.node
 
     def _seen(
         self, values: Sequence[str], leaves: Sequence[Leaf], executable: Executable

@@ -16,7 +16,7 @@ import threading
 import types
 import warnings
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy as np
 from ...options import Options
 from ..arrays.array import Array
 from ..record.origin import module_of
+from ..record.rest import undisturbed
 from .body import UNBOUND, Body, body_of
 from .body_names import RefusedError
 from .border import Border, RecordedError
@@ -75,6 +76,7 @@ class Lifted(FusedFunction[..., Any]):
         self.trial: tuple[Entry, tuple[Any, ...]] | None = None  # for which the block is timed
         self.remark: tuple[Entry, str] | None = None  # what holds if the block raises nothing
         self.makes_lazy = False  # arrays of NumPy's become lazy ones in it
+        self._began = 0.0  # the thread's time when it began to be timed
         self.around = float("inf")  # seconds that an entry takes besides the call
         self.lazily = lazily  # it is given the memory of lazy arrays
         self._written = body.written
@@ -126,7 +128,7 @@ class Lifted(FusedFunction[..., Any]):
         raise InPlaceError
 
     def _timed(self, entry: Entry, args: tuple[Any, ...]) -> Any:
-        self.trial = entry, args
+        self.trial, self._began = (entry, args), thread_time()
         raise InPlaceError
 
     def _unfused(self, key: Any, why: str, args: tuple[Any, ...]) -> Any:
@@ -140,6 +142,7 @@ class Lifted(FusedFunction[..., Any]):
         if raised:
             return
         if trial is not None:
+            seconds = undisturbed(seconds, thread_time() - self._began)
             self._took(*trial, max(seconds - self.around, 0.0))
         if remark is not None:
             remark[0].unfused = remark[1]

@@ -26,9 +26,9 @@ from ..arrays.values import arrays_in
 from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from ..record.storage import Storage
-from ..record.view import View, in_memory_order, view_in
+from ..record.view import View, in_memory_order, view_within
 from .error_states import under
-from .outcomes import PLAIN, call_flat, described, described_at, loosened, put_together
+from .outcomes import PLAIN, ViewOf, call_flat, described, described_at, loosened, put_together
 from .path import Environment, Path, Segment, nothing
 
 NDArray = np.ndarray[Any, Any]
@@ -89,6 +89,9 @@ class Recording(Protocol):
 
     def breaks(self, why: str) -> None:
         """The path cannot be replayed."""
+
+    def give_up(self, why: str) -> None:
+        """Start the call again without recording, if that is still possible."""
 
     def number_at(self, slot: int, value: Any) -> TracedScalar:
         """A number that each replay finds in ``slot``."""
@@ -182,21 +185,25 @@ class NumpyCalls:
             elif kind[0] == "loose":
                 made.append(self._loose_array(first + i, kind, part))
             elif kind[0] == "view":
-                made.append(self._view(sources[kind[1]], part, *kind[2:]))
+                made.append(self._view(sources[kind[1]], part, kind[2]))
             elif kind[0] == "number":
                 made.append(self.trace.number_at(first + i, part))
             else:
                 made.append(part)
         return made
 
-    def _view(self, source: Array, part: Any, shape: Any, dtype: Any, strides: Any, at: int) -> Any:
+    def _view(self, source: Array, part: Any, shown: ViewOf) -> Any:
         buffer = source.storage.buffer
         assert buffer is not None
-        if buffer.dtype != dtype or not buffer.flags.c_contiguous:
-            self.trace.breaks("it takes a view of another kind")
+        view = view_within(shown.of(buffer), buffer) if buffer.dtype == shown.dtype else None
+        if view is None:
+            why = "it takes a view of another kind"
+            self.trace.give_up(f"{why} ({user_line()})")  # what is written there is not followed
+            self.trace.breaks(why)
             return Array.of_array(part)
-        shown: NDArray = np.ndarray(shape, dtype, buffer, at, strides)
-        return source.seen_through(view_in(shown, buffer.reshape(-1)))
+        made = source.seen_through(view)
+        made.writeable = source.writeable and shown.writeable
+        return made
 
     # --- loose arrays
 

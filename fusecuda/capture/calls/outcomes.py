@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
 from ..record.structure import LIST, NAMED, TUPLE, kind_of
-from ..record.view import View
+from ..record.view import View, address_of, displaced
 from .path import Environment
 
 NDArray = np.ndarray[Any, Any]
@@ -29,6 +29,22 @@ PLAIN = (
     np.ufunc,
     View,
 )
+
+
+class ViewOf(NamedTuple):
+    """What a result shows of the memory of an array that was given, ``at`` bytes behind it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    strides: tuple[int, ...]
+    at: int
+    writeable: bool
+
+    def of(self, memory: NDArray) -> NDArray:
+        """The view of ``memory``, which is of its dtype."""
+        start = np.lib.stride_tricks.as_strided(memory, (1,) * memory.ndim or (1,))
+        first = displaced(start, self.at)
+        return np.lib.stride_tricks.as_strided(first, self.shape, self.strides)
 
 
 def call_flat(
@@ -101,8 +117,9 @@ def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple
     if type(part) is np.ndarray and not part.dtype.hasobject:
         for i, source in enumerate(sources):
             if np.may_share_memory(part, source):
-                at = part.__array_interface__["data"][0] - source.__array_interface__["data"][0]
-                return "view", i, part.shape, part.dtype, part.strides, at
+                at = address_of(part) - address_of(source)
+                writeable = part.flags.writeable or not source.flags.writeable
+                return "view", i, ViewOf(part.shape, part.dtype, part.strides, at, writeable)
         if loose and part.ndim:
             return "loose", part.ndim, part.dtype
         return "array", part.shape, part.dtype

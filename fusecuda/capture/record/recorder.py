@@ -53,6 +53,7 @@ class Recorder:
     catches = False  # what is recorded may handle its own errors
     given: Sequence[Any] = ()  # the arrays that stand for those of a caller
     originals: Sequence[Any] = ()  # those of the caller
+    array_name = "Array"  # what arrays are called where they are printed
     may_compute = True  # before all is recorded
     loose = False  # there are arrays on whose extent nothing depends
     one_by_one = True  # what it computes does not overlap with what it has under way

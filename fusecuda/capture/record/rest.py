@@ -126,6 +126,14 @@ class Trial:
         return f"{fused * 1e6:,.1f} µs fused, {plain * 1e6:,.1f} µs without"
 
 
+def undisturbed(seconds: float, own: float) -> float:
+    """How long a plain call would have taken, of which its thread has computed for ``own`` seconds.
+
+    Where that is far less, others had the processor: one such call would decide for fused ones.
+    """
+    return own if seconds > Trial.LONG and seconds > Trial.CLEAR * own else seconds
+
+
 def site_of(frame: FrameType) -> Site:
     """The place of the ``with`` statement in ``frame``, or of what entered an exit stack."""
     while frame.f_code.co_filename == contextlib.__file__ and frame.f_back is not None:

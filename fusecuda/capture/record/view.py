@@ -64,10 +64,11 @@ class View(NamedTuple):
 
         ``memory`` is that of the storage, where it need not be contiguous.
         """
-        if memory is not None and not memory.flags.c_contiguous:
-            found = reshape_strides(self.shape, self.of(memory).strides, shape)
-            if found is None:
-                return None
+        if memory is not None and not memory.flags.c_contiguous and 0 not in shape:
+            own = self.of(memory)
+            found = reshape_strides(self.shape, own.strides, shape)
+            shown = None if found is None else np.lib.stride_tricks.as_strided(own, shape, found)
+            return None if shown is None else view_within(shown, memory)
         if self.is_whole():  # a view of its own, though it be under the same shape
             return View.whole(shape) if shape != self.shape else View(shape, self.map, shape)
         strides = reshape_strides(self.shape, self.strides(), shape)
@@ -97,7 +98,7 @@ class View(NamedTuple):
             own = self.map.strides(strides)
             return np.ndarray(self.shape, array.dtype, cast(Any, array), offset, own)
         start = np.lib.stride_tricks.as_strided(array, (1,) * array.ndim or (1,))
-        first = _displaced(start, offset)
+        first = displaced(start, offset)
         return np.lib.stride_tricks.as_strided(first, self.shape, self.map.strides(strides))
 
 
@@ -107,7 +108,7 @@ class Laid(View):
     __slots__ = ()
 
 
-def _displaced(array: np.ndarray[Any, Any], offset: int) -> np.ndarray[Any, Any]:
+def displaced(array: np.ndarray[Any, Any], offset: int) -> np.ndarray[Any, Any]:
     """A one-element view ``offset`` bytes behind the first element of ``array``."""
     item = array.dtype.itemsize
     flat = np.lib.stride_tricks.as_strided(array, (abs(offset) // item + 1,), (item,))
@@ -144,6 +145,65 @@ def view_in(a: np.ndarray[Any, Any], flat: np.ndarray[Any, Any]) -> View:
     return View(
         flat.shape, IndexMap(a.ndim, (offset,), (tuple(s // item for s in a.strides),)), a.shape
     )
+
+
+def view_within(a: np.ndarray[Any, Any], memory: np.ndarray[Any, Any]) -> View | None:
+    """The view that shows ``a`` of ``memory``, of which it shows elements; None if there is none.
+
+    ``memory`` lies in the order of its memory, but may have gaps: an address then is a place along
+    each of its axes, and a step along an axis of ``a`` a step along each of these.
+    """
+    if memory.flags.c_contiguous:
+        return view_in(a, memory.reshape(-1))
+    if a.size == 0:
+        return None
+    base, strides = _joined_axes(memory)
+    start = address_of(a) - address_of(memory)
+    first = _places(start, strides)
+    if sum(p * s for p, s in zip(first, strides, strict=True)) != start:
+        return None
+    steps = []
+    for n, stride in zip(a.shape, a.strides, strict=True):
+        second = _places(start + stride, strides) if n > 1 else first
+        steps.append([q - p for p, q in zip(first, second, strict=True)])
+        if n > 1 and sum(p * s for p, s in zip(steps[-1], strides, strict=True)) != stride:
+            return None
+    rows = tuple(zip(*steps, strict=True)) if steps else ((),) * len(base)
+    for p, row, n in zip(first, rows, base, strict=True):
+        ends = [(m - 1) * s for m, s in zip(a.shape, row, strict=True)]
+        if p + sum(e for e in ends if e < 0) < 0 or p + sum(e for e in ends if e > 0) >= n:
+            return None
+    return View(base, IndexMap(a.ndim, first, rows), a.shape)
+
+
+def _places(address: int, strides: Sequence[int]) -> tuple[int, ...]:
+    """The places along axes of such ``strides``, the longest first, of what lies at ``address``."""
+    found = []
+    for stride in strides:
+        found.append(address // stride if stride else 0)
+        address -= found[-1] * stride
+    return tuple(found)
+
+
+def _joined_axes(memory: np.ndarray[Any, Any]) -> tuple[Shape, tuple[int, ...]]:
+    """Extents and strides of ``memory``, with axes that lie behind each other as one."""
+    joined: list[tuple[int, int]] = []
+    for n, stride in zip(memory.shape, memory.strides, strict=True):
+        if n == 1:
+            continue
+        if joined and joined[-1][1] == n * stride:
+            joined[-1] = joined[-1][0] * n, stride
+        else:
+            joined.append((n, stride))
+    return tuple(n for n, _ in joined), tuple(s for _, s in joined)
+
+
+def _sums(parts: Sequence[np.ndarray[Any, Any]], shape: Shape) -> np.ndarray[Any, Any]:
+    """An array of ``shape``: at each place the sum of what each axis has there."""
+    total = np.zeros(shape, np.int64)
+    for axis, part in enumerate(parts):
+        total += part.reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    return total
 
 
 def address_of(a: np.ndarray[Any, Any]) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.fft import fftfreq
 from numpy.lib import stride_tricks
 from numpy.lib.stride_tricks import as_strided
 
@@ -60,7 +61,18 @@ def windows(x: Any, y: Any) -> Any:
     return seen.reshape(16, -1).sum(1), seen.max((2, 3)), twice, pairs
 
 
-EVERY = (lists, table, written, functions, branches, windows)
+def grids(x: Any, y: Any) -> Any:
+    """Arrays of plain data, of which a lazy mask or index picks."""
+    some, first = x > 1, x.argmax()
+    row, column = np.mgrid[0:4, 0:3]
+    line = np.ogrid[-1 : 1 : len(x) * 1j]
+    counts = np.r_[0:4, 7][:4]
+    return (row[some], column[first], line[some] * 2, counts[some], np.c_[0:4, 4:8][some],
+            np.hanning(4)[some], np.fft.fftfreq(4, 0.5)[some], fftfreq(4)[first],
+            np.logspace(0, 1, 4)[some] + y[some])  # fmt: skip
+
+
+EVERY = (lists, table, written, functions, branches, windows, grids)
 
 
 @pytest.mark.parametrize("function", EVERY, ids=lambda f: f.__name__)
@@ -71,6 +83,22 @@ def test_recorded_with_arrays_of_plain_data(function: Callable[..., Any]) -> Non
         x, y = np.arange(4.0) + offset, np.arange(4.0)[::-1] * 3 + offset
         equal(fused(x, y), function(x, y))
         assert fused.explain().startswith(f"{function.__name__}: replayed")
+
+
+def test_given_back_anew() -> None:
+    """What is returned of an array of plain data is another one each time."""
+
+    @fc.fused(strict=True)
+    def f(x: Any) -> Any:
+        table = np.array([[1.0, 2.0], [3.0, 4.0]])
+        return table[x > 1], table[1], table, x.sum()
+
+    for _ in range(4):
+        some, row, whole, total = f(np.arange(2.0) + 1)
+        assert some.tolist() == [[3, 4]] and row.tolist() == [3, 4] and total == 3
+        assert whole.tolist() == [[1, 2], [3, 4]] and np.shares_memory(row, whole)
+        for given in (some, row, whole):
+            given[...] = 7
 
 
 def test_strides_that_may_not_be_numpys() -> None:

@@ -468,6 +468,15 @@ def test_a_trial_decides_by_the_fastest_calls() -> None:
     assert other.plain is False
 
 
+def test_a_plain_call_that_was_stopped_does_not_decide() -> None:
+    """What a thread has waited for the processor, while others had it, is not the call's time."""
+    from fusecuda.capture.record.rest import undisturbed
+
+    assert undisturbed(0.020, own=0.0004) == 0.0004
+    assert undisturbed(0.020, own=0.015) == 0.020  # other threads of a library took part
+    assert undisturbed(0.001, own=0.0) == 0.001  # a clock may be coarse
+
+
 @pytest.mark.parametrize("function", [lambda x: x * 2, lambda x, by=2.0: x * by])
 def test_it_is_looked_at_again_which_way_is_faster(
     function: Any, monkeypatch: pytest.MonkeyPatch
@@ -484,6 +493,7 @@ def test_it_is_looked_at_again_which_way_is_faster(
         return now
 
     monkeypatch.setattr(module, "perf_counter", clock)
+    monkeypatch.setattr(module, "thread_time", lambda: now)
     monkeypatch.setattr(Trial, "LOOK", 4)
     monkeypatch.setattr(Trial, "SHARE", 0)
     fused = fc.fused(function)

@@ -11,6 +11,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
+from fusecuda.capture.calls import function
 from fusecuda.capture.calls.trace import Trace
 from tests import programs_of_errors
 from tests.fuzz_calls import failure
@@ -293,3 +294,32 @@ def test_many_random_programs(first: int) -> None:
     """More of them."""
     for seed in range(first, first + 250):
         assert not failure(*programs_of_errors.written(seed)), seed
+
+
+def test_what_always_raises_is_called_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that raises after an effect is recorded ever more rarely, and tried again."""
+    log: list[int] = []
+    recorded = []
+
+    @fc.fused
+    def f(x: Any, limit: float) -> Any:
+        x += 1
+        log.append(len(log))
+        if x.max() > limit:
+            raise ValueError(f"too much after {len(log)}")
+        return x.sum()
+
+    class Counted(function.HostCall):
+        def run(self) -> Any:
+            recorded.append(len(log))
+            return super().run()
+
+    monkeypatch.setattr(function, "HostCall", Counted)
+    for turn in range(1, 65):
+        x = np.ones(3)
+        with pytest.raises(ValueError, match=f"^too much after {turn}$"):
+            f(x, 0.0)
+        assert x.tolist() == [2, 2, 2]
+    assert len(log) == 64 and 2 <= len(recorded) <= 8
+    assert [f(np.ones(3), 9.0) for _ in range(80)] == [6.0] * 80
+    assert f.traces >= 1

@@ -324,14 +324,54 @@ def comprehensions(block: Block) -> Any:
     return parts, named, best, y, k
 
 
+def held_by_comprehensions(block: Block) -> Any:
+    x, seen = numbers(), []
+    for i in range(TURNS):
+        with block():
+            shifted = x * 0.5 + i
+            rows = [shifted + k for k in range(2)]
+            total = sum(shifted[j] for j in range(3))
+            first, second = (shifted * k for k in (2, 3))
+            x = x + rows[1] * 0.1 + first - second
+        seen.append((total, [shifted - k for k in range(2)]))
+    return x, shifted, rows, first, seen
+
+
+def kept_by_generators(block: Block) -> Any:
+    x, seen = numbers(), []
+    for i in range(TURNS):
+        with block():
+            scale = i + 1.0
+            x = x + scale
+            kept = (k * scale for k in range(3))
+        scale += 1
+        seen.append(list(kept))
+    return x, seen
+
+
+def taken_by_what_is_called_list(block: Block) -> Any:
+    x, seen, list = numbers(), [], iter
+    for i in range(TURNS):
+        with block():
+            scale = i + 1.0
+            x = x + scale
+            kept = list(k * scale for k in range(3))
+        scale += 1
+        seen.append([*kept])
+    return x, seen
+
+
 PROGRAMS = (
     temporaries, in_place, names_of_one_array, values_that_are_looked_at,
     values_that_may_not_be_there, inner_loops, containers, methods, entered_from_a_generator,
     variables_of_inner_functions, variables_that_inner_functions_read, globals_written, errors,
     left_early, returned_from, several_managers, entered_twice_at_once, tries_first, swallows_all,
-    shapes_that_change, comprehensions,
+    shapes_that_change, comprehensions, held_by_comprehensions, kept_by_generators,
+    taken_by_what_is_called_list,
 )  # fmt: skip
 AS_THEY_STAND = {  # part of what is said of blocks that are not lifted
+    "kept_by_generators": "an inner function holds 'scale'",
+    "taken_by_what_is_called_list": "an inner function holds 'scale'",
     "variables_of_inner_functions": "an inner function writes 'scale'",
     "globals_written": "it writes globals",
     "swallows_all": "handled otherwise",
