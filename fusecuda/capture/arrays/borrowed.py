@@ -86,7 +86,8 @@ def _ours(value: Any) -> Any:
 @functools.cache
 def _on_lazy_arrays(text: types.FunctionType) -> Function:
     """NumPy's function ``text`` with our globals: of those, what its code names."""
-    names = text.__code__.co_names
+    inside = [c for c in text.__code__.co_consts if isinstance(c, types.CodeType)]
+    names = {name for code in (text.__code__, *inside) for name in code.co_names}
     space = {name: _ours(text.__globals__[name]) for name in names if name in text.__globals__}
     space["__builtins__"] = text.__globals__["__builtins__"]
     made = types.FunctionType(
@@ -112,7 +113,9 @@ def _borrowed(function: Any) -> Handler:
 BORROWED = (
     "gradient", "trapezoid", "polyval", "unwrap", "sinc", "fix", "isposinf", "isneginf", "cross",
     "isclose", "outer", "tile", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
-    "split", "array_split", "hsplit", "vsplit", "dsplit",
+    "split", "array_split", "hsplit", "vsplit", "dsplit", "append", "column_stack", "stack",
+    "hstack", "vstack", "dstack", "atleast_1d", "atleast_2d", "atleast_3d", "diff", "flip",
+    "moveaxis", "tensordot",
 )  # fmt: skip
 for _name in BORROWED:
     _function = getattr(np, _name)

@@ -24,9 +24,10 @@ from .array import Array
 from .gathering import gathered, of_lists, of_object, taking_lists
 from .kept_order import axes_by, filled_in_order
 from .memory import in_force, new
-from .table import ENTRIES, TABLE
+from .table import ENTRIES, TABLE, handles
 from .ufuncs import node_of
-from .wrapping import lazy, plain
+from .values import plain
+from .wrapping import lazy
 
 NDArray = np.ndarray[Any, Any]
 
@@ -266,6 +267,10 @@ def full_like(
         shape_of(extents),
         axes_by(like, order),
     )
+
+
+for _function in (zeros_like, ones_like, empty_like, full_like):
+    handles(getattr(np, _function.__name__))(_function)
 
 
 # --- arguments

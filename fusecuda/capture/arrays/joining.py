@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
-from ...graph.dtypes import BOOL, is_supported
+from ...graph.dtypes import is_supported
 from . import ufuncs
 from .array import Array
 from .held import compute_first
 from .kept_order import along_kept_order, axes_by, relaid
-from .movement import expand_dims, ravel, reshape
+from .movement import ravel, reshape
 from .selection import copy
-from .table import Handler, handles
+from .table import handles
 from .values import array_of, of_node, plain
 
 
@@ -44,43 +44,6 @@ def concatenate(
 
 def _concatenated(parts: Sequence[Array], axis: int, dtype: Any) -> Any:
     return of_node(build.concatenate([ufuncs.node_of(p, dtype) for p in parts], axis))
-
-
-@handles(np.stack)
-def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, **kw: Any) -> Any:
-    """Arrays of one shape joined along a new axis."""
-    if kw:
-        return NotImplemented
-    parts = [array_of(a) for a in arrays]
-    if len({p.shape for p in parts}) != 1:
-        raise ValueError("all input arrays must have the same shape")
-    return concatenate([expand_dims(p, axis) for p in parts], axis, dtype=dtype)
-
-
-def _joined(at_least: Callable[[Array], Array], axis_of: Callable[[Array], int]) -> Handler:
-    def handler(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-        parts = [at_least(array_of(a)) for a in tup]
-        return concatenate(parts, axis_of(parts[0]), dtype=dtype)
-
-    return handler
-
-
-@handles(np.atleast_1d)
-def atleast_1d(*arrays: Any) -> Any:
-    """Views with at least one axis."""
-    found = [a if a.ndim else reshape(a, (1,)) for a in map(array_of, arrays)]
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-@handles(np.atleast_2d)
-def atleast_2d(*arrays: Any) -> Any:
-    """Views with at least two axes."""
-    found = [a if a.ndim > 1 else reshape(a, (1, a.size)) for a in map(array_of, arrays)]
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-handles(np.hstack)(_joined(atleast_1d, lambda a: 0 if a.ndim == 1 else 1))
-handles(np.vstack)(_joined(atleast_2d, lambda a: 0))
 
 
 @handles(np.pad)
@@ -117,19 +80,3 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
             high, low = x[(*lead, slice(n - cut, None))], x[(*lead, slice(None, n - cut))]
             x = concatenate([high, low], along)
     return x if x is not a else copy(x)
-
-
-@handles(np.diff)
-def diff(
-    a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
-) -> Any:
-    """Differences of neighbours."""
-    x = array_of(a)
-    if prepend is not np._NoValue or append is not np._NoValue or x.ndim == 0 or n < 0:
-        return NotImplemented
-    along = normalize_axis_index(axis, x.ndim)
-    lead = (slice(None),) * along
-    for _ in range(n):
-        high, low = x[(*lead, slice(1, None))], x[(*lead, slice(None, -1))]
-        x = high != low if x.dtype == BOOL else high - low
-    return x

@@ -15,7 +15,7 @@ from ..record.view import View
 from .array import Array
 from .kept_order import axes_by
 from .table import handles
-from .values import array_of, axes_of, of_node
+from .values import array_of, of_node
 
 
 @handles(np.reshape)
@@ -106,18 +106,6 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     return transpose(x, order)
 
 
-@handles(np.moveaxis)
-def moveaxis(a: Any, source: Any, destination: Any) -> Array:
-    """A view with axes moved to new places."""
-    x = array_of(a)
-    origin = normalize_axis_tuple(source, x.ndim, "source")
-    target = normalize_axis_tuple(destination, x.ndim, "destination")
-    order = [n for n in range(x.ndim) if n not in origin]
-    for to, start in sorted(zip(target, origin, strict=True)):
-        order.insert(to, start)
-    return transpose(x, order)
-
-
 @handles(np.squeeze)
 def squeeze(a: Any, axis: Any = None) -> Array:
     """A view without axes of extent 1."""
@@ -185,14 +173,6 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     result = x.seen_through(x.view_of_storage.mapped(broadcast(x.shape, wanted), wanted))
     result.writeable = False
     return result
-
-
-@handles(np.flip)
-def flip(m: Any, axis: Any = None) -> Array:
-    """A view with axes reversed."""
-    x = array_of(m)
-    axes = axes_of(x, axis)
-    return x[tuple(slice(None, None, -1 if d in axes else 1) for d in range(x.ndim))]
 
 
 @handles(np.diagonal)

@@ -20,7 +20,9 @@ from ...graph.node import Node
 from .array import Array
 from .creation import asarray, check_device, new_array, zeros
 from .memory import in_force, new
-from .wrapping import lazy, plain
+from .table import handles
+from .values import plain
+from .wrapping import lazy
 
 _INT64_LIMIT = 2**63
 
@@ -213,6 +215,10 @@ def triu(m: Any, k: int = 0) -> Any:
     """Upper triangle of an array."""
     x = asarray(m)
     return np.where(_below(x.shape, k - 1), x.dtype.type(0), x)
+
+
+handles(np.tril)(tril)
+handles(np.triu)(triu)
 
 
 # --- grids

@@ -19,7 +19,7 @@ from .array import Array
 from .dispatch import assign_result, check_cast, eager
 from .finding import nonzero
 from .held import compute_first
-from .kept_order import axes_by, filled_in_order, in_kept_order, in_order_of
+from .kept_order import in_kept_order, in_order_of
 from .movement import ravel
 from .table import entry, handles
 from .values import array_of, complete_together, of_node, plain
@@ -178,38 +178,6 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: Any = "
         return NotImplemented
     taken = x[(*(slice(None),) * along, index)]
     return copy(taken, "C") if along else taken  # which lies in memory as it was taken
-
-
-@handles(np.full_like)
-def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True,
-    shape: Any = None, *, device: Any = None,
-) -> Any:  # fmt: skip
-    """One value in the shape (and dtype) of another array."""
-    kind = np.dtype(dtype) if dtype is not None else a.dtype
-    if not is_supported(kind) or np.ndim(plain(fill_value)):
-        return NotImplemented
-    wanted = a.shape if shape is None else tuple(np.empty(shape, BOOL).shape)
-    fill = ufuncs.node_of(fill_value, kind)
-    return filled_in_order(
-        lambda laid: of_node(build.broadcast_to(fill, laid), is_scalar=False),
-        wanted,
-        axes_by(array_of(a), order),
-    )
-
-
-@handles(np.zeros_like, np.empty_like)
-def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
-               *, device: Any = None) -> Any:  # fmt: skip
-    """Zeros in the shape (and dtype) of another array."""
-    return full_like(a, 0, dtype, order, subok, shape)
-
-
-@handles(np.ones_like)
-def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
-              *, device: Any = None) -> Any:  # fmt: skip
-    """Ones in the shape (and dtype) of another array."""
-    return full_like(a, 1, dtype, order, subok, shape)
 
 
 @handles(np.nan_to_num)

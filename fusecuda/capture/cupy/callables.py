@@ -44,9 +44,10 @@ def _said(name: str, value: Any) -> bool:
 
 _SAME = """
     all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
-    concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner kron matmul
-    max mean min nanprod nansum ones_like pad prod ptp ravel repeat reshape roll round sort stack
-    std sum take tensordot trace tril triu var vdot vstack zeros_like
+    concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner isclose kron
+    matmul max mean min nan_to_num nanmax nanmean nanmin nanprod nansum ones_like outer pad prod ptp
+    ravel repeat reshape roll round sort stack std sum take tensordot trace tril triu var vdot
+    vstack average zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
@@ -60,7 +61,6 @@ def _recorded(*names: str) -> Callable[[Function], Function]:
 
 
 RECORDED["linalg.norm"] = _numpy(np.linalg.norm)
-RECORDED["nan_to_num"] = _numpy(np.nan_to_num)
 RECORDED["concat"] = RECORDED["concatenate"]
 RECORDED["row_stack"] = RECORDED["vstack"]
 RECORDED["round_"] = RECORDED["around"]
@@ -86,48 +86,6 @@ def _astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
     return selection.astype(x, dtype, copy=copy)
 
 
-@_recorded("average")
-def _average(
-    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, **kw: Any
-) -> Any:
-    if weights is not None or returned:
-        return NotImplemented
-    return np.mean(a, axis=axis, **kw)
-
-
-def _without_nan(reduce: Any, least: float) -> Function:
-    def call(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-        if a.dtype.kind != "f" or out is not None:
-            return NotImplemented
-        missing, kind = np.isnan(a), a.dtype.type
-        found = reduce(np.where(missing, kind(least), a), axis=axis, keepdims=keepdims)
-        return np.where(np.all(missing, axis=axis, keepdims=keepdims), kind(np.nan), found)
-
-    return call
-
-
-RECORDED["nanmax"] = _without_nan(np.max, -np.inf)
-RECORDED["nanmin"] = _without_nan(np.min, np.inf)
-
-
-@_recorded("nanmean")
-def _nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
-) -> Any:
-    if a.dtype.kind != "f" or dtype is not None or out is not None:
-        return NotImplemented
-    missing = np.isnan(a)
-    total = np.sum(np.where(missing, a.dtype.type(0), a), axis=axis, keepdims=keepdims)
-    return (total / np.sum(~missing, axis=axis, keepdims=keepdims)).astype(a.dtype)
-
-
-@_recorded("outer")
-def _outer(a: Any, b: Any, out: Any = None) -> Any:
-    if out is not None:
-        return NotImplemented
-    return np.multiply(movement.ravel(a)[:, None], movement.ravel(b)[None, :])
-
-
 @_recorded("tile")
 def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
     counts = tuple(reps) if hasattr(reps, "__iter__") else (reps,)
@@ -139,14 +97,6 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
         if x is NotImplemented:
             return x
     return selection.copy(x)
-
-
-@_recorded("isclose")
-def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    if any(getattr(v, "dtype", np.dtype(float)).kind != "f" for v in (a, b)) or equal_nan:
-        return NotImplemented
-    near = np.less_equal(np.abs(np.subtract(a, b)), atol + rtol * np.abs(b))
-    return (near & np.isfinite(b)) | np.equal(a, b)
 
 
 # --- creation
