@@ -101,9 +101,10 @@ def _borrowed(function: Any) -> Handler:
     run = _on_lazy_arrays(function._implementation)
 
     def handler(*args: Any, **kwargs: Any) -> Any:
-        given = arrays_in((args, tuple(kwargs.values())))
-        if not all(is_supported(a.dtype) for a in given):
-            return NotImplemented
+        for value in (*args, *kwargs.values()):
+            for array in (value,) if type(value) is Array else arrays_in(value):
+                if not is_supported(array.dtype):
+                    return NotImplemented
         return at_line(user_line())(run, args, kwargs)  # whose warnings are the user's
 
     handler.__signature__ = inspect.signature(function._implementation)  # type: ignore[attr-defined]
@@ -114,8 +115,8 @@ BORROWED = (
     "gradient", "trapezoid", "polyval", "unwrap", "sinc", "fix", "isposinf", "isneginf", "cross",
     "isclose", "outer", "tile", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
     "split", "array_split", "hsplit", "vsplit", "dsplit", "append", "column_stack", "stack",
-    "hstack", "vstack", "dstack", "atleast_1d", "atleast_2d", "atleast_3d", "diff", "flip",
-    "moveaxis", "tensordot",
+    "hstack", "vstack", "dstack", "atleast_1d", "atleast_2d", "atleast_3d", "moveaxis",
+    "tensordot",
 )  # fmt: skip
 for _name in BORROWED:
     _function = getattr(np, _name)

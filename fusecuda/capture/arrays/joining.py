@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
-from ...graph.dtypes import is_supported
+from ...graph.dtypes import BOOL, is_supported
 from . import ufuncs
 from .array import Array
 from .held import compute_first
@@ -80,3 +80,19 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
             high, low = x[(*lead, slice(n - cut, None))], x[(*lead, slice(None, n - cut))]
             x = concatenate([high, low], along)
     return x if x is not a else copy(x)
+
+
+@handles(np.diff)
+def diff(
+    a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
+) -> Any:
+    """Differences of neighbours."""
+    x = array_of(a)
+    if prepend is not np._NoValue or append is not np._NoValue or x.ndim == 0 or n < 0:
+        return NotImplemented
+    along = normalize_axis_index(axis, x.ndim)
+    lead = (slice(None),) * along
+    for _ in range(n):
+        high, low = x[(*lead, slice(1, None))], x[(*lead, slice(None, -1))]
+        x = high != low if x.dtype == BOOL else high - low
+    return x

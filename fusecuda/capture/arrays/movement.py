@@ -15,7 +15,7 @@ from ..record.view import View
 from .array import Array
 from .kept_order import axes_by
 from .table import handles
-from .values import array_of, of_node
+from .values import array_of, axes_of, of_node
 
 
 @handles(np.reshape)
@@ -173,6 +173,14 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     result = x.seen_through(x.view_of_storage.mapped(broadcast(x.shape, wanted), wanted))
     result.writeable = False
     return result
+
+
+@handles(np.flip)
+def flip(m: Any, axis: Any = None) -> Array:
+    """A view with axes reversed."""
+    x = array_of(m)
+    axes = axes_of(x, axis)
+    return x[tuple(slice(None, None, -1 if d in axes else 1) for d in range(x.ndim))]
 
 
 @handles(np.diagonal)
