@@ -69,15 +69,11 @@ def _converted(a: Array, dtype: Any, copy: bool | None, order: Any) -> Any:
         if copy is False:
             raise ValueError("Unable to avoid copy while converting the dtype of an array")
         return a.astype(dtype, order=order or "K")
-    if not copy and order in ("C", "F") and a.ndim > 1 and not _lies(a, order):
+    if not copy and order in ("C", "F") and a.ndim > 1 and not a.flags[order]:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         copy = True
     return a.copy(order or "K") if copy else a
-
-
-def _lies(a: Array, order: str) -> bool:
-    return bool(a.flags.c_contiguous if order == "C" else a.flags.f_contiguous)
 
 
 def array(
@@ -110,19 +106,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     check_device(device)
     if type(x) is Array:
         return x.copy() if copy else x[...]
-    return share(_from_dlpack(x, copy))
-
-
-def _from_dlpack(x: Any, copy: bool | None) -> NDArray:
-    """NumPy's array of ``x``; a copy is made here where NumPy does not take ``copy``."""
-    if copy is None:
-        return np.from_dlpack(x)
     try:
-        return np.from_dlpack(x, copy=copy)
+        return share(np.from_dlpack(x) if copy is None else np.from_dlpack(x, copy=copy))
     except TypeError:
         if not copy:
             raise
-        return np.from_dlpack(x).copy()
+        return share(np.from_dlpack(x).copy())  # of a NumPy that does not take ``copy``
 
 
 def share(values: NDArray) -> Any:

@@ -16,7 +16,7 @@ from ...graph.numpy_rules import where_number
 from ..record.numbers import TracedScalar
 from . import ufuncs
 from .array import Array
-from .dispatch import assign_result, check_cast, eager
+from .dispatch import as_changed, assign_result, check_cast, eager
 from .finding import nonzero
 from .held import compute_first
 from .kept_order import in_kept_order, in_order_of
@@ -238,16 +238,11 @@ def result_type(*values: Any) -> Any:
 
 
 def _writes(function: Any) -> None:
-    def changed(a: Any, *args: Any, **kwargs: Any) -> Any:
-        copy = np.array(a)
-        function(copy, *args, **kwargs)
-        return copy
-
     def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(a, Array):
             return function(a, *map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
-        complete_together(a, args, tuple(kwargs.values()))
-        a[...] = eager(changed, a, *args, **kwargs)
+        complete_together(a, args, kwargs)
+        a[...] = eager(as_changed(function), a, *args, **kwargs)
         return None
 
     handles(function)(handler)

@@ -16,7 +16,7 @@ from ...graph.library import at_line
 from ...graph.node import Node, Operand
 from ...graph.ops import OPS
 from ..record.flight import atomic
-from ..record.numbers import TracedScalar
+from ..record.numbers import TracedScalar, value_seen
 from ..record.recorder import current_recorder, user_line
 from .array import Array
 from .held import compute_first
@@ -188,7 +188,7 @@ def _by_library(
         result = _with_numbers(ufunc, inputs)
         if result is not NotImplemented:
             return result
-        inputs = [v.seen() if type(v) is TracedScalar else v for v in inputs]
+        inputs = list(map(value_seen, inputs))
     operands: list[Node] = []
     args: list[Any] = []
     shapes = []

@@ -9,6 +9,7 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..record.structure import leaves
 from .places import Place
 
 _SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
@@ -31,11 +32,7 @@ def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def strings(constants: Sequence[Any]) -> Iterator[str]:
     """The texts among constants."""
-    for constant in constants:
-        if type(constant) is str:
-            yield constant
-        elif type(constant) is tuple:
-            yield from strings(constant)
+    return (part for part in leaves(constants) if type(part) is str)
 
 
 def global_place(function: types.FunctionType, name: str) -> Place:

@@ -26,6 +26,7 @@ from ..arrays.values import arrays_in
 from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from ..record.storage import Storage
+from ..record.structure import leaves
 from ..record.view import View, in_memory_order, view_in
 from .error_states import under
 from .outcomes import PLAIN, call_flat, described, described_at, loosened, put_together
@@ -51,15 +52,12 @@ def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_plain(value: Any) -> bool:
     """True for what stays the same in each replay, or what the path knows."""
-    kind = type(value)
-    if kind in (list, tuple):
-        return all(map(is_plain, value))
-    if kind is dict:
-        return all(map(is_plain, value.values()))
-    if kind is slice:
-        return all(map(is_plain, (value.start, value.stop, value.step)))
-    known = kind in (Array, TracedScalar) or value is np._NoValue
-    return known or issubclass(kind, (*PLAIN, np.ndarray))
+    return all(
+        type(part) in (Array, TracedScalar)
+        or part is np._NoValue
+        or issubclass(type(part), (*PLAIN, np.ndarray))
+        for part in leaves(value)
+    )
 
 
 # Functions that pick by values: where one of them has differed in extent, another is likely to.
@@ -109,7 +107,7 @@ class NumpyCalls:
         path = self.path
         if path.broken or not is_plain((args, kwargs)):
             return NotImplemented
-        every = list(arrays_in((args, tuple(kwargs.values()))))
+        every = list(arrays_in((args, kwargs)))
         arrays = [a for a in every if not a.is_loose]
         if any(a.storage.pending for a in arrays):
             self.trace.flush()

@@ -162,7 +162,7 @@ def basic_index(shape: Shape, key: tuple[Any, ...]) -> tuple[IndexMap, Shape] | 
             frozen.append((_whole(k.start), _whole(k.stop), _whole(k.step)))
         elif k is None or k is Ellipsis:
             frozen.append(k)
-        elif _is_integer(k):
+        elif isinstance(k, int | np.integer) and not isinstance(k, bool):
             frozen.append(int(k))
         else:
             return None
@@ -199,7 +199,3 @@ def _indexed(shape: Shape, frozen: tuple[Any, ...]) -> tuple[IndexMap, Shape]:
             rows.append((k + extent if k < 0 else k, 0, None))
         axis += 1
     return axis_map(rows, len(result_shape)), result_shape
-
-
-def _is_integer(key: object) -> bool:
-    return isinstance(key, int | np.integer) and not isinstance(key, bool | np.bool_)
