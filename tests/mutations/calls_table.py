@@ -329,7 +329,7 @@ CALLS = (
     Mutation(
         "aliases-not-checked",
         "capture/calls/call.py",
-        "guard.distinct(self.inputs.changing())",
+        "guard.distinct([t.name for t in self.inputs.twins if t.kind.mutable])",
         "pass",
         "a trace of two lists that change is replayed for one list given twice",
         ids("calls", "the_same_list_twice_is_one_list"),
@@ -348,7 +348,7 @@ CALLS = (
     Mutation(
         "containers-not-told-apart",
         "capture/calls/call.py",
-        "guard.distinct(self.inputs.names_of_containers())",
+        "guard.distinct(list(self.inputs.known.values()))",
         "pass",
         "a trace of two lists that are compared is replayed for one list given twice",
         ids(

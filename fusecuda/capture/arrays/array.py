@@ -37,19 +37,9 @@ class Array(Held):
     """
 
     __slots__ = (
-        "__weakref__",
-        "_base",
-        "_from",
-        "_node",
-        "_own",
-        "_part",
-        "_shown",
-        "_values",
-        "is_scalar",
-        "loose",
-        "pick",
-        "writeable",
-    )
+        "__weakref__", "_base", "_from", "_node", "_own", "_part", "_shown", "_values",
+        "is_scalar", "loose", "pick", "writeable",
+    )  # fmt: skip
     __array_priority__ = 1000
 
     def __init__(

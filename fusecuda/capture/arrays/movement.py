@@ -26,7 +26,8 @@ def reshape(
     x = array_of(a)
     wanted = shape if newshape is None else newshape
     if order == "F" or (order == "A" and axes_by(x, "A") is not None):
-        return _reshape_columns(x, wanted)
+        columns = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
+        return reshape(x.transpose(), columns[::-1]).transpose()
     if order not in ("C", "A"):
         return NotImplemented
     target = np.broadcast_to(np.False_, x.shape)
@@ -41,12 +42,6 @@ def reshape(
     if copy is False:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     return of_node(build.reshape(x.read_node(), full), is_scalar=False)
-
-
-def _reshape_columns(x: Array, shape: Any) -> Array:
-    wanted = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
-    made: Array = reshape(x.transpose(), wanted[::-1]).transpose()
-    return made
 
 
 def _resolved_shape(size: int, wanted: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:

@@ -107,7 +107,8 @@ def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Any:
 
     Raises TypeError for complex numbers and what is no number.
     """
-    arrays = [v if type(v) in (int, float) else _array_like(v) for v in inputs]
+    known = (int, float, TracedScalar)
+    arrays = [v if type(v) in known or hasattr(v, "dtype") else np.asarray(v) for v in inputs]
     kinds = [type_of(v) for v in arrays]
     found = np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds))
     if found.kind not in "biuf" or found.itemsize > 8:
@@ -115,10 +116,6 @@ def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Any:
     dtype = FLOAT32 if found == FLOAT32 else FLOAT64
     loop = (dtype,) * (len(arrays) + 1)
     return in_kept_order(_by_kernel, arrays, array_type, name, loop)
-
-
-def _array_like(value: Any) -> Any:
-    return value if hasattr(value, "dtype") or type(value) is TracedScalar else np.asarray(value)
 
 
 def node_of(value: Any, dtype: DType | None = None) -> Node:

@@ -69,7 +69,7 @@ class HostCall(Call):
         if any(not mergeable(self.arrays[i], self.arrays[j]) for i, j, _ in self.overlaps):
             return "arguments overlap in a way that is not followed"
         opaque = [*inputs.objects, *(value for _, value in reads.stand_ins.values())]
-        return held_by_opaque(opaque, inputs.containers(), self.arrays)
+        return held_by_opaque(opaque, inputs.containers, self.arrays)
 
     def _lazy_arrays(self) -> list[Array]:
         """A lazy array for each array; those that share memory are views of one storage."""

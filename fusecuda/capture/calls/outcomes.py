@@ -16,19 +16,9 @@ from .path import Environment
 NDArray = np.ndarray[Any, Any]
 Described = tuple[Any, tuple[Any, ...]]  # how a result is put together, and each part of it
 PLAIN = (
-    bool,
-    type(Ellipsis),
-    int,
-    float,
-    complex,
-    str,
-    type(None),
-    np.generic,
-    np.dtype,
-    type,
-    np.ufunc,
-    View,
-)
+    bool, type(Ellipsis), int, float, complex, str, type(None), np.generic, np.dtype, type,
+    np.ufunc, View,
+)  # fmt: skip
 
 
 def call_flat(

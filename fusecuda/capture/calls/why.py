@@ -133,16 +133,13 @@ def _missed(statement: ast.stmt, space: dict[str, Any], names: _Names) -> str:
         return ""
     test = statement.test
     fails = bool(_value(test, space))
-    replaying = any(isinstance(s, ast.Return) and not _is_miss(s) for s in statement.body)
+    ends = [s.value for s in statement.body if isinstance(s, ast.Return)]
+    replaying = any(not (isinstance(v, ast.Name) and v.id == "MISS") for v in ends)
     if fails == replaying:  # ``if CONDITION: return function(*args)`` of a call made plainly
         return ""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _first_failing(test.operand, space, names)
     return _first_failing(test, space, names) if replaying else _said(test, space, names)
-
-
-def _is_miss(statement: ast.Return) -> bool:
-    return isinstance(statement.value, ast.Name) and statement.value.id == "MISS"
 
 
 def _value(node: ast.expr, space: dict[str, Any]) -> Any:
@@ -279,7 +276,7 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
-def line_of(function: Any, condition: str) -> str:
+def line_of(function: Any, condition: str = "") -> str:
     """FILE:NUMBER where ``function`` reads what ``condition`` begins with; else where it begins."""
     code = getattr(function, "__code__", None)
     if code is None:
