@@ -431,7 +431,7 @@ CALLS = (
     Mutation(
         "numbers-of-another-plan",
         _PLANS,
-        "i in self.free or new == old",
+        "i in free or new == old",
         "True",
         "an executable is taken that was built for another number",
         ids("plans", "numbers_that_change"),

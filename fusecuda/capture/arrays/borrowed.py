@@ -116,7 +116,7 @@ BORROWED = (
     "isclose", "outer", "tile", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
     "split", "array_split", "hsplit", "vsplit", "dsplit", "append", "column_stack", "stack",
     "hstack", "vstack", "dstack", "atleast_1d", "atleast_2d", "atleast_3d", "moveaxis",
-    "tensordot",
+    "tensordot", "real", "imag", "flatnonzero",
 )  # fmt: skip
 for _name in BORROWED:
     _function = getattr(np, _name)

@@ -200,19 +200,6 @@ def nan_to_num(
     return a
 
 
-@handles(np.real)
-def real(val: Any) -> Any:
-    """The real part, a view."""
-    return array_of(val).real
-
-
-@handles(np.imag)
-def imag(val: Any) -> Any:
-    """The imaginary part, a view of complex numbers."""
-    a = array_of(val)
-    return a.imag if a.dtype.kind == "c" else NotImplemented
-
-
 @handles(np.shape)
 def shape_of(a: Any) -> Any:
     """The shape."""

@@ -132,10 +132,6 @@ _REDUCE = ("axis", "out", "keepdims")
 _TYPED = ("axis", "dtype", "out", "keepdims")
 
 
-def _fill(a: Any, value: Any) -> None:
-    a[...] = value
-
-
 def _method_astype(
     a: Any, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: Any = True
 ) -> Any:
@@ -144,34 +140,14 @@ def _method_astype(
     return selection.astype(a, dtype, order, casting or "unsafe", copy=copy)
 
 
-def _reshape(a: Any, *shape: Any, order: str = "C") -> Any:
-    return movement.reshape(a, shape[0] if len(shape) == 1 else shape, order)
-
-
 def _flatten(a: Any, order: str = "C") -> Any:
     if order not in ("C", "A", "K"):
         return NotImplemented
     return selection.copy(movement.reshape(a, -1))
 
 
-def _sort(a: Any, axis: int = -1, kind: Any = None) -> None:
-    a[...] = np.sort(a, axis=axis)
-
-
 def _copy(a: Any, order: str = "C") -> Any:
     return selection.copy(a) if order == "C" or a.view_of_storage.is_whole() else NotImplemented
-
-
-def _matmul(a: Any, b: Any) -> Any:
-    return TABLE[np.matmul](a, b)
-
-
-def _rmatmul(a: Any, b: Any) -> Any:
-    return TABLE[np.matmul](b, a)
-
-
-def _imatmul(a: Any, b: Any) -> Any:
-    return assign_result(a, TABLE[np.matmul](a, b))
 
 
 METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
@@ -190,14 +166,22 @@ METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
     "conjugate": ((), _numpy(np.conjugate)),
     "astype": (("dtype", "order", "casting", "subok", "copy"), _method_astype),
     "copy": (("order",), _copy),
-    "fill": (("value",), _fill),
-    "sort": (("axis", "kind"), _sort),
+    "fill": (("value",), lambda a, value: a.__setitem__(..., value)),
+    "sort": (
+        ("axis", "kind"),
+        lambda a, axis=-1, kind=None: a.__setitem__(..., np.sort(a, axis=axis)),
+    ),
     "flatten": (("order",), _flatten),
-    "reshape": (("*shape",), _reshape),
+    "reshape": (
+        ("*shape",),
+        lambda a, *shape, order="C": movement.reshape(
+            a, shape[0] if len(shape) == 1 else shape, order
+        ),
+    ),
     "ravel": (("order",), RECORDED["ravel"]),
-    "__matmul__": (("b",), _matmul),
-    "__rmatmul__": (("b",), _rmatmul),
-    "__imatmul__": (("b",), _imatmul),
+    "__matmul__": (("b",), TABLE[np.matmul]),
+    "__rmatmul__": (("b",), lambda a, b: TABLE[np.matmul](b, a)),
+    "__imatmul__": (("b",), lambda a, b: assign_result(a, TABLE[np.matmul](a, b))),
 }
 
 # --- what CuPy does itself, over pending memory or without arrays' values
