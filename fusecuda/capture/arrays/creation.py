@@ -14,11 +14,11 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import is_supported
-from ...graph.index_map import IndexMap, Shape
+from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.structure import walk
-from ..record.view import View
+from ..record.view import union, view_in
 from . import movement
 from .array import Array
 from .gathering import gathered, of_lists, of_object, taking_lists
@@ -123,25 +123,14 @@ def share(values: NDArray) -> Any:
         return values
     view = None
     if not values.flags.c_contiguous:
-        values, view = _flat(values)
+        if any(s % values.itemsize for s in values.strides):
+            raise ValueError("Unable to avoid copy of elements that are not a whole number apart")
+        flat = union(values).view(values.dtype)
+        values, view = flat, view_in(values, flat)
     result = Array.of_array(values, copy=False)
     storage = result.storage
     storage.held = storage.escaped = storage.shared = True
     return result if view is None else result.seen_through(view)
-
-
-def _flat(values: NDArray) -> tuple[NDArray, View]:
-    """The memory that strided ``values`` span, as one axis, and how they are seen in it."""
-    item = values.itemsize
-    if any(s % item for s in values.strides):
-        raise ValueError("Unable to avoid copy of elements that are not a whole number apart")
-    steps = tuple(s // item for s in values.strides)
-    back = [slice(None, None, -1 if s < 0 else 1) for s in steps]
-    reach = [(n - 1) * s for n, s in zip(values.shape, steps, strict=True)]
-    span = sum(map(abs, reach)) + 1
-    flat = np.lib.stride_tricks.as_strided(values[tuple(back)], (span,), (item,))
-    start = -sum(r for r in reach if r < 0)
-    return flat, View((span,), IndexMap(values.ndim, (start,), (steps,)), values.shape)
 
 
 # --- of one value
@@ -314,7 +303,7 @@ def modules_seen(
     roots: dict[int, types.ModuleType] = {}
     for maker in makers:
         roots[id(maker)] = maker
-        others[id(maker)] = dict(_all_lazy() if all_lazy else _made_lazy())
+        others[id(maker)] = dict(_standing(all_lazy))
     chains = [member for member in members if member[0]]
     for chain, steps, value in chains:
         for module in chain:
@@ -337,7 +326,7 @@ def modules_seen(
 
 def creators(all_lazy: bool = False) -> dict[int, Any]:
     """What stands for NumPy's functions that make arrays, by identity."""
-    known = dict(_all_lazy() if all_lazy else _made_lazy())
+    known = _standing(all_lazy)
     found = {
         id(getattr(np, name)): made for name, made in known.items() if name not in taking_lists()
     }
@@ -354,27 +343,28 @@ def numpys(value: Any) -> Any:
 
 @functools.cache
 def _stood_for() -> dict[int, Any]:
-    every = (*_made_lazy().items(), *_all_lazy().items())
+    every = (*_standing(False).items(), *_standing(True).items())
     return {id(made): getattr(np, name) for name, made in every}
 
 
 @functools.cache
-def _made_lazy() -> dict[str, Any]:
-    lazy_made = {name: _numeric(globals()[name], getattr(np, name)) for name in _FILLED}
-    converted = {name: _of_lazy(globals()[name], getattr(np, name)) for name in _CONVERTED}
-    return {**lazy_made, **converted, **ENTRIES.builders}
+def _standing(all_lazy: bool) -> dict[str, Any]:
+    """What stands for NumPy's functions that make arrays; if ``all_lazy``, of any data.
 
-
-@functools.cache
-def _all_lazy() -> dict[str, Any]:
-    """As `_made_lazy`, of any data; and functions that take lists of lazy arrays."""
+    Then with functions that take lists of lazy arrays.
+    """
+    convert = _numeric if all_lazy else _of_lazy
+    found = {name: _numeric(globals()[name], getattr(np, name)) for name in _FILLED}
+    found |= {name: convert(globals()[name], getattr(np, name)) for name in _CONVERTED}
+    found |= ENTRIES.builders
+    if not all_lazy:
+        return found
     space = ENTRIES.namespace
-    counted = {name: _numeric(getattr(space, name), getattr(np, name)) for name in _COUNTED}
-    converted = {name: _numeric(globals()[name], getattr(np, name)) for name in _CONVERTED}
-    linalg = _Module(np.linalg, {"norm": of_lists(np.linalg.norm)})
+    found |= {name: _numeric(getattr(space, name), getattr(np, name)) for name in _COUNTED}
     tricks = _Module(np.lib.stride_tricks, {"as_strided": movement.as_strided})
-    inner = {"linalg": linalg, "lib": _Module(np.lib, {"stride_tricks": tricks})}
-    return {**taking_lists(), **_made_lazy(), **counted, **converted, **inner}
+    found["linalg"] = _Module(np.linalg, {"norm": of_lists(np.linalg.norm)})
+    found["lib"] = _Module(np.lib, {"stride_tricks": tricks})
+    return {**taking_lists(), **found}
 
 
 _COUNTED = ("arange", "linspace", "eye", "identity", "indices", "tri", "diag", "repeat", "tile")

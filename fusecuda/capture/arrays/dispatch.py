@@ -286,13 +286,9 @@ def _is_data(value: Any) -> bool:
 TracedScalar.with_arrays = staticmethod(_with_arrays)  # type: ignore[method-assign]
 
 _REDUCE = {
-    np.add: np.sum,
-    np.multiply: np.prod,
-    np.maximum: np.max,
-    np.minimum: np.min,
-    np.logical_and: np.all,
-    np.logical_or: np.any,
-}
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+    np.logical_and: np.all, np.logical_or: np.any,
+}  # fmt: skip
 
 
 def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> Any:

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, FLOAT64, INT64, DType, computed_in, is_supported
+from ...graph.dtypes import BOOL, FLOAT64, INT64, computed_in, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from .array import Array
 from .creation import asarray, check_device, new_array, zeros
 from .memory import in_force, new
 from .table import handles
+from .ufuncs import affine
 from .values import plain
 from .wrapping import lazy
 
@@ -77,7 +78,7 @@ def _arange(start: Any, stop: Any, step: Any, dtype: Any) -> Node | None:
         exact = (base + wider.type(0) * delta).astype(kind), (base + delta).astype(kind)
     if any(a.tobytes() != b.tobytes() for a, b in zip(exact, (first, second), strict=True)):
         return None  # NumPy stores these two, and computes only the others
-    return build.convert(_affine(count, wider, delta, base), kind)
+    return build.convert(affine(count, wider, delta, base), kind)
 
 
 def _is_number(value: Any) -> bool:
@@ -94,15 +95,6 @@ def _count(start: float, stop: float, step: float) -> int | None:
     if ratio == 0 and distance != 0:  # underflow
         return int(math.copysign(1, ratio) > 0)
     return max(math.ceil(ratio), 0)
-
-
-def _affine(count: int, dtype: DType, factor: Any, offset: Any) -> Node:
-    """index * factor + offset, in ``dtype``."""
-    index = build.convert(build.iota((count,), 0), dtype)
-    if offset == 0 and factor == 1:
-        return index
-    scaled = build.elementwise("multiply", [index, build.constant(factor, dtype)], dtype)
-    return build.elementwise("add", [scaled, build.constant(offset, dtype)], dtype)
 
 
 def linspace(

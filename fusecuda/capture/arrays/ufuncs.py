@@ -159,11 +159,16 @@ def _counting(array: np.ndarray[Any, Any]) -> Node | None:
     start, step = int(array[0]), int(array[1]) - int(array[0])
     if array[-1] != start + step * (array.size - 1) or np.any(np.diff(array) != step):
         return None
-    node = build.iota(array.shape, 0)
-    if step != 1:
-        node = build.elementwise("multiply", [node, build.constant(step, INT64)], INT64)
-    if start:
-        node = build.elementwise("add", [node, build.constant(start, INT64)], INT64)
+    return affine(array.size, INT64, step, start)
+
+
+def affine(count: int, dtype: DType, factor: Any, offset: Any) -> Node:
+    """``count`` indices times ``factor``, plus ``offset``, in ``dtype``."""
+    node = build.convert(build.iota((count,), 0), dtype)
+    if factor != 1:
+        node = build.elementwise("multiply", [node, build.constant(factor, dtype)], dtype)
+    if offset != 0 or (factor != 1 and dtype.kind == "f"):  # there may be a zero with a sign
+        node = build.elementwise("add", [node, build.constant(offset, dtype)], dtype)
     return node
 
 

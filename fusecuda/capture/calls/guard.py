@@ -15,11 +15,11 @@ import numpy as np
 
 from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar, cast
-from ..record.view import in_memory_order
+from ..record.view import in_memory_order, union
 from .exchange import held
 from .inputs import Inputs
 from .memory import HostMemory, Memory
-from .overlap import Overlaps, overlaps_of, union
+from .overlap import Overlaps, overlaps_of
 from .places import MISSING, same
 from .reads import Reads
 

@@ -308,7 +308,7 @@ class _Scan:
         ):
             self._seen(place, value)
             if not bound and module_of(value) in ("math", "cmath"):
-                reads.of_numbers[place.key] = (place, value)
+                reads.replaced[place.key] = (place, value)
             reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
         elif (module_of(type(value)), type(value).__name__) == ("cupy", "ndarray"):
             reads.device_arrays[place.key] = (place, value)
@@ -317,7 +317,7 @@ class _Scan:
             self.value(value, bound)
         elif (value is id or value is np.errstate) and not bound:
             self._seen(place, value)
-            (reads.identities if value is id else reads.error_states)[place.key] = (place, value)
+            reads.replaced[place.key] = (place, value)
         elif isinstance(value, types.ModuleType):
             self._module(place, value)
         elif isinstance(value, type) and is_users(module_of(value)) and value.__flags__ & 1 << 9:

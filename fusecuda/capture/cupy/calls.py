@@ -81,8 +81,10 @@ class CupyCall(Call):
             return "it reads a NumPy array"
         if any(a.size == 0 for a in self.arrays):
             return "an argument is empty"
-        if reads.identities or reads.error_states:
-            return f"it calls {'id' if reads.identities else 'np.errstate'}"
+        replaced = [value for _, value in reads.replaced.values()]
+        for value, name in ((id, "id"), (np.errstate, "np.errstate")):
+            if any(v is value for v in replaced):
+                return f"it calls {name}"
         if inputs.objects:
             return f"an argument is a {type(inputs.objects[0]).__name__}"
         return inputs.unfusable or reads.opaque or reads.volatile

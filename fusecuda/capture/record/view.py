@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import types
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ...graph import build
 from ...graph.index_map import (
@@ -144,6 +146,23 @@ def view_in(a: np.ndarray[Any, Any], flat: np.ndarray[Any, Any]) -> View:
     return View(
         flat.shape, IndexMap(a.ndim, (offset,), (tuple(s // item for s in a.strides),)), a.shape
     )
+
+
+def union(*members: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """All the memory that ``members`` span, as one flat array."""
+    low = min(byte_bounds(m)[0] for m in members)
+    high = max(byte_bounds(m)[1] for m in members)
+    dtype = members[0].dtype
+    window = types.SimpleNamespace(
+        members=members,
+        __array_interface__={
+            "version": 3,
+            "data": (low, not members[0].flags.writeable),
+            "shape": ((high - low) // dtype.itemsize,),
+            "typestr": dtype.str,
+        },
+    )
+    return np.asarray(window)
 
 
 def address_of(a: np.ndarray[Any, Any]) -> int:
