@@ -114,7 +114,7 @@ def _borrowed(function: Any) -> Handler:
 BORROWED = (
     "gradient", "trapezoid", "polyval", "unwrap", "sinc", "fix", "isposinf", "isneginf", "cross",
     "isclose", "outer", "tile", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
-    "split", "array_split", "hsplit", "vsplit", "dsplit", "append", "column_stack", "stack",
+    "split", "array_split", "hsplit", "vsplit", "dsplit", "append", "column_stack",
     "hstack", "vstack", "dstack", "atleast_1d", "atleast_2d", "atleast_3d", "moveaxis",
     "tensordot", "real", "imag", "flatnonzero",
 )  # fmt: skip

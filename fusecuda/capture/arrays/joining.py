@@ -14,7 +14,7 @@ from . import ufuncs
 from .array import Array
 from .held import compute_first
 from .kept_order import along_kept_order, axes_by, relaid
-from .movement import ravel, reshape
+from .movement import expand_dims, ravel, reshape
 from .selection import copy
 from .table import handles
 from .values import array_of, of_node, plain
@@ -44,6 +44,15 @@ def concatenate(
 
 def _concatenated(parts: Sequence[Array], axis: int, dtype: Any) -> Any:
     return of_node(build.concatenate([ufuncs.node_of(p, dtype) for p in parts], axis))
+
+
+@handles(np.stack)
+def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, **kw: Any) -> Any:
+    """Arrays of one shape joined along a new axis."""
+    parts = [array_of(a) for a in arrays]
+    if kw or len({p.shape for p in parts}) != 1:
+        return NotImplemented
+    return concatenate([expand_dims(p, axis) for p in parts], axis, dtype=dtype)
 
 
 @handles(np.pad)
