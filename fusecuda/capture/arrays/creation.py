@@ -26,7 +26,7 @@ from .kept_order import axes_by, filled_in_order
 from .memory import in_force, new
 from .table import ENTRIES, TABLE, handles
 from .ufuncs import node_of
-from .values import plain
+from .values import of_node, plain
 from .wrapping import lazy
 
 NDArray = np.ndarray[Any, Any]
@@ -52,7 +52,7 @@ def asarray(
     if type(a) is TracedScalar and copy is not False:
         kind = np.dtype(dtype) if dtype is not None else np.dtype(a.type)
         if is_supported(kind):
-            return new_array(node_of(a, kind))
+            return of_node(node_of(a, kind), is_scalar=False)
     if copy is False:
         return share(np.asarray(a, dtype, order, copy=False))
     if type(made := gathered(a, dtype)) is Array:
@@ -181,7 +181,7 @@ def full(
         raise ValueError(
             f"could not broadcast input array from shape {node.shape} into shape {extents}"
         )
-    return new_array(build.broadcast_to(node, extents))
+    return of_node(build.broadcast_to(node, extents), is_scalar=False)
 
 
 def _filling(value: Any, dtype: Any) -> Node | None:
@@ -194,13 +194,6 @@ def _filling(value: Any, dtype: Any) -> Node | None:
     if not is_supported(probe.dtype):
         return None
     return node_of(probe) if probe.shape else build.constant(probe[()], probe.dtype)
-
-
-def new_array(node: Node) -> Array:
-    """The array, never a scalar, of a value."""
-    result = Array.of_node(node)
-    result.is_scalar = False
-    return result
 
 
 # --- like another array

@@ -18,11 +18,11 @@ from ...graph.dtypes import BOOL, FLOAT64, INT64, computed_in, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from .array import Array
-from .creation import asarray, check_device, new_array, zeros
+from .creation import asarray, check_device, zeros
 from .memory import in_force, new
 from .table import handles
 from .ufuncs import affine
-from .values import plain
+from .values import of_node, plain
 from .wrapping import lazy
 
 _INT64_LIMIT = 2**63
@@ -47,7 +47,7 @@ def arange(*args: Any, device: Any = None, like: None = None, **kwargs: Any) -> 
             return new(Array, np.arange(start, stop, step, dtype))  # type: ignore[call-overload]
         node = _arange(start, stop, step, dtype)
         if node is not None:
-            return new_array(node)
+            return of_node(node, is_scalar=False)
     return lazy(np.arange(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()}))
 
 
@@ -117,7 +117,7 @@ def linspace(
     node, step = _linspace(np.float64(start), np.float64(stop), count, bool(endpoint))
     if kind.kind in "iu":
         node = build.elementwise("floor", [node], FLOAT64)
-    result = new_array(build.convert(node, kind))
+    result = of_node(build.convert(node, kind), is_scalar=False)
     return (result, step) if retstep else result
 
 
@@ -158,7 +158,7 @@ def eye(
     kind = np.dtype(float if dtype is None else dtype)
     if order == "F" or not is_supported(kind):
         return lazy(np.eye(N, M, k, kind, order))
-    return new_array(build.convert(_compared("equal", N, M, k), kind))
+    return of_node(build.convert(_compared("equal", N, M, k), kind), is_scalar=False)
 
 
 def identity(n: int, dtype: Any = None, *, like: None = None) -> Any:
@@ -175,7 +175,7 @@ def tri(
     kind = np.dtype(float if dtype is None else dtype)
     if not is_supported(kind):
         return lazy(np.tri(N, M, k, kind))
-    return new_array(build.convert(_compared("greater_equal", N, M, k), kind))
+    return of_node(build.convert(_compared("greater_equal", N, M, k), kind), is_scalar=False)
 
 
 def _compared(op: str, n: int, m: int | None, k: int) -> Node:
@@ -251,7 +251,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     if not rank:
         return zeros((0,), kind)
     parts = [build.convert(build.iota((1, *extents), d + 1), kind) for d in range(rank)]
-    return new_array(build.concatenate(parts, 0))
+    return of_node(build.concatenate(parts, 0), is_scalar=False)
 
 
 def fromfunction(
