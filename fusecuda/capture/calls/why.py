@@ -257,7 +257,7 @@ def line_of(function: Any, condition: str = "") -> str:
         return ""
     name = condition.partition(" ")[0].partition(".")[0].partition("[")[0]
     number = code.co_firstlineno
-    for instruction in dis.get_instructions(code):
+    for instruction in dis.get_instructions(code) if name else ():
         if instruction.argval == name and instruction.positions is not None:
             number = instruction.positions.lineno or number
             break
