@@ -24,7 +24,6 @@ from .table import TABLE, entry
 
 _ndarray = np.ndarray
 _PARTS = frozenset((int, type(None), np.int64))
-_NUMBERS = (int, float, complex)
 _OTHERS = (str, bytes, type(None), type, np.dtype, type(...), slice)
 
 

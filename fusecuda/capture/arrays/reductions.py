@@ -97,7 +97,7 @@ def _summed(kind: str, ufunc: np.ufunc, identity: int) -> Handler:
     return handler
 
 
-sum_ = handles(np.sum)(_summed("sum", np.add, 0))
+handles(np.sum)(_summed("sum", np.add, 0))
 prod = handles(np.prod)(_summed("prod", np.multiply, 1))
 
 
@@ -116,8 +116,8 @@ def _extreme(kind: str, ufunc: np.ufunc) -> Handler:
     return handler
 
 
-max_ = handles(np.max, np.amax)(_extreme("max", np.maximum))
-min_ = handles(np.min, np.amin)(_extreme("min", np.minimum))
+handles(np.max, np.amax)(_extreme("max", np.maximum))
+handles(np.min, np.amin)(_extreme("min", np.minimum))
 
 
 def _logical(kind: str) -> Handler:
@@ -133,8 +133,8 @@ def _logical(kind: str) -> Handler:
     return handler
 
 
-any_ = handles(np.any)(_logical("any"))
-all_ = handles(np.all)(_logical("all"))
+handles(np.any)(_logical("any"))
+handles(np.all)(_logical("all"))
 
 
 def _arg_extreme(kind: str) -> Handler:

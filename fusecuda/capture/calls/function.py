@@ -44,7 +44,6 @@ from .scan import reads_of
 from .trace import RECORDING_IS_SLOW, TAKES_MEMORY, Trace, Unfollowed
 from .why import History, line_of
 
-_ndarray = np.ndarray
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")

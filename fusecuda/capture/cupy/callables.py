@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import creation, joining, movement, ranges, selection
+from ..arrays import creation, movement, ranges, selection
 from ..arrays.dispatch import assign_result, call_function
 from ..arrays.table import TABLE
 from . import internals
@@ -47,7 +47,7 @@ _SAME = """
     concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner isclose kron
     matmul max mean min nan_to_num nanmax nanmean nanmin nanprod nansum ones_like outer pad prod ptp
     ravel repeat reshape roll round sort stack std sum take tensordot trace tril triu var vdot
-    vstack average zeros_like
+    vstack average tile zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
@@ -84,19 +84,6 @@ def _count_nonzero(a: Any, axis: Any = None) -> Any:
 @_recorded("astype")
 def _astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
     return selection.astype(x, dtype, copy=copy)
-
-
-@_recorded("tile")
-def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
-    counts = tuple(reps) if hasattr(reps, "__iter__") else (reps,)
-    x = movement.reshape(A, (1,) * (len(counts) - A.ndim) + A.shape)
-    counts = (1,) * (x.ndim - len(counts)) + counts
-    for axis, count in enumerate(counts):
-        if count != 1:
-            x = joining.concatenate([x] * count, axis) if count else NotImplemented
-        if x is NotImplemented:
-            return x
-    return selection.copy(x)
 
 
 # --- creation
@@ -258,6 +245,3 @@ def class_of_method(name: str) -> str:
     if name in METHODS:
         return "recorded"
     return "free" if name in FREE_ATTRIBUTES else "flushing"
-
-
-__all__ = ["METHODS", "RECORDED", "class_of", "class_of_method"]
