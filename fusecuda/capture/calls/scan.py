@@ -22,8 +22,8 @@ import numpy as np
 from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
 from .bytecode import (
-    GLOBALS,
     OUTLIVING,
+    asks_by_name,
     codes_of,
     global_place,
     instructions_of,
@@ -32,6 +32,7 @@ from .bytecode import (
     is_passed_on,
     strings,
     tells_apart,
+    variable_of,
     writes_outside,
 )
 from .exchange import held, parts_of
@@ -48,7 +49,6 @@ from .purity import (
 from .reads import Key, Reads
 from .special import FUNCTION, HARMLESS, MAKING, ON_DEMAND, special
 
-_CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
 _FROM_OTHERS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "copy"})
@@ -77,17 +77,6 @@ def _reads(function: types.FunctionType) -> bool:
     return any(
         isinstance(part, np.ndarray) for p in places for part in walk(p.read(), _PARTS_LIMIT)
     )
-
-
-def _variable(
-    function: types.FunctionType, free: dict[str, Any], instruction: dis.Instruction
-) -> Place | None:
-    """The place of the global or closure variable that ``instruction`` loads, if it loads one."""
-    name = instruction.argval
-    if instruction.opname in GLOBALS:
-        return global_place(function, name)
-    is_cell = instruction.opname in _CELLS and name in free
-    return Place("cell", free[name], name) if is_cell else None
 
 
 class _Scan:
@@ -187,11 +176,11 @@ class _Scan:
             if kind == "LOAD_NAME":
                 place = global_place(function, name)
                 self.in_bodies[place.key] = place
-            variable = _variable(function, free, instruction)
+            variable = variable_of(function, free, instruction)
             if variable is not None:
                 if name == "type" and is_passed_on(name, list(codes_of(function.__code__))):
                     self._opaque("it passes type on, which would see our arrays")
-                asked = i > 0 and self._asks(function, instructions[i - 1])
+                asked = i > 0 and asks_by_name(function, instructions[i - 1])
                 self._enter(variable, instructions[i + 1 :], bound, asked)
             elif kind in OUTLIVING:
                 why = f"{code.co_name} writes {name!r}, which outlives the call"
@@ -218,7 +207,7 @@ class _Scan:
         name: str, free: dict[str, Any],
     ) -> None:  # fmt: skip
         """An attribute is written of what the instruction ``before`` has loaded."""
-        place = _variable(function, free, before)
+        place = variable_of(function, free, before)
         loaded = before.argval[-1] if type(before.argval) is tuple else before.argval
         if place is None:
             kinds = "a class or module" if loaded in ("__class__", "cls") else ""
@@ -240,13 +229,6 @@ class _Scan:
         module = sys.modules.get(name)
         if not any(m is not None and is_pure(m) for m in (top, module)):
             self._volatile(f"it imports {instruction.argval}")
-
-    @staticmethod
-    def _asks(function: types.FunctionType, before: dis.Instruction) -> bool:
-        """True if ``before`` loads `getattr` or `hasattr`, to be called with what comes next."""
-        if before.opname not in GLOBALS or before.argval not in ("getattr", "hasattr"):
-            return False
-        return global_place(function, before.argval).read() in (getattr, hasattr)
 
     def _seen(self, place: Place, value: Any) -> None:
         """A replay compares what ``place`` holds."""
