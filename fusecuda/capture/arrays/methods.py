@@ -65,6 +65,12 @@ class Methods(Observed):
     def flatten(self, order: str = "C") -> Any:
         return TABLE[np.copy](TABLE[np.ravel](self, order))
 
+    def swapaxes(self, a: int, b: int) -> Any:
+        return TABLE[np.swapaxes](self, a, b)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return TABLE[np.squeeze](self, axis)
+
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
         if not kw and (known := self._small()) is not None:
             cast = known.astype(dtype, order, casting)
@@ -131,6 +137,9 @@ class Methods(Observed):
     def fill(self: Any, value: Any) -> None:
         self[...] = value
 
+    def put(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
+        np.put(self, indices, values, mode)
+
     def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
         recorder = current_recorder()
         if recorder.transparent and any(a is self for a in recorder.given):
@@ -138,6 +147,9 @@ class Methods(Observed):
         if write is not None:
             self.let_go()
             self.writeable = bool(write)
+
+    def dot(self: Any, other: Any, out: Any = None) -> Any:
+        return np.dot(self, other, out=out)
 
     def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         self[...] = np.sort(self, axis=axis, kind=kind, order=order)
