@@ -93,6 +93,7 @@ def _scattered(module: ModuleType, args: list[Any], kind: str, line: str | None)
 
 
 @functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
 def at_line(line: str | None) -> Callable[[Callable[..., Any], Any, Any], Any]:
     """What calls a function with arguments as code at ``line``, "file:number", would.
 

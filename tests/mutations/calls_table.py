@@ -377,7 +377,7 @@ CALLS = (
     Mutation(
         "aliases-not-checked",
         "capture/calls/call.py",
-        "guard.distinct(self.inputs.changing())",
+        "guard.distinct([t.name for t in self.inputs.twins if t.kind.mutable])",
         "pass",
         "a trace of two lists that change is replayed for one list given twice",
         ids("calls", "the_same_list_twice_is_one_list"),
@@ -396,7 +396,7 @@ CALLS = (
     Mutation(
         "containers-not-told-apart",
         "capture/calls/call.py",
-        "guard.distinct(self.inputs.names_of_containers())",
+        "guard.distinct(list(self.inputs.known.values()))",
         "pass",
         "a trace of two lists that are compared is replayed for one list given twice",
         ids(
@@ -479,7 +479,7 @@ CALLS = (
     Mutation(
         "numbers-of-another-plan",
         _PLANS,
-        "i in self.free or new == old",
+        "i in free or new == old",
         "True",
         "an executable is taken that was built for another number",
         ids("plans", "numbers_that_change"),

@@ -169,4 +169,28 @@ FUNCTIONS = (
         "several axes are reduced in the order of memory, which gives other bits",
         _ids("kept_order", "sums_do_not_depend_on_the_layout"),
     ),
+    Mutation(
+        "ranges-without-a-signed-zero",
+        "capture/arrays/ufuncs.py",
+        'if offset != 0 or (factor != 1 and dtype.kind == "f"):',
+        "if offset != 0:",
+        "a range that falls from zero begins with -0.0",
+        _ids("numpy_creation", "arange"),
+    ),
+    Mutation(
+        "parts-shown-whole",
+        "capture/arrays/parts.py",
+        "return getattr(seen, part) if part else seen",
+        "return seen",
+        "a part of complex numbers shows the numbers themselves",
+        _ids("halves_and_complex", "parts_are_views"),
+    ),
+    Mutation(
+        "orders-of-other-defaults",
+        "capture/calls/keywords.py",
+        "if known is not defaults:",
+        "if known is _NEW:",
+        "a call with names is given the defaults that the function had before",
+        _ids("calls/fused", "defaults_that_change_are_seen_by_calls_with_names"),
+    ),
 )

@@ -20,8 +20,8 @@ RUNS = (
     Mutation(
         "numbers-of-then",
         _RUN,
-        "return bits == self.bits or all(",
-        "return True or all(",
+        "not fit([n.attr for n in self.numbers], route.bits, route.free)",
+        "False",
         "an executable was built for numbers, but for those that are its arguments",
         ids("record/runs", "numbers_that_change"),
     ),

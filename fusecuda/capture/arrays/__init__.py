@@ -1,6 +1,6 @@
 """The lazy array, and the one table of handlers that record what is done to it."""
 
-from . import (
+from . import (  # noqa: F401 - each enters what it handles in the table
     at_once,
     borrowed,
     composed,
@@ -16,22 +16,4 @@ from . import (
     seen,
     segments,
     selection,
-)
-
-__all__ = [
-    "at_once",
-    "borrowed",
-    "composed",
-    "finding",
-    "indexing",
-    "joining",
-    "makers",
-    "movement",
-    "patterns",
-    "products",
-    "reductions",
-    "scatters",
-    "seen",
-    "segments",
-    "selection",
-]
+)  # fmt: skip

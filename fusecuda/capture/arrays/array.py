@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -21,7 +20,7 @@ from ..record.view import Laid, View, in_memory_order
 from .held import Held
 from .memory import elements, in_force, new, values, view, view_by
 from .methods import document
-from .parts import part_shown
+from .parts import shown_of
 from .table import ENTRIES
 
 NDArray = np.ndarray[Any, Any]
@@ -38,19 +37,9 @@ class Array(Held):
     """
 
     __slots__ = (
-        "__weakref__",
-        "_base",
-        "_from",
-        "_node",
-        "_own",
-        "_part",
-        "_shown",
-        "_values",
-        "is_scalar",
-        "loose",
-        "pick",
-        "writeable",
-    )
+        "__weakref__", "_base", "_from", "_node", "_own", "_part", "_shown", "_values",
+        "is_scalar", "loose", "pick", "writeable",
+    )  # fmt: skip
     __array_priority__ = 1000
 
     def __init__(
@@ -275,9 +264,8 @@ class Array(Held):
 
         It does not keep the array alive.
         """
-        return (
-            functools.partial(part_shown, self._view, self._part) if self._part else self._view.of
-        )
+        view, part = self._view, self._part
+        return (lambda memory: shown_of(memory, view, part)) if part else view.of
 
     def seen_through(self, view: View) -> Array:
         """Another array over the same storage."""

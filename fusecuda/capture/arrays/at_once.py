@@ -24,7 +24,6 @@ from .table import TABLE, entry
 
 _ndarray = np.ndarray
 _PARTS = frozenset((int, type(None), np.int64))
-_NUMBERS = (int, float, complex)
 _OTHERS = (str, bytes, type(None), type, np.dtype, type(...), slice)
 
 
@@ -53,8 +52,12 @@ def item_at_once(array: Array, key: Any, limit: int) -> Any:
         return None
     if _is_basic(plain):
         return item_at_once(array, plain, limit)
-    if shown.nbytes > limit and not _picks_little(shown, plain, limit):
-        return None
+    if shown.nbytes > limit:  # unless one array of indices picks little of it
+        index, rest = plain[0], shown.nbytes // len(shown) if len(shown) else 0
+        if len(plain) != 1 or type(index) is not _ndarray or index.dtype.kind == "b":
+            return None
+        if index.size * rest > limit:
+            return None
     found = shown[plain]
     return new(Array, found)
 
@@ -93,16 +96,13 @@ def set_at_once(array: Array, key: Any, value: Any, limit: int) -> bool:
 def _completed(array: Array, key: Any) -> Any:
     """What ``array`` shows; if one element is meant, what is pending is computed first."""
     shown = values(array)
-    if shown is None and _is_element(key, array.ndim) and array.storage.waits and is_idle():
-        array.storage.complete()
-        shown = values(array)
+    if shown is None:
+        keys = key if type(key) is tuple else (key,)
+        is_element = len(keys) == array.ndim and all(isinstance(k, int | np.integer) for k in keys)
+        if is_element and array.storage.waits and is_idle():
+            array.storage.complete()
+            shown = values(array)
     return shown
-
-
-def _is_element(key: Any, ndim: int) -> bool:
-    if type(key) is not tuple:
-        return ndim == 1 and isinstance(key, int | np.integer)
-    return len(key) == ndim and all(isinstance(k, int | np.integer) for k in key)
 
 
 def _is_basic(key: Any) -> bool:
@@ -161,14 +161,6 @@ def _bound(part: Any) -> Any:
     if part is None or type(part) is int:
         return part
     return operator.index(part) if isinstance(part, np.integer) else _ndarray
-
-
-def _picks_little(shown: NDArray, key: Any, limit: int) -> bool:
-    """True if ``key`` is one array of indices, and what it picks fits in ``limit`` bytes."""
-    if len(key) != 1 or type(key[0]) is not _ndarray or key[0].dtype.kind == "b":
-        return False
-    rest = shown.nbytes // len(shown) if len(shown) else 0
-    return bool(key[0].size * rest <= limit)
 
 
 def _view_by_key(parent: Array, key: Any) -> View:

@@ -86,7 +86,8 @@ def _ours(value: Any) -> Any:
 @functools.cache
 def _on_lazy_arrays(text: types.FunctionType) -> Function:
     """NumPy's function ``text`` with our globals: of those, what its code names."""
-    names = text.__code__.co_names
+    inside = [c for c in text.__code__.co_consts if isinstance(c, types.CodeType)]
+    names = {name for code in (text.__code__, *inside) for name in code.co_names}
     space = {name: _ours(text.__globals__[name]) for name in names if name in text.__globals__}
     space["__builtins__"] = text.__globals__["__builtins__"]
     made = types.FunctionType(
@@ -100,9 +101,10 @@ def _borrowed(function: Any) -> Handler:
     run = _on_lazy_arrays(function._implementation)
 
     def handler(*args: Any, **kwargs: Any) -> Any:
-        given = arrays_in((args, tuple(kwargs.values())))
-        if not all(is_supported(a.dtype) for a in given):
-            return NotImplemented
+        for value in (*args, *kwargs.values()):
+            for array in (value,) if type(value) is Array else arrays_in(value):
+                if not is_supported(array.dtype):
+                    return NotImplemented
         return at_line(user_line())(run, args, kwargs)  # whose warnings are the user's
 
     handler.__signature__ = inspect.signature(function._implementation)  # type: ignore[attr-defined]
@@ -112,7 +114,9 @@ def _borrowed(function: Any) -> Handler:
 BORROWED = (
     "gradient", "trapezoid", "polyval", "unwrap", "sinc", "fix", "isposinf", "isneginf", "cross",
     "isclose", "outer", "tile", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
-    "split", "array_split", "hsplit", "vsplit", "dsplit",
+    "split", "array_split", "hsplit", "vsplit", "dsplit", "append", "column_stack",
+    "hstack", "vstack", "dstack", "atleast_1d", "atleast_2d", "atleast_3d", "moveaxis",
+    "tensordot", "real", "imag", "flatnonzero",
 )  # fmt: skip
 for _name in BORROWED:
     _function = getattr(np, _name)

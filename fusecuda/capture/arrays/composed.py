@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...graph import build
-from ...graph.dtypes import INT64, is_supported
+from ...graph.dtypes import is_supported
 from ..record.numbers import TracedScalar
-from . import joining, movement, products
+from . import movement, products
 from .selection import astype, copy, result_type
 from .table import handles
-from .values import array_of, of_node
-
-
-@handles(np.append)
-def append(arr: Any, values: Any, axis: Any = None) -> Any:
-    """Two arrays joined, flat ones unless an axis is given."""
-    parts = array_of(arr), array_of(values)
-    if axis is None:
-        return joining.concatenate([movement.ravel(p) for p in parts])
-    return joining.concatenate(parts, axis)
-
-
-@handles(np.column_stack)
-def column_stack(tup: Any) -> Any:
-    """Columns, or arrays of columns, side by side."""
-    parts = [array_of(a) for a in tup]
-    return joining.concatenate(
-        [movement.reshape(p, (p.size, 1)) if p.ndim < 2 else p for p in parts], 1
-    )
-
-
-@handles(np.dstack)
-def dstack(tup: Any) -> Any:
-    """Arrays joined along a third axis."""
-    parts = [array_of(a) for a in tup]
-    return joining.concatenate([_three_axes(p) for p in parts], 2)
-
-
-def _three_axes(x: Any) -> Any:
-    if x.ndim == 0:
-        return movement.reshape(x, (1, 1, 1))
-    if x.ndim == 1:
-        return movement.reshape(x, (1, x.size, 1))
-    return movement.expand_dims(x, 2) if x.ndim == 2 else x
+from .values import array_of
 
 
 @handles(np.repeat)
@@ -89,57 +53,7 @@ def _kind_of(value: Any) -> Any:
     return type(value.value if type(value) is TracedScalar else value)
 
 
-def _below(m: Any, k: int) -> Any:
-    """True at and below the ``k``-th diagonal of the last two axes of ``m``."""
-    rows, columns = m.shape[-2:] if m.ndim > 1 else (m.shape[0], m.shape[0])
-    shape = (rows, columns)
-    down, right = build.iota(shape, 0), build.iota(shape, 1)
-    reach = build.elementwise("add", [down, build.constant(k, INT64)], INT64)
-    return of_node(build.elementwise("greater_equal", [reach, right], np.dtype(bool)))
-
-
-@handles(np.tril)
-def tril(m: Any, k: int = 0) -> Any:
-    """Zeros above a diagonal."""
-    x = array_of(m)
-    return NotImplemented if x.ndim == 0 else np.where(_below(x, int(k)), x, x.dtype.type(0))
-
-
-@handles(np.triu)
-def triu(m: Any, k: int = 0) -> Any:
-    """Zeros below a diagonal."""
-    x = array_of(m)
-    return NotImplemented if x.ndim == 0 else np.where(_below(x, int(k) - 1), x.dtype.type(0), x)
-
-
 # --- products
-
-
-@handles(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Products summed over axes of both, by one matrix product as in NumPy."""
-    x, y = array_of(a), array_of(b)
-    if isinstance(axes, int):
-        axes = range(x.ndim - axes, x.ndim), range(axes)
-    over_x, over_y = _listed(axes[0], x.ndim), _listed(axes[1], y.ndim)
-    if [x.shape[i] for i in over_x] != [y.shape[i] for i in over_y]:
-        raise ValueError("shape-mismatch for sum")
-    rows = [i for i in range(x.ndim) if i not in over_x]
-    columns = [i for i in range(y.ndim) if i not in over_y]
-    summed = math.prod(x.shape[i] for i in over_x)
-    shape = [x.shape[i] for i in rows], [y.shape[i] for i in columns]
-    left = movement.transpose(x, (*rows, *over_x))
-    right = movement.transpose(y, (*over_y, *columns))
-    product = products.dot(
-        movement.reshape(left, (math.prod(shape[0]), summed)),
-        movement.reshape(right, (summed, math.prod(shape[1]))),
-    )
-    return movement.reshape(product, (*shape[0], *shape[1]))
-
-
-def _listed(axes: Any, rank: int) -> Sequence[int]:
-    given = [axes] if isinstance(axes, int) else list(axes)
-    return [normalize_axis_index(axis, rank) for axis in given]
 
 
 @handles(np.inner)

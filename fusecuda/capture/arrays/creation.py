@@ -14,20 +14,20 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import is_supported
-from ...graph.index_map import IndexMap, Shape
+from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.structure import walk
-from ..record.view import View
+from ..record.view import union, view_in
 from . import movement
 from .array import Array
 from .gathering import gathered, of_lists, of_object, taking_lists
 from .kept_order import axes_by, filled_in_order
 from .memory import in_force, new
-from .table import ENTRIES, TABLE
+from .table import ENTRIES, TABLE, handles
 from .ufuncs import node_of
-from .values import rank_of
-from .wrapping import lazy, plain
+from .values import of_node, plain, rank_of
+from .wrapping import lazy
 
 NDArray = np.ndarray[Any, Any]
 
@@ -52,7 +52,7 @@ def asarray(
     if type(a) is TracedScalar and copy is not False:
         kind = np.dtype(dtype) if dtype is not None else np.dtype(a.type)
         if is_supported(kind):
-            return new_array(node_of(a, kind))
+            return of_node(node_of(a, kind), is_scalar=False)
     if copy is False:
         return share(np.asarray(a, dtype, order, copy=False))
     if type(made := gathered(a, dtype)) is Array:
@@ -69,15 +69,11 @@ def _converted(a: Array, dtype: Any, copy: bool | None, order: Any) -> Any:
         if copy is False:
             raise ValueError("Unable to avoid copy while converting the dtype of an array")
         return a.astype(dtype, order=order or "K")
-    if not copy and order in ("C", "F") and a.ndim > 1 and not _lies(a, order):
+    if not copy and order in ("C", "F") and a.ndim > 1 and not a.flags[order]:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         copy = True
     return a.copy(order or "K") if copy else a
-
-
-def _lies(a: Array, order: str) -> bool:
-    return bool(a.flags.c_contiguous if order == "C" else a.flags.f_contiguous)
 
 
 def array(
@@ -110,19 +106,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     check_device(device)
     if type(x) is Array:
         return x.copy() if copy else x[...]
-    return share(_from_dlpack(x, copy))
-
-
-def _from_dlpack(x: Any, copy: bool | None) -> NDArray:
-    """NumPy's array of ``x``; a copy is made here where NumPy does not take ``copy``."""
-    if copy is None:
-        return np.from_dlpack(x)
     try:
-        return np.from_dlpack(x, copy=copy)
+        return share(np.from_dlpack(x) if copy is None else np.from_dlpack(x, copy=copy))
     except TypeError:
         if not copy:
             raise
-        return np.from_dlpack(x).copy()
+        return share(np.from_dlpack(x).copy())  # of a NumPy that does not take ``copy``
 
 
 def share(values: NDArray) -> Any:
@@ -134,25 +123,14 @@ def share(values: NDArray) -> Any:
         return values
     view = None
     if not values.flags.c_contiguous:
-        values, view = _flat(values)
+        if any(s % values.itemsize for s in values.strides):
+            raise ValueError("Unable to avoid copy of elements that are not a whole number apart")
+        flat = union(values).view(values.dtype)
+        values, view = flat, view_in(values, flat)
     result = Array.of_array(values, copy=False)
     storage = result.storage
     storage.held = storage.escaped = storage.shared = True
     return result if view is None else result.seen_through(view)
-
-
-def _flat(values: NDArray) -> tuple[NDArray, View]:
-    """The memory that strided ``values`` span, as one axis, and how they are seen in it."""
-    item = values.itemsize
-    if any(s % item for s in values.strides):
-        raise ValueError("Unable to avoid copy of elements that are not a whole number apart")
-    steps = tuple(s // item for s in values.strides)
-    back = [slice(None, None, -1 if s < 0 else 1) for s in steps]
-    reach = [(n - 1) * s for n, s in zip(values.shape, steps, strict=True)]
-    span = sum(map(abs, reach)) + 1
-    flat = np.lib.stride_tricks.as_strided(values[tuple(back)], (span,), (item,))
-    start = -sum(r for r in reach if r < 0)
-    return flat, View((span,), IndexMap(values.ndim, (start,), (steps,)), values.shape)
 
 
 # --- of one value
@@ -203,7 +181,7 @@ def full(
         raise ValueError(
             f"could not broadcast input array from shape {node.shape} into shape {extents}"
         )
-    return new_array(build.broadcast_to(node, extents))
+    return of_node(build.broadcast_to(node, extents), is_scalar=False)
 
 
 def _filling(value: Any, dtype: Any) -> Node | None:
@@ -216,13 +194,6 @@ def _filling(value: Any, dtype: Any) -> Node | None:
     if not is_supported(probe.dtype):
         return None
     return node_of(probe) if probe.shape else build.constant(probe[()], probe.dtype)
-
-
-def new_array(node: Node) -> Array:
-    """The array, never a scalar, of a value."""
-    result = Array.of_node(node)
-    result.is_scalar = False
-    return result
 
 
 # --- like another array
@@ -256,7 +227,7 @@ def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True,
     shape: Any = None, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """Return a full array with the same shape and type as a given array."""
+    """One value in the shape (and dtype) of another array."""
     like = a if hasattr(a, "dtype") and hasattr(a, "shape") else np.asarray(plain(a))
     extents = like.shape if shape is None else shape
     kind = like.dtype if dtype is None else dtype
@@ -267,6 +238,10 @@ def full_like(
         shape_of(extents),
         axes_by(like, order),
     )
+
+
+for _function in (zeros_like, ones_like, empty_like, full_like):
+    handles(getattr(np, _function.__name__))(_function)
 
 
 # --- arguments
@@ -321,7 +296,7 @@ def modules_seen(
     roots: dict[int, types.ModuleType] = {}
     for maker in makers:
         roots[id(maker)] = maker
-        others[id(maker)] = dict(_all_lazy() if all_lazy else _made_lazy())
+        others[id(maker)] = dict(_standing(all_lazy))
     chains = [member for member in members if member[0]]
     for chain, steps, value in chains:
         for module in chain:
@@ -344,7 +319,7 @@ def modules_seen(
 
 def creators(all_lazy: bool = False) -> dict[int, Any]:
     """What stands for NumPy's functions that make arrays, by identity."""
-    known = dict(_all_lazy() if all_lazy else _made_lazy())
+    known = _standing(all_lazy)
     found = {
         id(getattr(np, name)): made for name, made in known.items() if name not in taking_lists()
     }
@@ -362,29 +337,31 @@ def numpys(value: Any) -> Any:
 
 @functools.cache
 def _stood_for() -> dict[int, Any]:
-    every = (*_made_lazy().items(), *_all_lazy().items())
+    every = (*_standing(False).items(), *_standing(True).items())
     return {id(made): getattr(np, name) for name, made in every}
 
 
 @functools.cache
-def _made_lazy() -> dict[str, Any]:
-    lazy_made = {name: _numeric(globals()[name], getattr(np, name)) for name in _FILLED}
-    converted = {name: _of_lazy(globals()[name], getattr(np, name)) for name in _CONVERTED}
-    return {**lazy_made, **converted, **ENTRIES.builders}
+def _standing(all_lazy: bool) -> dict[str, Any]:
+    """What stands for NumPy's functions that make arrays; if ``all_lazy``, of any data.
 
-
-@functools.cache
-def _all_lazy() -> dict[str, Any]:
-    """As `_made_lazy`, of any data; and functions that take lists of lazy arrays."""
+    Then with functions that take lists of lazy arrays.
+    """
+    convert = _numeric if all_lazy else _of_lazy
+    found = {name: _numeric(globals()[name], getattr(np, name)) for name in _FILLED}
+    found |= {name: convert(globals()[name], getattr(np, name)) for name in _CONVERTED}
+    found |= ENTRIES.builders
+    if not all_lazy:
+        return found
     space = ENTRIES.namespace
-    counted = {name: _numeric(getattr(space, name), getattr(np, name)) for name in _COUNTED}
-    converted = {name: _numeric(globals()[name], getattr(np, name)) for name in _CONVERTED}
-    linalg = _Module(np.linalg, {"norm": of_lists(np.linalg.norm)})
+    found |= {name: _numeric(getattr(space, name), getattr(np, name)) for name in _COUNTED}
     tricks = _Module(np.lib.stride_tricks, {"as_strided": movement.as_strided})
-    fft = _Module(np.fft, {n: _numeric(getattr(space.fft, n), getattr(np.fft, n)) for n in _OF_FFT})
-    inner = {"linalg": linalg, "lib": _Module(np.lib, {"stride_tricks": tricks}), "fft": fft}
-    indexed = {name: getattr(space, name) for name in _INDEXED}
-    return {**taking_lists(), **_made_lazy(), **counted, **converted, **inner, **indexed}
+    fft = {name: _numeric(getattr(space.fft, name), getattr(np.fft, name)) for name in _OF_FFT}
+    found["linalg"] = _Module(np.linalg, {"norm": of_lists(np.linalg.norm)})
+    found["lib"] = _Module(np.lib, {"stride_tricks": tricks})
+    found["fft"] = _Module(np.fft, fft)
+    found |= {name: getattr(space, name) for name in _INDEXED}
+    return {**taking_lists(), **found}
 
 
 _COUNTED = (

@@ -16,8 +16,9 @@ import numpy as np
 from ...graph import build
 from ...graph.library import at_line
 from ..record.flight import recording
-from ..record.numbers import TracedScalar
+from ..record.numbers import TracedScalar, value_seen
 from ..record.recorder import current_recorder, user_line
+from ..record.structure import rebuilt
 from . import ufuncs
 from .array import Array
 from .gathering import gathered, takes_arrays
@@ -73,7 +74,7 @@ def loosely(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
 
     Where that cannot be, they are arrays like others from then on.
     """
-    found = [a for a in arrays_in((args, tuple(kwargs.values()))) if a.is_loose]
+    found = [a for a in arrays_in((args, kwargs)) if a.is_loose]
     if not found:
         return NotImplemented
     out = kwargs.get("out")
@@ -113,6 +114,19 @@ def update_loosely(func: Callable[..., Any], target: Array, *args: Any) -> bool:
     return True
 
 
+@functools.lru_cache(maxsize=256)
+def as_changed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What gives a copy of an array to which ``function``, which writes into it, has been done."""
+
+    @functools.wraps(function)
+    def changed(array: Any, *args: Any, **kwargs: Any) -> Any:
+        copy = np.array(array)
+        at_line(user_line())(function, (copy, *args), kwargs)
+        return copy
+
+    return changed
+
+
 @entry
 def error_of(target: Callable[..., Any], args: Any, kwargs: Any) -> Exception | None:
     """The error that NumPy's ``target`` raises for arrays of such shapes and types, if it does."""
@@ -121,7 +135,7 @@ def error_of(target: Callable[..., Any], args: Any, kwargs: Any) -> Exception | 
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            target(*map(_blank, args), **{k: _blank(v) for k, v in kwargs.items()})
+            target(*rebuilt(tuple(args), _blank), **rebuilt(kwargs, _blank))
     except Exception as error:
         return error.with_traceback(None)
     return None
@@ -131,18 +145,14 @@ _BLANKS = 1 << 20  # bytes; larger blank arrays are one element, which cannot be
 
 
 def _blank(value: Any) -> Any:
-    """``value`` with an array of zeros for each lazy one."""
+    """``value``, or an array of zeros for a lazy one."""
     if isinstance(value, Array):
         writeable = value.writeable and value.storage.writeable
         if value.nbytes > _BLANKS or not writeable:
             return np.broadcast_to(np.zeros((), value.dtype), value.shape)
         blank = np.zeros(value.shape, value.dtype)
         return blank[()] if value.is_scalar else blank
-    if type(value) is TracedScalar:
-        return value.seen()
-    if type(value) in (list, tuple):
-        return type(value)(map(_blank, value))
-    return value
+    return value_seen(value)
 
 
 def _has_subclass(values: Iterable[Any]) -> bool:
@@ -253,14 +263,7 @@ def _at(ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> None:
     elif raising() or kwargs or not ENTRIES.applied_at(ufunc, *inputs):
         with recording:
             complete_together(inputs)
-            inputs[0][...] = eager(_applied_at, ufunc, *inputs, **kwargs)
-
-
-def _applied_at(ufunc: np.ufunc, array: Any, *rest: Any, **kwargs: Any) -> Any:
-    """A copy of ``array`` to whose elements ``ufunc`` has been applied in place."""
-    copy = np.array(array)
-    ufunc.at(copy, *rest, **kwargs)
-    return copy
+            inputs[0][...] = eager(as_changed(ufunc.at), *inputs, **kwargs)
 
 
 def _with_arrays(ufunc: np.ufunc, inputs: Any) -> Any:
@@ -283,20 +286,18 @@ def _is_data(value: Any) -> bool:
 TracedScalar.with_arrays = staticmethod(_with_arrays)  # type: ignore[method-assign]
 
 _REDUCE = {
-    np.add: np.sum,
-    np.multiply: np.prod,
-    np.maximum: np.max,
-    np.minimum: np.min,
-    np.logical_and: np.all,
-    np.logical_or: np.any,
-}
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+    np.logical_and: np.all, np.logical_or: np.any,
+}  # fmt: skip
 
 
 def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> Any:
     """The lazy result of a call of ``ufunc``, or NotImplemented where NumPy has to compute it."""
     if not kwargs:
         result = ufuncs.apply(array_type, ufunc, inputs, None)
-        return _matmul(inputs) if result is NotImplemented and ufunc is np.matmul else result
+        return (
+            TABLE[np.matmul](*inputs) if result is NotImplemented and ufunc is np.matmul else result
+        )
     if not kwargs.keys() <= {"out", "dtype", "where", "casting"} or ufunc.nout != 1:
         return NotImplemented
     out, where = kwargs.get("out"), kwargs.get("where", True)
@@ -305,7 +306,7 @@ def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dic
         return NotImplemented
     result = ufuncs.apply(array_type, ufunc, inputs, kwargs.get("dtype"))
     if result is NotImplemented and ufunc is np.matmul and kwargs.keys() <= {"out"}:
-        result = _matmul(inputs)
+        result = TABLE[np.matmul](*inputs)
     if result is NotImplemented or out is None:
         return result
     target = out[0] if isinstance(out, tuple) else out
@@ -313,17 +314,8 @@ def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dic
         return NotImplemented if where is not True else assign_result(target, result, casting)
     if where is not True:
         check_cast(result.dtype, target.dtype, casting)
-        result = np.where(where, astype_of(result, target.dtype), target)
+        result = np.where(where, result.astype(target.dtype, copy=False), target)
     return assign_result(target, result, casting)
-
-
-def _matmul(inputs: Any) -> Any:
-    return TABLE[np.matmul](*inputs)
-
-
-def astype_of(array: Any, dtype: Any) -> Any:
-    """``array`` cast to ``dtype``, or itself."""
-    return array if array.dtype == dtype else array.astype(dtype)
 
 
 def check_cast(source: Any, target: Any, casting: str) -> None:
@@ -379,7 +371,7 @@ def eager(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     called = at_line(user_line())
     if out is None:
         result = called(func, plain_args, plain_kwargs)
-        return wrap(result, list(arrays_in((args, tuple(kwargs.values())))))
+        return wrap(result, list(arrays_in((args, kwargs))))
     targets = out if isinstance(out, tuple) else (out,)
     copies = tuple(None if t is None else np.array(plain(t)) for t in targets)
     plain_kwargs["out"] = copies if isinstance(out, tuple) else copies[0]

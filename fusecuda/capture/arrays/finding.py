@@ -29,13 +29,6 @@ def nonzero(a: Any) -> Any:
     return NotImplemented if found is None else found
 
 
-@handles(np.flatnonzero)
-def flatnonzero(a: Any) -> Any:
-    """The numbers, in row-major order, of the elements that are not zero."""
-    found = nonzero(ravel(a)) if isinstance(a, _ARRAYS) else NotImplemented
-    return NotImplemented if found is NotImplemented else found[0]
-
-
 @handles(np.argwhere)
 def argwhere(a: Any) -> Any:
     """The index of each element that is not zero, one a row; NumPy finds them among few."""

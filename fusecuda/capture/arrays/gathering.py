@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...graph.dtypes import DType, is_supported
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.origin import is_users, module_of
+from ..record.structure import leaves, rebuilt
 from . import ufuncs
 from .array import Array
 from .held import compute_first
@@ -48,8 +49,7 @@ def gathered(value: Any, dtype: DType | None = None) -> Any:
     """
     if type(value) not in (list, tuple):
         return value
-    leaves = list(_leaves(value))
-    arrays = [leaf for leaf in leaves if type(leaf) is Array]
+    arrays = [part for part in leaves(value) if type(part) is Array]
     if not arrays:
         return value
     if (limit := in_force().at_once_below) and sum([a.nbytes for a in arrays]) <= limit:
@@ -61,7 +61,7 @@ def gathered(value: Any, dtype: DType | None = None) -> Any:
     if dtype is not None and any(a.dtype.kind == "c" for a in arrays):
         return value  # of which NumPy may drop a part, and warn
     try:
-        like = np.array(_blank(value), dtype)
+        like = np.array(rebuilt(value, _blank), dtype)
     except (ValueError, TypeError, OverflowError):
         return value  # and NumPy says what is wrong
     every = (like.dtype, *(a.dtype for a in arrays))
@@ -81,14 +81,6 @@ def of_object(value: Any, dtype: Any) -> Any:
     return kind.__array__(value) if dtype is None else kind.__array__(value, dtype)
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    for part in value:
-        if type(part) in (list, tuple):
-            yield from _leaves(part)
-        else:
-            yield part
-
-
 def _known(value: Any) -> Any:
     """``value`` with what its arrays show, None if something is pending."""
     if type(value) is Array:
@@ -100,19 +92,17 @@ def _known(value: Any) -> Any:
 
 
 def _blank(value: Any) -> Any:
-    """``value`` with what tells the dtype and shape of each part."""
+    """What tells the dtype and shape of a part."""
     if type(value) is Array:
         shown = np.broadcast_to(np.zeros((), value.dtype), value.shape)
         return shown[()] if value.is_scalar else shown
-    if type(value) is TracedScalar:
-        return type(value.value)(0)
-    return [_blank(v) for v in value] if type(value) in (list, tuple) else value
+    return type(value.value)(0) if type(value) is TracedScalar else value
 
 
 def _joined(value: Any, shape: Sequence[int], dtype: DType) -> Node:
     if type(value) in (Array, TracedScalar):
         return ufuncs.node_of(value, dtype)
-    if not any(type(leaf) in (Array, TracedScalar) for leaf in _leaves([value])):
+    if not any(type(leaf) in (Array, TracedScalar) for leaf in leaves(value)):
         return ufuncs.node_of(np.array(value, dtype))
     parts = [build.reshape(_joined(v, shape[1:], dtype), (1, *shape[1:])) for v in value]
     return build.concatenate(parts, 0)

@@ -15,7 +15,7 @@ from ..record.recorder import current_recorder
 from ..record.view import View
 from .memory import in_force, values
 from .methods import Methods
-from .parts import build_snapshot, joined, part_of, shown_of, written
+from .parts import build_snapshot, copied, joined, written
 from .table import ENTRIES
 
 NDArray = np.ndarray[Any, Any]
@@ -62,13 +62,10 @@ class Held(Methods):
         whole = view is View.whole(node.shape) or (node.shape == view.shape and view.is_whole())
         if whole and not self._part:
             return node
-        if self._part:
-            if is_supported(node.dtype):
-                return build.elementwise(self._part, [view.read(node)], self.dtype)
-            return self._whole_by(part_of, view, self._part)
         if not is_supported(node.dtype):
-            return self._whole_by(shown_of, view)
-        return view.read(node)
+            return self._whole_by(copied, view, self._part)
+        seen = view.read(node)
+        return build.elementwise(self._part, [seen], self.dtype) if self._part else seen
 
     @property
     def reads_by_computing(self) -> bool:

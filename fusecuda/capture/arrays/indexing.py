@@ -11,7 +11,6 @@ import numpy as np
 from ...graph import build
 from ...graph.dtypes import BOOL, DType, is_supported
 from ...graph.index_map import Shape, axis_map
-from ...graph.library import at_line
 from ...graph.node import Node
 from ..record.flight import atomic
 from ..record.numbers import TracedScalar
@@ -19,7 +18,7 @@ from ..record.recorder import current_recorder, user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array
-from .dispatch import eager, loosely, update_loosely
+from .dispatch import as_changed, eager, loosely, update_loosely
 from .gathering import gathered
 from .held import compute_first
 from .keys import expanded, index_node
@@ -76,8 +75,10 @@ def setitem(array: Array, key: Any, value: Any) -> None:
         region = array.seen_through(array.view_of_storage.mapped(*found))
         region.write_node(_fitted(value, region.dtype, region.shape))
         return
-    mask = keys[0] if len(keys) == 1 else None
-    if _is_mask(mask, array) and np.ndim(value) == 0 and is_supported(array.dtype):
+    mask: Any = keys[0] if len(keys) == 1 else None
+    is_mask = getattr(mask, "dtype", None) == BOOL and mask.shape != ()
+    is_mask = is_mask and mask.shape == array.shape[: mask.ndim]
+    if is_mask and np.ndim(value) == 0 and is_supported(array.dtype):
         node = spread(ufuncs.node_of(mask, BOOL), array.shape)
         chosen = _fitted(value, array.dtype, array.shape)
         array.write_node(build.where(node, chosen, array.read_node()))
@@ -85,15 +86,8 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     if write_at(array, keys, value, "set", _fitted):
         return
     complete_together(array, keys, value)  # for no other thread's write is to be lost
-    changed = eager(_assigned, array, keys, value)
+    changed = eager(as_changed(operator.setitem), array, keys, value)
     array.write_node(ufuncs.node_of(changed, array.dtype))
-
-
-def _assigned(array: Any, keys: Any, value: Any) -> Any:
-    """A copy of ``array`` with ``value`` assigned."""
-    copy = np.array(array)
-    at_line(user_line())(operator.setitem, (copy, keys, value), {})
-    return copy
 
 
 def _as_tuple(key: Any) -> tuple[Any, ...]:
@@ -124,12 +118,6 @@ def _settled(key: Any) -> Any:
     return key
 
 
-def _is_mask(mask: Any, array: Array) -> bool:
-    if getattr(mask, "dtype", None) != BOOL or mask.shape == ():
-        return False
-    return bool(mask.shape == array.shape[: len(mask.shape)])
-
-
 def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
     """``value`` cast to ``dtype`` and broadcast to ``shape``; raises NumPy's errors."""
     if isinstance(value, list | tuple):
@@ -139,16 +127,18 @@ def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
         value, Array | np.ndarray | TracedScalar | np.generic | int | float | complex
     ):
         value = np.asarray(value, dtype)
-    kind = type(value)
+    kind: Any = type(value)
     if dtype.kind in "iu" and (kind is float or issubclass(kind, np.floating)):
         fitted = np.empty((), dtype)
         with np.errstate(all="ignore"):
             fitted[()] = value  # NumPy knows which numbers are errors: int(nan), int(1e300)
         value = fitted
-    node = ufuncs.node_of(value, dtype) if _castable(value, dtype) else None
-    if node is None and isinstance(value, Array | np.ndarray):
+    own = dtype if kind is TracedScalar else getattr(value, "dtype", dtype)
+    if is_supported(own) and is_supported(dtype):
+        node = ufuncs.node_of(value, dtype)
+    elif isinstance(value, Array | np.ndarray):
         node = ufuncs.converted(ufuncs.node_of(value), dtype)
-    elif node is None:
+    else:
         node = ufuncs.node_of(np.asarray(plain(value)).astype(dtype))
     lead = len(node.shape) - len(shape)
     if lead > 0 and all(n == 1 for n in node.shape[:lead]):
@@ -162,11 +152,6 @@ def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
             f"could not broadcast input array from shape {node.shape} into shape {shape}"
         )
     return build.broadcast_to(node, shape)
-
-
-def _castable(value: Any, dtype: np.dtype[Any]) -> bool:
-    own = dtype if type(value) is TracedScalar else getattr(value, "dtype", dtype)
-    return is_supported(own) and is_supported(dtype)
 
 
 def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:

@@ -16,7 +16,7 @@ from .held import compute_first
 from .kept_order import along_kept_order, axes_by, relaid
 from .movement import broadcast_to, expand_dims, ravel, reshape
 from .selection import copy
-from .table import Handler, handles
+from .table import handles
 from .values import array_of, is_given, of_node, rank_of, seen
 
 
@@ -49,38 +49,10 @@ def _concatenated(parts: Sequence[Array], axis: int, dtype: Any) -> Any:
 @handles(np.stack)
 def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, **kw: Any) -> Any:
     """Arrays of one shape joined along a new axis."""
-    if kw:
-        return NotImplemented
     parts = [array_of(a) for a in arrays]
-    if len({p.shape for p in parts}) != 1:
-        raise ValueError("all input arrays must have the same shape")
+    if kw or len({p.shape for p in parts}) != 1:
+        return NotImplemented
     return concatenate([expand_dims(p, axis) for p in parts], axis, dtype=dtype)
-
-
-def _joined(at_least: Callable[[Array], Array], axis_of: Callable[[Array], int]) -> Handler:
-    def handler(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-        parts = [at_least(array_of(a)) for a in tup]
-        return concatenate(parts, axis_of(parts[0]), dtype=dtype)
-
-    return handler
-
-
-@handles(np.atleast_1d)
-def atleast_1d(*arrays: Any) -> Any:
-    """Views with at least one axis."""
-    found = [a if a.ndim else reshape(a, (1,)) for a in map(array_of, arrays)]
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-@handles(np.atleast_2d)
-def atleast_2d(*arrays: Any) -> Any:
-    """Views with at least two axes."""
-    found = [a if a.ndim > 1 else reshape(a, (1, a.size)) for a in map(array_of, arrays)]
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-handles(np.hstack)(_joined(atleast_1d, lambda a: 0 if a.ndim == 1 else 1))
-handles(np.vstack)(_joined(atleast_2d, lambda a: 0))
 
 
 @handles(np.pad)

@@ -30,11 +30,6 @@ def _is_same(dtype: Any, own: Any) -> bool:
     return dtype is None or (not is_class and np.dtype(dtype) == own)
 
 
-def _is_in_rows(storage: Any) -> bool:
-    """True if NumPy, too, would have what is pending in row-major order."""
-    return len(storage.shape) < 2 or storage.node.op in ("pad", "update")
-
-
 class Methods(Observed):
     """The methods of an array that functions and operators are behind."""
 
@@ -117,7 +112,8 @@ class Methods(Observed):
         storage = self.storage
         if storage.buffer is not None:
             return self.shown_of(storage.buffer)
-        if current_recorder().transparent and not _is_in_rows(storage):
+        in_rows = len(storage.shape) < 2 or storage.node.op in ("pad", "update")  # as NumPy's
+        if current_recorder().transparent and not in_rows:
             return self.hand_out()
         row = np.empty(1, storage.dtype)  # of the memory that there will be, the layout is known
         steps = [row.itemsize * s for s in contiguous_strides(storage.shape)]

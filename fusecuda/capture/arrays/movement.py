@@ -26,7 +26,8 @@ def reshape(
     x = array_of(a)
     wanted = shape if newshape is None else newshape
     if order == "F" or (order == "A" and axes_by(x, "A") is not None):
-        return _reshape_columns(x, wanted)
+        columns = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
+        return reshape(x.transpose(), columns[::-1]).transpose()
     if order not in ("C", "A"):
         return NotImplemented
     target = np.broadcast_to(np.False_, x.shape)
@@ -41,12 +42,6 @@ def reshape(
     if copy is False:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     return of_node(build.reshape(x.read_node(), full), is_scalar=False)
-
-
-def _reshape_columns(x: Array, shape: Any) -> Array:
-    wanted = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
-    made: Array = reshape(x.transpose(), wanted[::-1]).transpose()
-    return made
 
 
 def _resolved_shape(size: int, wanted: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
@@ -103,18 +98,6 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     i, j = normalize_axis_index(axis1, x.ndim), normalize_axis_index(axis2, x.ndim)
     order = list(range(x.ndim))
     order[i], order[j] = order[j], order[i]
-    return transpose(x, order)
-
-
-@handles(np.moveaxis)
-def moveaxis(a: Any, source: Any, destination: Any) -> Array:
-    """A view with axes moved to new places."""
-    x = array_of(a)
-    origin = normalize_axis_tuple(source, x.ndim, "source")
-    target = normalize_axis_tuple(destination, x.ndim, "destination")
-    order = [n for n in range(x.ndim) if n not in origin]
-    for to, start in sorted(zip(target, origin, strict=True)):
-        order.insert(to, start)
     return transpose(x, order)
 
 

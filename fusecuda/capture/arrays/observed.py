@@ -15,6 +15,10 @@ from .operators import Operators
 NDArray = np.ndarray[Any, Any]
 
 
+def _seen_as(kind: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda self: self._seen(kind)
+
+
 class Observed(Operators):
     """The methods of an array that need its values now."""
 
@@ -73,20 +77,11 @@ class Observed(Operators):
     def __format__(self, spec: str) -> str:
         return str(self._seen(lambda values: format(values[()], spec)))
 
-    def __bool__(self) -> bool:
-        return self._seen(bool)  # type: ignore[no-any-return]
-
-    def __float__(self) -> float:
-        return self._seen(float)  # type: ignore[no-any-return]
-
-    def __int__(self) -> int:
-        return self._seen(int)  # type: ignore[no-any-return]
-
-    def __complex__(self) -> complex:
-        return self._seen(complex)  # type: ignore[no-any-return]
-
-    def __index__(self) -> int:
-        return self._seen(operator.index)  # type: ignore[no-any-return]
+    __bool__ = _seen_as(bool)
+    __float__ = _seen_as(float)
+    __int__ = _seen_as(int)
+    __complex__ = _seen_as(complex)
+    __index__ = _seen_as(operator.index)
 
     def __trunc__(self) -> int:
         if not hasattr(self._numpys(), "__trunc__"):

@@ -143,15 +143,11 @@ def _handed(array: Array, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         for lazy, own in zip(recorder.given, recorder.originals, strict=False):
             if lazy is array and own.flags.writeable == memory.flags.writeable:
                 memory = own
-        forget = functools.partial(_forgotten, recorder.handed, key)
-        known = weakref.ref(array, forget)
+        handed = recorder.handed
+        known = weakref.ref(array, lambda reference: handed.pop(key, None))
         recorder.handed[key] = known, memory, memory.flags.writeable
     known_as: np.ndarray[Any, Any] = recorder.handed[key][1]
     return known_as
-
-
-def _forgotten(handed: dict[int, Any], key: int, reference: Any) -> None:
-    handed.pop(key, None)
 
 
 def _flags_seen(handed: dict[int, Any]) -> None:

@@ -98,22 +98,20 @@ def _one_way(
 def _product() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     """The operators of `matmul`, which is NumPy's work in any case and waits for nothing."""
 
-    def forward(self: Operators, other: Any) -> Any:
-        done = _product_at_once(self, other)
-        if done is None:
-            done = _operate(np.matmul, operator.matmul, self, other, (self, other))
-        return done
+    def one_way(turned: bool) -> Callable[..., Any]:
+        def operate(self: Operators, other: Any) -> Any:
+            done = _product_at_once(self, other, turned)
+            if done is not None:
+                return done
+            inputs = (other, self) if turned else (self, other)
+            return _operate(np.matmul, operator.matmul, self, other, inputs)
 
-    def backward(self: Operators, other: Any) -> Any:
-        done = _product_at_once(self, other, turned=True)
-        if done is None:
-            done = _operate(np.matmul, operator.matmul, self, other, (other, self))
-        return done
+        return operate
 
-    return forward, backward, _in_place_by(np.matmul, operator.matmul)
+    return one_way(False), one_way(True), _in_place_by(np.matmul, operator.matmul)
 
 
-def _product_at_once(array: Any, other: Any, turned: bool = False) -> Any:
+def _product_at_once(array: Any, other: Any, turned: bool) -> Any:
     """The product, None if it is to be recorded."""
     if not in_force().at_once_below or (a := completed(array)) is None:
         return None

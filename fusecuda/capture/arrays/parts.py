@@ -29,24 +29,19 @@ def joined(numbers: Node, part: str, value: Node) -> Node:
     return build.elementwise("join", parts, numbers.dtype)
 
 
-def part_shown(view: View, part: str, memory: NDArray) -> NDArray:
-    shown: NDArray = getattr(view.of(memory), part)
-    return shown
+def shown_of(array: NDArray, view: View, part: str) -> NDArray:
+    """What ``view`` shows of ``array``, or a part of the complex numbers there."""
+    seen = view.of(array)
+    return getattr(seen, part) if part else seen
 
 
-def shown_of(array: NDArray, view: View) -> NDArray:
-    """A copy of what ``view`` shows of ``array``."""
-    return np.array(view.of(array), order="C")
-
-
-def part_of(array: NDArray, view: View, part: str) -> NDArray:
-    """A copy of a part of the complex numbers that ``view`` shows of ``array``."""
-    return np.array(part_shown(view, part, array), order="C")
+def copied(array: NDArray, view: View, part: str) -> NDArray:
+    """A copy of what is shown."""
+    return np.array(shown_of(array, view, part), order="C")
 
 
 def written(array: NDArray, view: View, part: str, value: NDArray) -> NDArray:
-    """A copy of ``array`` with ``value`` in what ``view`` shows of it, or in a part of that."""
+    """A copy of ``array`` with ``value`` in what is shown of it."""
     copy = np.array(array, order="C")
-    target = part_shown(view, part, copy) if part else view.of(copy)
-    target[...] = value
+    shown_of(copy, view, part)[...] = value
     return copy

@@ -173,12 +173,6 @@ def _described(recorder: Any, value: Any, operands: list[Node]) -> Any:
         return kind, value
     if kind is float:
         return _double(value)
-    if kind is tuple:
-        return (kind, *[_described_literal(v) for v in value])
+    if kind is tuple and all([type(v) in _LITERALS for v in value]):
+        return (kind, *[(type(v), v) for v in value])
     raise _UnknownError
-
-
-def _described_literal(value: Any) -> Any:
-    if type(value) not in _LITERALS:
-        raise _UnknownError
-    return type(value), value

@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, FLOAT64, INT64, DType, computed_in, is_supported
+from ...graph.dtypes import BOOL, FLOAT64, INT64, computed_in, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from .array import Array
-from .creation import asarray, check_device, new_array, zeros
+from .creation import asarray, check_device, zeros
 from .dispatch import eager
 from .memory import in_force, new
-from .values import arrays_in
-from .wrapping import lazy, plain
+from .table import handles
+from .ufuncs import affine
+from .values import arrays_in, of_node, plain
+from .wrapping import lazy
 
 _INT64_LIMIT = 2**63
 
@@ -46,7 +48,7 @@ def arange(*args: Any, device: Any = None, like: None = None, **kwargs: Any) -> 
             return new(Array, np.arange(start, stop, step, dtype))  # type: ignore[call-overload]
         node = _arange(start, stop, step, dtype)
         if node is not None:
-            return new_array(node)
+            return of_node(node, is_scalar=False)
     if any(True for _ in arrays_in((args, tuple(kwargs.values())))):
         return eager(np.arange, *args, **kwargs)
     return lazy(np.arange(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()}))
@@ -79,7 +81,7 @@ def _arange(start: Any, stop: Any, step: Any, dtype: Any) -> Node | None:
         exact = (base + wider.type(0) * delta).astype(kind), (base + delta).astype(kind)
     if any(a.tobytes() != b.tobytes() for a, b in zip(exact, (first, second), strict=True)):
         return None  # NumPy stores these two, and computes only the others
-    return build.convert(_affine(count, wider, delta, base), kind)
+    return build.convert(affine(count, wider, delta, base), kind)
 
 
 def _is_number(value: Any) -> bool:
@@ -96,15 +98,6 @@ def _count(start: float, stop: float, step: float) -> int | None:
     if ratio == 0 and distance != 0:  # underflow
         return int(math.copysign(1, ratio) > 0)
     return max(math.ceil(ratio), 0)
-
-
-def _affine(count: int, dtype: DType, factor: Any, offset: Any) -> Node:
-    """index * factor + offset, in ``dtype``."""
-    index = build.convert(build.iota((count,), 0), dtype)
-    if offset == 0 and factor == 1:
-        return index
-    scaled = build.elementwise("multiply", [index, build.constant(factor, dtype)], dtype)
-    return build.elementwise("add", [scaled, build.constant(offset, dtype)], dtype)
 
 
 def linspace(
@@ -127,7 +120,7 @@ def linspace(
     node, step = _linspace(np.float64(start), np.float64(stop), count, bool(endpoint))
     if kind.kind in "iu":
         node = build.elementwise("floor", [node], FLOAT64)
-    result = new_array(build.convert(node, kind))
+    result = of_node(build.convert(node, kind), is_scalar=False)
     return (result, step) if retstep else result
 
 
@@ -168,7 +161,7 @@ def eye(
     kind = np.dtype(float if dtype is None else dtype)
     if order == "F" or not is_supported(kind):
         return lazy(np.eye(N, M, k, kind, order))
-    return new_array(build.convert(_compared("equal", N, M, k), kind))
+    return of_node(build.convert(_compared("equal", N, M, k), kind), is_scalar=False)
 
 
 def identity(n: int, dtype: Any = None, *, like: None = None) -> Any:
@@ -185,7 +178,7 @@ def tri(
     kind = np.dtype(float if dtype is None else dtype)
     if not is_supported(kind):
         return lazy(np.tri(N, M, k, kind))
-    return new_array(build.convert(_compared("greater_equal", N, M, k), kind))
+    return of_node(build.convert(_compared("greater_equal", N, M, k), kind), is_scalar=False)
 
 
 def _compared(op: str, n: int, m: int | None, k: int) -> Node:
@@ -217,6 +210,10 @@ def triu(m: Any, k: int = 0) -> Any:
     """Upper triangle of an array."""
     x = asarray(m)
     return np.where(_below(x.shape, k - 1), x.dtype.type(0), x)
+
+
+handles(np.tril)(tril)
+handles(np.triu)(triu)
 
 
 # --- grids
@@ -257,7 +254,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     if not rank:
         return zeros((0,), kind)
     parts = [build.convert(build.iota((1, *extents), d + 1), kind) for d in range(rank)]
-    return new_array(build.concatenate(parts, 0))
+    return of_node(build.concatenate(parts, 0), is_scalar=False)
 
 
 def fromfunction(

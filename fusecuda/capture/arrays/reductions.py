@@ -13,6 +13,8 @@ from ...graph import build
 from ...graph.dtypes import (
     BOOL,
     FLOAT64,
+    INT64,
+    DType,
     computed_in,
     is_reducible,
     is_supported,
@@ -68,22 +70,20 @@ def _plus_initial(result: Array, initial: Any, ufunc: np.ufunc) -> Any:
     return result if initial is np._NoValue else ufunc(result, result.dtype.type(initial))
 
 
+def widened(dtype: DType) -> DType:
+    """The type in which NumPy adds and multiplies numbers of ``dtype``."""
+    if dtype.kind in "biu" and dtype.itemsize < INT64.itemsize:
+        return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    return dtype
+
+
 def _summed(kind: str, ufunc: np.ufunc, identity: int) -> Handler:
     def handler(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: None = None,
-        keepdims: Any = False,
-        initial: Any = np._NoValue,
-        where: Any = np._NoValue,
-    ) -> Any:
+        a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False,
+        initial: Any = np._NoValue, where: Any = np._NoValue,
+    ) -> Any:  # fmt: skip
         x = array_of(a)
-        if dtype is None:
-            small = x.dtype.kind in "biu" and x.dtype.itemsize < 8
-            loop = np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64) if small else x.dtype
-        else:
-            loop = np.dtype(dtype)
+        loop = np.dtype(dtype) if dtype is not None else widened(x.dtype)
         if not is_supported(x.dtype) or not is_reducible(kind, loop):
             return NotImplemented
         if loop == BOOL:
@@ -97,19 +97,15 @@ def _summed(kind: str, ufunc: np.ufunc, identity: int) -> Handler:
     return handler
 
 
-sum_ = handles(np.sum)(_summed("sum", np.add, 0))
+handles(np.sum)(_summed("sum", np.add, 0))
 prod = handles(np.prod)(_summed("prod", np.multiply, 1))
 
 
 def _extreme(kind: str, ufunc: np.ufunc) -> Handler:
     def handler(
-        a: Any,
-        axis: Any = None,
-        out: None = None,
-        keepdims: Any = False,
-        initial: Any = np._NoValue,
-        where: Any = np._NoValue,
-    ) -> Any:
+        a: Any, axis: Any = None, out: None = None, keepdims: Any = False,
+        initial: Any = np._NoValue, where: Any = np._NoValue,
+    ) -> Any:  # fmt: skip
         x = array_of(a)
         if not is_reducible(kind, x.dtype) or _masks(where):
             return NotImplemented
@@ -120,8 +116,8 @@ def _extreme(kind: str, ufunc: np.ufunc) -> Handler:
     return handler
 
 
-max_ = handles(np.max, np.amax)(_extreme("max", np.maximum))
-min_ = handles(np.min, np.amin)(_extreme("min", np.minimum))
+handles(np.max, np.amax)(_extreme("max", np.maximum))
+handles(np.min, np.amin)(_extreme("min", np.minimum))
 
 
 def _logical(kind: str) -> Handler:
@@ -137,8 +133,8 @@ def _logical(kind: str) -> Handler:
     return handler
 
 
-any_ = handles(np.any)(_logical("any"))
-all_ = handles(np.all)(_logical("all"))
+handles(np.any)(_logical("any"))
+handles(np.all)(_logical("all"))
 
 
 def _arg_extreme(kind: str) -> Handler:
@@ -173,14 +169,9 @@ def _warns(x: Array, axis: Any, ddof: Any) -> bool:
 
 @handles(np.mean)
 def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: Any = False,
-    *,
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, *,
     where: Any = np._NoValue,
-) -> Any:
+) -> Any:  # fmt: skip
     """Sum over count, as NumPy computes it."""
     x = array_of(a)
     loop = _mean_type(x, dtype)
@@ -200,14 +191,9 @@ def mean(
 
 @handles(np.var)
 def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    **kwargs: Any,
-) -> Any:
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0,
+    keepdims: Any = False, **kwargs: Any,
+) -> Any:  # fmt: skip
     """The mean of squared distances from the mean, in two passes, as NumPy computes it."""
     x = array_of(a)
     ddof = kwargs.pop("correction", ddof)

@@ -210,7 +210,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: Any = "raise") -> Any:
     given = array_of(a)
     if not isinstance(choices, list | tuple) or not 0 < len(choices) <= _MOST_CHOICES:
         return NotImplemented
-    if mode != "raise" or not are_integers(given) or not all(map(_is_choice, choices)):
+    known_kinds = all(isinstance(c, Array | np.ndarray | np.generic) for c in choices)
+    if mode != "raise" or not are_integers(given) or not known_kinds:
         return NotImplemented
     known = bounds(given.read_node())
     if known is None or known[0] < 0 or known[1] >= len(choices):
@@ -227,7 +228,3 @@ def choose(a: Any, choices: Any, out: None = None, mode: Any = "raise") -> Any:
         chosen = build.where(named, nodes[number], chosen)
     shape = np.broadcast_shapes(index.shape, *(n.shape for n in nodes))
     return of_node(build.broadcast_to(chosen, shape), is_scalar=False)
-
-
-def _is_choice(value: Any) -> bool:
-    return isinstance(value, Array | np.ndarray | np.generic)

@@ -17,6 +17,7 @@ from ...graph.node import Node
 from ..record.flight import atomic
 from ..record.recorder import user_line
 from . import ufuncs
+from .reductions import widened
 from .scatters import are_integers, reaches
 from .table import entry
 from .values import array_of, of_node, plain
@@ -66,10 +67,7 @@ def _loop(ufunc: np.ufunc, given: DType, wanted: Any) -> DType | None:
     if ufunc in (np.logical_or, np.logical_and):
         return BOOL if dtype in (None, BOOL) else None
     if ufunc in (np.add, np.multiply):
-        if dtype is not None:
-            return dtype
-        if given.kind in "biu" and given.itemsize < INT64.itemsize:
-            return np.dtype(np.uint64 if given.kind == "u" else np.int64)
+        return widened(given) if dtype is None else dtype
     return given if dtype in (None, given) else None
 
 

@@ -16,10 +16,10 @@ from ...graph.numpy_rules import where_number
 from ..record.numbers import TracedScalar
 from . import ufuncs
 from .array import Array
-from .dispatch import assign_result, check_cast, eager
+from .dispatch import as_changed, assign_result, check_cast, eager
 from .finding import nonzero
 from .held import compute_first
-from .kept_order import axes_by, filled_in_order, in_kept_order, in_order_of
+from .kept_order import in_kept_order, in_order_of
 from .movement import ravel
 from .table import entry, handles
 from .values import (
@@ -192,38 +192,6 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: Any = "
     return copy(taken, "C")  # it would be a view, or lie in memory as it was taken
 
 
-@handles(np.full_like)
-def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True,
-    shape: Any = None, *, device: Any = None,
-) -> Any:  # fmt: skip
-    """One value in the shape (and dtype) of another array."""
-    kind = np.dtype(dtype) if dtype is not None else a.dtype
-    if not is_supported(kind) or rank_of(fill_value):
-        return NotImplemented
-    wanted = a.shape if shape is None else tuple(np.empty(shape, BOOL).shape)
-    fill = ufuncs.node_of(fill_value, kind)
-    return filled_in_order(
-        lambda laid: of_node(build.broadcast_to(fill, laid), is_scalar=False),
-        wanted,
-        axes_by(array_of(a), order),
-    )
-
-
-@handles(np.zeros_like, np.empty_like)
-def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
-               *, device: Any = None) -> Any:  # fmt: skip
-    """Zeros in the shape (and dtype) of another array."""
-    return full_like(a, 0, dtype, order, subok, shape)
-
-
-@handles(np.ones_like)
-def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
-              *, device: Any = None) -> Any:  # fmt: skip
-    """Ones in the shape (and dtype) of another array."""
-    return full_like(a, 1, dtype, order, subok, shape)
-
-
 @handles(np.nan_to_num)
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
@@ -242,19 +210,6 @@ def nan_to_num(
         return found[()] if a.is_scalar else found
     a[...] = found
     return a
-
-
-@handles(np.real)
-def real(val: Any) -> Any:
-    """The real part, a view."""
-    return array_of(val).real
-
-
-@handles(np.imag)
-def imag(val: Any) -> Any:
-    """The imaginary part, a view of complex numbers."""
-    a = array_of(val)
-    return a.imag if a.dtype.kind == "c" else NotImplemented
 
 
 @handles(np.shape)
@@ -282,16 +237,11 @@ def result_type(*values: Any) -> Any:
 
 
 def _writes(function: Any) -> None:
-    def changed(a: Any, *args: Any, **kwargs: Any) -> Any:
-        copy = np.array(a)
-        function(copy, *args, **kwargs)
-        return copy
-
     def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(a, Array):
             return function(a, *map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
-        complete_together(a, args, tuple(kwargs.values()))
-        a[...] = eager(changed, a, *args, **kwargs)
+        complete_together(a, args, kwargs)
+        a[...] = eager(as_changed(function), a, *args, **kwargs)
         return None
 
     handles(function)(handler)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.exceptions import AxisError
 
@@ -23,38 +23,14 @@ OUT_POSITION: dict[Any, int] = {}  # where a function takes ``out`` as a positio
 
 
 class Entries:
-    """What operators, indexing and the protocols of an array call; `entry` fills it in."""
+    """What operators, indexing and the protocols of an array call, by name: each an `entry`."""
 
-    recorded: Callable[..., Any]
-    updated: Callable[..., bool]
-    followed: Callable[..., Any]
-    shown: Callable[..., Any]
-    shown_by: Callable[..., Any]
-    assigned: Callable[..., bool]
-    call_ufunc: Callable[..., Any]
-    operate: Callable[..., Any]
-    call_function: Callable[..., Any]
-    eager: Callable[..., Any]
-    assign_result: Callable[..., Any]
-    getitem: Callable[..., Any]
-    setitem: Callable[..., Any]
-    astype: Callable[..., Any]
-    error_of: Callable[..., Any]
-    gathered: Callable[..., Any]
-    loosely: Callable[..., Any]
-    picked: Callable[..., Any]
-    put_picked: Callable[..., bool]
-    of_picked: Callable[..., Any]
-    assign_picked: Callable[..., bool]
-    update_loosely: Callable[..., bool]
-    applied_at: Callable[..., bool]
-    reduced_at: Callable[..., Any]
-    item_at_once: Callable[..., Any]
-    set_at_once: Callable[..., bool]
-    ufunc_at_once: Callable[..., Any]
-    function_at_once: Callable[..., Any]
     namespace: Any  # `fusecuda.numpy`
     builders: dict[str, Any]  # what stands for `numpy.r_` and the like
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 ENTRIES = Entries()
@@ -62,7 +38,6 @@ ENTRIES = Entries()
 
 def entry(function: _H) -> _H:
     """Let arrays call ``function`` by its name."""
-    assert function.__name__ in Entries.__annotations__
     setattr(ENTRIES, function.__name__, function)
     return function
 

@@ -16,7 +16,7 @@ from ...graph.library import at_line
 from ...graph.node import Node, Operand
 from ...graph.ops import OPS
 from ..record.flight import atomic
-from ..record.numbers import TracedScalar
+from ..record.numbers import TracedScalar, value_seen
 from ..record.recorder import current_recorder, user_line
 from .array import Array
 from .held import compute_first
@@ -107,7 +107,8 @@ def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Any:
 
     Raises TypeError for complex numbers and what is no number.
     """
-    arrays = [v if type(v) in (int, float) else _array_like(v) for v in inputs]
+    known = (int, float, TracedScalar)
+    arrays = [v if type(v) in known or hasattr(v, "dtype") else np.asarray(v) for v in inputs]
     kinds = [type_of(v) for v in arrays]
     found = np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds))
     if found.kind not in "biuf" or found.itemsize > 8:
@@ -115,10 +116,6 @@ def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Any:
     dtype = FLOAT32 if found == FLOAT32 else FLOAT64
     loop = (dtype,) * (len(arrays) + 1)
     return in_kept_order(_by_kernel, arrays, array_type, name, loop)
-
-
-def _array_like(value: Any) -> Any:
-    return value if hasattr(value, "dtype") or type(value) is TracedScalar else np.asarray(value)
 
 
 def node_of(value: Any, dtype: DType | None = None) -> Node:
@@ -162,11 +159,16 @@ def _counting(array: np.ndarray[Any, Any]) -> Node | None:
     start, step = int(array[0]), int(array[1]) - int(array[0])
     if array[-1] != start + step * (array.size - 1) or np.any(np.diff(array) != step):
         return None
-    node = build.iota(array.shape, 0)
-    if step != 1:
-        node = build.elementwise("multiply", [node, build.constant(step, INT64)], INT64)
-    if start:
-        node = build.elementwise("add", [node, build.constant(start, INT64)], INT64)
+    return affine(array.size, INT64, step, start)
+
+
+def affine(count: int, dtype: DType, factor: Any, offset: Any) -> Node:
+    """``count`` indices times ``factor``, plus ``offset``, in ``dtype``."""
+    node = build.convert(build.iota((count,), 0), dtype)
+    if factor != 1:
+        node = build.elementwise("multiply", [node, build.constant(factor, dtype)], dtype)
+    if offset != 0 or (factor != 1 and dtype.kind == "f"):  # there may be a zero with a sign
+        node = build.elementwise("add", [node, build.constant(offset, dtype)], dtype)
     return node
 
 
@@ -188,7 +190,7 @@ def _by_library(
         result = _with_numbers(ufunc, inputs)
         if result is not NotImplemented:
             return result
-        inputs = [v.seen() if type(v) is TracedScalar else v for v in inputs]
+        inputs = list(map(value_seen, inputs))
     operands: list[Node] = []
     args: list[Any] = []
     shapes = []

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ...graph.node import Node
-from ..record.numbers import TracedScalar
+from ..record.numbers import TracedScalar, value_seen
 from ..record.recorder import current_recorder
 from ..record.storage import Storage
+from ..record.structure import leaves, rebuilt
 from ..record.view import view_within
 from .array import Array
 from .opaque import StandIn
@@ -48,16 +49,14 @@ def as_len(value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """``value`` with every lazy array and followed number in it computed."""
+    return rebuilt(value, _computed)
+
+
+def _computed(value: Any) -> Any:
     if isinstance(value, Array):
         array = value.compute()
         return array[()] if value.is_scalar else array
-    if type(value) is TracedScalar:
-        return value.seen()
-    if type(value) in (list, tuple):
-        return type(value)(plain(v) for v in value)
-    if type(value) is slice:
-        return slice(plain(value.start), plain(value.stop), plain(value.step))
-    return value
+    return value_seen(value)
 
 
 def seen(value: Any) -> Any:
@@ -111,14 +110,8 @@ def wrap(value: Any, sources: list[Array] | None = None) -> Any:
 
 
 def arrays_in(value: Any) -> Iterator[Array]:
-    """The lazy arrays in lists, tuples and slices."""
-    if isinstance(value, Array):
-        yield value
-    elif type(value) is slice:
-        yield from arrays_in((value.start, value.stop, value.step))
-    elif type(value) in (list, tuple):
-        for part in value:
-            yield from arrays_in(part)
+    """The lazy arrays in lists, tuples, dicts and slices."""
+    return (part for part in leaves(value) if isinstance(part, Array))
 
 
 def is_any_picked(values: Iterable[Any]) -> bool:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...graph.numpy_rules import parameters_of
-from ..record.numbers import TracedScalar
 from .array import Array
 from .gathering import gathered, takes_arrays
 from .memory import in_force, new
 from .table import ENTRIES, TABLE
+from .values import plain
 
 Function = Callable[..., Any]
 DISPATCHED = type(np.sum)  # the functions that know `__array_function__`
@@ -51,19 +51,6 @@ def _lifted_list(value: Any) -> Any:
     """As `lift`, for what stands for one array."""
     made = gathered(value)
     return made if type(made) is Array else lift(value)
-
-
-def plain(value: Any) -> Any:
-    """``value`` with every lazy array and followed number in it computed."""
-    kind = type(value)
-    if kind is Array:
-        known = value.compute()
-        return known[()] if value.is_scalar else known
-    if kind is TracedScalar:
-        return value.seen()
-    if kind in (list, tuple):
-        return kind(plain(v) for v in value)
-    return value
 
 
 def lazy(value: Any, given: Iterable[Any] = ()) -> Any:

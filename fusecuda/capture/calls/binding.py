@@ -71,19 +71,19 @@ class Binder:
         for _, value in reads.stand_ins.values() if self.is_lazy else ():
             library = id(value) in reads.library
             replaced[id(value)] = library_call(value) if library else stand_in(value, self.used)
-        for _, value in reads.of_numbers.values():
-            replaced[id(value)] = followed(value)
-        if reads.identities:
-            replaced[id(id)] = identities(self._original, self.looked)
-        if reads.error_states:
-            replaced[id(np.errstate)] = self.error_state
+        for _, value in reads.replaced.values():
+            if value is id:
+                replaced[id(id)] = identities(self._original, self.looked)
+            else:
+                is_state = value is np.errstate
+                replaced[id(value)] = self.error_state if is_state else followed(value)
         given, read = self.inputs.build(self._leaf)
         replaced.update(read)
         if creates:
             replaced.update(creators(self.all_lazy))
         members = [
             (place.modules(), place.steps, replaced[id(value)])
-            for some in (reads.stand_ins, reads.inputs, *reads.replaced())
+            for some in (reads.stand_ins, reads.inputs, reads.replaced)
             for place, value in some.values()
             if place.steps and id(value) in replaced
         ]

@@ -109,7 +109,8 @@ def body_of(frame: types.FrameType) -> Body:
         raise RefusedError("it defines a function that holds its variables")
     if in_function and not names.stored <= variables:
         raise RefusedError("it writes globals")
-    if not in_function and _has(statement.body, ast.AnnAssign):
+    every = (node for s in statement.body for node in ast.walk(s))
+    if not in_function and any(isinstance(node, ast.AnnAssign) for node in every):
         raise RefusedError("it annotates variables of the module")
     class_name = next((n.name for n in around[::-1] if isinstance(n, ast.ClassDef)), "")
     if class_name and any(n.startswith("__") and not n.endswith("__") for n in names.used):
@@ -249,10 +250,6 @@ def _check_cells(
         for other in every:
             if other is not code and name in other.co_freevars and _stores(other, name):
                 raise RefusedError(f"an inner function writes {name!r}")
-
-
-def _has(statements: Iterable[ast.stmt], kind: type[ast.AST]) -> bool:
-    return any(isinstance(node, kind) for s in statements for node in ast.walk(s))
 
 
 def _check_target(target: ast.expr | None, names: Names, code: types.CodeType | None) -> None:

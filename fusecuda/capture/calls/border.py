@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
-from ..record.view import View, view_in
+from ..record.view import view_in
 from .objects import is_own
 
 _ndarray = np.ndarray
@@ -159,7 +159,9 @@ class Border:
         """Change containers as what stood for them has been changed."""
         for twin, own, before in self._containers:
             if type(before) is dict:
-                self._write_attributes(vars(twin), vars(own), before)
+                for name, value in vars(twin).items():
+                    if name not in before or before[name] is not value:
+                        vars(own)[name] = self.taken(value)
                 continue
             is_list = type(own) is list
             parts = twin if is_list else list(twin.values())
@@ -173,13 +175,6 @@ class Border:
                 keys = list(twin)
                 own.clear()
                 own.update(zip(keys, made, strict=True))
-
-    def _write_attributes(
-        self, twin: dict[str, Any], own: dict[str, Any], before: dict[str, Any]
-    ) -> None:
-        for name, value in twin.items():
-            if name not in before or before[name] is not value:
-                own[name] = self.taken(value)
 
     def taken(self, value: Any) -> Any:
         """``value`` with lazy arrays in the place of NumPy's; lists and dicts stay themselves."""
@@ -231,7 +226,7 @@ class Border:
         owner = self._owner(value) if value.size else None
         if owner is None or owner.dtype != value.dtype:
             return new(Array, np.array(value))
-        made = view(owner, value, (_view_of, value, owner.storage.buffer))
+        made = view(owner, value, (lambda b: view_in(value, b.reshape(-1)), owner.storage.buffer))
         made.writeable = owner.writeable and value.flags.writeable
         return made
 
@@ -254,7 +249,3 @@ def _root(array: Any) -> Any:
     while type(array.base) is _ndarray:
         array = array.base
     return array
-
-
-def _view_of(value: Any, buffer: Any) -> View:
-    return view_in(value, buffer.reshape(-1))

@@ -9,10 +9,12 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..record.structure import leaves
 from .places import Place
 
 _SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
 GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+_CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 
 
@@ -31,11 +33,7 @@ def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def strings(constants: Sequence[Any]) -> Iterator[str]:
     """The texts among constants."""
-    for constant in constants:
-        if type(constant) is str:
-            yield constant
-        elif type(constant) is tuple:
-            yield from strings(constant)
+    return (part for part in leaves(constants) if type(part) is str)
 
 
 def global_place(function: types.FunctionType, name: str) -> Place:
@@ -45,6 +43,24 @@ def global_place(function: types.FunctionType, name: str) -> Place:
     if name in space or name not in outer:
         return Place("global", space, name)
     return Place("builtin", outer, name, hidden_by=space)
+
+
+def variable_of(
+    function: types.FunctionType, free: dict[str, Any], instruction: dis.Instruction
+) -> Place | None:
+    """The place of the global or closure variable that ``instruction`` loads, if it loads one."""
+    name = instruction.argval
+    if instruction.opname in GLOBALS:
+        return global_place(function, name)
+    is_cell = instruction.opname in _CELLS and name in free
+    return Place("cell", free[name], name) if is_cell else None
+
+
+def asks_by_name(function: types.FunctionType, before: dis.Instruction) -> bool:
+    """True if ``before`` loads `getattr` or `hasattr`, to be called with what comes next."""
+    if before.opname not in GLOBALS or before.argval not in ("getattr", "hasattr"):
+        return False
+    return global_place(function, before.argval).read() in (getattr, hasattr)
 
 
 def writes_outside(function: types.FunctionType) -> bool:

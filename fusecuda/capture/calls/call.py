@@ -126,29 +126,14 @@ class Call:
 
     # --- what depends on the memory
 
-    def _new_trace(self) -> Trace:
-        """The recorder of the call."""
-        raise NotImplementedError
-
-    def _unfusable(self) -> str:
-        """Why the call has to be made as it is, or an empty string."""
-        raise NotImplementedError
-
-    def _bound(self) -> tuple[Callable[..., Any], list[Any], Exchange]:
-        """The function as it is called, its arguments, and what its methods are meanwhile."""
-        raise NotImplementedError
-
-    def _storages_in(self, *values: Any) -> list[Storage]:
-        """The storages of the arrays in ``values``, each once."""
-        raise NotImplementedError
-
-    def _written(self) -> list[Storage]:
-        """The pending storages that others hold, too."""
-        raise NotImplementedError
-
-    def _replayable(self, result: Any, effects: list[Effect], returned: list[Storage]) -> Any:
-        """Make the replay, and the result; raises OddError for what cannot be replayed."""
-        raise NotImplementedError
+    _new_trace: Callable[[], Trace]  # the recorder of the call
+    _unfusable: Callable[[], str]  # why the call has to be made as it is, or an empty string
+    # The function as it is called, its arguments, and what its methods are meanwhile.
+    _bound: Callable[[], tuple[Callable[..., Any], list[Any], Exchange]]
+    _storages_in: Callable[..., list[Storage]]  # those of the arrays in values, each once
+    _written: Callable[[], list[Storage]]  # the pending storages that others hold, too
+    # Of the result, the effects and what is returned the replay, and the result; or OddError.
+    _replayable: Callable[[Any, list[Effect], list[Storage]], Any]
 
     # --- the end of a trace
 
@@ -245,9 +230,9 @@ class Call:
     def _kept_distinct(self, guard: Guard) -> None:
         """Demand that no two containers are one of which the function may find that out."""
         if self.reads.tells_apart:
-            guard.distinct(self.inputs.names_of_containers())
+            guard.distinct(list(self.inputs.known.values()))
         elif any(True for _ in self.inputs.effects()):
-            guard.distinct(self.inputs.changing())
+            guard.distinct([t.name for t in self.inputs.twins if t.kind.mutable])
 
     def _same_kind(self) -> Callable[..., Any]:
         """What makes a call that is recorded in the same manner."""

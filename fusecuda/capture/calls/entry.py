@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from ..record.budget import Budget
 from ..record.rest import Trial
+
+_REPLAYS_LIMIT = 64  # kept for one signature of shapes
+_SIGNATURES_LIMIT = 1024
 
 Replay = Callable[[tuple[Any, ...]], Any]
 
@@ -15,18 +19,10 @@ class Entry:
     """What is known of the calls of one signature: replays, and which way is faster."""
 
     __slots__ = (
-        "_forgone",
-        "_postponed",
-        "_slow",
-        "_turns",
-        "anew",
-        "raised",
-        "recorded",
-        "replays",
-        "rest",
-        "trial",
+        "_forgone", "_postponed", "_slow", "_turns", "anew", "raised", "recorded", "replays",
+        "rest", "trial",
         "unfused",
-    )
+    )  # fmt: skip
 
     def __init__(self, always: bool = False) -> None:
         self.replays: tuple[Replay, ...] = ()
@@ -70,3 +66,33 @@ class Entry:
             self.rest -= 1
             return True
         return self._slow and not budget.allows(budget.FIRST)
+
+
+class Entries(dict[Any, Entry]):
+    """What a fused function knows, by signature; changed under a lock, and read as it is."""
+
+    def __init__(self, always: bool) -> None:
+        super().__init__()
+        self.always = always  # calls are fused, whatever that costs
+        self._lock = threading.Lock()
+
+    def at(self, key: Any) -> Entry:
+        """What is known of the calls of one signature, which may be new."""
+        with self._lock:
+            if len(self) >= _SIGNATURES_LIMIT:
+                self.clear()
+            return self.setdefault(key, Entry(self.always))
+
+    def keep(self, entry: Entry, replay: Replay) -> None:
+        """One more replay of calls of the signature of ``entry``."""
+        with self._lock:
+            entry.replays = (replay, *entry.replays)[:_REPLAYS_LIMIT]
+
+    def forget(self, tree: Any, why: str) -> None:
+        """Replay nothing that follows the paths of ``tree``."""
+        with self._lock:
+            for entry in self.values():
+                others = tuple(r for r in entry.replays if r.__globals__.get("start") is not tree)
+                if others != entry.replays:
+                    entry.replays = others
+                    entry.forgo(why)

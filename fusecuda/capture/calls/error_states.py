@@ -11,15 +11,33 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..record.numbers import TracedScalar
+from ..record.storage import Storage
+from .path import Path
+
 _QUIET = ("warn", "ignore", None)
 _FAULTS = ("divide", "over", "under", "invalid")
 Function = Callable[..., Any]
 
 
 class Recording(Protocol):
-    """What an error state needs of the trace in which it is entered."""
+    """What error states and calls need of the trace that they are recorded in."""
 
+    loose: bool
     states: list[dict[str, str]]
+
+    @property
+    def path(self) -> Path:
+        """What the call has run so far."""
+
+    def flush(self) -> None:
+        """Compute all that is pending."""
+
+    def pending(self) -> list[Storage]:
+        """What is not computed yet."""
+
+    def number_at(self, slot: int, value: Any) -> TracedScalar:
+        """A number that each replay finds in ``slot``."""
 
     def finish_calls(self) -> None:
         """Let what is pending be computed under the state in force, where that matters."""
@@ -30,6 +48,9 @@ class Recording(Protocol):
     def breaks(self, why: str) -> None:
         """The path cannot be replayed."""
 
+    def give_up(self, why: str) -> None:
+        """Start the call again without recording, if that is still possible."""
+
 
 class ErrorState:
     """Stands for `numpy.errstate`."""
@@ -39,11 +60,8 @@ class ErrorState:
         self._kinds = kinds
         self._real = np.errstate(**kinds)
         if any(kind not in _QUIET for kind in kinds.values()):
-            self._breaks()
-
-    def _breaks(self) -> None:
-        self._trace.used()
-        self._trace.breaks("it calls np.errstate, which asks for errors or calls")
+            trace.used()
+            trace.breaks("it calls np.errstate, which asks for errors or calls")
 
     def __enter__(self) -> None:
         self._trace.finish_calls()

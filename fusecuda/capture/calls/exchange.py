@@ -133,17 +133,13 @@ def _switch(function: Any) -> Any:
 _SWITCH = _switch(lambda: None).__code__
 
 
-def _has_arrays(value: Any) -> bool:
-    found = kind_of(value)
-    if found is not None and (found.mutable or type(value) is tuple):
-        return any(type(part) is np.ndarray for part in walk(value, _PARTS_LIMIT))
-    return type(value) is np.ndarray
-
-
 def _with(value: Any, other: Callable[[Any], Any]) -> Any:
     """What a class holds, made again with ``other`` of the user's functions and arrays in it."""
     kind = type(value)
-    if _has_arrays(value):
+    holder = kind_of(value)
+    holds = holder is not None and (holder.mutable or kind is tuple)
+    inside = walk(value, _PARTS_LIMIT) if holds else iter((value,))
+    if any(type(part) is np.ndarray for part in inside):
         return other(value)
     if kind is types.FunctionType:
         if not is_standard(value.__code__.co_filename):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -33,10 +32,10 @@ from ..record.rest import undisturbed
 from ..record.structure import walk
 from ..record.summary import summary
 from .call import Call
-from .entry import Entry, Replay
+from .entry import Entries, Entry, Replay
 from .guard import MISS, direct_call, plain_call, while_it_has_turns
 from .host import HostCall
-from .keywords import order_of
+from .keywords import Orders
 from .memory import provider
 from .path import Path, Tree
 from .places import Wrapper
@@ -44,11 +43,8 @@ from .purity import is_pure
 from .reads import Reads
 from .scan import reads_of
 from .trace import RECORDING_IS_SLOW, TAKES_MEMORY, Trace, Unfollowed
-from .why import History
+from .why import History, line_of
 
-_ENTRIES_LIMIT = 64  # traces kept for one signature of shapes
-_SIGNATURES_LIMIT = 1024
-_ndarray = np.ndarray
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
@@ -86,8 +82,9 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self.options = options
         self.traces = 0  # how often the function has been recorded
         self._newest: Replay = _never
-        self._entries: dict[Any, Entry] = {}
-        self._orders: dict[Any, tuple[Any, list[tuple[str, Any]] | None]] = {}
+        self._entries = Entries(options.strict or options.check > 0)
+        self._entry = self._entries.at
+        self._orders = Orders()
         self._inner: dict[Any, FusedFunction[..., Any]] = {}
         self._reads: Reads | None = None
         self._why = "not called yet"
@@ -98,7 +95,6 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self.budget = Budget()
         self._follows_numbers = True  # those that it is given
         self._all_lazy = False  # arrays that it makes of plain data have to be lazy too
-        self._lock = threading.Lock()  # of the entries, while one is changed
 
     def _plain_function(self, function: Any) -> Any:
         """The function to be recorded; of a method or an object that is called, with its self."""
@@ -146,7 +142,8 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             return self.plain(*args)
         entry.trial.look_again()
         if entry.unfused or (entry.trial.wants_plain and not is_counting()):
-            return self._plainly(entry, args)
+            tells_no_time = entry.unfused or entry.trial.plain or _joins(args)
+            return self.plain(*args) if tells_no_time else self._timed(entry, args)
         begin, before = perf_counter(), self.traces
         for replay in entry.replays:
             result = replay(args)
@@ -160,13 +157,6 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
                         self.__class__ = FusedFunction  # type: ignore[assignment]
                 return result
         return self._record(key, args)
-
-    def _plainly(self, entry: Entry, args: tuple[Any, ...]) -> Any:
-        if entry.unfused or entry.trial.plain:
-            return self.plain(*args)
-        if isinstance(recorder_in_force.get(), Trace) or _has_lazy(args):
-            return self.plain(*args)  # joins what is being recorded, and tells no time
-        return self._timed(entry, args)
 
     def _timed(self, entry: Entry, args: tuple[Any, ...]) -> Any:
         """What the function itself returns, for the trial."""
@@ -201,8 +191,8 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
     def _record(self, key: Any, args: tuple[Any, ...]) -> Any:
         if "cupy" in sys.modules and (library := provider()) and library.holds_array(args):
             return self._on_cupy(library, key, args)
-        if isinstance(recorder_in_force.get(), Trace) or _has_lazy(args):
-            return self.plain(*args)  # joins what is being recorded
+        if _joins(args):
+            return self.plain(*args)
         if raising():
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
@@ -237,7 +227,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self._follows_numbers = why != "it raised TypeError" or not tracer.inputs.scalars
         return not self._follows_numbers  # code in C that takes an `int` and nothing like one
 
-    def _recorded(self, key: Any, tracer: Call, seconds: float) -> None:
+    def _recorded(self, key: Any, tracer: Call, seconds: float = 0.0) -> None:
         """A call has been recorded: from now on it is replayed, or its time counts."""
         self.traces += 1
         self._why = tracer.why
@@ -245,8 +235,9 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         log("capture", "%s: %s", self.__name__, tracer.why)
         entry = self._entry(key)
         if tracer.replay is not None:
-            self._keep(entry, tracer.replay)
-        elif self.options.strict:
+            self._history.newest = tracer.replay
+            self._entries.keep(entry, tracer.replay)
+        elif self.options.strict and isinstance(tracer, HostCall):
             self._refuse(tracer.why)
         if entry.recorded:
             entry.trial.took(seconds, plain=False)
@@ -267,13 +258,17 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             raise
         self.traces += 1
         if isinstance(tracer, HostCall):  # of others it is not known what they take
-            self._resumed(args, processor_time() - before)
+            self.budget.spend(processor_time() - before)
+            if not (self.options.strict or self.budget.allows()):  # that is too much
+                self._newest = _never
+                self._entry(_signature(args)).postponed()
         self._why = tracer.why
         seen = repr(path.values[-1]) if path.values else "an error"
         self._history.note = f"it saw a value not seen before: {seen:.60}"
         log("capture", "%s is recorded again: %s", self.__name__, self._history.note)
         if tracer.path.broken:  # it will be so again
-            self._forget(tree, tracer.path.broken)
+            self._newest = _never
+            self._entries.forget(tree, tracer.path.broken)
         return result
 
     def _raised(self, key: Any) -> None:
@@ -284,22 +279,6 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if entry.raised > 1 and not self.options.strict:
             entry.postponed()
 
-    def _resumed(self, args: tuple[Any, ...], seconds: float) -> None:
-        """A path has gone on, which took so long: if that is too much, calls are made plainly."""
-        self.budget.spend(seconds)
-        if not (self.options.strict or self.budget.allows()):
-            self._newest = _never
-            self._entry(_signature(args)).postponed()
-
-    def _forget(self, tree: Tree, why: str) -> None:
-        with self._lock:
-            self._newest = _never
-            for entry in self._entries.values():
-                others = tuple(r for r in entry.replays if r.__globals__.get("start") is not tree)
-                if others != entry.replays:
-                    entry.replays = others
-                    entry.forgo(why)
-
     def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
         if isinstance(recorder_in_force.get(), Region):
@@ -309,32 +288,16 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         entry = self._entry(key)
         entry.trial.plain = False  # what CuPy's kernels take is not seen from here
-        forgone = entry.followed()
+        known, forgone = entry.recorded, entry.followed()
         call = library.CupyCall(self, args, why=forgone)
         with span("record", self.__name__):
             result = call.run()
-        self.traces += 1
-        self._why, self._reports = call.why, call.reports()
-        log("capture", "%s: %s", self.__name__, self._why)
+        self._recorded(key, call)
         if call.replay is not None:
-            self._keep(entry, call.replay)
             self._newest = call.replay
-        elif entry.recorded and not forgone:
+        elif known and not forgone:
             entry.forgo(call.reason)
-        entry.recorded = True
         return result
-
-    def _entry(self, key: Any) -> Entry:
-        with self._lock:
-            if len(self._entries) >= _SIGNATURES_LIMIT:
-                self._entries = {}
-            always = self.options.strict or self.options.check > 0
-            return self._entries.setdefault(key, Entry(always))
-
-    def _keep(self, entry: Entry, replay: Replay) -> None:
-        self._history.newest = replay
-        with self._lock:
-            entry.replays = (replay, *entry.replays)[:_ENTRIES_LIMIT]
 
     def read(self) -> Reads:
         """What the function reads, looked up again only if some of it has changed."""
@@ -352,7 +315,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         """A call ends with ``error``, after an effect."""
 
     def _unfused(self, key: Any, why: str, args: tuple[Any, ...]) -> Any:
-        raised = why.startswith("it raised")
+        raised, may_later = why.startswith("it raised"), why.startswith("planning")
         if self.options.strict and raised:
             self.function(*args)  # raises, unless it was recording's own fault
             self._refuse(f"{why} when it was recorded, but not as it is, which has now been done")
@@ -360,42 +323,27 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             self._refuse(why)
         self._reports = ()
         log("capture", "%s runs unfused: %s", self.__name__, why)
-        if why.startswith("planning"):  # it may have time later, and goes on from there
+        result = self.plain(*args) if raised else None  # as above
+        self._why = f"{'ran' if raised or may_later or key is None else 'runs'} unfused: {why}"
+        if may_later:  # and goes on from there
             self._entry(key).postponed(why == RECORDING_IS_SLOW)
-            self._why = f"ran unfused: {why}"
-            return self.plain(*args)
-        if raised:
-            result = self.plain(*args)  # as above
-            self._why = f"ran unfused: {why}"
+        elif key is not None:
             self._entry(key).unfused = why
-            return result
-        if key is None:
-            self._why = f"ran unfused: {why}"
-        else:
-            self._entry(key).unfused = why
-            self._why = f"runs unfused: {why}"
-        return self.plain(*args)
+        return result if raised else self.plain(*args)
 
     def _refuse(self, why: str) -> None:
         raise NotFusedError(f"{self.__name__} ({self._where()}) cannot be fused: {why}")
 
     def _where(self) -> str:
-        code = getattr(self.function, "__code__", None)
-        return f"{code.co_filename}:{code.co_firstlineno}" if code else "no Python code"
+        return line_of(self.function) or "no Python code"
 
     # --- keyword arguments
 
     def _keywords(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Keyword arguments are turned into positional ones."""
-        key = (len(args), *kwargs)
-        defaults = getattr(self.function, "__defaults__", None)
-        known, order = self._orders.get(key, (MISS, None))
-        if known is not defaults:
-            order = order_of(self.function, len(args), kwargs)
-            self._orders[key] = defaults, order
-        if order is None:
+        values = self._orders.positional(self.function, args, kwargs)
+        if values is None:
             return self._by_name(args, kwargs)
-        values = (*args, *[kwargs[v] if kind == "keyword" else v for kind, v in order])
         result = self._newest(values)
         return self._search(values) if result is MISS else result
 
@@ -438,11 +386,10 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
 
     # --- copies
 
-    def __copy__(self) -> FusedFunction[P, R]:
+    def __deepcopy__(self, memo: Any = None) -> FusedFunction[P, R]:
         return self
 
-    def __deepcopy__(self, memo: Any) -> FusedFunction[P, R]:
-        return self
+    __copy__ = __deepcopy__
 
     def __reduce__(self) -> Any:
         """By reference, as a function; one without a name of its own by what it was made of."""
@@ -472,10 +419,12 @@ def _signature(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([a.shape if type(a) in _SHAPED else type(a) for a in args])
 
 
+def _joins(args: Any) -> bool:
+    """True if a call is part of what is being recorded: it is given what stands for something."""
+    if isinstance(recorder_in_force.get(), Trace):
+        return True
+    return any(type(part) is Array or type(part) is TracedScalar for part in walk(args))
+
+
 def _never(args: tuple[Any, ...]) -> Any:
     return MISS
-
-
-def _has_lazy(args: Any) -> bool:
-    """True if there is a lazy array or a followed number in ``args``."""
-    return any(type(part) is Array or type(part) is TracedScalar for part in walk(args))

@@ -15,15 +15,26 @@ import numpy as np
 
 from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar, cast
-from ..record.view import in_memory_order
+from ..record.view import in_memory_order, union
 from .exchange import held
 from .inputs import Inputs
 from .memory import HostMemory, Memory
-from .overlap import Overlaps, overlaps_of, union
+from .overlap import Overlaps, overlaps_of
 from .places import MISSING, same
 from .reads import Reads
 
 MISS: Any = object()
+
+
+_CONDITIONS = {  # of a name, by kind; 1 is an object, 2 what stands in the text itself
+    "type": "type({0}) is {1}",
+    "length": "len({0}) == {2}",
+    "keys": "list({0}) == {1}",
+    "is": "{0} is {1}",
+    "equal": "type({0}) is set and {0} == {1}",
+    "without": "not hasattr({0}, {2!r})",
+    "same object": "{0} is {2}",
+}
 
 
 class Guard:
@@ -78,22 +89,12 @@ class Guard:
         elif kind == "array":
             self.arrays[name] = len(self.lines)
             self.memory.array(self, name, value)
-        elif kind == "type":
-            self.demand(f"type({name}) is {self.constant(value)}")
-        elif kind == "length":
-            self.demand(f"len({name}) == {value}")
-        elif kind == "keys":
-            self.demand(f"list({name}) == {self.constant(value)}")
-        elif kind == "is":
-            self.demand(f"{name} is {self.constant(value)}")
-        elif kind == "equal":
-            self.demand(f"type({name}) is set and {name} == {self.constant(value)}")
-        elif kind == "without":
-            self.demand(f"not hasattr({name}, {value!r})")
-        elif kind == "same object":
-            self.demand(f"{name} is {value}")
-        else:
+        elif kind == "same":
             self.equal(name, value)
+        else:
+            text = _CONDITIONS[kind]
+            known = self.constant(value) if "{1}" in text else ""
+            self.demand(text.format(name, known, value))
 
     def equal(self, name: str, value: Any) -> None:
         """Demand an equal simple value."""

@@ -19,7 +19,7 @@ from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
 from ..record.plans import executable_for
 from ..record.storage import Storage
-from ..record.view import in_memory_order, view_in
+from ..record.view import in_memory_order, union, view_in
 from .binding import Binder
 from .call import Call
 from .error_states import ErrorState
@@ -27,7 +27,7 @@ from .exchange import Exchange
 from .guard import MISS, Guard
 from .inputs import Effect
 from .memory import DeviceMemory, HostMemory
-from .overlap import groups_of, mergeable, overlaps_of, union
+from .overlap import groups_of, mergeable, overlaps_of
 from .reach import held_by_opaque
 from .results import Finisher, OddError, ResultWriter, read_only, storages_in
 from .trace import Trace
@@ -69,7 +69,7 @@ class HostCall(Call):
         if any(not mergeable(self.arrays[i], self.arrays[j]) for i, j, _ in self.overlaps):
             return "arguments overlap in a way that is not followed"
         opaque = [*inputs.objects, *(value for _, value in reads.stand_ins.values())]
-        return held_by_opaque(opaque, inputs.containers(), self.arrays)
+        return held_by_opaque(opaque, inputs.containers, self.arrays)
 
     def _lazy_arrays(self) -> list[Array]:
         """A lazy array for each array; those that share memory are views of one storage."""

@@ -83,12 +83,12 @@ class Inputs:
         self.conditions: list[tuple[str, str, Any]] = []  # kind, name, value; in order
         self.constants: dict[str, Any] = {}  # what names mention
         self.unfusable = ""
-        self._known: dict[int, str] = {}  # containers, by their identity
+        self.known: dict[int, str] = {}  # the names of containers, by their identity
         self._names: dict[int, str] = {}  # of constants, by their identity
         self._followed: set[int] = set()  # those that get twins
-        self._containers: list[Any] = []
+        self.containers: list[Any] = []  # that twins stand for, and those that are only compared
         self._count = 0
-        self._twins: list[Twin] = []
+        self.twins: list[Twin] = []
         self._roots: list[tuple[str, Any]] = []
         for i, a in enumerate(args):
             self._take(a, f"a{i}", follow=True)
@@ -128,30 +128,27 @@ class Inputs:
                 self.functions.append(value)
             self.conditions.append(("is", name, value))
         else:
-            self._take_object(value, name)
-
-    def _take_object(self, value: Any, name: str) -> None:
-        self.conditions.append(("is", name, value))
-        if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
-            self.unfusable = f"an argument is a {type(value).__name__}"
-        self.functions.append(value)
-        self.objects.append(value)
+            self.conditions.append(("is", name, value))
+            if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
+                self.unfusable = f"an argument is a {type(value).__name__}"
+            self.functions.append(value)
+            self.objects.append(value)
 
     def _take_parts(self, value: Any, name: str, follow: bool) -> None:
         kind = kind_of(value)
         assert kind is not None
-        if id(value) in self._known and value != ():
-            self.conditions.append(("same object", name, self._known[id(value)]))
+        if id(value) in self.known and value != ():
+            self.conditions.append(("same object", name, self.known[id(value)]))
             if not follow and id(value) in self._followed:
                 self.unfusable = "what it is given is read by a method by name, too"
             return
         if self._count > _PARTS_LIMIT:
             self.unfusable = f"it is given more than {_PARTS_LIMIT} parts"
             return
-        self._known[id(value)] = name
+        self.known[id(value)] = name
         if follow:
             self._followed.add(id(value))
-        self._containers.append(value)
+        self.containers.append(value)
         self.conditions.append(("type", name, type(value)))
         if kind is LIST and name in self.growing:
             return
@@ -196,14 +193,6 @@ class Inputs:
         self.constants[name] = key
         return name
 
-    def containers(self) -> list[Any]:
-        """The containers that twins stand for, and those that are only compared."""
-        return self._containers
-
-    def names_of_containers(self) -> list[str]:
-        """The name of each of them."""
-        return list(self._known.values())
-
     # --- twins
 
     def build(self, leaf: Callable[[Any, str], Any]) -> tuple[list[Any], dict[int, Any]]:
@@ -211,7 +200,7 @@ class Inputs:
 
         With them what stands for each thing that is read by name, by the identity of that.
         """
-        self._twins.clear()
+        self.twins.clear()
         done: dict[int, Any] = {}
         given = [self._build(a, f"a{i}", leaf, done) for i, a in enumerate(self.args)]
         read = {
@@ -227,7 +216,7 @@ class Inputs:
         kind = kind_of(value)
         if kind is None or kind is SET or is_constant(value):
             return leaf(value, name)
-        if id(value) in self._known and id(value) not in self._followed:
+        if id(value) in self.known and id(value) not in self._followed:
             return value  # methods read it by name, so that all have to
         if id(value) in done:
             return done[id(value)]
@@ -246,12 +235,12 @@ class Inputs:
             return value
         else:
             built = done[id(value)] = kind.make(value, [part for _, part in parts])
-        self._twins.append(Twin(name, value, built, kind, parts))
+        self.twins.append(Twin(name, value, built, kind, parts))
         return built
 
     def given(self, value: Any) -> tuple[str, Any] | None:
         """Name and original of a container that was built for the call."""
-        for twin in self._twins:
+        for twin in self.twins:
             if twin.built is value:
                 return twin.name, twin.original
             if type(value) is dict and value is getattr(twin.built, "__dict__", None):
@@ -260,7 +249,7 @@ class Inputs:
 
     def effects(self) -> Iterator[Effect]:
         """The changes of the containers that the call was given."""
-        for twin in self._twins:
+        for twin in self.twins:
             if not twin.kind.mutable:
                 continue
             now = [(plain_step(s), v) for s, v in twin.kind.parts(twin.built)]
@@ -283,13 +272,9 @@ class Inputs:
                 if old.get(step, _MISSING) is not value:
                     yield Effect(twin, step, value)
 
-    def changing(self) -> list[str]:
-        """The names of containers that may be changed, each once."""
-        return [t.name for t in self._twins if t.kind.mutable]
-
     def grown(self) -> tuple[set[str], set[str]]:
         """The names of lists that were made longer and not looked at, and of those that were."""
-        lists = [t for t in self._twins if type(t.built) is Growing]
+        lists = [t for t in self.twins if type(t.built) is Growing]
         longer = {e.twin.name for e in self.effects() if e.step is not None and e.step[0] == "grow"}
         touched = {t.name for t in lists if t.built.touched}
         return longer - touched, touched

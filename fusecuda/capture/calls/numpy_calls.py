@@ -13,23 +13,24 @@ import functools
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ...graph.library import at_line
 from ..arrays.array import Array
 from ..arrays.dispatch import eager, raising
-from ..arrays.loose import Loose
 from ..arrays.scipy_functions import handler_of
 from ..arrays.values import arrays_in
 from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from ..record.storage import Storage
-from ..record.view import View, in_memory_order, view_within
-from .error_states import under
+from ..record.structure import leaves
+from ..record.view import view_within
+from .error_states import Recording, under
+from .loose import Loose
 from .outcomes import PLAIN, ViewOf, call_flat, described, described_at, loosened, put_together
-from .path import Environment, Path, Segment, nothing
+from .path import Environment, Segment, nothing
 
 NDArray = np.ndarray[Any, Any]
 
@@ -51,15 +52,12 @@ def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_plain(value: Any) -> bool:
     """True for what stays the same in each replay, or what the path knows."""
-    kind = type(value)
-    if kind in (list, tuple):
-        return all(map(is_plain, value))
-    if kind is dict:
-        return all(map(is_plain, value.values()))
-    if kind is slice:
-        return all(map(is_plain, (value.start, value.stop, value.step)))
-    known = kind in (Array, TracedScalar) or value is np._NoValue
-    return known or issubclass(kind, (*PLAIN, np.ndarray))
+    return all(
+        type(part) in (Array, TracedScalar)
+        or part is np._NoValue
+        or issubclass(type(part), (*PLAIN, np.ndarray))
+        for part in leaves(value)
+    )
 
 
 # Functions that pick by values: where one of them has differed in extent, another is likely to.
@@ -71,32 +69,6 @@ _PICKING = (
 )
 
 
-class Recording(Protocol):
-    """What calls need of the trace that they are recorded in."""
-
-    loose: bool
-    states: list[dict[str, str]]
-
-    @property
-    def path(self) -> Path:
-        """What the call has run so far."""
-
-    def flush(self) -> None:
-        """Compute all that is pending."""
-
-    def pending(self) -> list[Storage]:
-        """What is not computed yet."""
-
-    def breaks(self, why: str) -> None:
-        """The path cannot be replayed."""
-
-    def give_up(self, why: str) -> None:
-        """Start the call again without recording, if that is still possible."""
-
-    def number_at(self, slot: int, value: Any) -> TracedScalar:
-        """A number that each replay finds in ``slot``."""
-
-
 class NumpyCalls:
     """The calls of one trace."""
 
@@ -104,7 +76,7 @@ class NumpyCalls:
         self.trace = trace
         self.path = trace.path
         self._loose: list[weakref.ref[Loose]] = []
-        self._sharing = False  # arrays that are no more loose share memory with others
+        self.sharing = False  # arrays that are no more loose share memory with others
         self._varying: list[Any] = []  # functions whose results have differed in extent
 
     def result(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -112,7 +84,7 @@ class NumpyCalls:
         path = self.path
         if path.broken or not is_plain((args, kwargs)):
             return NotImplemented
-        every = list(arrays_in((args, tuple(kwargs.values()))))
+        every = list(arrays_in((args, kwargs)))
         arrays = [a for a in every if not a.is_loose]
         if any(a.storage.pending for a in arrays):
             self.trace.flush()
@@ -165,7 +137,7 @@ class NumpyCalls:
             return NotImplemented
         loose = operator.getitem in self._varying
         look = functools.partial(described_at, slot, loose)
-        _, (kind,) = self._seen(look, loosened)
+        _, (kind,) = self.seen(look, loosened)
         if kind[0] == "array":
             made = Array.of_array(storage.buffer, copy=False)
         else:
@@ -209,12 +181,15 @@ class NumpyCalls:
 
     def _loose_array(self, slot: int, kind: Any, array: Any) -> Array:
         loose = Loose(self, slot, kind[1], kind[2], array)
-        self._loose = [r for r in self._loose if r() is not None]
-        self._loose.append(weakref.ref(loose))
+        self._loose = [weakref.ref(other) for other in (*self.loose(), loose)]
         self.trace.loose = True
         return loose.shown()
 
-    def _seen(
+    def loose(self) -> list[Loose]:
+        """The arrays that are loose now."""
+        return [loose for r in self._loose if (loose := r()) is not None]
+
+    def seen(
         self,
         look: Callable[[Environment], Any],
         loosen: Callable[[Any], Any] | None = None,
@@ -228,57 +203,6 @@ class NumpyCalls:
             value = look(path.environment)
         path.looked(look, value, loosen)
         return value
-
-    def shape_of(self, loose: Loose) -> tuple[int, ...]:
-        """The shape, at which the program looks."""
-        slot = loose.slot
-        found: tuple[int, ...] = self._seen(lambda environment: environment[slot].shape)
-        return found
-
-    def length_of(self, loose: Loose) -> Any:
-        """The first extent, a number that each replay finds anew."""
-        slot, path = loose.slot, self.path
-        if path.replaying:
-            (value,) = path.known_results([None])
-        else:
-            value = len(loose.array)
-        path.ran(_length, [slot], [value], [None])
-        return self.trace.number_at(len(path.environment) - 1, value)
-
-    def copied(self, loose: Loose) -> Array:
-        """What ``loose`` holds now, as an array with a storage; the shape is looked at."""
-        storage = self._storage_of(loose, loose.shape, _copied)
-        return Array(storage, View.whole(storage.shape))
-
-    def settled(self, loose: Loose) -> tuple[Storage, View]:
-        """A storage of what ``loose`` holds from now on; the shape is looked at."""
-        every = [other for r in self._loose if (other := r()) is not None]
-        others = [other.slot for other in every if other is not loose]
-        slot = loose.slot
-
-        def look(environment: Environment) -> Any:
-            own = environment[slot]
-            return tuple([np.may_share_memory(own, environment[o]) for o in others])
-
-        self._sharing = self._sharing or any(self._seen(look))
-        if self._sharing:  # with another that is written to at once
-            self.trace.breaks("it uses an array, whose extent differs, and a view of it")
-            memory, view = in_memory_order(loose.array)
-            storage = Storage.of_array(self.trace, memory)
-            storage.held = storage.shared = True
-            return storage, view
-        storage = self._storage_of(loose, loose.shape, _contiguous)
-        return storage, View.whole(storage.shape)
-
-    def _storage_of(self, loose: Loose, shape: Any, run: Callable[..., list[Any]]) -> Storage:
-        path = self.path
-        if path.replaying:
-            (buffer,) = path.known_results([(shape, loose.dtype)])
-        else:
-            (buffer,) = run([loose.array])
-        storage = Storage.of_array(self.trace, buffer)
-        path.ran(run, [loose.slot], [buffer], [storage])
-        return storage
 
     # --- arguments
 
@@ -325,15 +249,3 @@ def _owner(made: Any) -> Any:
 def calls_of(segment: Segment, func: Any) -> bool:
     """True if ``segment`` is a call of ``func``."""
     return bool(getattr(segment.run, "args", (None,))[0] == func)
-
-
-def _length(values: Sequence[Any]) -> list[int]:
-    return [len(values[0])]
-
-
-def _copied(values: Sequence[Any]) -> list[Any]:
-    return [np.array(values[0], order="C")]
-
-
-def _contiguous(values: Sequence[Any]) -> list[Any]:
-    return [np.require(values[0], requirements=["C", "W"])]

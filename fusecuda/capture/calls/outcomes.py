@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
-from ..record.structure import LIST, NAMED, TUPLE, kind_of
+from ..record.structure import LIST, NAMED, TUPLE, kind_of, leaves
 from ..record.view import View, address_of, displaced
 from .path import Environment
 
 NDArray = np.ndarray[Any, Any]
 Described = tuple[Any, tuple[Any, ...]]  # how a result is put together, and each part of it
 PLAIN = (
-    bool,
-    type(Ellipsis),
-    int,
-    float,
-    complex,
-    str,
-    type(None),
-    np.generic,
-    np.dtype,
-    type,
-    np.ufunc,
-    View,
-)
+    bool, type(Ellipsis), int, float, complex, str, type(None), np.generic, np.dtype, type,
+    np.ufunc, View,
+)  # fmt: skip
 
 
 class ViewOf(NamedTuple):
@@ -60,23 +50,12 @@ def call_flat(
         return ["raised", error]
     structure, parts = _flattened(result)
     if tight:
-        given = None
         for i, part in enumerate(parts):
             if isinstance(part, np.ndarray) and not part.flags.carray:
-                given = list(_plain_arrays(values)) if given is None else given
+                given = (v for v in leaves(list(values)) if isinstance(v, np.ndarray))
                 if not any(np.may_share_memory(part, g) for g in given):
                     parts[i] = np.require(part, requirements=["C", "W"])
     return [structure, *parts]
-
-
-def _plain_arrays(value: Any) -> Iterator[NDArray]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif type(value) in (list, tuple):
-        for part in value:
-            yield from _plain_arrays(part)
-    elif type(value) is dict:
-        yield from _plain_arrays(list(value.values()))
 
 
 def _flattened(result: Any) -> tuple[Any, list[Any]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from ..record.view import address_of
 
@@ -42,20 +40,3 @@ def mergeable(a: NDArray, b: NDArray) -> bool:
         and (address_of(a) - address_of(b)) % a.dtype.itemsize == 0
         and a.flags.writeable == b.flags.writeable
     )
-
-
-def union(*members: NDArray) -> NDArray:
-    """All the memory that ``members`` span, as one flat array."""
-    low = min(byte_bounds(m)[0] for m in members)
-    high = max(byte_bounds(m)[1] for m in members)
-    dtype = members[0].dtype
-    window = types.SimpleNamespace(
-        members=members,
-        __array_interface__={
-            "version": 3,
-            "data": (low, not members[0].flags.writeable),
-            "shape": ((high - low) // dtype.itemsize,),
-            "typestr": dtype.str,
-        },
-    )
-    return np.asarray(window)

@@ -12,7 +12,6 @@ numbers given, then the results of each segment.
 
 from __future__ import annotations
 
-import functools
 import struct
 import weakref
 from collections.abc import Callable, Sequence
@@ -317,7 +316,7 @@ class Path:
             whole, part = leaf.source
             place = self._slots.get(id(whole))
             if place is not None:
-                return functools.partial(_part_of, place, part)
+                return lambda environment: environment[place][part]
         slot = self._slots.get(id(array))
         return slot if slot is not None else lambda environment: array
 
@@ -346,10 +345,6 @@ class Path:
     def slots_of(self, observed: dict[str, Any]) -> dict[int, Any]:
         """Conditions on arguments, by their slots."""
         return {self._names[name]: value for name, value in observed.items()}
-
-
-def _part_of(slot: int, part: Any, environment: Environment) -> Any:
-    return environment[slot][part]
 
 
 def looker(

@@ -14,18 +14,9 @@ import numpy as np
 from .identity import Identity
 
 SIMPLE = (
-    int,
-    float,
-    complex,
-    bool,
-    str,
-    bytes,
-    type(None),
-    type(Ellipsis),
-    type(NotImplemented),
-    np.generic,
-    np.dtype,
-)
+    int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
+    np.generic, np.dtype,
+)  # fmt: skip
 MISSING = object()
 
 

@@ -19,9 +19,9 @@ class Reads:
     ``values`` are compared by each replay; ``inputs`` are arrays and containers, of which a trace
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
-    them being pure, ``of_numbers`` are followed through numbers, ``identities`` are where `id` is
-    and ``error_states`` where `numpy.errstate` is. ``members`` are what classes hold under the
-    names that the code uses, ``exchanged`` those of them that are exchanged while the function is
+    them being pure; ``replaced`` are `id`, `numpy.errstate` and functions of numbers, for which
+    others stand while the function is recorded. ``members`` are what classes hold under the names
+    that the code uses, ``exchanged`` those of them that are exchanged while the function is
     recorded. ``written`` are variables that the code writes, ``classes`` those that it may reach,
     with their names and bases.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
@@ -37,9 +37,7 @@ class Reads:
     functions: dict[int, types.FunctionType] = field(default_factory=dict)
     stand_ins: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     library: set[int] = field(default_factory=set)
-    of_numbers: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
-    identities: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
-    error_states: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    replaced: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     members: list[tuple[type, str, Any]] = field(default_factory=list)
     exchanged: list[tuple[type, str, Any]] = field(default_factory=list)
     written: dict[Key, Place] = field(default_factory=dict)
@@ -51,10 +49,6 @@ class Reads:
     creates: bool = False
     tells_apart: bool = False
     asks_types: bool = False
-
-    def replaced(self) -> list[dict[Key, tuple[Place, Any]]]:
-        """The places of functions for which others stand while the function is recorded."""
-        return [self.of_numbers, self.identities, self.error_states]
 
     def unchanged(self) -> bool:
         """True if every place holds the very object that it held."""

@@ -22,8 +22,8 @@ import numpy as np
 from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
 from .bytecode import (
-    GLOBALS,
     OUTLIVING,
+    asks_by_name,
     codes_of,
     global_place,
     instructions_of,
@@ -32,6 +32,7 @@ from .bytecode import (
     is_passed_on,
     strings,
     tells_apart,
+    variable_of,
     writes_outside,
 )
 from .exchange import held, parts_of
@@ -48,7 +49,6 @@ from .purity import (
 from .reads import Key, Reads
 from .special import FUNCTION, HARMLESS, MAKING, ON_DEMAND, special
 
-_CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
 _FROM_OTHERS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "copy"})
@@ -164,28 +164,30 @@ class _Scan:
         instructions = instructions_of(code)
         self.names.update(code.co_names)
         self.names.update(strings(code.co_consts))
-        self._managers(instructions)
+        managers = sum(i.opname == "WITH_EXCEPT_START" for i in instructions)
+        swallows = managers > sum(i.argval == "errstate" for i in instructions)
+        self.reads.catches = self.reads.catches or swallows  # ``errstate`` does not
         self.reads.tells_apart = self.reads.tells_apart or tells_apart(code, instructions)
         for i, instruction in enumerate(instructions):
             name, kind = instruction.argval, instruction.opname
-            self._stands_at(code, instruction)
+            if not is_standard(code.co_filename):  # else the line that led there is kept
+                line = instruction.positions.lineno if instruction.positions else None
+                self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
             if kind == "LOAD_NAME":
                 place = global_place(function, name)
                 self.in_bodies[place.key] = place
-            if kind in GLOBALS:
+            variable = variable_of(function, free, instruction)
+            if variable is not None:
                 if name == "type" and is_passed_on(name, list(codes_of(function.__code__))):
                     self._opaque("it passes type on, which would see our arrays")
-                asked = i > 0 and self._asks(function, instructions[i - 1])
-                self._enter(global_place(function, name), instructions[i + 1 :], bound, asked)
-            elif kind in _CELLS and name in free:
-                asked = i > 0 and self._asks(function, instructions[i - 1])
-                self._enter(Place("cell", free[name], name), instructions[i + 1 :], bound, asked)
+                asked = i > 0 and asks_by_name(function, instructions[i - 1])
+                self._enter(variable, instructions[i + 1 :], bound, asked)
             elif kind in OUTLIVING:
-                self._written(global_place(function, name))
-                self._outlives(f"{code.co_name} writes {name!r}, which outlives the call")
+                why = f"{code.co_name} writes {name!r}, which outlives the call"
+                self._outlives(why, global_place(function, name))
             elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in free:
-                self._written(Place("cell", free[name], name))
-                self._outlives(f"{code.co_name} writes the enclosing function's {name!r}")
+                why = f"{code.co_name} writes the enclosing function's {name!r}"
+                self._outlives(why, Place("cell", free[name], name))
             elif kind in ("STORE_ATTR", "DELETE_ATTR") and i:
                 self._stored(function, code, instructions[i - 1], name, free)
             elif kind == "CHECK_EXC_MATCH":
@@ -195,22 +197,9 @@ class _Scan:
             elif kind.startswith("FORMAT_"):
                 self.names.add("format")
 
-    def _stands_at(self, code: types.CodeType, instruction: dis.Instruction) -> None:
-        """Note the line, or in the standard library's code keep the one that led there."""
-        line = instruction.positions.lineno if instruction.positions else None
-        if not is_standard(code.co_filename):
-            self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
-
-    def _managers(self, instructions: Sequence[dis.Instruction]) -> None:
-        """A ``with`` may swallow an error, as ``suppress`` does; ``errstate`` does not."""
-        count = sum(i.opname == "WITH_EXCEPT_START" for i in instructions)
-        if count > sum(i.argval == "errstate" for i in instructions):
-            self.reads.catches = True
-
-    def _written(self, place: Place) -> None:
-        self.reads.written[place.key] = place
-
-    def _outlives(self, why: str) -> None:
+    def _outlives(self, why: str, written: Place | None = None) -> None:
+        if written is not None:
+            self.reads.written[written.key] = written
         self._volatile(why, at_once=True)
 
     def _stored(
@@ -218,18 +207,15 @@ class _Scan:
         name: str, free: dict[str, Any],
     ) -> None:  # fmt: skip
         """An attribute is written of what the instruction ``before`` has loaded."""
-        place = None
+        place = variable_of(function, free, before)
         loaded = before.argval[-1] if type(before.argval) is tuple else before.argval
-        if before.opname in GLOBALS:
-            place = global_place(function, before.argval)
-        elif before.opname in _CELLS and before.argval in free:
-            place = Place("cell", free[before.argval], before.argval)
         if place is None:
             kinds = "a class or module" if loaded in ("__class__", "cls") else ""
         else:
             kinds = type(place.read()).__name__ if kind_of(place.read()) is None else ""
             if isinstance(place.read(), types.ModuleType):
-                self._written(place.attribute(name))
+                attribute = place.attribute(name)
+                self.reads.written[attribute.key] = attribute
             elif isinstance(place.read(), types.FunctionType | Wrapper):
                 self._opaque(f"{code.co_name} writes {before.argval}.{name}")
         if kinds:
@@ -244,12 +230,9 @@ class _Scan:
         if not any(m is not None and is_pure(m) for m in (top, module)):
             self._volatile(f"it imports {instruction.argval}")
 
-    @staticmethod
-    def _asks(function: types.FunctionType, before: dis.Instruction) -> bool:
-        """True if ``before`` loads `getattr` or `hasattr`, to be called with what comes next."""
-        if before.opname not in GLOBALS or before.argval not in ("getattr", "hasattr"):
-            return False
-        return global_place(function, before.argval).read() in (getattr, hasattr)
+    def _seen(self, place: Place, value: Any) -> None:
+        """A replay compares what ``place`` holds."""
+        self.reads.values[place.key] = (place, value)
 
     def _opaque(self, why: str) -> None:
         self.reads.opaque = self.reads.opaque or f"{why} ({self.at})"
@@ -269,7 +252,7 @@ class _Scan:
         """
         value = place.read()
         if value is vars and is_of_local(following):
-            self.reads.values[place.key] = (place, value)
+            self._seen(place, value)
             return
         if value is type and not is_of_self(following):
             self.reads.asks_types = True
@@ -278,7 +261,7 @@ class _Scan:
         if value is MISSING:
             if place.kind == "cell":
                 self._opaque(f"the closure variable {place.name!r} has no value yet")
-            self.reads.values[place.key] = (place, MISSING)
+            self._seen(place, MISSING)
             return
         for instruction in following:
             if not isinstance(value, types.ModuleType):
@@ -290,11 +273,11 @@ class _Scan:
                 asked = False
             if is_module_of_arrays(value):
                 self.reads.creates = self.reads.creates or instruction.argval in _CREATORS
-            self.reads.values[place.key] = (place, value)
+            self._seen(place, value)
             place = place.attribute(instruction.argval)
             value = place.read()
             if value is MISSING:  # a condition like any: asked for by hasattr, or an error
-                self.reads.values[place.key] = (place, MISSING)
+                self._seen(place, MISSING)
                 return
         self._classify(place, value, bound, "")
 
@@ -305,25 +288,22 @@ class _Scan:
         if is_constant(value) or (
             not isinstance(value, types.ModuleType) and is_pure(value) and not is_drawing(value)
         ):
-            reads.values[place.key] = (place, value)
+            self._seen(place, value)
             if not bound and module_of(value) in ("math", "cmath"):
-                reads.of_numbers[place.key] = (place, value)
+                reads.replaced[place.key] = (place, value)
             reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
         elif (module_of(type(value)), type(value).__name__) == ("cupy", "ndarray"):
             reads.device_arrays[place.key] = (place, value)
         elif isinstance(value, Wrapper | types.FunctionType) and is_followed(value):
-            reads.values[place.key] = (place, value)
+            self._seen(place, value)
             self.value(value, bound)
-        elif value is id and not bound:
-            reads.values[place.key] = (place, value)
-            reads.identities[place.key] = (place, value)
-        elif value is np.errstate and not bound:
-            reads.values[place.key] = (place, value)
-            reads.error_states[place.key] = (place, value)
+        elif (value is id or value is np.errstate) and not bound:
+            self._seen(place, value)
+            reads.replaced[place.key] = (place, value)
         elif isinstance(value, types.ModuleType):
             self._module(place, value)
         elif isinstance(value, type) and is_users(module_of(value)) and value.__flags__ & 1 << 9:
-            reads.values[place.key] = (place, value)
+            self._seen(place, value)
             self._class(value, made=True)
         elif type(value) in (np.ndarray, set) or kind_of(value) is not None:
             self._contents(place, value, bound, name)
@@ -332,7 +312,7 @@ class _Scan:
 
     def _module(self, place: Place, module: types.ModuleType) -> None:
         """A module as a value: of one that is pure but for parts, the names say if it is."""
-        self.reads.values[place.key] = (place, module)
+        self._seen(place, module)
         if is_module_of_arrays(module):
             self.reads.creates = True
             if not self.names & {"random", "testing", "getattr", "__dict__", "vars"}:
@@ -353,7 +333,7 @@ class _Scan:
 
     def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
         """What is called as it is; a method cannot be given a stand-in."""
-        self.reads.values[place.key] = (place, value)
+        self._seen(place, value)
         library = is_library(value) or self._is_vectorized(place, value)
         if bound:
             if not library and not builtins_of(value):

@@ -111,8 +111,9 @@ class Trace(Recorder):
         if self.longest is not None and self._operations > self.longest:
             raise Unfollowed(f"it has more than {self.longest} operations")
         self._counted()
-        if self.catches and any(map(_can_fail, (node, *[o for n in named for o in n.operands]))):
-            self.flush()
+        every = (node, *[o for n in named for o in n.operands]) if self.catches else ()
+        if any(may_fail(n) or isinstance(n.attr, LibraryCall) for n in every):
+            self.flush()  # the function may see an error that computing it raises
             if storage.error is not None:
                 raise storage.error
 
@@ -358,11 +359,6 @@ class Trace(Recorder):
             raise Unfollowed(f"numpy.{func.__name__} is computed while it is recorded")
         self._counted(_OF_A_LOOK)
         return self.calls.result(func, args, kwargs)
-
-
-def _can_fail(node: Node) -> bool:
-    """True if the function may see an error that computing ``node`` raises."""
-    return may_fail(node) or isinstance(node.attr, LibraryCall)
 
 
 def _itself(value: Any) -> Any:

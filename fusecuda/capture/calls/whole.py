@@ -57,11 +57,6 @@ class Entry:
             other = min(self.spent[False])
             self.as_whole = other > _SHORT and min(self.spent[True]) < _MARGIN * other
 
-    def another_round(self) -> None:
-        """The ways are compared again."""
-        self.calls, self.next = 0, 2 * self.next
-        self.spent = {True: [], False: []}
-
     def is_late(self, seconds: float) -> bool:
         """True if wholes take far longer than they did: they do something else now."""
         far = seconds > _LONG and seconds > _SLOWER * min(self.spent[True])
@@ -115,7 +110,8 @@ class Whole(Wrapper):
                     return self._as_whole(twin, args, kwargs)
                 return self._watched(size, entry, twin, args, kwargs)
             if entry.calls >= entry.next:
-                entry.another_round()
+                entry.calls, entry.next = 0, 2 * entry.next  # the ways are compared again
+                entry.spent = {True: [], False: []}
         return self._as_it_is(args, kwargs)
 
     def _as_it_is(self, args: Any, kwargs: Any) -> Any:

@@ -133,16 +133,13 @@ def _missed(statement: ast.stmt, space: dict[str, Any], names: _Names) -> str:
         return ""
     test = statement.test
     fails = bool(_value(test, space))
-    replaying = any(isinstance(s, ast.Return) and not _is_miss(s) for s in statement.body)
+    ends = [s.value for s in statement.body if isinstance(s, ast.Return)]
+    replaying = any(not (isinstance(v, ast.Name) and v.id == "MISS") for v in ends)
     if fails == replaying:  # ``if CONDITION: return function(*args)`` of a call made plainly
         return ""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _first_failing(test.operand, space, names)
     return _first_failing(test, space, names) if replaying else _said(test, space, names)
-
-
-def _is_miss(statement: ast.Return) -> bool:
-    return isinstance(statement.value, ast.Name) and statement.value.id == "MISS"
 
 
 def _value(node: ast.expr, space: dict[str, Any]) -> Any:
@@ -210,55 +207,31 @@ def _shown(value: Any) -> str:
     return "missing" if type(value) is object else _short.repr(value)
 
 
-class _Names:
+class _Names(ast.NodeTransformer):
     """What the user calls what a guard's text names."""
 
     def __init__(self, function: Any, space: Mapping[str, Any]) -> None:
-        self.code = getattr(function, "__code__", None)
-        self.cells = getattr(function, "__closure__", None) or ()
+        code = getattr(function, "__code__", None)
+        count = 0 if code is None else code.co_argcount + code.co_kwonlyargcount
+        names = [] if code is None else [*code.co_varnames[:count]]
+        self.arguments = {f"a{i}": name for i, name in enumerate(names)}
+        cells = getattr(function, "__closure__", None) or ()
+        self.cells = {id(c): code.co_freevars[i] for i, c in enumerate(cells)} if code else {}
         self.space = space
 
     def of(self, node: ast.expr) -> str:
         """The text of ``node`` with the user's own names in it, and where it is read."""
-        copied = ast.parse(ast.unparse(node), mode="eval").body
-        return ast.unparse(_Renamed(self).visit(copied))
-
-    def argument(self, name: str) -> str | None:
-        """What the function calls its argument ``aN``."""
-        if self.code is None or not name[1:].isdigit() or name[0] != "a":
-            return None
-        number, count = int(name[1:]), self.code.co_argcount + self.code.co_kwonlyargcount
-        return str(self.code.co_varnames[number]) if number < count else None
-
-    def closure(self, name: str) -> str | None:
-        """The variable of the function that the cell ``name`` holds."""
-        cell = self.space.get(name)
-        for i, own in enumerate(self.cells):
-            if own is cell and self.code is not None:
-                return str(self.code.co_freevars[i])
-        return None
-
-    def constant(self, name: str) -> str | None:
-        """A constant's own name, if it has one."""
-        if name[0] != "k" or not name[1:].isdigit():
-            return None
-        found = getattr(self.space.get(name), "__name__", None)
-        return found if isinstance(found, str) and found.isidentifier() else None
-
-
-class _Renamed(ast.NodeTransformer):
-    """The guard's names replaced by the user's."""
-
-    def __init__(self, names: _Names) -> None:
-        self.names = names
+        return ast.unparse(self.visit(ast.parse(ast.unparse(node), mode="eval").body))
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        found = self.names.argument(node.id) or self.names.constant(node.id)
-        return ast.Name(found or node.id)
+        found: Any = self.arguments.get(node.id)
+        if found is None and node.id[0] == "k" and node.id[1:].isdigit():  # a constant
+            found = getattr(self.space.get(node.id), "__name__", None)
+        return ast.Name(found) if isinstance(found, str) and found.isidentifier() else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if node.attr == "cell_contents" and isinstance(node.value, ast.Name):
-            found = self.names.closure(node.value.id)
+            found = self.cells.get(id(self.space.get(node.value.id)))
             if found is not None:
                 return ast.Name(found)
         self.generic_visit(node)
@@ -266,27 +239,25 @@ class _Renamed(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """``k0['name']``, an entry of the globals, is ``name``; ``x.__dict__['y']`` is ``x.y``."""
-        attributes = isinstance(node.value, ast.Attribute) and node.value.attr == "__dict__"
-        if attributes and isinstance(node.slice, ast.Constant):
-            assert isinstance(node.value, ast.Attribute)
-            owner = self.visit(node.value.value)
-            return ast.Attribute(owner, str(node.slice.value))
-        if isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant):
-            root, key = self.names.space.get(node.value.id), node.slice.value
-            if isinstance(root, dict) and "__name__" in root and isinstance(key, str):
+        owner, key = node.value, getattr(node.slice, "value", None)
+        if isinstance(key, str) and isinstance(owner, ast.Attribute) and owner.attr == "__dict__":
+            return ast.Attribute(self.visit(owner.value), key)
+        if isinstance(key, str) and isinstance(owner, ast.Name):
+            root = self.space.get(owner.id)
+            if isinstance(root, dict) and "__name__" in root:
                 return ast.Name(key)
         self.generic_visit(node)
         return node
 
 
-def line_of(function: Any, condition: str) -> str:
+def line_of(function: Any, condition: str = "") -> str:
     """FILE:NUMBER where ``function`` reads what ``condition`` begins with; else where it begins."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""
     name = condition.partition(" ")[0].partition(".")[0].partition("[")[0]
     number = code.co_firstlineno
-    for instruction in dis.get_instructions(code):
+    for instruction in dis.get_instructions(code) if name else ():
         if instruction.argval == name and instruction.positions is not None:
             number = instruction.positions.lineno or number
             break

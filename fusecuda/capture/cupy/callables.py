@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import creation, joining, movement, ranges, selection
+from ..arrays import creation, movement, ranges, selection
 from ..arrays.dispatch import assign_result, call_function
 from ..arrays.table import TABLE
 from . import internals
@@ -44,9 +44,10 @@ def _said(name: str, value: Any) -> bool:
 
 _SAME = """
     all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
-    concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner kron matmul
-    max mean min nanprod nansum ones_like pad prod ptp ravel repeat reshape roll round sort stack
-    std sum take tensordot trace tril triu var vdot vstack zeros_like
+    concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner isclose kron
+    matmul max mean min nan_to_num nanmax nanmean nanmin nanprod nansum ones_like outer pad prod ptp
+    ravel repeat reshape roll round sort stack std sum take tensordot trace tril triu var vdot
+    vstack average tile zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
@@ -60,7 +61,6 @@ def _recorded(*names: str) -> Callable[[Function], Function]:
 
 
 RECORDED["linalg.norm"] = _numpy(np.linalg.norm)
-RECORDED["nan_to_num"] = _numpy(np.nan_to_num)
 RECORDED["concat"] = RECORDED["concatenate"]
 RECORDED["row_stack"] = RECORDED["vstack"]
 RECORDED["round_"] = RECORDED["around"]
@@ -84,69 +84,6 @@ def _count_nonzero(a: Any, axis: Any = None) -> Any:
 @_recorded("astype")
 def _astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
     return selection.astype(x, dtype, copy=copy)
-
-
-@_recorded("average")
-def _average(
-    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, **kw: Any
-) -> Any:
-    if weights is not None or returned:
-        return NotImplemented
-    return np.mean(a, axis=axis, **kw)
-
-
-def _without_nan(reduce: Any, least: float) -> Function:
-    def call(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-        if a.dtype.kind != "f" or out is not None:
-            return NotImplemented
-        missing, kind = np.isnan(a), a.dtype.type
-        found = reduce(np.where(missing, kind(least), a), axis=axis, keepdims=keepdims)
-        return np.where(np.all(missing, axis=axis, keepdims=keepdims), kind(np.nan), found)
-
-    return call
-
-
-RECORDED["nanmax"] = _without_nan(np.max, -np.inf)
-RECORDED["nanmin"] = _without_nan(np.min, np.inf)
-
-
-@_recorded("nanmean")
-def _nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
-) -> Any:
-    if a.dtype.kind != "f" or dtype is not None or out is not None:
-        return NotImplemented
-    missing = np.isnan(a)
-    total = np.sum(np.where(missing, a.dtype.type(0), a), axis=axis, keepdims=keepdims)
-    return (total / np.sum(~missing, axis=axis, keepdims=keepdims)).astype(a.dtype)
-
-
-@_recorded("outer")
-def _outer(a: Any, b: Any, out: Any = None) -> Any:
-    if out is not None:
-        return NotImplemented
-    return np.multiply(movement.ravel(a)[:, None], movement.ravel(b)[None, :])
-
-
-@_recorded("tile")
-def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
-    counts = tuple(reps) if hasattr(reps, "__iter__") else (reps,)
-    x = movement.reshape(A, (1,) * (len(counts) - A.ndim) + A.shape)
-    counts = (1,) * (x.ndim - len(counts)) + counts
-    for axis, count in enumerate(counts):
-        if count != 1:
-            x = joining.concatenate([x] * count, axis) if count else NotImplemented
-        if x is NotImplemented:
-            return x
-    return selection.copy(x)
-
-
-@_recorded("isclose")
-def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    if any(getattr(v, "dtype", np.dtype(float)).kind != "f" for v in (a, b)) or equal_nan:
-        return NotImplemented
-    near = np.less_equal(np.abs(np.subtract(a, b)), atol + rtol * np.abs(b))
-    return (near & np.isfinite(b)) | np.equal(a, b)
 
 
 # --- creation
@@ -182,10 +119,6 @@ _REDUCE = ("axis", "out", "keepdims")
 _TYPED = ("axis", "dtype", "out", "keepdims")
 
 
-def _fill(a: Any, value: Any) -> None:
-    a[...] = value
-
-
 def _method_astype(
     a: Any, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: Any = True
 ) -> Any:
@@ -194,34 +127,14 @@ def _method_astype(
     return selection.astype(a, dtype, order, casting or "unsafe", copy=copy)
 
 
-def _reshape(a: Any, *shape: Any, order: str = "C") -> Any:
-    return movement.reshape(a, shape[0] if len(shape) == 1 else shape, order)
-
-
 def _flatten(a: Any, order: str = "C") -> Any:
     if order not in ("C", "A", "K"):
         return NotImplemented
     return selection.copy(movement.reshape(a, -1))
 
 
-def _sort(a: Any, axis: int = -1, kind: Any = None) -> None:
-    a[...] = np.sort(a, axis=axis)
-
-
 def _copy(a: Any, order: str = "C") -> Any:
     return selection.copy(a) if order == "C" or a.view_of_storage.is_whole() else NotImplemented
-
-
-def _matmul(a: Any, b: Any) -> Any:
-    return TABLE[np.matmul](a, b)
-
-
-def _rmatmul(a: Any, b: Any) -> Any:
-    return TABLE[np.matmul](b, a)
-
-
-def _imatmul(a: Any, b: Any) -> Any:
-    return assign_result(a, TABLE[np.matmul](a, b))
 
 
 METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
@@ -240,14 +153,22 @@ METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
     "conjugate": ((), _numpy(np.conjugate)),
     "astype": (("dtype", "order", "casting", "subok", "copy"), _method_astype),
     "copy": (("order",), _copy),
-    "fill": (("value",), _fill),
-    "sort": (("axis", "kind"), _sort),
+    "fill": (("value",), lambda a, value: a.__setitem__(..., value)),
+    "sort": (
+        ("axis", "kind"),
+        lambda a, axis=-1, kind=None: a.__setitem__(..., np.sort(a, axis=axis)),
+    ),
     "flatten": (("order",), _flatten),
-    "reshape": (("*shape",), _reshape),
+    "reshape": (
+        ("*shape",),
+        lambda a, *shape, order="C": movement.reshape(
+            a, shape[0] if len(shape) == 1 else shape, order
+        ),
+    ),
     "ravel": (("order",), RECORDED["ravel"]),
-    "__matmul__": (("b",), _matmul),
-    "__rmatmul__": (("b",), _rmatmul),
-    "__imatmul__": (("b",), _imatmul),
+    "__matmul__": (("b",), TABLE[np.matmul]),
+    "__rmatmul__": (("b",), lambda a, b: TABLE[np.matmul](b, a)),
+    "__imatmul__": (("b",), lambda a, b: assign_result(a, TABLE[np.matmul](a, b))),
 }
 
 # --- what CuPy does itself, over pending memory or without arrays' values
@@ -324,6 +245,3 @@ def class_of_method(name: str) -> str:
     if name in METHODS:
         return "recorded"
     return "free" if name in FREE_ATTRIBUTES else "flushing"
-
-
-__all__ = ["METHODS", "RECORDED", "class_of", "class_of_method"]

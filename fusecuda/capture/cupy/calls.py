@@ -19,7 +19,7 @@ from ..calls.call import Call, Owner
 from ..calls.exchange import Exchange
 from ..calls.guard import Guard
 from ..calls.inputs import Effect
-from ..calls.memory import Writer, layout
+from ..calls.memory import layout
 from ..calls.path import nothing
 from ..calls.results import OddError
 from ..record.block import Region
@@ -81,8 +81,10 @@ class CupyCall(Call):
             return "it reads a NumPy array"
         if any(a.size == 0 for a in self.arrays):
             return "an argument is empty"
-        if reads.identities or reads.error_states:
-            return f"it calls {'id' if reads.identities else 'np.errstate'}"
+        replaced = [value for _, value in reads.replaced.values()]
+        for value, name in ((id, "id"), (np.errstate, "np.errstate")):
+            if any(v is value for v in replaced):
+                return f"it calls {name}"
         if inputs.objects:
             return f"an argument is a {type(inputs.objects[0]).__name__}"
         return inputs.unfusable or reads.opaque or reads.volatile
@@ -200,7 +202,7 @@ class CupyCall(Call):
                 self._break("an argument overlaps an array that it reads by name")
             memory.apart_from(guard, i, fixed)
             for j in range(i):
-                memory.apart(guard, (), i, j)
+                memory.apart(guard, i, j)
         return guard
 
 
@@ -279,7 +281,7 @@ class CupyMemory:
             guard.lines.append(f"{name} = array_at({pointer}, {low - start}, {shape}, {dtype})")
         self.names.append(name)
 
-    def apart(self, guard: Writer, names: Sequence[str], i: int, j: int) -> None:
+    def apart(self, guard: Guard, i: int, j: int) -> None:
         """Demand that two memories share nothing."""
         (a, a_low, a_high), (b, b_low, b_high) = self.spans[i], self.spans[j]
         guard.demand(f"{a} + {a_high} <= {b} + {b_low} or {b} + {b_high} <= {a} + {a_low}")

@@ -18,7 +18,9 @@ def view_of(extents: Shape, shape: Shape, strides: tuple[int, ...] | None, offse
     if strides is None:
         strides = contiguous_strides(shape)
     size = math.prod(shape)
-    if offset == 0 and size == math.prod(extents) and _is_contiguous(shape, strides):
+    walked = zip(shape, strides, contiguous_strides(shape), strict=True)
+    in_rows = all(n == 1 or own == row for n, own, row in walked)
+    if offset == 0 and size == math.prod(extents) and in_rows:
         return View.whole(shape)
     if size == 0:
         return View(extents, axis_map([(0, 0, None)] * len(extents), len(shape)), shape)
@@ -27,11 +29,6 @@ def view_of(extents: Shape, shape: Shape, strides: tuple[int, ...] | None, offse
         return View(extents, by_axis, shape)
     flat = (math.prod(extents),)
     return View(flat, IndexMap(len(shape), (offset,), (strides,)), shape)
-
-
-def _is_contiguous(shape: Shape, strides: tuple[int, ...]) -> bool:
-    wanted = contiguous_strides(shape)
-    return all(n == 1 or s == w for n, s, w in zip(shape, strides, wanted, strict=True))
 
 
 def _by_axis(
@@ -51,7 +48,11 @@ def _by_axis(
     for j, (extent, stride) in enumerate(zip(shape, strides, strict=True)):
         if extent == 1 or stride == 0:
             continue
-        axis = _axis_for(abs(stride), steps, extents, free)
+        walked = (
+            a for a in sorted(free)
+            if extents[a] > 1 and stride % steps[a] == 0 and abs(stride) >= steps[a]
+        )  # fmt: skip
+        axis = next(walked, None)  # the outermost one that it walks in whole steps
         if axis is None:
             return None
         free.discard(axis)
@@ -61,11 +62,3 @@ def _by_axis(
             return None
         rows[axis] = (starts[axis], factor, j)
     return axis_map(rows, len(shape))
-
-
-def _axis_for(stride: int, steps: Shape, extents: Shape, free: set[int]) -> int | None:
-    """The outermost free axis that ``stride`` walks in whole steps."""
-    for axis in sorted(free):
-        if extents[axis] > 1 and stride % steps[axis] == 0 and stride >= steps[axis]:
-            return axis
-    return None

@@ -13,6 +13,7 @@ from ..arrays import indexing
 from ..arrays.array import Array
 from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
+from ..record.structure import leaves
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
 from .recording import Recording
@@ -217,9 +218,7 @@ def _same_place(target: Any, value: Any) -> bool:
 
 def holds_array(value: Any) -> bool:
     """True if there is a CuPy array in ``value``, or something that may show one."""
-    kind = type(value)
-    if kind in (list, tuple):
-        return any(map(holds_array, value))
-    if kind is dict:
-        return any(map(holds_array, value.values()))
-    return isinstance(value, ndarray) or hasattr(value, "__cuda_array_interface__")
+    return any(
+        isinstance(part, ndarray) or hasattr(part, "__cuda_array_interface__")
+        for part in leaves(value)
+    )

@@ -21,6 +21,7 @@ from ..record.flight import is_computing, recording
 from ..record.leaf import Leaf, Promise
 from ..record.recorder import Recorder
 from ..record.storage import Storage
+from ..record.structure import leaves
 from . import internals
 from .internals import PendingMemory
 from .recording import Recording
@@ -340,14 +341,9 @@ def _ordered(root: Any) -> Any:
 
 def complete(*values: Any) -> None:
     """Compute what is pending, in whatever region, of the CuPy arrays in ``values``."""
-    for value in values:
-        kind = type(value)
+    for value in leaves(values):
         if isinstance(value, internals.ndarray):
             complete_array(value)
-        elif kind in (list, tuple):
-            complete(*value)
-        elif kind is dict:
-            complete(*value.values())
 
 
 def complete_array(array: Any) -> None:

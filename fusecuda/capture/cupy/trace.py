@@ -26,6 +26,7 @@ from ..record.flight import Flight, Job, is_computing, recording, wait_until
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
+from ..record.structure import leaves
 from . import internals
 from .internals import ndarray
 from .region import CupyRegion
@@ -307,22 +308,15 @@ def _name(function: Any) -> str:
 
 
 def _is_repeatable(value: Any) -> bool:
-    kind = type(value)
-    if kind in (list, tuple):
-        return all(map(_is_repeatable, value))
-    if kind is dict:
-        return all(map(_is_repeatable, value.values()))
-    return kind is ndarray or (kind is not Array and (is_plain(value) or is_pure(value)))
+    return all(
+        type(part) is ndarray or (type(part) is not Array and (is_plain(part) or is_pure(part)))
+        for part in leaves(value)
+    )
 
 
 def _operands(value: Any) -> list[Any]:
     """The CuPy arrays in ``value``."""
-    if isinstance(value, ndarray):
-        return [value]
-    parts = value.values() if type(value) is dict else value
-    return (
-        [a for part in parts for a in _operands(part)] if type(value) in (dict, list, tuple) else []
-    )
+    return [part for part in leaves(value) if isinstance(part, ndarray)]
 
 
 def _called(function: Any, native: Callable[..., Any], values: Sequence[Any]) -> list[Any]:

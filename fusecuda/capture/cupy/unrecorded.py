@@ -12,8 +12,9 @@ from ...errors import NotFusedError
 from ...options import Options
 from ..record import rest as patience
 from ..record.block import Region
-from ..record.numbers import TracedScalar
+from ..record.numbers import value_seen
 from ..record.recorder import default_recorder, recorder_in_force, user_line
+from ..record.structure import rebuilt
 from .memory import SPACES, Space
 from .storages import complete
 
@@ -77,7 +78,7 @@ class Natives(Region):
     def _by_cupy(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """What ``function`` gives for computed arrays."""
         assert self.space is not None
-        args, kwargs = _known(args), _known(kwargs)
+        args, kwargs = rebuilt((args, kwargs), value_seen)
         token = recorder_in_force.set(default_recorder)
         try:
             return self.space.native(function, args, kwargs)
@@ -113,13 +114,3 @@ class Natives(Region):
             return False
         self._resting -= 1
         return True
-
-
-def _known(value: Any) -> Any:
-    """``value`` with every followed number in it looked at."""
-    kind = type(value)
-    if kind is TracedScalar:
-        return value.seen()
-    if kind in (list, tuple):
-        return kind([_known(v) for v in value])
-    return {k: _known(v) for k, v in value.items()} if kind is dict else value

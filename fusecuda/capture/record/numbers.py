@@ -98,7 +98,7 @@ class TracedScalar:
                 if result is not NotImplemented:
                     return result
             return _applied(ufunc, inputs)
-        plain = [v.seen() if type(v) is TracedScalar else v for v in inputs]
+        plain = map(value_seen, inputs)
         return getattr(ufunc, method)(*plain, **kwargs)
 
     @staticmethod
@@ -256,7 +256,7 @@ def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
             return NotImplemented
         branch = _first_of("branch", (self, *args))
         if branch is None or not all(type(a) is TracedScalar or type(a) in NUMBERS for a in args):
-            plain = [a.seen() if type(a) is TracedScalar else a for a in args]
+            plain = list(map(value_seen, args))
             return function(self.seen(), *plain)
         return branch(function, (self, *args))
 
@@ -266,6 +266,11 @@ def _observed(function: Callable[..., Any]) -> Callable[..., Any]:
 def value_of(value: Any) -> Any:
     """The number that a followed one is now; any other value itself."""
     return value.value if type(value) is TracedScalar else value
+
+
+def value_seen(value: Any) -> Any:
+    """As `value_of`, from now on a condition of the trace."""
+    return value.seen() if type(value) is TracedScalar else value
 
 
 def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -288,7 +293,7 @@ _binary_pow: Any = vars(TracedScalar)["__pow__"]
 def _pow(self: TracedScalar, other: Any, modulus: Any = None) -> Any:
     if modulus is None:
         return _binary_pow(self, other)
-    plain = [v.seen() if type(v) is TracedScalar else v for v in (other, modulus)]
+    plain = map(value_seen, (other, modulus))
     return pow(self.seen(), *plain)
 
 

@@ -8,7 +8,7 @@ the kernels at each call, so that a time that grows from step to step plans noth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,10 +36,14 @@ class _Variant:
 
     def fits(self, bits: tuple[object, ...]) -> bool:
         """True if the numbers that are not arguments are those that it was built for."""
-        return bits == self.bits or all(
-            i in self.free or new == old
-            for i, (new, old) in enumerate(zip(bits, self.bits, strict=True))
-        )
+        return fit(bits, self.bits, self.free)
+
+
+def fit(bits: Sequence[object], known: Sequence[object], free: Collection[int]) -> bool:
+    """True if numbers are the ``known`` ones, but for those that are ``free``."""
+    return bits == known or all(
+        i in free or new == old for i, (new, old) in enumerate(zip(bits, known, strict=True))
+    )
 
 
 _plans: dict[tuple[object, ...], tuple[_Variant, ...]] = {}

@@ -346,12 +346,10 @@ class Recorder:
         if windows:
             outputs, own = windowed(outputs, own)
         before = processor_time()
-        leaves, executable = executable_for(outputs, own, options, budget=self._budget())
+        unbounded = self.options.strict or self.options.device != "cpu"
+        budget = None if unbounded else self.budget
+        leaves, executable = executable_for(outputs, own, options, budget=budget)
         return leaves, executable, processor_time() - before
-
-    def _budget(self) -> Budget | None:
-        """The time that may be spent on plans; None: as much as they take."""
-        return None if self.options.strict or self.options.device != "cpu" else self.budget
 
 
 def versions_of(jobs: Iterable[Job]) -> tuple[list[Node], list[Leaf | None]]:

@@ -19,7 +19,7 @@ from ...graph.index_map import IndexMap, Shape
 from ...graph.node import Attr, Node
 from ...options import Options, fusion_enabled
 from .leaf import Leaf
-from .plans import TAKES_NUMBERS, routes, strides_of
+from .plans import TAKES_NUMBERS, fit, routes, strides_of
 
 _ROUTES_LIMIT = 512
 _new = object.__new__
@@ -75,13 +75,6 @@ class _Route:
         self.free: set[int] = set()  # the numbers that are arguments
         # For each argument the place of an array and a window of it, or the number that it is.
         self.arguments: list[tuple[int, Any, bool]] = []
-
-    def fits(self, bits: list[Any]) -> bool:
-        """True if the numbers are those that it was built for, or its arguments."""
-        return bits == self.bits or all(
-            new == old or i in self.free
-            for i, (new, old) in enumerate(zip(bits, self.bits, strict=True))
-        )
 
 
 class Run:
@@ -197,7 +190,7 @@ class Run:
         if not self._is_known:
             return None
         route = routes.get(self._key)
-        if route is None or not route.fits([n.attr for n in self.numbers]):
+        if route is None or not fit([n.attr for n in self.numbers], route.bits, route.free):
             return None
         leaves, numbers = self._leaves, self.numbers
         return route.executable, [

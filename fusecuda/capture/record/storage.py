@@ -30,23 +30,9 @@ class Storage:
     """
 
     __slots__ = (
-        "__weakref__",
-        "buffer",
-        "dtype",
-        "error",
-        "escaped",
-        "held",
-        "keepers",
-        "landed",
-        "leaf",
-        "noted",
-        "readers",
-        "recorder",
-        "shape",
-        "shared",
-        "version",
-        "viewers",
-    )
+        "__weakref__", "buffer", "dtype", "error", "escaped", "held", "keepers", "landed", "leaf",
+        "noted", "readers", "recorder", "shape", "shared", "version", "viewers",
+    )  # fmt: skip
 
     def __init__(self, recorder: Any, node: Node | None, buffer: NDArray | None = None) -> None:
         self.recorder = recorder

@@ -82,14 +82,6 @@ def _items(value: Any) -> Parts:
     return [(("item", i), part) for i, part in enumerate(value)]
 
 
-def _items_of_list(value: Any) -> Parts:
-    return [(("item", i), part) for i, part in enumerate(list.__iter__(value))]
-
-
-def _fill_list(value: Any, parts: Parts) -> None:
-    value[:] = [part for _, part in parts]
-
-
 def _fill_deque(value: Any, parts: Parts) -> None:
     value.clear()
     value.extend([part for _, part in parts])
@@ -106,10 +98,6 @@ def _empty_dict(value: Any) -> Any:
     return shell
 
 
-def _class(value: Any) -> Any:
-    return type(value)
-
-
 def _dict_of(value: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = object.__getattribute__(value, "__dict__")
@@ -119,8 +107,9 @@ def _dict_of(value: Any) -> dict[str, Any]:
 
 
 def _attributes(value: Any) -> Parts:
+    kind: Any = type(value)
     found: Parts = [(("attribute", k), v) for k, v in _dict_of(value).items()]
-    for name in slots_of(_class(value)):
+    for name in slots_of(kind):
         try:
             found.append((("slot", name), object.__getattribute__(value, name)))
         except AttributeError:
@@ -129,11 +118,12 @@ def _attributes(value: Any) -> Parts:
 
 
 def _fill_instance(value: Any, parts: Parts) -> None:
+    kind: Any = type(value)
     if hasattr(value, "__dict__"):
         value.__dict__.clear()
         value.__dict__.update({step[1]: v for step, v in parts if step[0] == "attribute"})
     wanted = {step[1]: v for step, v in parts if step[0] == "slot"}
-    for name in slots_of(_class(value)):
+    for name in slots_of(kind):
         if name in wanted:
             object.__setattr__(value, name, wanted[name])
         elif hasattr(value, name):
@@ -153,54 +143,40 @@ def slots_of(kind: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _make_named(value: Any, parts: Sequence[Any]) -> Any:
-    return tuple.__new__(type(value), parts)
-
-
 def _make_partial(value: Any, parts: Sequence[Any]) -> Any:
     function, args, keywords = parts
     return functools.partial(function, *args, **keywords)
-
-
-def _of_type(value: Any, parts: Sequence[Any]) -> Any:
-    return type(value)(parts)
 
 
 def _none(value: Any, parts: Sequence[Any]) -> Any:
     raise TypeError(f"a {type(value).__name__} is made empty and then filled")
 
 
-def _make_dict(value: Any, parts: Sequence[Any]) -> Any:
-    return dict(zip(value, parts, strict=True))
-
-
-def _make_deque(value: Any, parts: Sequence[Any]) -> Any:
-    return type(value)(parts, value.maxlen)
-
-
-def _values(value: Any) -> Parts:
-    return [(("item", key), part) for key, part in value.items()]
-
-
 def _slot_parts(*names: str) -> Callable[[Any], Parts]:
     return lambda value: [(("slot", name), getattr(value, name)) for name in names]
 
 
-def _make_method(value: Any, parts: Sequence[Any]) -> Any:
-    return types.MethodType(value.__func__, parts[0])
+def _made_deque(value: Any, parts: Sequence[Any]) -> Any:
+    return type(value)(parts, value.maxlen)
 
 
-LIST = Kind("list", _items_of_list, _of_type, True, lambda v: type(v)(), _fill_list)
-DEQUE = Kind("deque", _items, _make_deque, True, lambda v: _make_deque(v, ()), _fill_deque)
+LIST = Kind(
+    "list", lambda v: _items(list.__iter__(v)), lambda v, p: type(v)(p), True,
+    lambda v: type(v)(), lambda v, p: v.__setitem__(slice(None), [part for _, part in p]),
+)  # fmt: skip
+DEQUE = Kind("deque", _items, _made_deque, True, lambda v: _made_deque(v, ()), _fill_deque)
 TUPLE = Kind("tuple", _items, lambda v, p: tuple(p))
-SET = Kind("set", _items, _of_type)
-NAMED = Kind("named tuple", _items, _make_named)
-DICT = Kind("dict", _values, _make_dict, True, _empty_dict, _fill_dict)
+SET = Kind("set", _items, lambda v, p: type(v)(p))
+NAMED = Kind("named tuple", _items, lambda v, p: tuple.__new__(type(v), p))
+DICT = Kind(
+    "dict", lambda v: [(("item", key), part) for key, part in v.items()],
+    lambda v, p: dict(zip(v, p, strict=True)), True, _empty_dict, _fill_dict,
+)  # fmt: skip
 INSTANCE = Kind(
     "instance", _attributes, _none, True, lambda v: object.__new__(type(v)), _fill_instance
 )
 NAMESPACE = Kind("namespace", _attributes, _none, True, lambda v: type(v)(), _fill_instance)
-METHOD = Kind("method", _slot_parts("__self__"), _make_method)
+METHOD = Kind("method", _slot_parts("__self__"), lambda v, p: types.MethodType(v.__func__, p[0]))
 PARTIAL = Kind("partial", _slot_parts("func", "args", "keywords"), _make_partial)
 
 _KINDS: dict[type, Kind] = {
@@ -231,12 +207,13 @@ _OWN_WAYS = ("__getattribute__", "__setattr__", "__delattr__", "__del__")
 
 def kind_of(value: Any) -> Kind | None:
     """The kind of container that ``value`` is, None for what is not taken apart."""
-    found = _KINDS.get(type(value))
+    kind: Any = type(value)
+    found = _KINDS.get(kind)
     if found is not None:
         return found
-    if isinstance(value, types.MethodType) and type(value) is types.MethodType:
+    if kind is types.MethodType:
         return METHOD if isinstance(value.__func__, types.FunctionType) else None
-    return _kind_of_class(_class(value))
+    return _kind_of_class(kind)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -264,14 +241,10 @@ def _is_odd(kind: type, root: type) -> bool:
 
 def _is_native(kind: type) -> bool:
     """True for a class made by C code, whose instances may hold what no attribute shows."""
-    room = 8 * len([n for n in _own_slots(kind)])
+    names = vars(kind).get("__slots__", ())
+    room = 8 * (1 if isinstance(names, str) else len(tuple(names)))
     most = kind.__base__.__basicsize__ + room if kind.__base__ is not None else 0
     return kind.__basicsize__ > most + 16  # `__dict__` and `__weakref__`
-
-
-def _own_slots(kind: type) -> Sequence[str]:
-    names = vars(kind).get("__slots__", ())
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def walk(value: Any, limit: int = 100_000) -> Iterator[Any]:
@@ -285,6 +258,32 @@ def walk(value: Any, limit: int = 100_000) -> Iterator[Any]:
         if kind is not None and id(current) not in seen:
             seen.add(id(current))
             stack.extend([part for _, part in kind.parts(current)][::-1])
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The parts of plain lists, tuples, dicts and slices, one in another; else ``value`` itself."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        for part in value:
+            yield from leaves(part)
+    elif kind is dict:
+        yield from leaves(list(value.values()))
+    elif kind is slice:
+        yield from leaves((value.start, value.stop, value.step))
+    else:
+        yield value
+
+
+def rebuilt(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """``value``, made anew with ``leaf(part)`` for each of its `leaves`."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([rebuilt(part, leaf) for part in value])
+    if kind is dict:
+        return {key: rebuilt(part, leaf) for key, part in value.items()}
+    if kind is slice:
+        return slice(*[rebuilt(p, leaf) for p in (value.start, value.stop, value.step)])
+    return leaf(value)
 
 
 def mapped(value: Any, leaf: Callable[[Any], Any], done: dict[int, Any] | None = None) -> Any:

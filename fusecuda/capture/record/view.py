@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import types
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ...graph import build
 from ...graph.index_map import (
@@ -198,12 +200,21 @@ def _joined_axes(memory: np.ndarray[Any, Any]) -> tuple[Shape, tuple[int, ...]]:
     return tuple(n for n, _ in joined), tuple(s for _, s in joined)
 
 
-def _sums(parts: Sequence[np.ndarray[Any, Any]], shape: Shape) -> np.ndarray[Any, Any]:
-    """An array of ``shape``: at each place the sum of what each axis has there."""
-    total = np.zeros(shape, np.int64)
-    for axis, part in enumerate(parts):
-        total += part.reshape((-1,) + (1,) * (len(shape) - axis - 1))
-    return total
+def union(*members: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """All the memory that ``members`` span, as one flat array."""
+    low = min(byte_bounds(m)[0] for m in members)
+    high = max(byte_bounds(m)[1] for m in members)
+    dtype = members[0].dtype
+    window = types.SimpleNamespace(
+        members=members,
+        __array_interface__={
+            "version": 3,
+            "data": (low, not members[0].flags.writeable),
+            "shape": ((high - low) // dtype.itemsize,),
+            "typestr": dtype.str,
+        },
+    )
+    return np.asarray(window)
 
 
 def address_of(a: np.ndarray[Any, Any]) -> int:
@@ -222,7 +233,7 @@ def basic_index(shape: Shape, key: tuple[Any, ...]) -> tuple[IndexMap, Shape] | 
             frozen.append((_whole(k.start), _whole(k.stop), _whole(k.step)))
         elif k is None or k is Ellipsis:
             frozen.append(k)
-        elif _is_integer(k):
+        elif isinstance(k, int | np.integer) and not isinstance(k, bool):
             frozen.append(int(k))
         else:
             return None
@@ -259,7 +270,3 @@ def _indexed(shape: Shape, frozen: tuple[Any, ...]) -> tuple[IndexMap, Shape]:
             rows.append((k + extent if k < 0 else k, 0, None))
         axis += 1
     return axis_map(rows, len(result_shape)), result_shape
-
-
-def _is_integer(key: object) -> bool:
-    return isinstance(key, int | np.integer) and not isinstance(key, bool | np.bool_)

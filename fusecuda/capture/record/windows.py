@@ -7,7 +7,7 @@ On the window that it touches, the graph is the same each time, and so is its pl
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...graph.index_map import IndexMap, Shape
@@ -94,18 +94,13 @@ def _box(extents: Shape, accesses: Sequence[tuple[IndexMap, Shape]]) -> Box:
     box = []
     for axis, extent in enumerate(extents):
         low, high = extent, 0
-        for first, last in _ranges(axis, accesses):
-            low, high = min(low, first), max(high, last + 1)
+        for view, shape in accesses:  # from the lowest to the highest index
+            steps = [c * (n - 1) for c, n in zip(view.coefs[axis], shape, strict=True)]
+            offset = view.offsets[axis]
+            low = min(low, offset + sum(min(s, 0) for s in steps))
+            high = max(high, offset + sum(max(s, 0) for s in steps) + 1)
         box.append((low, high) if axis == 0 or high - low == 1 else (0, extent))
     return tuple(box)
-
-
-def _ranges(axis: int, accesses: Sequence[tuple[IndexMap, Shape]]) -> Iterator[tuple[int, int]]:
-    """The lowest and the highest index along ``axis`` of each access."""
-    for view, shape in accesses:
-        steps = [c * (n - 1) for c, n in zip(view.coefs[axis], shape, strict=True)]
-        offset = view.offsets[axis]
-        yield offset + sum(min(s, 0) for s in steps), offset + sum(max(s, 0) for s in steps)
 
 
 def _part(leaf: Leaf, boxes: dict[int, Box], parts: dict[int, Leaf]) -> Leaf:

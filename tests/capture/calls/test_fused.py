@@ -401,3 +401,14 @@ def test_what_is_passed_through_is_called_as_the_function_is() -> None:
     assert ours(1, 2) == 3 and type(ours).__name__ == "FusedFunction"
     with pytest.raises(TypeError, match=r"f\(\) missing 1 required positional argument: 'y'"):
         ours(X)
+
+
+def test_defaults_that_change_are_seen_by_calls_with_names() -> None:
+    def step(x: Any, factor: float = 2.0, shift: float = 1.0) -> Any:
+        return x * factor + shift
+
+    f, x = fc.fused(step), np.arange(4.0)
+    for defaults in ((2.0, 1.0), (3.0, 1.0), (2.0, 1.0)):
+        step.__defaults__ = defaults
+        for _ in range(2):
+            equal(f(x, shift=5.0), x * defaults[0] + 5.0)
