@@ -9,7 +9,6 @@ the block runs as it stands.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import inspect
 import sys
 import threading
@@ -28,8 +27,10 @@ from .body import UNBOUND, Body, body_of
 from .body_names import RefusedError
 from .border import Border, RecordedError
 from .entry import Entry
+from .frames import put
 from .function import FusedFunction
 from .lent import LentMemory
+from .passing import Passing
 from .places import Place, Wrapper
 from .reads import Reads
 from .skip import is_possible, skip, watch
@@ -40,6 +41,7 @@ _FIRST = 1  # entries of a block, before it is lifted
 _VARIANTS_LIMIT = 4  # sets of names that have a value when a block is entered, options, modules
 _OFTEN = 8  # times that it ran as it stands, after which the function is asked ever more rarely
 _CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, Wrapper)
+_ASKED = 2e-3  # seconds that blocks run as they stand, after which it may be asked in any case
 _TRIES = 4  # of seeing the first line of a body
 _LOCALS = frozenset({"locals", "vars", "eval", "exec", "f_locals"})
 
@@ -76,6 +78,7 @@ class Lifted(FusedFunction[..., Any]):
         self.remark: tuple[Entry, str] | None = None  # what holds if the block raises nothing
         self.makes_lazy = False  # arrays of NumPy's become lazy ones in it
         self.around = float("inf")  # seconds that an entry takes besides the call
+        self.inside = 0.0  # seconds that the last call took, for which the body is skipped
         self.lazily = lazily  # it is given the memory of lazy arrays
         self._written = body.written
         of_module = frame.f_code.co_flags & inspect.CO_OPTIMIZED == 0
@@ -145,6 +148,15 @@ class Lifted(FusedFunction[..., Any]):
             remark[0].unfused = remark[1]
 
     @property
+    def is_timed(self) -> bool:
+        """True if the block is run as it stands to see how long that takes."""
+        return self.trial is not None
+
+    def surrounds(self, seconds: float) -> None:
+        """So long it took to enter and to leave the block, its call included."""
+        self.around = min(self.around, seconds - self.inside)
+
+    @property
     def signatures(self) -> int:
         """How many shapes and types of variables are known."""
         return len(self._entries)
@@ -187,8 +199,8 @@ class Site:
     """What is known of one ``with`` statement."""
 
     __slots__ = (
-        "_alone", "_body", "_can_skip", "_candidates", "_code", "_entries", "_last", "_rest",
-        "_variants", "why",
+        "_alone", "_body", "_can_skip", "_candidates", "_code", "_entries", "_is_decided", "_last",
+        "_rest",         "_variants", "passing", "why",
     )  # fmt: skip
 
     def __init__(self, code: types.CodeType) -> None:
@@ -200,7 +212,25 @@ class Site:
         self._last: Lifted | None = None
         self._can_skip = False
         self._alone = self._rest = 0
+        self._is_decided = False  # by measurement, or for good: the function is of no use
         self.why = ""  # the block runs as it stands
+        self.passing = Passing()
+
+    def rest_of(self, entries: int) -> int:
+        """How many of the next entries are no function's work, up to so many."""
+        return entries if self.why else min(self._rest, entries)
+
+    def pass_by(self, entries: int) -> None:
+        """So many of these are not told."""
+        self._rest = max(self._rest - entries, 0)
+
+    def is_of(self, place: tuple[types.CodeType, int]) -> bool:
+        """True if the statement stands at that ``place``, and is not that of an exit stack."""
+        return place[0] is self._code
+
+    def ask_again(self) -> None:
+        """The block does other work than before."""
+        self._rest = self._alone = 0
 
     def enter(
         self, frame: types.FrameType, options: Options, chosen: bool
@@ -294,7 +324,6 @@ class Site:
     def _call(self, lifted: Lifted, space: dict[str, Any], frame: types.FrameType) -> bool:
         """True if the body has been done and is skipped, false if it is to run."""
         assert self._body is not None
-        begin = perf_counter()
         args = tuple([space[n] for n in lifted.names])
         border: Border | None = None
         kinds = {type(a) for a in args}
@@ -306,15 +335,16 @@ class Site:
                 return self._left_alone()
         elif (np.ndarray in kinds and lifted.makes_lazy) or any(map(_is_logging, args)):
             return self._left_alone()
-        known, called = lifted.signatures, perf_counter()
+        known, begin = lifted.signatures, perf_counter()
         try:
             results = lifted(*args)
         except InPlaceError:
-            return self._left_alone()
+            self._is_decided = not lifted.is_timed
+            return self._left_alone(_OFTEN if self._is_decided else 0)
         except BaseException as error:
-            _put(frame, space, _taken(_left_by(error), border))
+            put(frame, space, _taken(_left_by(error), border))
             raise
-        returned = perf_counter()
+        lifted.inside = perf_counter() - begin
         if lifted.signatures > known:  # if that goes on, nothing is ever replayed
             self._left_alone()
         else:
@@ -324,14 +354,18 @@ class Site:
             for name, value in zip(self._body.written, results, strict=True)
             if type(value) is not str or value != UNBOUND
         }
-        _put(frame, space, _taken(made, border))
+        put(frame, space, _taken(made, border))
         skip(frame, self._body.first_line)
-        lifted.around = min(lifted.around, called - begin + perf_counter() - returned)
         return True
 
-    def _left_alone(self) -> bool:
+    def ran(self, seconds: float) -> None:
+        """The block ran as it stands: to ask for its function again may cost some of that time."""
+        if self._is_decided:
+            self._rest = min(self._rest, int(_ASKED / seconds))
+
+    def _left_alone(self, times: int = 1) -> bool:
         """The function was of no use; it is asked again, ever more rarely."""
-        self._alone += 1
+        self._alone += times
         self._rest = (1 << min(self._alone // _OFTEN, 10)) - 1
         return False
 
@@ -357,30 +391,15 @@ def _is_data(space: dict[str, Any], name: str) -> bool:
     return name in space and not isinstance(space[name], _CODE)
 
 
-def _put(frame: types.FrameType, space: dict[str, Any], made: dict[str, Any]) -> None:
-    """Give variables of ``frame``, which ``space`` shows, new values."""
-    if sys.version_info < (3, 13) and space is not frame.f_globals:
-        space.clear()
-        space.update(made)
-        _to_fast(frame, 0)
-    else:
-        space.update(made)
-
-
-if sys.version_info < (3, 13):
-    _to_fast = ctypes.pythonapi.PyFrame_LocalsToFast
-    _to_fast.argtypes, _to_fast.restype = [ctypes.py_object, ctypes.c_int], None
-
-
 def site_of(frame: types.FrameType) -> Site:
     """What is known of the ``with`` statement that ``frame`` is about to enter."""
     key = id(frame.f_code), frame.f_lasti
-    site = _sites.get(key)
+    site = sites.get(key)
     if site is None:
-        if len(_sites) >= _SITES_LIMIT:
-            _sites.clear()
-        site = _sites.setdefault(key, Site(frame.f_code))
+        if len(sites) >= _SITES_LIMIT:
+            sites.clear()
+        site = sites.setdefault(key, Site(frame.f_code))
     return site
 
 
-_sites: dict[tuple[int, int], Site] = {}
+sites: dict[tuple[int, int], Site] = {}
