@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -59,13 +58,13 @@ def fused(function: Any = None, **options: Any) -> Any:
     Raises TypeError for what cannot be called, ValueError for options out of range.
     """
     global _usual  # noqa: PLW0603 - what most blocks are made with
-    if function is None and not options and asked_for() == _usual[0]:
+    asked = asked_for()
+    if function is None and not options and asked == _usual[0]:
         return FusedBlock(_usual[1], _usual[2])
-    named, check = os.environ.get("FUSECUDA_DEVICE"), os.environ.get("FUSECUDA_CHECK")
-    chosen = _options(named, check, **options)
-    device_chosen = "device" in options or named is not None
+    chosen = _options(asked, **options)
+    device_chosen = "device" in options or asked[0] is not None
     if function is None:
-        if not options and (asked := asked_for()) is not None:
+        if not options:
             _usual = asked, chosen, device_chosen
         return FusedBlock(chosen, device_chosen)
     if not callable(function):
@@ -74,8 +73,8 @@ def fused(function: Any = None, **options: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=64, typed=True)
-def _options(_device: str | None, _check: str | None, **given: Any) -> Options:
-    """The ``given`` options and, where the environment has these values, the others."""
+def _options(_asked: tuple[Any, Any], **given: Any) -> Options:
+    """The ``given`` options and, where the environment asks for that, the others."""
     given.setdefault("device", default_device())
     return Options(**given)
 
@@ -174,7 +173,8 @@ class FusedBlock:
         self._site = None
         self._clear()
         if not isinstance(outer, Region):  # a nested block joins the outer one
-            outer.flush()
+            if outer._live or outer is not default_recorder:
+                outer.flush()
             if outer is default_recorder and not self._options.strict and self._is_done(frame):
                 return
             place = self._place = rest.site_of(frame)

@@ -13,7 +13,6 @@ import inspect
 import sys
 import threading
 import types
-import warnings
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -22,16 +21,16 @@ import numpy as np
 
 from ...options import Options
 from ..arrays.array import Array
-from ..record.origin import module_of
 from .body import UNBOUND, Body, body_of
 from .body_names import RefusedError
 from .border import Border, RecordedError
+from .callers import CODE, is_logging, is_namespace, looks_at_callers
 from .entry import Entry
 from .frames import put
 from .function import FusedFunction
 from .lent import LentMemory
 from .passing import Passing
-from .places import Place, Wrapper
+from .places import Place
 from .reads import Reads
 from .skip import is_possible, skip, watch
 from .twins import twin_of
@@ -40,8 +39,8 @@ _SITES_LIMIT = 1024
 _FIRST = 1  # entries of a block, before it is lifted
 _VARIANTS_LIMIT = 4  # sets of names that have a value when a block is entered, options, modules
 _OFTEN = 8  # times that it ran as it stands, after which the function is asked ever more rarely
-_CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, Wrapper)
 _ASKED = 2e-3  # seconds that blocks run as they stand, after which it may be asked in any case
+_PLAIN = frozenset({np.ndarray, int, float, complex, bool, str, type(None)})
 _TRIES = 4  # of seeing the first line of a body
 _LOCALS = frozenset({"locals", "vars", "eval", "exec", "f_locals"})
 
@@ -81,6 +80,7 @@ class Lifted(FusedFunction[..., Any]):
         self.inside = 0.0  # seconds that the last call took, for which the body is skipped
         self.lazily = lazily  # it is given the memory of lazy arrays
         self._written = body.written
+        self.may_be_unbound = not body.certain.union(names).issuperset(body.written)
         of_module = frame.f_code.co_flags & inspect.CO_OPTIMIZED == 0
         self._variables = {*names, *body.stored, *body.bound} if of_module else set()
         self._looked_at: Reads | None = None
@@ -96,8 +96,8 @@ class Lifted(FusedFunction[..., Any]):
         reads = super().read()
         if reads is not self._looked_at:
             values = [value for _, value in reads.values.values()]
-            self.makes_lazy = any(map(_is_namespace, values))
-            self._refused = self._looks_at_kinds() or _looks_at_callers(reads)
+            self.makes_lazy = any(map(is_namespace, values))
+            self._refused = self._looks_at_kinds() or looks_at_callers(reads)
             self._looked_at = reads
         if self._refused:
             self._why = f"runs in place: {self._refused}"
@@ -174,27 +174,6 @@ def _names(place: Place, outer: dict[str, Any], variables: set[str]) -> bool:
     return any(vars(module) is outer for module in place.modules())
 
 
-def _looks_at_callers(reads: Reads) -> str:
-    """What the body calls that names the line and the function it is called by, if anything."""
-    for _, value in reads.stand_ins.values():
-        if value is warnings.warn or _is_logging(value):
-            return "it logs or warns"
-    return ""
-
-
-def _is_logging(value: Any) -> bool:
-    """True for loggers, their methods, and the functions of their module."""
-    if type(value) is types.MethodType:
-        value = value.__self__
-    return "logging" in (type(value).__module__, type(value) in _CODE and module_of(value))
-
-
-def _is_namespace(value: Any) -> bool:
-    """True for the namespace of lazy arrays and its functions."""
-    name = value.__name__ if isinstance(value, types.ModuleType) else module_of(value)
-    return bool(name.startswith("fusecuda."))
-
-
 class Site:
     """What is known of one ``with`` statement."""
 
@@ -245,12 +224,7 @@ class Site:
         self._entries += 1
         if self.why or self._entries <= _FIRST or not is_possible():
             return None, False
-        if not self._code.co_flags & inspect.CO_OPTIMIZED:
-            if frame.f_locals is not frame.f_globals:
-                self.why = "it stands in a class"
-                return None, False
-        elif not _LOCALS.isdisjoint(self._code.co_names):  # up to 3.12 they are one dictionary
-            self.why = "the function looks at its variables otherwise"
+        if self._body is None and self._is_odd(frame):
             return None, False
         space = frame.f_locals
         try:
@@ -264,6 +238,15 @@ class Site:
         finally:
             if sys.version_info < (3, 13) and space is not frame.f_globals:
                 space.clear()  # else it keeps what the variables are no more
+
+    def _is_odd(self, frame: types.FrameType) -> bool:
+        """True if the variables in ``frame`` are not the block's alone."""
+        if not self._code.co_flags & inspect.CO_OPTIMIZED:
+            if frame.f_locals is not frame.f_globals:
+                self.why = "it stands in a class"
+        elif not _LOCALS.isdisjoint(self._code.co_names):  # up to 3.12 they are one dictionary
+            self.why = "the function looks at its variables otherwise"
+        return bool(self.why)
 
     def _begin(self, space: dict[str, Any], frame: types.FrameType) -> None:
         """Find the body, and see whether it could be skipped."""
@@ -333,7 +316,9 @@ class Site:
                 args = tuple([border.given(a) for a in args])
             except RecordedError:  # such as for NumPy arrays: which results would be lazy?
                 return self._left_alone()
-        elif (np.ndarray in kinds and lifted.makes_lazy) or any(map(_is_logging, args)):
+        elif (np.ndarray in kinds and lifted.makes_lazy) or (
+            not kinds <= _PLAIN and any([is_logging(a) for a in args])
+        ):
             return self._left_alone()
         known, begin = lifted.signatures, perf_counter()
         try:
@@ -349,12 +334,12 @@ class Site:
             self._left_alone()
         else:
             self._alone = 0
-        made = {
-            name: value
-            for name, value in zip(self._body.written, results, strict=True)
-            if type(value) is not str or value != UNBOUND
-        }
-        put(frame, space, _taken(made, border))
+        made = dict(zip(self._body.written, results, strict=True))
+        if lifted.may_be_unbound:
+            made = {n: v for n, v in made.items() if type(v) is not str or v != UNBOUND}
+        if border is not None:
+            made = _taken(made, border)
+        put(frame, space, made)
         skip(frame, self._body.first_line)
         return True
 
@@ -388,7 +373,7 @@ def _taken(made: dict[str, Any], border: Border | None) -> dict[str, Any]:
 
 def _is_data(space: dict[str, Any], name: str) -> bool:
     """True for a variable of a module that is no code."""
-    return name in space and not isinstance(space[name], _CODE)
+    return name in space and not isinstance(space[name], CODE)
 
 
 def site_of(frame: types.FrameType) -> Site:
