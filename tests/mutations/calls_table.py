@@ -117,8 +117,8 @@ CALLS = (
     Mutation(
         "passed-and-left-waiting",
         "capture/calls/fused.py",
-        "            if default_recorder._live:\n                default_recorder.flush()\n                s",
-        "            if True:\n                s",
+        "                default_recorder.flush()\n                seconds",
+        "                seconds",
         "what waits is computed where a block ends that is passed through",
         ids("capture/calls/passing", "what_waits_is_computed_where_a_block_begins_and_ends"),
     ),
