@@ -67,6 +67,40 @@ def test_numbers_that_change(sought: list[int]) -> None:
     assert len(sought) == 2
 
 
+def filled(x: Any, k: Any) -> Any:
+    """Numbers written to edges, all of it, and what runs backwards."""
+    y = x * 2
+    x[0] = x[-1] = k
+    x[1:-1, 1::3] = k
+    y[::-2] = k
+    z = y + x
+    z[...] = k
+    y[1:, 4:5] = k
+    return y, z, z * k
+
+
+def others_filled(x: Any, k: Any) -> Any:
+    """Numbers written to an element, to nothing, and to all elements in another order."""
+    x[2, 3] = k
+    x[1:, :0] = k
+    y = x * 2
+    y[::-1] = k
+    return y, x.T[::2] + k
+
+
+def test_numbers_that_are_written(sought: list[int]) -> None:
+    """They are arguments as those of arithmetic are; integers are doubles where that is exact."""
+    for k in (0.0, 1.0, -0.0, 2.5, float("nan"), float("-inf"), 3, -7, 0):
+        both(filled, X, k)
+    assert len(sought) <= 3
+    both(others_filled, X, 2.5)
+    both(others_filled, X, -0.0)
+    for k in (True, (1 << 53) + 1, 1 << 64, np.float32(0.1)):
+        both(filled, X, k)
+    both(filled, X.astype("f4"), 1)
+    both(filled, X.astype("i4"), 0.0)
+
+
 def test_numbers_of_other_bits() -> None:
     """A zero of the other sign is another number, and so is a number of another type."""
     for k in (0.0, -0.0, 0, 2, 2.0, np.float32(2), np.float64(2), True):
