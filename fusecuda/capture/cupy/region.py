@@ -41,7 +41,6 @@ from .taped_flight import CupyFlight
 from .unrecorded import Natives
 
 _NUMBERS = frozenset({int, float, bool, complex})
-_acquire, _release = recording.acquire, recording.release
 _ATTEMPTS = 3  # at recording an operation that other threads overtake
 
 
@@ -250,8 +249,7 @@ class CupyRegion(Natives):
         self, function: Any, args: Sequence[Any], operation: Callable[[Any, Any, Any], Any]
     ) -> Any:
         """As `record`, of ``function`` by ``operation``, which takes floats as `Tape.constants`."""
-        _acquire()
-        try:
+        with recording:
             if self.dispatching or self.rests():
                 return NotImplemented
             if not is_idle():
@@ -270,8 +268,6 @@ class CupyRegion(Natives):
             if result is NotImplemented:
                 tape.drop_numbers(args)
             return result
-        finally:
-            _release()
 
     def follow(self, step: Step) -> Any:
         """The result of an operation that the tape knows."""
