@@ -41,6 +41,9 @@ _VARIANTS_LIMIT = 4  # sets of names that have a value when a block is entered, 
 _OFTEN = 8  # times that it ran as it stands, after which the function is asked ever more rarely
 _ASKED = 2e-3  # seconds that blocks run as they stand, after which it may be asked in any case
 _PLAIN = frozenset({np.ndarray, int, float, complex, bool, str, type(None)})
+_COLD = (
+    0.05  # seconds, below which the first time that a block is timed as it stands does not count
+)
 _TRIES = 4  # of seeing the first line of a body
 _LOCALS = frozenset({"locals", "vars", "eval", "exec", "f_locals"})
 
@@ -78,6 +81,7 @@ class Lifted(FusedFunction[..., Any]):
         self.makes_lazy = False  # arrays of NumPy's become lazy ones in it
         self.around = float("inf")  # seconds that an entry takes besides the call
         self.inside = 0.0  # seconds that the last call took, for which the body is skipped
+        self._is_first = True  # time that is taken of the block as it stands
         self.lazily = lazily  # it is given the memory of lazy arrays
         self._written = body.written
         self.may_be_unbound = not body.certain.union(names).issuperset(body.written)
@@ -143,7 +147,9 @@ class Lifted(FusedFunction[..., Any]):
         if raised:
             return
         if trial is not None:
-            self._took(*trial, max(seconds - self.around, 0.0))
+            is_cold, self._is_first = self._is_first and seconds < _COLD, False
+            if not is_cold:
+                self._took(*trial, max(seconds - self.around, 0.0))
         if remark is not None:
             remark[0].unfused = remark[1]
 
