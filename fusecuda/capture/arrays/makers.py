@@ -45,8 +45,8 @@ def recorded(recorder: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     """What ``ufunc`` of arrays and numbers records by a maker, or NotImplemented."""
     if raising():
         return NotImplemented
-    _acquire()
     try:
+        _acquire()  # not before: a signal's handler may raise as soon as it returns
         node = _made(recorder, ufunc, inputs)
         if node is None:
             return NotImplemented

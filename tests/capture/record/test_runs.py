@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from fusecuda import fused
 from fusecuda.capture.record import recorder
+from fusecuda.capture.record.flight import recording
 from fusecuda.capture.record.rest import ATTEMPTS, Trial
 from fusecuda.capture.record.storage import Storage
 from tests.capture_check import equal, lazy
@@ -229,6 +231,25 @@ def test_other_work_is_measured_anew() -> None:
         assert trial.plain
     trial.noticed(1e-3)
     assert trial.plain is None
+
+
+def test_the_lock_is_given_back_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a signal's handler raises when it has just been taken."""
+
+    def interrupted() -> None:
+        recording.acquire()
+        raise KeyboardInterrupt
+
+    with fused(strict=True):
+        x = lazy(X)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr("fusecuda.capture.arrays.makers._acquire", interrupted)
+            x + x
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(recording.acquire, blocking=False).result()
+            other.submit(recording.release).result()
+        y = x + x
+    equal(y, X + X)
 
 
 def test_a_write_waits_for_who_has_read() -> None:
