@@ -11,7 +11,7 @@ _LEAVING = ("return", "del ", "global ", " as e")  # what a block that is lifted
 def written(seed: int) -> tuple[str, list[str]]:
     """A program around a block in a function or in the module, and steps that enter it."""
     writer = Writer(seed)
-    body = _body(writer)
+    body = _body(writer, in_function=bool(seed % 3))
     loop = f"for turn in range({_TURNS}):\n    with block():\n"
     if seed % 3:
         inside = "".join(f"    {line}\n" for line in (loop + body).splitlines())
@@ -23,7 +23,7 @@ def written(seed: int) -> tuple[str, list[str]]:
     return f"{PRELUDE}t0 = x + n\nm0 = n\ntry:\n{inside}{caught}", ["pass"]
 
 
-def _body(writer: Writer) -> str:
+def _body(writer: Writer, in_function: bool) -> str:
     """The statements of a block, at the depth of its body."""
     lines: list[str] = []
     count = writer.random.randint(3, 9)
@@ -31,6 +31,7 @@ def _body(writer: Writer) -> str:
     while len(lines) < count:
         found = writer.statement()
         text = "\n".join(found)
-        if not (often and any(word in text for word in _LEAVING)):
+        leaves = any(word in text for word in _LEAVING)
+        if not (often and leaves) and (in_function or "return" not in text):
             lines += found
     return "".join(f"        {line}\n" for line in lines)

@@ -35,6 +35,12 @@ class _Block(np.ndarray[Any, Any]):
     """A block of the pool; a type of its own, so that NumPy keeps it as the base of results."""
 
 
+def has_own_memory(array: Array) -> bool:
+    """True for an array whose memory no other one has been made of, a result of the pool's too."""
+    base = array.base
+    return base is None or type(base) is _Block
+
+
 def _counts(blocks: list[_Block]) -> Iterable[int]:
     """The reference count of each block.
 

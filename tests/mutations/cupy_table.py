@@ -163,4 +163,20 @@ CUPY = (
         "a path holds all that it has computed",
         _ids("cupy_paths", "what_is_not_needed_is_given_up"),
     ),
+    Mutation(
+        "operands-mistaken-for-the-first",
+        _TAPE,
+        "                    if value is not first:\n",
+        "                    if not again and value is not first:\n",
+        "the tape takes one operand for another",
+        _ids("capture/cupy/cupy_operators", "the_same_operand_twice_is_no_other_one"),
+    ),
+    Mutation(
+        "operators-mistaken",
+        "capture/cupy/operators.py",
+        '"gt": np.greater,',
+        '"gt": np.greater_equal,',
+        "a comparison of CuPy arrays is another one",
+        _ids("capture/cupy/cupy_operators", "operators[f8]"),
+    ),
 )

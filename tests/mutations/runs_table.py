@@ -57,4 +57,12 @@ RUNS = (
         "a block that does other work than was measured is measured anew",
         ids("record/runs", "other_work_is_measured_anew"),
     ),
+    Mutation(
+        "written-numbers-of-then",
+        _MAKERS,
+        "    run.numbers.append(number)\n",
+        "",
+        "numbers that are written to arrays are numbers of the recording",
+        ids("record/runs", "numbers_that_are_written"),
+    ),
 )

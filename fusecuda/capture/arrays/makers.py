@@ -8,6 +8,7 @@ has no maker: it is recorded as everywhere else.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import FLOAT64, is_supported
-from ...graph.index_map import broadcast, identity
+from ...graph.index_map import Shape, broadcast, identity
 from ...graph.node import Node
 from ...graph.ops import OPS
 from ..record.flight import recording
@@ -44,8 +45,8 @@ def recorded(recorder: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     """What ``ufunc`` of arrays and numbers records by a maker, or NotImplemented."""
     if raising():
         return NotImplemented
-    _acquire()
     try:
+        _acquire()  # not before: a signal's handler may raise as soon as it returns
         node = _made(recorder, ufunc, inputs)
         if node is None:
             return NotImplemented
@@ -182,6 +183,20 @@ def written(recorder: Any, array: Array, view: View, value: Node, place: int) ->
         return False
     own.write(run.make(maker, (version, value), (at, place)))
     return True
+
+
+def filled(run: Run, value: float, shape: Shape) -> Node:
+    """``value`` as each element of ``shape``; a number of the run."""
+    number = Node("constant", (), (), FLOAT64, _bits(value))
+    if not shape:
+        return number
+    run.numbers.append(number)
+    return run.make(_maker_of_filled(shape), (number,), ())
+
+
+@functools.lru_cache(maxsize=1024)
+def _maker_of_filled(shape: Shape) -> Maker:
+    return Maker("index", (), kind_of(shape, FLOAT64), broadcast((), shape))
 
 
 def _give(maker: Maker, operands: list[Any], run: Run) -> bool:

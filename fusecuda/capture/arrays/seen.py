@@ -11,10 +11,11 @@ from ...graph.dtypes import FLOAT64
 from ..record.flight import recording
 from ..record.view import View, basic_index
 from .array import Array
-from .makers import operand, told, written
+from .makers import filled, operand, told, written
 from .table import TABLE, entry
 
 _LIMIT = 4096
+_EXACT = 1 << 53  # up to which integers are doubles, too
 _views: dict[tuple[int, Any], tuple[View, View | None]] = {}  # by a view's identity and a key
 _new = object.__new__
 
@@ -75,8 +76,10 @@ def assigned(recorder: Any, array: Array, key: Any, value: Any) -> bool:
             if value._own is own and value._shown is view and value._part == array._part:
                 return array.writeable and own.writeable  # Python's, after an operator in place
             node = operand(recorder, run, value)
-        elif type(value) is float and own.dtype == FLOAT64:
-            node = build.constant(value, FLOAT64)
+        elif own.dtype is FLOAT64 and (
+            type(value) is float or (type(value) is int and -_EXACT < value < _EXACT)
+        ):
+            node = filled(run, float(value), view.shape)
         else:
             return False
         if node is None or node.dtype != own.dtype or recorder.run is not run:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...cpu_fallback.pool import has_own_memory
 from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
 from ..record.view import view_in
@@ -186,7 +187,7 @@ class Border:
             return known[1]
         if kind is _ndarray:
             if value.dtype.kind in _KINDS:
-                made = new(Array, value) if value.base is None else self._view(value)
+                made = new(Array, value) if has_own_memory(value) else self._view(value)
                 return self._remembered(value, made)
             return value
         if issubclass(kind, np.generic):
@@ -237,7 +238,7 @@ class Border:
             self._memory = {id(_root(s)): a for s, a in pairs if type(s) is _ndarray}
         root = _root(value)
         owner = self._memory.get(id(root))
-        if owner is None and root.base is not None:
+        if owner is None and not has_own_memory(root):
             every = self._memory.values()
             owner = next((a for a in every if np.may_share_memory(a.storage.buffer, value)), None)
         elif owner is None and root.flags.c_contiguous and root.dtype == value.dtype:

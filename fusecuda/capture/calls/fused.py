@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Token
 from time import perf_counter
 from types import FrameType
 from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from ...engine import Executable
-from ...options import Options, default_device
+from ...options import Options, asked_for, default_device
 from ...streams.launches import is_counting
+from ...watch import watchers
 from ..record import rest
 from ..record.block import Region
 from ..record.recorder import Recorder, default_recorder, recorder_in_force
@@ -22,8 +22,8 @@ from ..record.rest import Trial
 from ..record.summary import summary
 from . import lifted as lifting
 from .function import FusedFunction
-from .lifted import Lifted
 from .memory import provider
+from .passing import LIBRARY, MOST, Passing
 from .skip import Skipped, end
 
 P = ParamSpec("P")
@@ -57,10 +57,15 @@ def fused(function: Any = None, **options: Any) -> Any:
 
     Raises TypeError for what cannot be called, ValueError for options out of range.
     """
-    named, check = os.environ.get("FUSECUDA_DEVICE"), os.environ.get("FUSECUDA_CHECK")
-    chosen = _options(named, check, **options)
-    device_chosen = "device" in options or named is not None
+    global _usual  # noqa: PLW0603 - what most blocks are made with
+    asked = asked_for()
+    if function is None and not options and asked == _usual[0]:
+        return FusedBlock(_usual[1], _usual[2])
+    chosen = _options(asked, **options)
+    device_chosen = "device" in options or asked[0] is not None
     if function is None:
+        if not options:
+            _usual = asked, chosen, device_chosen
         return FusedBlock(chosen, device_chosen)
     if not callable(function):
         raise TypeError(f"fused takes a function, not a {type(function).__name__}")
@@ -68,10 +73,16 @@ def fused(function: Any = None, **options: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=64, typed=True)
-def _options(_device: str | None, _check: str | None, **given: Any) -> Options:
-    """The ``given`` options and, where the environment has these values, the others."""
+def _options(_asked: tuple[Any, Any], **given: Any) -> Options:
+    """The ``given`` options and, where the environment asks for that, the others."""
     given.setdefault("device", default_device())
     return Options(**given)
+
+
+_usual: tuple[Any, Options, bool] = ((), Options(check=0.0), False)  # where that was asked for
+_frame = sys._getframe
+_modules = sys.modules
+_sites = lifting.sites
 
 
 class FusedBlock:
@@ -80,32 +91,74 @@ class FusedBlock:
     ``launches`` is the number of kernels and library calls that the block has launched.
     """
 
+    # What stays so where a block is passed through is here: a block is made for each entry.
+    launches = 0  # kernels that the block has launched
+    _nested: list[Any] = []  # noqa: RUF012 - one of its own once it is entered
+    _reports: Sequence[Executable] = ()
+    _remarks: Sequence[str] = ()
+    _site: lifting.Site | None = None  # the with statement
+    _lifted: Any = None  # the `Lifted` that does the work of the body, if it is asked
+    _replayed = False  # it has done that
+    _trial: Trial | None = None  # of running it as it stands, recorded or at once
+    _asked = False  # it is run at once for the trial of that function
+    _place: rest.Site | None = None  # by which that is known
+    _entered = 0.0
+    _opening = 0.0  # seconds that it took to make a region
+    _began = 0.0  # the body
+    _launched = 0  # by others, before
+    _passing: Passing | None = None  # while it is passed through with nothing done
+    _skips: FrameType | None = None  # whose body is not to run
+
     def __init__(self, options: Options, device_chosen: bool) -> None:
-        self.launches = 0  # kernels that the block has launched
         self._options = options
         self._chosen = device_chosen  # the device was named; else it is that of the arrays
-        self._nested: list[Any] = []
-        self._reports: list[Executable] = []
-        self._remarks: list[str] = []
-        self._site: lifting.Site | None = None  # the with statement
-        self._lifted: Lifted | None = None  # what does the work of the body, if it is asked
-        self._replayed = False  # it has done that
-        self._trial: Trial | None = None  # of running it as it stands, recorded or at once
-        self._began = 0.0
-        self._skips: FrameType | None = None  # whose body is not to run
 
     def __call__(self, function: Callable[P, R]) -> FusedFunction[P, R]:
         return FusedFunction(function, self._options, self._chosen)
 
     def __enter__(self) -> Self:
-        outer, nested = recorder_in_force.get(), len(self._nested)
+        frame = _frame(1)
+        site = _sites.get((id(frame.f_code), frame.f_lasti))
+        if site is not None and site.passing.left > 0:  # threads may have taken the last one twice
+            passing = site.passing
+            if (
+                passing.options is self._options
+                and passing.library is _modules.get(LIBRARY)
+                and recorder_in_force.get() is default_recorder
+                and not (watchers or self._nested or self._passing)
+            ):
+                passing.left -= 1
+                if self._site is not None:  # it has been entered before
+                    self._clear()
+                if default_recorder._live:
+                    default_recorder.flush()
+                self._site, self._remarks = site, passing.remarks
+                self._launched = default_recorder.launches
+                self._passing = passing
+                self._began = perf_counter()
+                return self
+        self._enter_as_ever(frame)
+        return self
+
+    def _clear(self) -> None:
+        """Forget the last time that it was entered."""
+        self._reports = self._remarks = ()
+        self._lifted = self._trial = None
+        self._replayed = self._asked = False
+        self._opening = 0.0
+
+    def _enter_as_ever(self, frame: FrameType) -> None:
+        self._entered = perf_counter()
+        outer = recorder_in_force.get()
+        self._nested = self._nested or []
+        nested = len(self._nested)
         if isinstance(outer, Region) and outer.is_abandoned():
             recorder_in_force.set(default_recorder)
             outer.flush()
             outer.close()
             outer = default_recorder
         try:
-            self._enter(outer, sys._getframe(1))
+            self._enter(outer, frame)
         except BaseException:  # of a signal's handler, too, after which nothing ends the block
             recorder_in_force.set(outer)
             for token, opened, *_ in self._nested[nested:]:
@@ -113,28 +166,39 @@ class FusedBlock:
                     opened.close()
             del self._nested[nested:]
             raise
-        return self
 
     def _enter(self, outer: Recorder, frame: FrameType) -> None:
         region: Region | None = None
         token: Token[Recorder] | None = None
-        self._site = self._lifted = self._trial = None
-        self._replayed = False
+        self._site = None
+        self._clear()
         if not isinstance(outer, Region):  # a nested block joins the outer one
-            outer.flush()
+            if outer._live or outer is not default_recorder:
+                outer.flush()
             if outer is default_recorder and not self._options.strict and self._is_done(frame):
                 return
-            place = rest.site_of(frame)
+            place = self._place = rest.site_of(frame)
             self._trial = rest.trial_at(place) if self._may_pass(outer) else None
-            passed = self._trial is not None and self._trial.wants_plain and not is_counting()
-            if not passed and not rest.rests(place):
+            if not self._passes(self._trial) and not rest.rests(place):
+                begin = perf_counter()
                 outer = region = _new_region(self._options, self._chosen)
+                self._opening = perf_counter() - begin
                 region.site, region.block = place, weakref.ref(self)
                 token = recorder_in_force.set(region)
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
         if region is not None:
             region.open()
         self._began = perf_counter()
+
+    def _passes(self, trial: Trial | None) -> bool:
+        """True if all in the block is to be done at once."""
+        if trial is None or is_counting():
+            return False
+        lifted = self._lifted
+        if lifted is not None and lifted.is_timed and trial.plain is not False:
+            self._asked = True  # that is what the function is to be faster than
+            return True
+        return trial.wants_plain
 
     def _is_done(self, frame: FrameType) -> bool:
         """True if a function has done what the body in ``frame`` would do, which is skipped."""
@@ -149,9 +213,26 @@ class FusedBlock:
             raise
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> bool:
+        passing = self._passing
+        if passing is not None and not self._nested and self._skips is None:
+            seconds = perf_counter() - self._began
+            self._passing = None
+            if default_recorder._live:
+                default_recorder.flush()
+                seconds = perf_counter() - self._began
+            self.launches = default_recorder.launches - self._launched
+            if not passing.low < seconds < passing.high:
+                if kind is None and passing.took(seconds) and self._site is not None:
+                    self._site.ask_again()
+            elif passing.others:
+                passing.others = 0
+            return False
+        return self._exit(kind, _frame(1))
+
+    def _exit(self, kind: type[BaseException] | None, frame: FrameType) -> bool:
         if self._skips is not None:
             return self._skipped(kind)
-        end(sys._getframe(1))
+        end(frame)
         token, recorder, before, reports = self._nested[-1]
         try:
             if token is not None:
@@ -161,22 +242,37 @@ class FusedBlock:
             if token is not None:
                 recorder.close()
             self._nested.pop()
-        if self._lifted is not None:
-            self._lifted.ran_in_place(perf_counter() - self._began, kind is not None)
+        seconds = perf_counter() - self._began
+        if self._lifted is not None and self._site is not None:
+            self._lifted.ran_in_place(seconds, kind is not None)
+            self._site.ran(seconds)
         self.launches = recorder.launches - before
         self._reports = recorder.reports[reports:]
         passed, trial = not isinstance(recorder, Region), self._trial
         if passed:
-            self._remarks = [_PASSED if trial is None else _FASTER]
+            self._remarks = _AS_COUNTED if trial is None else _AS_MEASURED
         else:
             self._remarks = [_UNRECORDED % n for n in recorder.unrecorded]
-        if trial is not None and not self._nested and kind is None:
-            rest.took(trial, perf_counter() - self._began, passed)
+        if trial is not None and not self._nested and kind is None and not self._asked:
+            rest.took(trial, seconds + self._opening, passed)
         if token is not None:
             rest.left(recorder.site, recorder.gained)
             if recorder.faults and kind is None:
                 raise recorder.faults[0]
+        elif recorder is default_recorder and not self._nested:
+            self._grant()
         return False
+
+    def _grant(self) -> None:
+        """Let the next entries be passed through with nothing done, if that is known to be best."""
+        site, trial, place = self._site, self._trial, self._place
+        if site is None or place is None or not site.is_of(place) or self._asked:
+            return
+        entries = site.rest_of(MOST)
+        entries = trial.take_turns(entries) if trial else rest.take_rests(place, entries)
+        if entries:
+            site.pass_by(entries)
+            site.passing.grant(entries, self._options, self._remarks, trial)
 
     def _skipped(self, kind: type[BaseException] | None) -> bool:
         """The end of a block whose body has been done when it was entered."""
@@ -185,6 +281,7 @@ class FusedBlock:
         self.launches = self._lifted.launches
         self._replayed = True
         end(frame)  # if a signal's handler has raised
+        self._lifted.surrounds(perf_counter() - self._entered)
         assert kind is not None, "the body of a block has been done twice"
         return kind is Skipped
 
@@ -201,7 +298,7 @@ class FusedBlock:
         """
         lifted, remarks = self._lifted, self._remarks
         if lifted is not None and self._replayed:
-            return lifted.explain(full)
+            return str(lifted.explain(full))
         if self._site is not None and (why := self._site.why):
             remarks = [*remarks, _NOT_LIFTED % why]
         elif lifted is not None:
@@ -212,8 +309,10 @@ class FusedBlock:
 
 _UNRECORDED = "not recorded: %s has no graph meaning\n"
 _NOT_LIFTED = "recorded where it stands: %s\n"
-_PASSED = f"passed through: {rest.ATTEMPTS} times it recorded one operation, or tiny arrays\n"
-_FASTER = "passed through: as measured, or to be measured, NumPy at once is faster\n"
+_AS_COUNTED = (
+    f"passed through: {rest.ATTEMPTS} times it recorded one operation, or tiny arrays\n",
+)
+_AS_MEASURED = ("passed through: as measured, or to be measured, NumPy at once is faster\n",)
 
 
 def _new_region(options: Options, chosen: bool) -> Region:

@@ -7,6 +7,7 @@ one fails. Text is made once for each trace, so that a call costs its comparison
 from __future__ import annotations
 
 import inspect
+import operator
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -218,6 +219,8 @@ def _guarded(count: int, inside: Iterable[str], ending: Iterable[str]) -> list[s
 
 def while_it_has_turns(replay: Callable[..., Any], turns: Iterator[bool]) -> Callable[..., Any]:
     """``replay`` as often as there are ``turns``, then MISS."""
+    if operator.length_hint(turns, -1) < 0:  # there is no end to them
+        return replay
 
     def call(args: tuple[Any, ...]) -> Any:
         return replay(args) if next(turns, False) else MISS

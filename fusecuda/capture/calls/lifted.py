@@ -9,12 +9,10 @@ the block runs as it stands.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import inspect
 import sys
 import threading
 import types
-import warnings
 from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import Any
@@ -23,15 +21,17 @@ import numpy as np
 
 from ...options import Options
 from ..arrays.array import Array
-from ..record.origin import module_of
 from ..record.rest import undisturbed
 from .body import UNBOUND, Body, body_of
 from .body_names import RefusedError
 from .border import Border, RecordedError
+from .callers import CODE, is_logging, is_namespace, looks_at_callers
 from .entry import Entry
+from .frames import put
 from .function import FusedFunction
 from .lent import LentMemory
-from .places import Place, Wrapper
+from .passing import Passing
+from .places import Place
 from .reads import Reads
 from .skip import is_possible, skip, watch
 from .twins import twin_of
@@ -40,7 +40,11 @@ _SITES_LIMIT = 1024
 _FIRST = 1  # entries of a block, before it is lifted
 _VARIANTS_LIMIT = 4  # sets of names that have a value when a block is entered, options, modules
 _OFTEN = 8  # times that it ran as it stands, after which the function is asked ever more rarely
-_CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, Wrapper)
+_ASKED = 2e-3  # seconds that blocks run as they stand, after which it may be asked in any case
+_PLAIN = frozenset({np.ndarray, int, float, complex, bool, str, type(None)})
+_COLD = (
+    0.05  # seconds, below which the first time that a block is timed as it stands does not count
+)
 _TRIES = 4  # of seeing the first line of a body
 _LOCALS = frozenset({"locals", "vars", "eval", "exec", "f_locals"})
 
@@ -78,8 +82,11 @@ class Lifted(FusedFunction[..., Any]):
         self.makes_lazy = False  # arrays of NumPy's become lazy ones in it
         self._began = 0.0  # the thread's time when it began to be timed
         self.around = float("inf")  # seconds that an entry takes besides the call
+        self.inside = 0.0  # seconds that the last call took, for which the body is skipped
+        self._is_first = True  # time that is taken of the block as it stands
         self.lazily = lazily  # it is given the memory of lazy arrays
         self._written = body.written
+        self.may_be_unbound = not body.certain.union(names).issuperset(body.written)
         of_module = frame.f_code.co_flags & inspect.CO_OPTIMIZED == 0
         self._variables = {*names, *body.stored, *body.bound} if of_module else set()
         self._looked_at: Reads | None = None
@@ -95,8 +102,8 @@ class Lifted(FusedFunction[..., Any]):
         reads = super().read()
         if reads is not self._looked_at:
             values = [value for _, value in reads.values.values()]
-            self.makes_lazy = any(map(_is_namespace, values))
-            self._refused = self._looks_at_kinds() or _looks_at_callers(reads)
+            self.makes_lazy = any(map(is_namespace, values))
+            self._refused = self._looks_at_kinds() or looks_at_callers(reads)
             self._looked_at = reads
         if self._refused:
             self._why = f"runs in place: {self._refused}"
@@ -143,9 +150,20 @@ class Lifted(FusedFunction[..., Any]):
             return
         if trial is not None:
             seconds = undisturbed(seconds, thread_time() - self._began)
-            self._took(*trial, max(seconds - self.around, 0.0))
+            is_cold, self._is_first = self._is_first and seconds < _COLD, False
+            if not is_cold:
+                self._took(*trial, max(seconds - self.around, 0.0))
         if remark is not None:
             remark[0].unfused = remark[1]
+
+    @property
+    def is_timed(self) -> bool:
+        """True if the block is run as it stands to see how long that takes."""
+        return self.trial is not None
+
+    def surrounds(self, seconds: float) -> None:
+        """So long it took to enter and to leave the block, its call included."""
+        self.around = min(self.around, seconds - self.inside)
 
     @property
     def signatures(self) -> int:
@@ -165,33 +183,12 @@ def _names(place: Place, outer: dict[str, Any], variables: set[str]) -> bool:
     return any(vars(module) is outer for module in place.modules())
 
 
-def _looks_at_callers(reads: Reads) -> str:
-    """What the body calls that names the line and the function it is called by, if anything."""
-    for _, value in reads.stand_ins.values():
-        if value is warnings.warn or _is_logging(value):
-            return "it logs or warns"
-    return ""
-
-
-def _is_logging(value: Any) -> bool:
-    """True for loggers, their methods, and the functions of their module."""
-    if type(value) is types.MethodType:
-        value = value.__self__
-    return "logging" in (type(value).__module__, type(value) in _CODE and module_of(value))
-
-
-def _is_namespace(value: Any) -> bool:
-    """True for the namespace of lazy arrays and its functions."""
-    name = value.__name__ if isinstance(value, types.ModuleType) else module_of(value)
-    return bool(name.startswith("fusecuda."))
-
-
 class Site:
     """What is known of one ``with`` statement."""
 
     __slots__ = (
-        "_alone", "_body", "_can_skip", "_candidates", "_code", "_entries", "_last", "_rest",
-        "_variants", "why",
+        "_alone", "_body", "_can_skip", "_candidates", "_code", "_entries", "_is_decided", "_last",
+        "_rest",         "_variants", "passing", "why",
     )  # fmt: skip
 
     def __init__(self, code: types.CodeType) -> None:
@@ -203,7 +200,25 @@ class Site:
         self._last: Lifted | None = None
         self._can_skip = False
         self._alone = self._rest = 0
+        self._is_decided = False  # by measurement, or for good: the function is of no use
         self.why = ""  # the block runs as it stands
+        self.passing = Passing()
+
+    def rest_of(self, entries: int) -> int:
+        """How many of the next entries are no function's work, up to so many."""
+        return entries if self.why else min(self._rest, entries)
+
+    def pass_by(self, entries: int) -> None:
+        """So many of these are not told."""
+        self._rest = max(self._rest - entries, 0)
+
+    def is_of(self, place: tuple[types.CodeType, int]) -> bool:
+        """True if the statement stands at that ``place``, and is not that of an exit stack."""
+        return place[0] is self._code
+
+    def ask_again(self) -> None:
+        """The block does other work than before."""
+        self._rest = self._alone = 0
 
     def enter(
         self, frame: types.FrameType, options: Options, chosen: bool
@@ -218,12 +233,7 @@ class Site:
         self._entries += 1
         if self.why or self._entries <= _FIRST or not is_possible():
             return None, False
-        if not self._code.co_flags & inspect.CO_OPTIMIZED:
-            if frame.f_locals is not frame.f_globals:
-                self.why = "it stands in a class"
-                return None, False
-        elif not _LOCALS.isdisjoint(self._code.co_names):  # up to 3.12 they are one dictionary
-            self.why = "the function looks at its variables otherwise"
+        if self._body is None and self._is_odd(frame):
             return None, False
         space = frame.f_locals
         try:
@@ -237,6 +247,15 @@ class Site:
         finally:
             if sys.version_info < (3, 13) and space is not frame.f_globals:
                 space.clear()  # else it keeps what the variables are no more
+
+    def _is_odd(self, frame: types.FrameType) -> bool:
+        """True if the variables in ``frame`` are not the block's alone."""
+        if not self._code.co_flags & inspect.CO_OPTIMIZED:
+            if frame.f_locals is not frame.f_globals:
+                self.why = "it stands in a class"
+        elif not _LOCALS.isdisjoint(self._code.co_names):  # up to 3.12 they are one dictionary
+            self.why = "the function looks at its variables otherwise"
+        return bool(self.why)
 
     def _begin(self, space: dict[str, Any], frame: types.FrameType) -> None:
         """Find the body, and see whether it could be skipped."""
@@ -297,7 +316,6 @@ class Site:
     def _call(self, lifted: Lifted, space: dict[str, Any], frame: types.FrameType) -> bool:
         """True if the body has been done and is skipped, false if it is to run."""
         assert self._body is not None
-        begin = perf_counter()
         args = tuple([space[n] for n in lifted.names])
         border: Border | None = None
         kinds = {type(a) for a in args}
@@ -307,34 +325,41 @@ class Site:
                 args = tuple([border.given(a) for a in args])
             except RecordedError:  # such as for NumPy arrays: which results would be lazy?
                 return self._left_alone()
-        elif (np.ndarray in kinds and lifted.makes_lazy) or any(map(_is_logging, args)):
+        elif (np.ndarray in kinds and lifted.makes_lazy) or (
+            not kinds <= _PLAIN and any([is_logging(a) for a in args])
+        ):
             return self._left_alone()
-        known, called = lifted.signatures, perf_counter()
+        known, begin = lifted.signatures, perf_counter()
         try:
             results = lifted(*args)
         except InPlaceError:
-            return self._left_alone()
+            self._is_decided = not lifted.is_timed
+            return self._left_alone(_OFTEN if self._is_decided else 0)
         except BaseException as error:
-            _put(frame, space, _taken(_left_by(error), border))
+            put(frame, space, _taken(_left_by(error), border))
             raise
-        returned = perf_counter()
+        lifted.inside = perf_counter() - begin
         if lifted.signatures > known:  # if that goes on, nothing is ever replayed
             self._left_alone()
         else:
             self._alone = 0
-        made = {
-            name: value
-            for name, value in zip(self._body.written, results, strict=True)
-            if type(value) is not str or value != UNBOUND
-        }
-        _put(frame, space, _taken(made, border))
+        made = dict(zip(self._body.written, results, strict=True))
+        if lifted.may_be_unbound:
+            made = {n: v for n, v in made.items() if type(v) is not str or v != UNBOUND}
+        if border is not None:
+            made = _taken(made, border)
+        put(frame, space, made)
         skip(frame, self._body.first_line)
-        lifted.around = min(lifted.around, called - begin + perf_counter() - returned)
         return True
 
-    def _left_alone(self) -> bool:
+    def ran(self, seconds: float) -> None:
+        """The block ran as it stands: to ask for its function again may cost some of that time."""
+        if self._is_decided:
+            self._rest = min(self._rest, int(_ASKED / seconds))
+
+    def _left_alone(self, times: int = 1) -> bool:
         """The function was of no use; it is asked again, ever more rarely."""
-        self._alone += 1
+        self._alone += times
         self._rest = (1 << min(self._alone // _OFTEN, 10)) - 1
         return False
 
@@ -357,33 +382,18 @@ def _taken(made: dict[str, Any], border: Border | None) -> dict[str, Any]:
 
 def _is_data(space: dict[str, Any], name: str) -> bool:
     """True for a variable of a module that is no code."""
-    return name in space and not isinstance(space[name], _CODE)
-
-
-def _put(frame: types.FrameType, space: dict[str, Any], made: dict[str, Any]) -> None:
-    """Give variables of ``frame``, which ``space`` shows, new values."""
-    if sys.version_info < (3, 13) and space is not frame.f_globals:
-        space.clear()
-        space.update(made)
-        _to_fast(frame, 0)
-    else:
-        space.update(made)
-
-
-if sys.version_info < (3, 13):
-    _to_fast = ctypes.pythonapi.PyFrame_LocalsToFast
-    _to_fast.argtypes, _to_fast.restype = [ctypes.py_object, ctypes.c_int], None
+    return name in space and not isinstance(space[name], CODE)
 
 
 def site_of(frame: types.FrameType) -> Site:
     """What is known of the ``with`` statement that ``frame`` is about to enter."""
     key = id(frame.f_code), frame.f_lasti
-    site = _sites.get(key)
+    site = sites.get(key)
     if site is None:
-        if len(_sites) >= _SITES_LIMIT:
-            _sites.clear()
-        site = _sites.setdefault(key, Site(frame.f_code))
+        if len(sites) >= _SITES_LIMIT:
+            sites.clear()
+        site = sites.setdefault(key, Site(frame.f_code))
     return site
 
 
-_sites: dict[tuple[int, int], Site] = {}
+sites: dict[tuple[int, int], Site] = {}

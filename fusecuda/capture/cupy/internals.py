@@ -35,6 +35,7 @@ pointer_of: Callable[[Any], Any] = base.data.__get__  # whatever has been patche
 getitem: Callable[[Any, Any], Any] = base.__getitem__
 setitem: Callable[[Any, Any, Any], None] = base.__setitem__
 _ranges = itertools.count(FIRST_ADDRESS, 1 << 20)
+_SMALL = (1 << 20) - _GAP  # bytes: what has room in one of these
 _next_large = 1 << 60
 
 
@@ -46,10 +47,12 @@ def names(text: str) -> frozenset[str]:
 class PendingMemory(BaseMemory):  # type: ignore[misc]
     """Made-up addresses that stand for the memory of ``storage`` until it is computed."""
 
+    __slots__ = ("__weakref__", "objects", "real", "storage")
+
     def __init__(self, storage: Any, nbytes: int, device: int) -> None:
-        self.ptr = unused_address(nbytes)
-        self.size = nbytes
-        self.device_id = device
+        self.ptr = next(_ranges) if nbytes <= _SMALL else unused_address(nbytes)  # type: ignore[misc]
+        self.size = nbytes  # type: ignore[misc]
+        self.device_id = device  # type: ignore[misc]
         self.storage = storage
         self.objects: list[weakref.ref[Any]] = []  # the arrays that lie here
         self.real: Any = None  # the memory pointer that has taken its place
@@ -58,7 +61,7 @@ class PendingMemory(BaseMemory):  # type: ignore[misc]
 def unused_address(nbytes: int) -> int:
     """The first of ``nbytes`` addresses that were never given out before."""
     global _next_large  # noqa: PLW0603 - large ranges are counted, small ones have equal room
-    if nbytes + _GAP <= 1 << 20:
+    if nbytes <= _SMALL:
         return next(_ranges)
     start = _next_large
     _next_large += (nbytes + 2 * _GAP) // _GAP * _GAP

@@ -11,6 +11,7 @@ from ...graph import build
 from ...graph.node import Node
 from ..arrays import indexing
 from ..arrays.array import Array
+from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from ..record.structure import leaves
@@ -56,7 +57,7 @@ def kernel_called(region: Recording, kernel: Any, *args: Any, **kwargs: Any) -> 
 
 def elementwise(region: Recording, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
     """The usual case of `kernel_called` by a shorter way; NotImplemented for all others."""
-    result = region.record_numbered(ufunc, args, lambda: _elementwise(region, ufunc, args))
+    result = region.record_numbered(ufunc, args, _elementwise)
     return args[ufunc.nin] if result is None else result
 
 
@@ -139,9 +140,7 @@ def _new(region: Recording, node: Node) -> Any:
 
 
 def getitem(region: Recording, array: Any, key: Any) -> Any:
-    """``array[key]``: CuPy makes the view itself; a selection is recorded."""
-    if is_basic(key):
-        return internals.getitem(array, key)
+    """``array[key]``, a selection, is recorded; views CuPy makes itself."""
     result = region.record(indexing.getitem, (array, _keys(key)), {})
     if result is NotImplemented:
         return region.native(internals.getitem, (array, key), {}, "__getitem__")
@@ -154,22 +153,25 @@ def setitem(region: Recording, array: Any, key: Any, value: Any) -> None:
         target = internals.getitem(array, key)
         if _same_place(target, value):
             return
+        done: Any = NotImplemented
         if type(value) in FLOATS and target.dtype.kind == "f" and target.ndim:
-            args: Any = (target, value)
-            if region.record_numbered(setitem, args, lambda: _fill(region, *args)) is None:
-                return
-        args = (target, ..., _value(value))
+            done = region.record_numbered(setitem, (target, value), _fill)
+        elif type(value) in internals.OURS and not raising():
+            done = region.record_numbered(indexing.setitem, (target, value), _assign)
+        if done is NotImplemented:
+            done = region.record(indexing.setitem, (target, ..., _value(value)), {})
     else:
-        args = (array, _keys(key), _value(value))
-    if region.record(indexing.setitem, args, {}) is NotImplemented:
+        done = region.record(indexing.setitem, (array, _keys(key), _value(value)), {})
+    if done is NotImplemented:
         region.native(internals.setitem, (array, key, value), {}, "__setitem__")
 
 
-def _fill(region: Recording, target: Any, value: float) -> Any:
-    """Record that all of ``target``, of a floating-point type and not 0-d, is ``value``.
+def _fill(region: Recording, _function: Any, args: tuple[Any, float]) -> Any:
+    """Record that all of an array, of a floating-point type and not 0-d, is a number.
 
     A 0-d one would be the number itself, which a cast makes another one when it is recorded.
     """
+    target, value = args
     generation, region.operands = table.generation, 0
     shown = region.lazy(target)
     if table.generation != generation:
@@ -177,6 +179,12 @@ def _fill(region: Recording, target: Any, value: float) -> Any:
     node = region.tape.constants([value])(value, shown.dtype)
     shown.write_node(build.broadcast_to(node, shown.shape))
     return None
+
+
+def _assign(region: Recording, function: Any, args: tuple[Any, Any]) -> Any:
+    """Record that all of an array is another one."""
+    target, value = args
+    return region.lowered(function, (target, ..., value), {})
 
 
 def is_basic(key: Any) -> bool:

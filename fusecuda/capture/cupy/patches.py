@@ -17,10 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 import cupy
-import numpy as np
 
 from ...options import Options
-from . import callables, gates, internals, operations
+from . import callables, gates, internals, operations, operators
 from .internals import base, getitem, ndarray, setitem
 from .operations import holds_array, is_basic, kernel_called
 from .region import CupyRegion, region_in_force, when_idle
@@ -163,35 +162,13 @@ class _Completed:
         self.original.__set__(array, value)
 
 
-def _operator(name: str, original: Function) -> Function:
-    """A stand-in for an operator: the usual operands by a shorter way, others by CuPy's own."""
-    ufunc = _SHORT[name.strip("_").removeprefix("i").removeprefix("r")]
-    reflected, in_place = name.startswith("__r"), name.startswith("__i")
-
-    def call(self: Any, other: Any) -> Any:
-        region = region_in_force()
-        if region is not None and type(other) in _PLAIN and type(self) in internals.OURS:
-            args = (
-                (other, self) if reflected else (self, other, self) if in_place else (self, other)
-            )
-            result = operations.elementwise(region, ufunc, args)
-            if result is not NotImplemented:
-                return result
-        return original(self, other)
-
-    return call
-
-
-_PLAIN = internals.OURS | {float, int, np.float64}
-_SHORT = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide}
-
-
 def _getitem(self: Any, key: Any) -> Any:
     region = region_in_force()
+    if is_basic(key):  # CuPy makes the view itself
+        return getitem(self, key)
     if region is not None:
         return operations.getitem(region, self, key)
-    if not is_basic(key):
-        complete(self, key)
+    complete(self, key)
     return getitem(self, key)
 
 
@@ -301,7 +278,7 @@ _OPERATORS = frozenset(  # CuPy makes ufunc calls of these, which find the hook
     f"__{prefix}{name}__"
     for name in (
         *("mod", "pow", "lshift", "rshift", "and", "xor", "or", "floordiv", "divmod"),
-        *("lt", "le", "eq", "ne", "gt", "ge", "neg", "pos", "abs", "invert"),
+        *("pos", "invert"),
         *("div",),
     )
     for prefix in ("", "r", "i")
@@ -314,9 +291,7 @@ def _prepare() -> None:
     _attributes["__getitem__"] = _getitem
     _attributes["__setitem__"] = _setitem
     _attributes.update(internals.REPLACED)
-    for name in _SHORT:
-        for operator in (f"__{name}__", f"__r{name}__", f"__i{name}__"):
-            _attributes[operator] = _operator(operator, vars(base)[operator])
+    _attributes.update(operators.stand_ins())
     for name, original in vars(base).items():
         if name in _SKIPPED or name in _OPERATORS or name in _attributes:
             continue

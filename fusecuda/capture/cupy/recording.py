@@ -16,6 +16,9 @@ from ...options import Options
 class Tape(Protocol):
     """The path of a recording through what is known."""
 
+    run: object
+    slots: list[Any]
+
     def materialize(self) -> None:
         """Make the nodes of all steps."""
 
@@ -61,9 +64,12 @@ class Recording(Protocol):
         """What ``function`` records, or NotImplemented if CuPy is to compute it."""
 
     def record_numbered(
-        self, function: Any, args: Sequence[Any], operation: Callable[[], Any]
+        self, function: Any, args: Sequence[Any], operation: Callable[[Any, Any, Any], Any]
     ) -> Any:
         """As `record`, of ``function`` by ``operation``, which takes floats as numbers."""
+
+    def lowered(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What ``function``, of lazy arrays, makes of CuPy's."""
 
     def native(
         self,

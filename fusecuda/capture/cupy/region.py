@@ -17,7 +17,7 @@ from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array
-from ..record.flight import Flight, Job, recording, wait_for
+from ..record.flight import Flight, Job, is_idle, recording, wait_for
 from ..record.lines import name_line
 from ..record.numbers import argument_of
 from ..record.periods import smallest_period
@@ -243,20 +243,28 @@ class CupyRegion(Natives):
             step = tape.step(key)
             if step is not None:
                 return self.follow(step)
-            return self.learn(key, lambda: self._lowered(function, args, kwargs))
+            return self.learn(key, lambda: self.lowered(function, args, kwargs))
 
     def record_numbered(
-        self, function: Any, args: Sequence[Any], operation: Callable[[], Any]
+        self, function: Any, args: Sequence[Any], operation: Callable[[Any, Any, Any], Any]
     ) -> Any:
         """As `record`, of ``function`` by ``operation``, which takes floats as `Tape.constants`."""
         with recording:
             if self.dispatching or self.rests():
                 return NotImplemented
-            wait_for(self)  # another thread may compute what has been recorded so far
+            if not is_idle():
+                wait_for(self)  # another thread may compute what has been recorded so far
             tape = self.tape
             key = tape.numbered_key(function, args)
             step = tape.step(key)
-            result = self.learn(key, operation) if step is None else self.follow(step)
+            if step is not None:
+                result = tape.take(step)
+                if result is not NotImplemented:
+                    self.operations += 1
+                if step.flushes:
+                    self.flush()
+            else:
+                result = self.learn(key, lambda: operation(self, function, args))
             if result is NotImplemented:
                 tape.drop_numbers(args)
             return result
@@ -297,7 +305,8 @@ class CupyRegion(Natives):
             self.flush()
         return result
 
-    def _lowered(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def lowered(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What ``function``, of lazy arrays, makes of CuPy's."""
         result = function(*self._lifted(args, kwargs), **self._named)
         return result if result is NotImplemented else self.lower(result)
 

@@ -118,6 +118,9 @@ class Learner:
         if len(step.made) == 1 and step.result == (*step.made[0][:2], None, 0):
             step.result = step.made[0][0]  # the usual case, by a shorter way
         step.made = [m for m in step.made if m[0] in shown]
+        if [m[0] for m in step.made] == [step.result] and len(step.added) == 1 and not step.written:
+            number, shape, dtype = step.made[0]
+            step.single = number, shape, dtype, internals.nbytes_of(shape, dtype)
         step.sequence, step.cut = tape.region.sequence_from(self._first)
         step.flushes = tape.region.flush_after
         return step

@@ -41,7 +41,7 @@ class Step:
     """What one operation does: to which storages, and what it gives."""
 
     __slots__ = (
-        *("added", "cut", "flushes", "made", "next", "noted", "result", "sequence"),
+        *("added", "cut", "flushes", "made", "next", "noted", "result", "sequence", "single"),
         *("versions", "written"),
     )
 
@@ -52,6 +52,8 @@ class Step:
         self.added: list[None] = []  # room for the others
         self.made: list[tuple[int, Shape, DType]] = []  # new storages that the result shows
         self.result: Any = None
+        # If that is a new array, whole, and nothing else is done: its storage's number, and bytes.
+        self.single: tuple[int, Shape, DType, int] | None = None
         self.sequence: list[int] = []
         self.cut = 0
         self.flushes = False

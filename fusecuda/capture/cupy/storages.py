@@ -72,6 +72,19 @@ class CupyStorage(Storage):
         self.version = self.leaf = self.viewers = self.keepers = self._node = None
         return self
 
+    @classmethod
+    def array_of_new(
+        cls, recorder: Recording, slot: int, shape: Shape, dtype: DType, nbytes: int
+    ) -> Any:
+        """A CuPy array over a new storage on the tape of ``recorder``, which has the ``slot``."""
+        self = cls.postponed(recorder, shape, dtype)
+        tape = recorder.tape
+        self.run, self.slot = tape.run, slot
+        tape.slots[slot] = weakref.ref(self)
+        memory = PendingMemory(self, nbytes, self.device)
+        self.memory = weakref.ref(memory)
+        return internals.make_pending(memory, shape, dtype)
+
     @property
     def node(self) -> Node:
         """The present version; on a tape, the nodes are made first."""

@@ -84,13 +84,27 @@ class Tape:
             return None
         run = self.run
         self.presumed.clear()
+        parts = [function]
+        first, again = args[0], False
         try:
-            key = function, *[self._operand_or_number(v) for v in args]
+            for value in args:  # `_operand_or_number` of each, without a call
+                kind = type(value)
+                if kind is Pending or kind is ndarray:
+                    if value is not first:
+                        parts.append(self.operand(value))
+                        continue
+                    parts.append(parts[1] if again else self.operand(value))
+                    again = True
+                elif kind in FLOATS:
+                    self.numbers.append(value)
+                    parts.append(kind)
+                else:
+                    parts.append(self._describe(value))
         except (UntapedError, Unrecorded):
             self.leave()
             return None
         if self.run is run:
-            return key
+            return tuple(parts)
         self._reset()
         return self._key(lambda: (function, *[self._operand_or_number(v) for v in args]))
 
@@ -208,6 +222,9 @@ class Tape:
         self.path.append(step)
         self.state = step.next
         slots = self.slots
+        if step.single is not None:
+            slots.append(None)
+            return CupyStorage.array_of_new(self.region, *step.single)
         for number in step.written:
             storage = self.storage(number)
             assert storage is not None, "an operand is alive"

@@ -10,9 +10,10 @@ import contextlib
 import itertools
 import operator
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Protocol
 
 ATTEMPTS = 16  # without a gain, after which recording rests
 TINY = 1 << 15  # bytes: where no value has more, a launch costs less than recording it
@@ -114,8 +115,21 @@ class Trial:
         is_other = not known / self.OTHER < seconds < known * self.OTHER
         self._others = self._others + 1 if is_other else 0
         if self._others > self.EACH:
-            self._looks = 0
-            self._begin()
+            self.measure_anew()
+
+    def measure_anew(self) -> None:
+        """Nothing is decided any more: what is called does other work than was measured."""
+        self._looks = 0
+        self._begin()
+
+    def take_turns(self, most: int) -> int:
+        """At most so many calls that are decided are taken off its turns; how many those are."""
+        if not self.wants_plain or self.plain is None:
+            return 0
+        there = operator.length_hint(self.turns, 0)
+        taken = min(there, most)
+        self.turns = itertools.repeat(True, there - taken)
+        return taken
 
     def text(self) -> str:
         """What was measured."""
@@ -149,6 +163,15 @@ def rests(site: Site) -> bool:
     return count < 0
 
 
+def take_rests(site: Site, most: int) -> int:
+    """At most so many of the times that a block is passed through are taken; how many those are."""
+    count = _attempts.get(site, 0)
+    taken = min(max(-count, 0), most)
+    if taken:
+        _attempts[site] = count + taken
+    return taken
+
+
 def left(site: Site, gained: bool) -> None:
     """A block at ``site`` has ended."""
     if gained:
@@ -160,8 +183,19 @@ def left(site: Site, gained: bool) -> None:
     _attempts[site] = count if count < ATTEMPTS else -REST
 
 
+class Granted(Protocol):
+    """Entries of a block that may be passed through without asking."""
+
+    left: int
+
+
+grants: weakref.WeakSet[Granted] = weakref.WeakSet()
+
+
 def forget() -> None:
     """Measure all blocks anew from now on."""
+    for granted in tuple(grants):
+        granted.left = 0
     _attempts.clear()
     _trials.clear()
 

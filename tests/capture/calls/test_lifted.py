@@ -37,7 +37,7 @@ def numbers(count: int = 12) -> Any:
 
 def sites() -> list[lifted.Site]:
     """What is known of the blocks of this file that are entered."""
-    return list(lifted._sites.values())
+    return list(lifted.sites.values())
 
 
 # --- programs: each is given what makes blocks, and returns all that can be seen afterwards.
@@ -383,7 +383,7 @@ AS_THEY_STAND = {  # part of what is said of blocks that are not lifted
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
 def test_does_what_it_says(program: Callable[[Block], Any]) -> None:
-    lifted._sites.clear()
+    lifted.sites.clear()
     wanted = program(contextlib.nullcontext)
     for _ in range(2):
         found = program(fc.fused)
@@ -410,7 +410,7 @@ def a_loop(x: Any) -> list[Any]:
 
 def test_is_replayed() -> None:
     """After the first entries nothing is recorded any more, and a block is one launch."""
-    lifted._sites.clear()
+    lifted.sites.clear()
     blocks = a_loop(numbers(1000))
     (site,) = sites()
     (variant,) = site._variants.values()
@@ -486,7 +486,7 @@ for i in range(8):
     file.write_text(text)
     code = compile(text, str(file), "exec")
     spaces: list[dict[str, Any]] = []
-    lifted._sites.clear()
+    lifted.sites.clear()
     for block in (contextlib.nullcontext, fc.fused):
         spaces.append({"__name__": "script_of_blocks", "block": block})
         exec(code, spaces[-1])
@@ -597,7 +597,7 @@ def dropped_afterwards(other: Any) -> list[bool]:
 @pytest.mark.parametrize("lazily", [False, True], ids=["replayed", "where it stands"])
 def test_arrays_die_with_their_variables(lazily: bool) -> None:
     """A block keeps nothing that it was given; a recording may, until garbage is collected."""
-    lifted._sites.clear()
+    lifted.sites.clear()
     alive = dropped_afterwards(fnp.asarray(numbers()) if lazily else numbers())
     assert not any(alive[-4:]), alive
 

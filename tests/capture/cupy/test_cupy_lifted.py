@@ -59,9 +59,9 @@ def a_loop(x: Any) -> list[Any]:
 
 
 def test_is_replayed() -> None:
-    lifted._sites.clear()
+    lifted.sites.clear()
     blocks = a_loop(host(np.arange(1000.0)))
-    (site,) = lifted._sites.values()
+    (site,) = lifted.sites.values()
     (variant,) = site._variants.values()
     assert variant.traces <= 2
     assert [b.launches for b in blocks] == [1] * 8

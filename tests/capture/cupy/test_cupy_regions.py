@@ -365,7 +365,7 @@ def test_blocks_of_tiny_arrays_are_passed_through(
     monkeypatch: pytest.MonkeyPatch, count: int, recorded: bool
 ) -> None:
     """Unless they make a large one of them on the way."""
-    patience._attempts.clear()  # the same `with` statement serves both
+    patience.forget()  # the same `with` statement serves both
     monkeypatch.setitem(spaces.SPACES, "cpu", PlainSpace())
     h = host(np.ones(count))
     for k in range(patience.ATTEMPTS + 4):

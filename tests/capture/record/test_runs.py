@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from fusecuda import fused
 from fusecuda.capture.record import recorder
+from fusecuda.capture.record.flight import recording
 from fusecuda.capture.record.rest import ATTEMPTS, Trial
 from fusecuda.capture.record.storage import Storage
 from tests.capture_check import equal, lazy
@@ -65,6 +67,40 @@ def test_numbers_that_change(sought: list[int]) -> None:
     for k in (0.0, 1.0, -0.0, 2.5, 1e300, 1e-310, 7.0):
         both(lambda x, k: (x * k + 1, k - x), X, k)
     assert len(sought) == 2
+
+
+def filled(x: Any, k: Any) -> Any:
+    """Numbers written to edges, all of it, and what runs backwards."""
+    y = x * 2
+    x[0] = x[-1] = k
+    x[1:-1, 1::3] = k
+    y[::-2] = k
+    z = y + x
+    z[...] = k
+    y[1:, 4:5] = k
+    return y, z, z * k
+
+
+def others_filled(x: Any, k: Any) -> Any:
+    """Numbers written to an element, to nothing, and to all elements in another order."""
+    x[2, 3] = k
+    x[1:, :0] = k
+    y = x * 2
+    y[::-1] = k
+    return y, x.T[::2] + k
+
+
+def test_numbers_that_are_written(sought: list[int]) -> None:
+    """They are arguments as those of arithmetic are; integers are doubles where that is exact."""
+    for k in (0.0, 1.0, -0.0, 2.5, float("nan"), float("-inf"), 3, -7, 0):
+        both(filled, X, k)
+    assert len(sought) <= 3
+    both(others_filled, X, 2.5)
+    both(others_filled, X, -0.0)
+    for k in (True, (1 << 53) + 1, 1 << 64, np.float32(0.1)):
+        both(filled, X, k)
+    both(filled, X.astype("f4"), 1)
+    both(filled, X.astype("i4"), 0.0)
 
 
 def test_numbers_of_other_bits() -> None:
@@ -195,6 +231,25 @@ def test_other_work_is_measured_anew() -> None:
         assert trial.plain
     trial.noticed(1e-3)
     assert trial.plain is None
+
+
+def test_the_lock_is_given_back_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a signal's handler raises when it has just been taken."""
+
+    def interrupted() -> None:
+        recording.acquire()
+        raise KeyboardInterrupt
+
+    with fused(strict=True):
+        x = lazy(X)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr("fusecuda.capture.arrays.makers._acquire", interrupted)
+            x + x
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(recording.acquire, blocking=False).result()
+            other.submit(recording.release).result()
+        y = x + x
+    equal(y, X + X)
 
 
 def test_a_write_waits_for_who_has_read() -> None:
