@@ -92,6 +92,7 @@ class FusedBlock:
         self._replayed = False  # it has done that
         self._trial: Trial | None = None  # of running it as it stands, recorded or at once
         self._began = 0.0
+        self._meanwhile = 0  # runs without kernels, before
         self._skips: FrameType | None = None  # whose body is not to run
 
     def __call__(self, function: Callable[P, R]) -> FusedFunction[P, R]:
@@ -134,7 +135,7 @@ class FusedBlock:
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
         if region is not None:
             region.open()
-        self._began = perf_counter()
+        self._began, self._meanwhile = perf_counter(), Executable.meanwhile
 
     def _is_done(self, frame: FrameType) -> bool:
         """True if a function has done what the body in ``frame`` would do, which is skipped."""
@@ -170,7 +171,8 @@ class FusedBlock:
             self._remarks = [_PASSED if trial is None else _FASTER]
         else:
             self._remarks = [_UNRECORDED % n for n in recorder.unrecorded]
-        if trial is not None and not self._nested and kind is None:
+        has_kernels = self._meanwhile == Executable.meanwhile
+        if trial is not None and not self._nested and kind is None and has_kernels:
             rest.took(trial, perf_counter() - self._began, passed)
         if token is not None:
             rest.left(recorder.site, recorder.gained)
