@@ -129,7 +129,7 @@ class Executable:
     def has_kernels(self) -> bool:
         """True if the next run has its kernels, or is to wait for them whatever that takes.
 
-        They are compiled meanwhile, and waited for as long as `patience` lets it.
+        They are compiled meanwhile; who asks first waits for them as long as `patience` lets it.
         """
         if self.is_ready or self.patience is None or watchers:
             return True
@@ -139,7 +139,6 @@ class Executable:
             if begin is None or not wanted or are_at_hand(wanted):
                 return True
             self._job = begin(wanted)
-        if not self._job.is_over:
             self.patience.wait_for(self._job, self.seconds_to_compile)
         return self._job.is_over
 

@@ -22,7 +22,6 @@ _SECONDS_AN_ELEMENT = {"f": 3e-7, "c": 1.5e-6}
 _SECONDS_A_PLACE = 3e-9  # of a sum, whose rows are filled up to chunks of the tree
 _SECONDS_OF_TRANSLATION = 0.06  # of the functions' C texts, once
 _MOST_SECONDS = 0.02  # that a run may spend on it
-_SECONDS_A_NODE = 1e-5  # whatever it computes
 
 
 class Patience(Protocol):
@@ -31,11 +30,8 @@ class Patience(Protocol):
     def wait_for(self, job: Job, seconds: float) -> None:
         """Return when ``job``, which takes about so many seconds, is over, or time is."""
 
-    def spend(self, seconds: float) -> None:
-        """So many seconds are spent, time or no time."""
-
     def affords(self, seconds: float) -> bool:
-        """True, and they are spent, if there is time for what takes so many seconds."""
+        """True, and they are spent, if there is plenty of time for what takes so many seconds."""
 
 
 class Interpreted:
@@ -80,10 +76,7 @@ class Interpreted:
     def _has_time(self) -> bool:
         """True if it is to have the kernels' bits."""
         patience, seconds = self._patience, self.seconds_of_bits
-        if patience is None:
-            return True
-        patience.spend(_SECONDS_A_NODE * len(self.graph.nodes()))
-        return seconds <= _MOST_SECONDS and patience.affords(seconds)
+        return patience is None or (seconds <= _MOST_SECONDS and patience.affords(seconds))
 
     def explain(self) -> str:
         """Text: that no kernel was made."""

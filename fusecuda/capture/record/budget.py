@@ -19,6 +19,7 @@ class Budget:
     """The time that may be spent: the process's, or one of a test's own."""
 
     FIRST = math.inf if waits_for_kernels() else 0.15  # seconds; infinite: whatever all takes
+    PLENTY = 20  # times what something takes that can be done without
     SHARE = 0.33  # of the time that has passed since the beginning
 
     __slots__ = ("_begun", "_spent")
@@ -47,8 +48,8 @@ class Budget:
         self._begun += passed
 
     def affords(self, seconds: float) -> bool:
-        """True, and they are spent, if there is time for what takes so many seconds."""
-        afforded = self.allows(seconds)
+        """True, and they are spent, if that leaves plans most of the time that there is."""
+        afforded = self.allows(self.PLENTY * seconds)
         if afforded:
             self.spend(seconds)
         return afforded

@@ -14,6 +14,7 @@ import fusecuda as fc
 import fusecuda.numpy as fnp
 from fusecuda import engine
 from fusecuda.back_ends import BACK_ENDS
+from fusecuda.capture.calls import function
 from fusecuda.capture.record import plans
 from fusecuda.capture.record.budget import Budget
 from fusecuda.cpu_fallback.background import Job
@@ -60,11 +61,16 @@ def wave(x: Any, scale: Any) -> Any:
     return np.exp(np.sin(x) * scale) + x.sum()
 
 
-def test_calls_are_plain_until_the_kernels_are_there(compilers: Compilers) -> None:
+def test_calls_are_plain_until_the_kernels_are_there(
+    compilers: Compilers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of them is recorded, but for the first."""
+    recorded, call = [], function.HostCall
+    monkeypatch.setattr(function, "HostCall", lambda *a, **k: recorded.append(1) or call(*a, **k))
     fused = fc.fused(wave)
     for _ in range(5):
         assert np.array_equal(fused(X, 0.3), wave(X, 0.3))  # NumPy's very bits
-    assert len(compilers.jobs) == 1 and fused.traces == 0
+    assert len(compilers.jobs) == len(recorded) == 1 and fused.traces == 0
     assert "ran unfused: its kernels are being compiled" in fused.explain()
     assert "1 launch" in fused.explain()  # the plan is known
     compilers.end()
@@ -132,7 +138,7 @@ def test_a_forked_child_waits_for_no_job_of_its_parent(monkeypatch: pytest.Monke
     job.wait(60.0)
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.5])
+@pytest.mark.parametrize("seconds", [0.0, 5.0])
 def test_what_the_interpreter_has_no_time_for_is_numpys(seconds: float) -> None:
     """Sums in NumPy's order, and its functions; else the kernels' bits."""
     x = np.random.default_rng(0).random((40, 3000)).astype(np.float32)
@@ -146,7 +152,7 @@ def test_what_the_interpreter_has_no_time_for_is_numpys(seconds: float) -> None:
     assert found is not None
     assert np.array_equal(found, x.sum(axis=1)) is (seconds == 0.0)
     assert np.array_equal(found, exe(x)) is (seconds > 0.0)
-    assert patience.left < seconds
+    assert (patience.left < seconds) is (seconds > 0.0)
 
 
 @pytest.mark.parametrize("op", [np.sum, np.prod])
@@ -200,7 +206,7 @@ def test_large_graphs_are_planned_where_there_is_time(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Budget, "SHARE", 0.0)
     with fc.fused():
         y = fnp.asarray(X)
-        for k in range(100):
+        for k in range(200):
             y = y * 0.5 + float(k)
         sought = [y.storage.node], [None], fc.Options()
         _, found = plans.executable_for(*sought, budget=Budget())
