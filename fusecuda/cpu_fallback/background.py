@@ -134,7 +134,7 @@ class _Workers:
             self._changed.notify_all()
         for job in left:
             job.end()
-        until = time.monotonic() + (GRACE if busy else 0.0)
+        until = time.monotonic() + (GRACE if busy else _BURIAL_S)  # idle ones end at once
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
         if any(thread.is_alive() for thread in threads):

@@ -135,10 +135,10 @@ def _run(command: Sequence[str], folder: Path, patience: Patience) -> tuple[int,
         _running.processes.discard(process)
         watch.close()
     text = watch.printed.decode("utf-8", "replace")
-    if _running.stopped and process.returncode == -signal.SIGKILL:  # no fault of the text
-        raise CompilerError(_describe("was stopped: the process ends", command))
     if not in_time:
         raise TimedOutError(_describe(f"timed out after {patience.limit_s:g} s", command, text))
+    if _running.stopped and process.returncode == -signal.SIGKILL:  # no fault of the text
+        raise CompilerError(_describe("was stopped: the process ends", command))
     return process.returncode, text
 
 

@@ -97,7 +97,12 @@ class KernelTable:
         self._building: dict[str, threading.Event] = {}
 
     def load(
-        self, kernels: Sequence[KernelSource], prelude: str, epilogue: str, abi: int, most: int
+        self,
+        kernels: Sequence[KernelSource],
+        prelude: str,
+        epilogue: str,
+        abi: int,
+        most: int | None = None,
     ) -> dict[str, LoadedKernel]:
         """Each kernel by its symbol; see load_kernels."""
         compiler = find_compiler()
@@ -111,7 +116,7 @@ class KernelTable:
         _refuse_clashes(kernels)
         setting = _Setting(compiler, prelude, epilogue, abi)
         keyed = {setting.kernel_key(kernel): kernel for kernel in kernels}
-        loaded = self._load_keyed(setting, keyed, most)
+        loaded = self._load_keyed(setting, keyed, most or processors())
         for key, kernel in keyed.items():
             self._quick[(*fixed, kernel)] = loaded[key]
         return {kernel.symbol: loaded[key] for key, kernel in keyed.items()}
@@ -320,7 +325,7 @@ def load_kernels(
     The text compiled is prelude, kernels, epilogue; it must define `int64_t fc_abi(void)` to give
     `abi`. CompilerError says why a kernel cannot be had; asked again, it says so without trying.
     """
-    return _table.load(kernels, prelude, epilogue, abi, most or processors())
+    return _table.load(kernels, prelude, epilogue, abi, most)
 
 
 def kernels_at_hand(

@@ -25,6 +25,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> background._Workers:
     """Threads of the test's own, one on any machine."""
     monkeypatch.setattr(background, "processors", lambda: 2)
     monkeypatch.setattr(background, "load_driver", lambda: None)
+    monkeypatch.setattr(invoke, "_running", invoke._Running())
     return background._Workers()
 
 
