@@ -3,7 +3,8 @@
 One thread takes what is wanted in turn; it waits for a compiler, hardly for the interpreter's lock.
 What it has built, or why it could not, is in the table of kernels (`loader.py`): whoever asks for a
 kernel of a job that is over has it, or its error, at once. When the process ends, what runs may end
-within what is left of `GRACE`, and is killed else; a forked child has neither thread nor jobs.
+within `GRACE`, or `FIRST_GRACE` in a short process, and is killed else; a forked child has neither
+thread nor jobs.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from .backend import compile_kernels, load_driver
 from .loader import KernelSource
 from .threads import processors
 
-GRACE = 0.1  # seconds that the end of a process may be held up, so that a first kernel is kept
+FIRST_GRACE, GRACE = 0.2, 0.06  # seconds that the end may be held up: each run keeps something
 _BATCH = 12_000  # characters: jobs that wait, and are no longer together, share a compiler's start
 _NICE = 5  # steps: where processors are scarce, compilers get a third of the program's share
+_SHORT_S = 0.3  # since the first job
 _BURIAL_S = 2.0  # for the thread to remove what a killed compiler has left
 
 
@@ -70,6 +72,8 @@ class _Workers:
         self._waiting: deque[Job] = deque()
         self._threads: list[threading.Thread] = []
         self._idle = 0
+        self.done = 0  # batches
+        self._begun = time.monotonic()
 
     def add(self, job: Job) -> None:
         """Let ``job`` be done; where no thread can be begun, it is over, and its asker does it."""
@@ -77,6 +81,8 @@ class _Workers:
             if self.closing:
                 job.end()
                 return
+            if not self._threads:
+                self._begun = time.monotonic()
             self._waiting.append(job)
             self._changed.notify()
             if self._idle or len(self._threads) >= max(1, processors() - 1):
@@ -100,8 +106,9 @@ class _Workers:
         while batch := self._next():
             try:
                 sources = {s.symbol: s for job in batch for s in job.sources}
+                load_driver()  # at once if the compiler has just been tried out
                 compile_kernels(list(sources.values()), most=1)
-                load_driver()
+                self.done += 1
             except CompilerError:  # told to who asks for the kernels
                 pass
             finally:
@@ -131,10 +138,12 @@ class _Workers:
             left, threads = list(self._waiting), list(self._threads)
             self._waiting.clear()
             busy = len(threads) - self._idle
+            is_short = not self.done and time.monotonic() < self._begun + _SHORT_S
+            grace = FIRST_GRACE if is_short else GRACE
             self._changed.notify_all()
         for job in left:
             job.end()
-        until = time.monotonic() + (GRACE if busy else _BURIAL_S)  # idle ones end at once
+        until = time.monotonic() + (grace if busy else _BURIAL_S)  # idle ones end at once
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
         if any(thread.is_alive() for thread in threads):

@@ -99,7 +99,7 @@ def test_stopped_compilers_start_no_others(monkeypatch: pytest.MonkeyPatch, tmp_
     thread.join(10.0)
     assert "was stopped" in found[0] and "is not started any more" in found[1]
     assert invoke._run(["true"], tmp_path, patience) == (0, "")
-    assert not invoke._running.processes
+    assert not [p for p in invoke._running.processes if p.args == ["sleep", "30"]]
 
 
 PROGRAM = """

@@ -200,7 +200,9 @@ def test_without_time_nothing_is_recorded(monkeypatch: pytest.MonkeyPatch) -> No
     assert fused.traces == 1 and fused.budget.left < -1e-4  # what that took is spent
 
 
-def test_large_graphs_are_planned_where_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_graphs_are_planned_where_there_is_time(
+    compilers: Compilers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As much as planning them is known to take."""
     monkeypatch.setattr(Budget, "FIRST", 0.01)
     monkeypatch.setattr(Budget, "SHARE", 0.0)
