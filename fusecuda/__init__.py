@@ -5,6 +5,10 @@ array; `lower` shows what a function becomes. See README.md for a tour and ARCHI
 it works.
 """
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
 from . import numpy as numpy  # the namespace of lazy arrays
 from .api import info, lower, spec
 from .capture.calls.function import FusedFunction
@@ -15,10 +19,12 @@ from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFus
 from .graph.text import parse_hlo
 from .numpy import Array  # whose types are in the stub
 from .options import Options, log_words
-from .tools.counting import count_launches
-from .tools.profile import cost, profile
 from .tools.tracebacks import install as _fold_tracebacks
 from .watch import print_logs
+
+if TYPE_CHECKING:
+    from .tools.counting import count_launches
+    from .tools.profile import cost, profile
 
 __version__ = "0.1.0"
 
@@ -43,6 +49,18 @@ __all__ = [
     "profile",
     "spec",
 ]
+
+_LATE = {"count_launches": "counting", "cost": "profile", "profile": "profile"}  # tools, by module
+
+
+def __getattr__(name: str) -> _Any:
+    """A tool, whose module is loaded when it is first asked for."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(f".tools.{_LATE[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
 
 print_logs(log_words())
 _fold_tracebacks()

@@ -15,8 +15,6 @@ from .capture.calls.lower import lower_function
 from .codegen.cache import default_cache
 from .cpu_fallback.compiler import Compiler, find_compiler, why_no_compiler
 from .cpu_fallback.program import thread_count
-from .emit_cuda import nvrtc
-from .emit_cuda.backend import devices
 from .engine import Executable
 from .graph.dtypes import DType
 from .options import Choices, Options
@@ -87,6 +85,9 @@ def info() -> dict[str, Any]:
     "threads" how many a kernel may use, "cached bytes" the size of the folder "cache" in bytes.
     Compiles nothing, raises nothing.
     """
+    from .emit_cuda import nvrtc  # noqa: PLC0415 - loaded where it is asked for
+    from .emit_cuda.backend import devices  # noqa: PLC0415
+
     compiler = find_compiler()
     stats = default_cache().stats()
     return {

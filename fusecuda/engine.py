@@ -7,18 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from . import options as settings
 from .back_ends import BACK_ENDS, Native
-from .cases.case import Case
-from .cases.checked import Checked
+from .cpu_fallback import background
 from .cpu_fallback.array_object import are_apart
-from .cpu_fallback.interpreted import KERNELS
+from .cpu_fallback.backend import are_at_hand, is_driver_at_hand
 from .cpu_fallback.program import ElementError
-from .emit_cuda.nvrtc import cubin
 from .errors import CompilerError
 from .fusion.assembly import Assembly, assemble
 from .fusion.brief import brief
@@ -29,16 +27,18 @@ from .fusion.walk import Launch
 from .graph.dtypes import DType
 from .graph.faults import element_error
 from .graph.index_map import Shape
-from .graph.interpret import interpret
 from .graph.node import Graph
 from .graph.passes import simplify
 from .graph.text import print_hlo
 from .graph.verify import verify
+from .interpreted import Interpreted, Patience
 from .options import Options
-from .streams.chart import Chart
 from .streams.memory_plan import MemoryPlan
 from .streams.plans import chart_of, graphs_told, memory_of, verify_lanes
 from .watch import Lap, timed, told, watchers
+
+if TYPE_CHECKING:
+    from .streams.chart import Chart
 
 Array = np.ndarray[Any, Any]
 Strides = Mapping[int, Sequence[int]]  # parameter number -> strides in elements, if not contiguous
@@ -61,9 +61,10 @@ class Kernel:
     flops: int
 
 
-# Measured with GCC 12 at -O3, kernels of a thousand to a million characters.
-_SECONDS_A_COMPILATION = 0.03
-_SECONDS_A_CHARACTER = 1.2e-5
+# Measured with GCC 12 at -O3, kernels of one to twenty thousand characters.
+_SECONDS_A_COMPILATION = 0.12
+_SECONDS_A_CHARACTER = 3e-5
+_SECONDS_OF_THE_FIRST = 0.2  # the compiler is found, and builds the driver
 
 
 @dataclass
@@ -72,6 +73,8 @@ class Executable:
 
     `lower` makes it. ``memory.peak_bytes`` is what a call holds at once beside its arguments.
     """
+
+    meanwhile: ClassVar[int] = 0  # runs in this process whose kernels were not there yet
 
     graph: Graph
     assembly: Assembly
@@ -85,6 +88,8 @@ class Executable:
     names: list[str] = field(default_factory=list)
     caller: Callable[..., Any] | None = None
     around: list[Callable[[Native], Native]] = field(default_factory=list)  # what looks at runs
+    patience: Patience | None = None  # how long a run waits for kernels; None: until they are there
+    _job: background.Job | None = None  # that compiles them
     _marks: list[float] = field(default_factory=list)  # of the last run whose steps were timed
 
     def __call__(self, *args: Any) -> Any:
@@ -108,10 +113,34 @@ class Executable:
         return self._program is not None or self._failure is not None
 
     @property
+    def is_under_way(self) -> bool:
+        """True while its kernels are compiled, and nobody wants them at once."""
+        return self._job is not None and not (self._job.is_over or self.is_ready or watchers)
+
+    @property
     def seconds_to_compile(self) -> float:
         """About how long compiling its kernels takes, were none of them known."""
+        if self.is_ready:
+            return 0.0
         text = sum(len(source.text) for source in self.sources if source)
-        return 0.0 if self.is_ready else _SECONDS_A_COMPILATION + _SECONDS_A_CHARACTER * text
+        first = 0.0 if is_driver_at_hand() else _SECONDS_OF_THE_FIRST
+        return first + _SECONDS_A_COMPILATION + _SECONDS_A_CHARACTER * text
+
+    def has_kernels(self) -> bool:
+        """True if the next run has its kernels, or is to wait for them whatever that takes.
+
+        They are compiled meanwhile; who asks first waits for them as long as `patience` lets it.
+        """
+        if self.is_ready or self.patience is None or watchers:
+            return True
+        if self._job is None or self._job.is_void:
+            begin = BACK_ENDS[self.options.device].begin_beside
+            wanted = [source for source in self.sources if source]
+            if begin is None or not wanted or are_at_hand(wanted):
+                return True
+            self._job = begin(wanted)
+            self.patience.wait_for(self._job, self.seconds_to_compile)
+        return self._job.is_over
 
     @cached_property
     def largest(self) -> int:
@@ -169,6 +198,8 @@ class Executable:
             return build(self.graph, self.strides, other).emit(target, arch)
         emitted = self._emitted()
         if arch is not None:
+            from .emit_cuda.nvrtc import cubin  # noqa: PLC0415 - loaded where it is asked for
+
             cubin([source for _, source in emitted], arch)
         head = BACK_ENDS[device].head
         return [header + head + source.text for header, source in emitted]
@@ -210,6 +241,8 @@ class Executable:
         """
         program = self._program
         if program is None:
+            if not self.has_kernels():
+                return self._meanwhile(arguments)
             program = self._compile()
             if program is None:
                 return self._interpret(arguments)
@@ -283,41 +316,21 @@ class Executable:
     def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:
         return Interpreted(self.graph).run(arguments)
 
+    def make_ready(self) -> None:
+        """Return when its kernels have been compiled, or cannot be."""
+        if not self.is_ready:
+            self._compile()
+
+    def _meanwhile(self, arguments: Sequence[Any]) -> list[Array | None]:
+        """The results, while the kernels are compiled."""
+        Executable.meanwhile += 1
+        return Interpreted(self.graph, self.patience).run(arguments)
+
 
 def _fits(value: Any, shape: Shape, strides: tuple[int, ...], dtype: DType) -> bool:
     """True for a plain NumPy array, aligned and writeable, that is laid out so."""
     known = type(value) is np.ndarray and value.shape == shape and value.strides == strides
     return known and value.dtype == dtype and value.flags.behaved
-
-
-class Interpreted:
-    """A graph that the interpreter computes, to the bit as the kernels that it could become."""
-
-    names: Sequence[str] = ()
-    launches = 0
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-
-    def run(self, arguments: Sequence[Any]) -> list[Array | None]:
-        """The results, None where an argument was overwritten, which is done last."""
-        taken = [a for a in arguments if isinstance(a, np.ndarray)]
-        results: list[Array | None] = []
-        for value in interpret(self.graph, arguments, KERNELS):
-            shared = any(np.may_share_memory(value, other) for other in taken)
-            fresh = np.array(value) if shared else np.asarray(value)
-            taken.append(fresh)
-            results.append(np.require(fresh, requirements=["C", "W"]))
-        for i, result in enumerate(results):
-            target = self.graph.target(i)
-            if target is not None:
-                arguments[target][...] = result
-                results[i] = None
-        return results
-
-    def explain(self) -> str:
-        """Text: that no kernel was made."""
-        return "computed by the interpreter: planning and compiling would have taken too long\n"
 
 
 _warned: set[str] = set()
@@ -345,6 +358,9 @@ def build(graph: Graph, strides: Strides, options: Options) -> Executable:
     plan = make_plan(simplified, strides, settings.fusion_enabled(), machine)
     executable = build_plan(simplified, plan, strides, options)
     if options.check:
+        from .cases.case import Case  # noqa: PLC0415 - loaded where it is asked for
+        from .cases.checked import Checked  # noqa: PLC0415
+
         executable.around.append(partial(Checked, case=Case(graph, strides, options)))
     return executable
 

@@ -93,6 +93,14 @@ def verify_enabled() -> bool:
     return os.environ.get("FUSECUDA_VERIFY", "0") == "1"
 
 
+def waits_for_kernels() -> bool:
+    """True when ``FUSECUDA_WAIT=1`` asks for all to be planned and compiled before it first runs.
+
+    Dumps ask for that, too.
+    """
+    return os.environ.get("FUSECUDA_WAIT", "0") == "1" or dump_folder() is not None
+
+
 def dump_folder() -> str | None:
     """The folder named by ``FUSECUDA_DUMP``, where each new plan leaves its graph and sources."""
     return os.environ.get("FUSECUDA_DUMP") or None

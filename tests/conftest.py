@@ -67,6 +67,7 @@ def time_for_plans() -> Iterator[None]:
     """Plans are made however long it takes: no test depends on the speed of the machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fusecuda.capture.record.budget.Budget.FIRST", float("inf"))
+        patch.setenv("FUSECUDA_WAIT", "1")  # in other processes, too
         yield
 
 

@@ -12,7 +12,7 @@ from .emit_compaction import CompactionEmitter, RowCompactionEmitter
 from .emit_late import LateEmitter
 from .emit_loop import LoopEmitter
 from .emit_reduction import RowEmitter
-from .loader import KernelSource, LoadedKernel, load_kernels
+from .loader import KernelSource, LoadedKernel, kernels_at_hand, load_kernels
 from .texts import ABI, DRIVER, driver, epilogue, prelude
 
 _EMITTERS: dict[str, type[KernelEmitter]] = {
@@ -39,13 +39,27 @@ def emit(bound: Bound, traffic: bool = False) -> KernelSource:
 
 
 def compile_kernels(
-    sources: Sequence[KernelSource], traffic: bool = False
+    sources: Sequence[KernelSource], traffic: bool = False, most: int | None = None
 ) -> dict[str, LoadedKernel]:
-    """The loaded kernels by symbol; raises CompilerError where they cannot be had."""
-    return load_kernels(sources, prelude(traffic), epilogue(), abi=ABI)
+    """The loaded kernels by symbol; raises CompilerError where they cannot be had.
+
+    At ``most`` so many compilers run at once, by default as many as there are processors.
+    """
+    return load_kernels(sources, prelude(traffic), epilogue(), abi=ABI, most=most)
 
 
 def load_driver() -> LoadedKernel:
     """The driver, from a library of its own; raises CompilerError where it cannot be had."""
     source = KernelSource(DRIVER, driver())
     return load_kernels([source], prelude(), epilogue(), abi=ABI)[DRIVER]
+
+
+def are_at_hand(sources: Sequence[KernelSource]) -> bool:
+    """True if these kernels, and the driver, can be had without a compiler, or cannot at all."""
+    return is_driver_at_hand() and kernels_at_hand(sources, prelude(), epilogue(), abi=ABI)
+
+
+def is_driver_at_hand() -> bool:
+    """True if the driver can be had without a compiler, or not at all."""
+    source = KernelSource(DRIVER, driver())
+    return kernels_at_hand([source], prelude(), epilogue(), abi=ABI)

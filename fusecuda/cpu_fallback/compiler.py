@@ -154,6 +154,18 @@ def find_compiler() -> Compiler | None:
     return _search().compiler
 
 
+def is_compiler_known() -> bool:
+    """Whether `find_compiler` answers without running any."""
+    found = _process.found
+    if found is not None and found.holds():
+        return True
+    first = next(candidates(), None)
+    try:
+        return first is None or _load_probed(first) is not None
+    except _RestingError:  # the next one has to be tried
+        return False
+
+
 def why_no_compiler() -> str:
     """Why no compiler can be run, or "" if one can."""
     found = _search()

@@ -47,6 +47,11 @@ def _translation() -> Translation:
     return made
 
 
+def is_translated() -> bool:
+    """True if the texts have been translated, which takes a moment."""
+    return _translation.cache_info().currsize > 0
+
+
 def call(name: str, *operands: Any) -> Array:
     """``name`` of the operands, which are broadcast and of one floating dtype."""
     arrays = np.broadcast_arrays(*operands)

@@ -10,6 +10,7 @@ import select
 import shlex
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,31 @@ class SourceRejectedError(CompilerError):
 
 class TimedOutError(CompilerError):
     """The compiler did not finish in time and was killed."""
+
+
+class _Running:
+    """The compilers that run in this process's name, and whether no more may be started."""
+
+    def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """There are none: true at first, and in a forked child, whose parent's they are."""
+        self.lock = threading.Lock()
+        self.processes: set[subprocess.Popen[bytes]] = set()
+        self.stopped = False
+
+
+_running = _Running()
+os.register_at_fork(after_in_child=_running.begin_anew)
+
+
+def stop() -> None:
+    """Kill each compiler that runs, and start none for threads that end with the process."""
+    with _running.lock:
+        _running.stopped = True
+        for process in _running.processes:
+            _kill_group(process)
 
 
 @dataclass(frozen=True)
@@ -95,18 +121,7 @@ def version(argv: Sequence[str], patience: Patience) -> str:
 def _run(command: Sequence[str], folder: Path, patience: Patience) -> tuple[int, str]:
     """Exit code and output of a command run in `folder`; past the time, its group is killed."""
     environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}  # its litter goes with ours
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise CompilerError(_describe(f"cannot be started: {error}", command)) from error
+    process = _started(command, folder, environment)
     watch = _Watch(process)
     start = time.monotonic()
     try:
@@ -117,17 +132,47 @@ def _run(command: Sequence[str], folder: Path, patience: Patience) -> tuple[int,
     finally:
         if process.returncode is None:  # out of time, or interrupted
             _kill(process)
+        _running.processes.discard(process)
         watch.close()
     text = watch.printed.decode("utf-8", "replace")
     if not in_time:
         raise TimedOutError(_describe(f"timed out after {patience.limit_s:g} s", command, text))
+    if _running.stopped and process.returncode == -signal.SIGKILL:  # no fault of the text
+        raise CompilerError(_describe("was stopped: the process ends", command))
     return process.returncode, text
+
+
+def _started(
+    command: Sequence[str], folder: Path, environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
+    """The command, running in `folder`, in a group of its own."""
+    with _running.lock:  # so that `stop` sees it, or it is not started
+        if _running.stopped and threading.current_thread().daemon:
+            raise CompilerError(_describe("is not started any more: the process ends", command))
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            raise CompilerError(_describe(f"cannot be started: {error}", command)) from error
+        _running.processes.add(process)
+        return process
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """The process and its children are killed; one that the system does not let go is left."""
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+    _kill_group(process)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_BURIAL_S)
 

@@ -16,7 +16,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fusecuda.codegen.cache import default_cache, digest_of, is_key
-from fusecuda.cpu_fallback.compiler import Compiler, find_compiler, why_no_compiler
+from fusecuda.cpu_fallback.compiler import (
+    Compiler,
+    find_compiler,
+    is_compiler_known,
+    why_no_compiler,
+)
 from fusecuda.cpu_fallback.invoke import SourceRejectedError
 from fusecuda.cpu_fallback.shared_library import address_of, open_library
 from fusecuda.cpu_fallback.texts import unit
@@ -92,7 +97,12 @@ class KernelTable:
         self._building: dict[str, threading.Event] = {}
 
     def load(
-        self, kernels: Sequence[KernelSource], prelude: str, epilogue: str, abi: int
+        self,
+        kernels: Sequence[KernelSource],
+        prelude: str,
+        epilogue: str,
+        abi: int,
+        most: int | None = None,
     ) -> dict[str, LoadedKernel]:
         """Each kernel by its symbol; see load_kernels."""
         compiler = find_compiler()
@@ -106,12 +116,29 @@ class KernelTable:
         _refuse_clashes(kernels)
         setting = _Setting(compiler, prelude, epilogue, abi)
         keyed = {setting.kernel_key(kernel): kernel for kernel in kernels}
-        loaded = self._load_keyed(setting, keyed)
+        loaded = self._load_keyed(setting, keyed, most or processors())
         for key, kernel in keyed.items():
             self._quick[(*fixed, kernel)] = loaded[key]
         return {kernel.symbol: loaded[key] for key, kernel in keyed.items()}
 
-    def _load_keyed(self, setting: _Setting, keyed: _Keyed) -> dict[str, LoadedKernel]:
+    def at_hand(
+        self, kernels: Sequence[KernelSource], prelude: str, epilogue: str, abi: int
+    ) -> bool:
+        """See kernels_at_hand."""
+        if not is_compiler_known():
+            return False
+        compiler = find_compiler()
+        if compiler is None:
+            return True
+        setting = _Setting(compiler, prelude, epilogue, abi)
+        failed = self._failed if compiler == self._failed_with else {}
+        return all(
+            key in self._loaded or key in failed or self._load_from_disk(setting, key, kernel)
+            for kernel in kernels
+            for key in [setting.kernel_key(kernel)]
+        )
+
+    def _load_keyed(self, setting: _Setting, keyed: _Keyed, most: int) -> dict[str, LoadedKernel]:
         """Every kernel, built by this thread or awaited from the one that builds it.
 
         A thread builds all that it has claimed before it waits for any other, so no two wait for
@@ -122,7 +149,7 @@ class KernelTable:
             if not claimed and not awaited:
                 return {key: self._loaded[key] for key in keyed}
             try:
-                self._obtain(setting, claimed)
+                self._obtain(setting, claimed, most)
             finally:
                 self._release(claimed)
             for event in awaited:
@@ -155,7 +182,7 @@ class KernelTable:
             if event is not None:
                 event.set()
 
-    def _obtain(self, setting: _Setting, claimed: _Keyed) -> None:
+    def _obtain(self, setting: _Setting, claimed: _Keyed, most: int) -> None:
         """Each claimed kernel is in the table, as loaded or as failed."""
         missing = {
             key: kernel
@@ -164,7 +191,7 @@ class KernelTable:
         }
         if not missing:
             return
-        first, *others = _parts(missing, processors())
+        first, *others = _parts(missing, most)
         threads = [threading.Thread(target=self._build, args=(setting, part)) for part in others]
         with contextlib.suppress(RuntimeError):  # the interpreter ends, and begins no thread
             for thread in threads:
@@ -284,11 +311,25 @@ os.register_at_fork(after_in_child=_table.forget_other_threads)
 
 
 def load_kernels(
-    kernels: Sequence[KernelSource], prelude: str, epilogue: str = "", *, abi: int
+    kernels: Sequence[KernelSource],
+    prelude: str,
+    epilogue: str = "",
+    *,
+    abi: int,
+    most: int | None = None,
 ) -> dict[str, LoadedKernel]:
     """Each kernel by its symbol; those that are nowhere yet come from one run or a few at once.
+
+    These are as many as there are processors, or ``most`` of them.
 
     The text compiled is prelude, kernels, epilogue; it must define `int64_t fc_abi(void)` to give
     `abi`. CompilerError says why a kernel cannot be had; asked again, it says so without trying.
     """
-    return _table.load(kernels, prelude, epilogue, abi)
+    return _table.load(kernels, prelude, epilogue, abi, most)
+
+
+def kernels_at_hand(
+    kernels: Sequence[KernelSource], prelude: str, epilogue: str = "", *, abi: int
+) -> bool:
+    """Whether `load_kernels` would run no compiler: what lies on the disk has then been loaded."""
+    return _table.at_hand(kernels, prelude, epilogue, abi)

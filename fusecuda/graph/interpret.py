@@ -19,7 +19,7 @@ from .views import Array, written
 class Meaning:
     """What a back end's operations mean where they differ from NumPy's."""
 
-    group: int = 1  # neighbours that a lane of the reduction tree takes at a time
+    group: int = 1  # neighbours that a lane of the reduction tree takes at a time; 0: no tree
     elementwise: Mapping[tuple[str, str], Callable[..., Any]] = field(default_factory=dict)
 
 
@@ -31,6 +31,7 @@ def _power_of_integers(a: Array, b: Array) -> Array:
 
 
 NUMPY = Meaning()
+PLAIN = Meaning(0)  # sums are NumPy's, too
 CUPY = Meaning(
     4,
     {

@@ -31,8 +31,11 @@ Array = np.ndarray[Any, Any]
 def tree_reduce(ufunc: np.ufunc, rows: Array, identity: Any, group: int = 1) -> Array:
     """``ufunc`` combined over the last axis of ``rows`` in the order of the tree; same dtype.
 
-    Each lane takes ``group`` neighbours at a time: 1 on the CPU, 4 on a GPU.
+    Each lane takes ``group`` neighbours at a time: 1 on the CPU, 4 on a GPU. If that is 0, the
+    order is NumPy's.
     """
+    if not group:
+        return np.asarray(ufunc.reduce(rows, axis=-1, dtype=rows.dtype, initial=identity))
     *lead, n = rows.shape
     chunks = max(1, -(-n // CHUNK))
     padded = np.full((*lead, chunks * CHUNK), identity, rows.dtype)

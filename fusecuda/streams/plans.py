@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from ..fusion.assembly import Assembly
 from ..fusion.explain import recorded_lines, summarize
 from ..fusion.walk import Launch
 from ..graph.node import Node
-from .chart import Chart, chart
 from .costs import Speeds, costs
 from .graphs import told
 from .memory_plan import MemoryPlan, plan_memory
@@ -17,6 +17,9 @@ from .schedule import schedule
 from .simulate import simulate
 from .timeline import RUN
 from .verify import verify_memory
+
+if TYPE_CHECKING:
+    from .chart import Chart
 
 
 def memory_of(
@@ -65,6 +68,8 @@ def chart_of(
     Without them there is one lane, and times are those of ``marks``: seconds before the first step
     that ran and after each.
     """
+    from .chart import chart  # noqa: PLC0415 - loaded where it is asked for
+
     found = [summarize(step, assembly) for step in assembly.steps]
     labels = [(s.name, s.kind) for s in found]
     if speeds is not None:

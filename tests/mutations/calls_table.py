@@ -642,7 +642,7 @@ CALLS = (
     Mutation(
         "kernels-counted-as-recording",
         _TRACE,
-        "            self._begun += max(0.0, processor_time() - before - _SLOWEST)\n",
+        "            self._begun += max(0.0, thread_time() - before - _SLOWEST)\n",
         "            pass\n",
         "a long call of large arrays is never fused",
         ids("slow_recording", "what_kernels_take_is_not_recording"),

@@ -8,6 +8,7 @@ from .calls_table import CALLS
 from .compactions_table import COMPACTIONS
 from .cuda_table import CUDA
 from .cupy_table import CUPY
+from .first_runs_table import FIRST_RUNS
 from .functions_table import FUNCTIONS
 from .graphs_table import GRAPHS
 from .late_table import LATE
@@ -613,6 +614,7 @@ MUTATIONS = (
     *SEGMENTS,
     *TYPES,
     *FUNCTIONS,
+    *FIRST_RUNS,
     *SEEING,
     *STREAMS,
     *GRAPHS,

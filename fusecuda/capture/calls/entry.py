@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ...engine import Executable
 from ..record.budget import Budget
 from ..record.rest import Trial
 
@@ -19,8 +20,8 @@ class Entry:
     """What is known of the calls of one signature: replays, and which way is faster."""
 
     __slots__ = (
-        "_forgone", "_postponed", "_slow", "_turns", "anew", "raised", "recorded", "replays",
-        "rest", "trial",
+        "_forgone", "_postponed", "_slow", "_turns", "anew", "awaited", "raised", "recorded",
+        "replays", "rest", "trial",
         "unfused",
     )  # fmt: skip
 
@@ -33,6 +34,7 @@ class Entry:
         self.recorded = False  # once at least; the first time compiles
         self.unfused = ""  # why calls are made as they are
         self.anew = ""  # why calls are recorded without following them
+        self.awaited: Executable | None = None  # until whose kernels are there calls are plain
         self.rest = 0  # calls that are made so before the next is recorded
         self._postponed = 0
         self._slow = False
@@ -61,7 +63,11 @@ class Entry:
         self._slow = slow
 
     def rests(self, budget: Budget) -> bool:
-        """True if this call is to be made as it is, for there was no time."""
+        """True if this call is to be made as it is: there is no time, or no kernel yet."""
+        if self.awaited is not None:
+            if self.awaited.is_under_way:
+                return True
+            self.awaited = None
         if self.rest:
             self.rest -= 1
             return True

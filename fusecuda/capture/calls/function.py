@@ -25,7 +25,7 @@ from ...watch import log, span
 from ..arrays.array import Array
 from ..arrays.dispatch import raising
 from ..record.block import Region
-from ..record.budget import Budget, processor_time
+from ..record.budget import PROGRAM
 from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.rest import undisturbed
@@ -42,7 +42,14 @@ from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads
 from .scan import reads_of
-from .trace import RECORDING_IS_SLOW, TAKES_MEMORY, Trace, Unfollowed
+from .trace import (
+    KERNELS_ARE_COMPILED,
+    NO_TIME,
+    RECORDING_IS_SLOW,
+    TAKES_MEMORY,
+    Trace,
+    Unfollowed,
+)
 from .why import History, line_of
 
 P = ParamSpec("P")
@@ -92,7 +99,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self._reports: Sequence[Executable] = ()
         self.growing: set[str] = set()
         self.keeps_arrays = False
-        self.budget = Budget()
+        self.budget = PROGRAM
         self._follows_numbers = True  # those that it is given
         self._all_lazy = False  # arrays that it makes of plain data have to be lazy too
 
@@ -144,13 +151,14 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if entry.unfused or (entry.trial.wants_plain and not is_counting()):
             tells_no_time = entry.unfused or entry.trial.plain or _joins(args)
             return self.plain(*args) if tells_no_time else self._timed(entry, args)
-        begin, before = perf_counter(), self.traces
+        begin, before, meanwhile = perf_counter(), self.traces, Executable.meanwhile
         for replay in entry.replays:
             result = replay(args)
             if result is not MISS:
                 entry.raised = 0
                 seconds = perf_counter() - begin
-                entry.trial.took(seconds, plain=False, replayed=self.traces == before)
+                if meanwhile == Executable.meanwhile:
+                    entry.trial.took(seconds, plain=False, replayed=self.traces == before)
                 if entry.trial.plain is False and not entry.rest:  # no look-up from now on
                     self._newest = while_it_has_turns(replay, entry.trial.turns)
                     if type(self) is PassedThrough:
@@ -196,9 +204,13 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if raising():
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
+        asked = self.options.strict or self.options.check or is_counting()
+        if not asked and not self.budget.allows():
+            self._why = f"ran unfused: {NO_TIME}"
+            return self.plain(*args)
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         while True:
-            begin = perf_counter()
+            begin, meanwhile = perf_counter(), Executable.meanwhile
             tracer = HostCall(
                 self, args, all_lazy=self._all_lazy, follows_numbers=self._follows_numbers
             )
@@ -215,8 +227,13 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
                 self._raised(key)
                 raise
             else:
-                self._recorded(key, tracer, perf_counter() - begin)
+                seconds = perf_counter() - begin
+                self._recorded(key, tracer, seconds, meanwhile == Executable.meanwhile)
                 return result
+            finally:
+                self.budget.spend(tracer.trace.seconds_of(perf_counter() - begin))
+        if why == KERNELS_ARE_COMPILED:
+            return self._while_compiled(key, tracer, args)
         return self._unfused(key, why, args)
 
     def _can_otherwise(self, why: str, tracer: HostCall) -> bool:
@@ -227,8 +244,17 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self._follows_numbers = why != "it raised TypeError" or not tracer.inputs.scalars
         return not self._follows_numbers  # code in C that takes an `int` and nothing like one
 
-    def _recorded(self, key: Any, tracer: Call, seconds: float = 0.0) -> None:
-        """A call has been recorded: from now on it is replayed, or its time counts."""
+    def _while_compiled(self, key: Any, tracer: Call, args: tuple[Any, ...]) -> Any:
+        """The result by the function itself, as the next ones until the kernels are there."""
+        awaited = tracer.trace.awaited
+        assert awaited is not None
+        self._entry(key).awaited = awaited
+        self._why, self._reports = f"ran unfused: {KERNELS_ARE_COMPILED}", [awaited]
+        log("capture", "%s: %s", self.__name__, self._why)
+        return self.plain(*args)
+
+    def _recorded(self, key: Any, tracer: Call, seconds: float = 0.0, counts: bool = True) -> None:
+        """A call has been recorded: from now on it is replayed, or its time ``counts``."""
         self.traces += 1
         self._why = tracer.why
         self._reports = tracer.reports()
@@ -239,7 +265,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             self._entries.keep(entry, tracer.replay)
         elif self.options.strict and isinstance(tracer, HostCall):
             self._refuse(tracer.why)
-        if entry.recorded:
+        if entry.recorded and counts:
             entry.trial.took(seconds, plain=False)
         entry.recorded = True
         entry.raised = 0
@@ -248,7 +274,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         """The result of a replay that has come to a value not seen before: the path goes on."""
         tracer = kind(self, args, path=path)
         assert not tracer.unfusable, tracer.unfusable
-        before = processor_time()
+        before = perf_counter()
         try:
             result = tracer.run()
         except Unfollowed as unfollowed:  # the first piece has failed: nothing is done yet
@@ -258,7 +284,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             raise
         self.traces += 1
         if isinstance(tracer, HostCall):  # of others it is not known what they take
-            self.budget.spend(processor_time() - before)
+            self.budget.spend(tracer.trace.seconds_of(perf_counter() - before))
             if not (self.options.strict or self.budget.allows()):  # that is too much
                 self._newest = _never
                 self._entry(_signature(args)).postponed()

@@ -106,6 +106,7 @@ class FusedBlock:
     _opening = 0.0  # seconds that it took to make a region
     _began = 0.0  # the body
     _launched = 0  # by others, before
+    _meanwhile = 0  # runs without kernels, before
     _passing: Passing | None = None  # while it is passed through with nothing done
     _skips: FrameType | None = None  # whose body is not to run
 
@@ -188,7 +189,7 @@ class FusedBlock:
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
         if region is not None:
             region.open()
-        self._began = perf_counter()
+        self._began, self._meanwhile = perf_counter(), Executable.meanwhile
 
     def _passes(self, trial: Trial | None) -> bool:
         """True if all in the block is to be done at once."""
@@ -253,7 +254,10 @@ class FusedBlock:
             self._remarks = _AS_COUNTED if trial is None else _AS_MEASURED
         else:
             self._remarks = [_UNRECORDED % n for n in recorder.unrecorded]
-        if trial is not None and not self._nested and kind is None and not self._asked:
+        has_kernels = self._meanwhile == Executable.meanwhile
+        tells = trial is not None and not self._nested and kind is None and not self._asked
+        if tells and has_kernels:
+            assert trial is not None
             rest.took(trial, seconds + self._opening, passed)
         if token is not None:
             rest.left(recorder.site, recorder.gained)

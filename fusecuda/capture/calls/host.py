@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from ...engine import Executable
 from ...errors import is_before_effects
+from ...streams.launches import is_counting
 from ..arrays.array import Array
 from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
@@ -54,7 +56,8 @@ class HostCall(Call):
         owner, execute = self.owner, self.execute
         self.shared: list[Shared] = []
         trace = Trace(owner.options, self.path, not self.reads.at_once, execute)
-        trace.budget = owner.budget if execute and not owner.options.strict else None
+        asked = owner.options.strict or owner.options.check or is_counting()
+        trace.budget = owner.budget if execute and not asked else None
         return trace
 
     def _unfusable(self) -> str:
@@ -122,7 +125,9 @@ class HostCall(Call):
         own: list[Leaf | None] = [None] * len(outputs)
         own += [Leaf(w.memory, w.memory.shape, w.memory.dtype) for w in written]
         options, name = self.owner.options, self.owner.__name__
+        before = perf_counter()
         leaves, executable = executable_for(nodes, own, options, name)
+        self.trace.planned += perf_counter() - before
         executable = self.trace.affordable(executable, last=True)
         if not isinstance(executable, Executable):
             raise OddError("plan that takes too long")

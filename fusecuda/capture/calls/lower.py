@@ -34,6 +34,7 @@ def lower_function(
     assert replay is not None and executable is not None
 
     def call(*args_now: Any) -> Any:
+        executable.make_ready()
         result = replay((*owner.head, *args_now))
         if result is MISS:
             wanted, got = _signature(args), _signature(args_now)

@@ -6,15 +6,17 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Sequence
+from time import thread_time
 from typing import Any
 
-from ...engine import Executable, Interpreted
+from ...engine import Executable
 from ...fusion.cost import may_fail
 from ...graph.node import LibraryCall, Node
+from ...interpreted import Interpreted
 from ...options import Options
 from ..arrays.array import Array
 from ..arrays.values import plain
-from ..record.budget import Budget, processor_time
+from ..record.budget import Budget
 from ..record.flight import Flight, Job
 from ..record.lines import name_line
 from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_long, value_of
@@ -28,9 +30,11 @@ from .path import Environment, Path, Source, looker, nothing, outcome, outcome_o
 _LOOK_AT_CLOCK = 512  # steps
 _OF_A_LOOK = 8  # steps: as many as operations take so long
 _SLOWEST = 1e-4  # seconds that a step takes at most
-RECORDING_IS_SLOW = "planning and compiling takes too long: so does recording"
+NO_TIME = "planning and compiling takes too long"
+RECORDING_IS_SLOW = f"{NO_TIME}: so does recording"
 TAKES_MEMORY = "it takes an array's memory"
-_FIRST_KERNELS = 0.3  # seconds that the first kernels of a call may take in any case
+_BESIDE = 0.01  # seconds that a recording takes at most, besides its steps
+KERNELS_ARE_COMPILED = "its kernels are being compiled"
 
 
 class Unfollowed(BaseException):
@@ -68,7 +72,9 @@ class Trace(Recorder):
         self._of_library = False  # some of what is pending
         self._operations = 0
         self._steps = 0
-        self._begun = processor_time()
+        self.planned = 0.0  # seconds
+        self.awaited: Executable | None = None  # whose kernels are not there yet
+        self._begun = thread_time()
 
     def _counted(self, steps: int = 1) -> None:
         """So much more has been recorded: from time to time look at the clock."""
@@ -82,7 +88,7 @@ class Trace(Recorder):
 
         What kernels take does not count, nor what else takes more than recording can.
         """
-        spent = min(processor_time() - self._begun, self._steps * _SLOWEST)
+        spent = min(thread_time() - self._begun, self._steps * _SLOWEST)
         if spent <= budget.FIRST or self.at_once_below:
             return
         if not self.path.trail:
@@ -151,11 +157,11 @@ class Trace(Recorder):
     def _computed(
         self, flight: Flight, executable: Any, arguments: Sequence[Any], seconds: float = 0.0
     ) -> Sequence[Any]:
-        before = processor_time()
+        before = thread_time()
         try:
             return super()._computed(flight, executable, arguments, seconds)
         finally:
-            self._begun += max(0.0, processor_time() - before - _SLOWEST)
+            self._begun += max(0.0, thread_time() - before - _SLOWEST)
 
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
         return self._segment(flight, jobs, self.options)
@@ -163,6 +169,7 @@ class Trace(Recorder):
     def _segment(self, flight: Flight, jobs: Sequence[Job], options: Options) -> Sequence[Any]:
         """The results of ``jobs``, which are a segment of the path."""
         leaves, executable, seconds = self._executable(*versions_of(jobs), options)
+        self.planned += seconds
         executable = self.affordable(executable)
         sources = [self.path.source(leaf) for leaf in leaves]
         if self.path.replaying:
@@ -172,7 +179,7 @@ class Trace(Recorder):
                 self._ran(executable)
         else:
             arguments = [argument_of(leaf) for leaf in leaves]
-            results = list(self._computed(flight, executable, arguments, seconds))
+            results = list(self._computed(flight, executable, arguments))
         storages = [job.storage for job in jobs]
         self.path.ran(self._runner(executable), sources, results, storages, complete=True)
         return results
@@ -187,20 +194,25 @@ class Trace(Recorder):
     def affordable(
         self, executable: Executable | Interpreted, last: bool = False
     ) -> Executable | Interpreted:
-        """``executable``, or if there is no time for it the interpreter, or another start.
+        """``executable``, or another start: there was no time for it, or its kernels come later.
 
-        For the ``last`` one, if there can be no other start, there is time.
+        If there can be no other start, the interpreter computes.
         """
-        if isinstance(executable, Executable):
-            rest = _FIRST_KERNELS if not self.path.segments else 0.0
-            wanted = executable.seconds_to_compile - rest
-            if self.budget is None or wanted <= 0 or self.budget.allows(wanted):
-                return executable
-        self.give_up("planning and compiling takes too long")
-        if last:
+        if not isinstance(executable, Executable):
+            self.give_up(NO_TIME)
+            if not last:
+                self.breaks(NO_TIME)
             return executable
-        self.breaks("planning and compiling takes too long")
-        return Interpreted(executable.graph)
+        if self.budget is not None:
+            executable.patience = self.budget.patience
+            if not executable.has_kernels():
+                self.awaited = executable
+                self.give_up(KERNELS_ARE_COMPILED)
+        return executable
+
+    def seconds_of(self, passed: float) -> float:
+        """What recording and planning have taken, of so many seconds that ``passed`` meanwhile."""
+        return self.planned + min(passed - self.planned, self._steps * _SLOWEST + _BESIDE)
 
     def _compute_apart(self, flight: Flight, error: Exception) -> None:
         self.breaks("an operation failed")

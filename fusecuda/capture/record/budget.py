@@ -1,21 +1,26 @@
-"""Budgets: how much time a program may spend on planning and compiling.
+"""The budget: how much time a program may spend on planning and waiting for compilers.
 
-There is a sum to begin with, and then a share of the time that passes. What would take more is
-computed by the interpreter, until it comes up again when there is time. So a program whose pieces
-are all different, or hardly worth it, costs little more than it would without us.
+There is a sum to begin with, and then a share of the time that passes, for all that a process does.
+What would take more is done without plan or kernel, until it comes up again when there is time. So
+a program whose pieces are all different, or hardly worth it, costs little more than without us.
+Compilers run beside the program: only who waits for one spends time.
 """
 
 from __future__ import annotations
 
-import os
-from time import perf_counter, process_time
+import math
+from time import perf_counter
+
+from ...cpu_fallback.background import Job
+from ...options import waits_for_kernels
 
 
 class Budget:
-    """The time that one function, or one program, may spend on planning and compiling."""
+    """The time that may be spent: the process's, or one of a test's own."""
 
-    FIRST = 0.3  # seconds of the processor's time
-    SHARE = 0.33  # of the time that has passed since the beginning, but for that in compilers
+    FIRST = math.inf if waits_for_kernels() else 0.12  # seconds; infinite: whatever all takes
+    PLENTY = 20  # times what something takes that can be done without
+    SHARE = 0.33  # of the time that has passed since the beginning
 
     __slots__ = ("_begun", "_spent")
 
@@ -23,20 +28,42 @@ class Budget:
         self._begun = perf_counter()
         self._spent = 0.0
 
+    @property
+    def left(self) -> float:
+        """Seconds that may be spent now; negative where too many have been."""
+        return self.FIRST + self.SHARE * (perf_counter() - self._begun) - self._spent
+
+    @property
+    def patience(self) -> Budget | None:
+        """What runs are to go by; None where they have all the time that they take."""
+        return None if math.inf == self.FIRST else self
+
     def allows(self, seconds: float = 0.0) -> bool:
         """True if there is time for one more plan, or for what takes so long."""
-        left = self.FIRST + self.SHARE * (perf_counter() - self._begun) - self._spent
-        return left >= seconds
+        return self.left >= seconds
 
     def spend(self, seconds: float, passed: float = 0.0) -> None:
         """So much has been spent, and so much time has ``passed`` by it, which counts for none."""
         self._spent += seconds
         self._begun += passed
 
+    def affords(self, seconds: float) -> bool:
+        """True, and they are spent, if that leaves plans most of the time that there is."""
+        afforded = self.allows(self.PLENTY * seconds)
+        if afforded:
+            self.spend(seconds)
+        return afforded
 
-def processor_time() -> float:
-    """Seconds that this process and the compilers that it ran have used."""
-    return process_time() + sum(os.times()[2:4])
+    def wait_for(self, job: Job, seconds: float) -> None:
+        """Return when ``job``, which takes about so many seconds, is over, or time is."""
+        left = self.left
+        if left < seconds:
+            return
+        begin = perf_counter()
+        try:
+            job.wait(left)
+        finally:
+            self.spend(perf_counter() - begin)
 
 
-PROGRAM = Budget()  # of lazy arrays and blocks
+PROGRAM = Budget()

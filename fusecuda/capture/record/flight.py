@@ -79,6 +79,7 @@ class Flight:
         self.jobs = jobs
         self.left = left  # storages that stay pending
         self.ran: list[Any] = []  # executables, in order
+        self.unlaunched = 0  # of their launches: their kernels were not there yet
         self.begun = False  # something may have been written
         self.thread = threading.get_ident()
         self.is_over = False

@@ -10,6 +10,7 @@ from typing import Any
 _FOLDERS = tuple(
     {sysconfig.get_path(name) + "/" for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
+_STANDARD = sysconfig.get_path("stdlib") + "/"
 _PLAIN = frozenset({"argparse"})  # of the standard library, with classes that only hold values
 
 
@@ -40,5 +41,5 @@ def is_users(module: str | None) -> bool:
 
 def is_standard(file: str) -> bool:
     """True for a file of the standard library."""
-    inside = file.startswith(sysconfig.get_path("stdlib") + "/")
+    inside = file.startswith(_STANDARD)
     return inside and "site-packages" not in file

@@ -12,16 +12,17 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...engine import Executable, Interpreted, build
+from ...engine import Executable, build
 from ...fusion.cost import may_fail
 from ...graph.node import Graph, Node, Parameter, topological
-from ...options import Options, fusion_enabled
+from ...interpreted import Interpreted
+from ...options import Options, dump_folder, fusion_enabled
 from ...watch import timed
-from . import dumping
 from .budget import Budget
 from .leaf import Leaf
 
 _PLANS_LIMIT = 512
+_SECONDS_A_NODE = 1e-4  # that planning takes, as measured
 _VARIANTS = 4  # of one plan, the newest first
 TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operations
 
@@ -74,8 +75,8 @@ def executable_for(
         if variant.fits(sought.bits):
             sought.make_arguments(variant.free)
             return sought.leaves, variant.executable
-    if budget is not None and not budget.allows():
-        return sought.leaves, Interpreted(sought.graph())
+    if budget is not None and not budget.allows(_SECONDS_A_NODE * len(sought.nodes)):
+        return sought.leaves, Interpreted(sought.graph(), budget)
     free: frozenset[int] = frozenset()
     if known:
         pairs = enumerate(zip(sought.bits, known[0].bits, strict=True))
@@ -84,7 +85,10 @@ def executable_for(
     graph = sought.graph()
     with timed("plan", name, lambda: _planned(executable)):
         executable = build(graph, sought.layouts, options)
-    dumping.dump(executable, graph)
+    if dump_folder() is not None:
+        from .dumping import dump  # noqa: PLC0415 - loaded where it is asked for
+
+        dump(executable, graph)
     if len(_plans) >= _PLANS_LIMIT:
         forget()
     variant = _Variant(sought.bits, free, executable)

@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 
 from ...back_ends import BACK_ENDS
-from ...engine import Executable, Interpreted
+from ...engine import Executable
 from ...errors import FlushError, is_before_effects
 from ...graph.index_map import IndexMap
 from ...graph.node import Node
+from ...interpreted import Interpreted
 from ...options import Options
-from .budget import PROGRAM, Budget, processor_time
+from ...watch import watchers
+from .budget import PROGRAM, Budget
 from .flight import Flight, Job, base_of, divided, pass_gate, recording, unlocked, wait_for
 from .leaf import Leaf
 from .numbers import argument_of
@@ -281,6 +283,7 @@ class Recorder:
             if storage.flight is flight:
                 self._failed(storage, job.error)
         ran, flight.ran = flight.ran, []
+        self.launches, flight.unlaunched = self.launches - flight.unlaunched, 0
         for executable in ran:
             self.launches += executable.launches
             if isinstance(executable, Executable):
@@ -306,17 +309,16 @@ class Recorder:
         arguments: Sequence[Any],
         seconds: float = 0.0,
     ) -> Sequence[Any]:
-        """The results; what has been planned, and is compiled for them, is taken off the budget."""
+        """The results; what has been planned for them is taken off the budget."""
         flight.begun = True
         if self.budget is None or not isinstance(executable, Executable) or executable.is_ready:
             results = self._run(executable, arguments)
         else:
-            begin, before = perf_counter(), processor_time()
-            try:
-                results = self._run(executable, arguments)
-            finally:
-                passed = perf_counter() - begin
-                self.budget.spend(seconds + processor_time() - before, passed)
+            budget = self._budget()
+            executable.patience = budget.patience if budget is not None else None
+            self.budget.spend(seconds)
+            results = self._run(executable, arguments)
+            flight.unlaunched += 0 if executable.is_ready else executable.launches
         flight.ran.append(executable)
         return results
 
@@ -345,11 +347,15 @@ class Recorder:
         """The leaves that ``outputs`` depend on, what takes their arrays, seconds for the plan."""
         if windows:
             outputs, own = windowed(outputs, own)
-        before = processor_time()
-        unbounded = self.options.strict or self.options.device != "cpu"
-        budget = None if unbounded else self.budget
-        leaves, executable = executable_for(outputs, own, options, budget=budget)
-        return leaves, executable, processor_time() - before
+        before = perf_counter()
+        leaves, executable = executable_for(outputs, own, options, budget=self._budget())
+        return leaves, executable, perf_counter() - before
+
+    def _budget(self) -> Budget | None:
+        """The time that may be spent on plans; None: as much as they take."""
+        options = self.options
+        asked = options.strict or options.check or options.device != "cpu"
+        return None if asked or watchers else self.budget
 
 
 def versions_of(jobs: Iterable[Job]) -> tuple[list[Node], list[Leaf | None]]:

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ...engine import Executable, Interpreted
+from ...engine import Executable
 from ...fusion.cost import may_fail
 from ...graph.dtypes import DType
 from ...graph.index_map import IndexMap, Shape
 from ...graph.node import Attr, Node
+from ...interpreted import Interpreted
 from ...options import Options, fusion_enabled
 from .leaf import Leaf
 from .plans import TAKES_NUMBERS, fit, routes, strides_of

@@ -111,7 +111,7 @@ def test_what_kernels_take_is_not_recording(slow: None, monkeypatch: pytest.Monk
         return computed(*args)
 
     monkeypatch.setattr(Recorder, "_computed", long)
-    monkeypatch.setattr(trace, "processor_time", lambda: clock[0])
+    monkeypatch.setattr(trace, "thread_time", lambda: clock[0])
 
     @fc.fused
     def f(x: Any) -> Any:
