@@ -13,8 +13,20 @@ from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
-from .choice import COLUMN, GROUP, LONGEST, LOOP, NS_PER_BYTE, NS_PER_COST, OWN_SHARED, TILES, Facts
+from .choice import (
+    COLUMN,
+    COMPACTION,
+    GROUP,
+    LONGEST,
+    LOOP,
+    NS_PER_BYTE,
+    NS_PER_COST,
+    OWN_SHARED,
+    TILES,
+    Facts,
+)
 from .columns import ColumnEmitter
+from .compactions import CompactionEmitter
 from .device import Device
 from .emit import PLACEHOLDER, CudaEmitter, Text
 from .launch import CudaBound, Variant, bind
@@ -41,6 +53,7 @@ def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
         LOOP: LoopEmitter,
         TILES: TileEmitter,
         COLUMN: ColumnEmitter,
+        COMPACTION: CompactionEmitter,
     }
     return kinds.get(variant.skeleton, RowEmitter)(kernel, variant, contract).emit()
 
@@ -79,7 +92,7 @@ def machine() -> Machine:
     kept = facts.shared - OWN_SHARED
     return Machine(
         rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST,
-        ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True,
+        ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True, compacts=True,
     )  # fmt: skip
 
 
@@ -157,6 +170,7 @@ def prelude() -> str:
         (
             read("emit_cuda", "fusecuda.cuh"),
             read("emit_cuda", "columns.cuh"),
+            read("emit_cuda", "compaction.cuh"),
             read("codegen", "integers.h"),
             read("codegen", "division.h"),
             read("codegen", "philox.h"),

@@ -16,6 +16,7 @@ from ..graph.dtypes import DType
 from ..graph.library import Into, call
 from ..graph.node import LibraryCall, Node
 from .choice import Facts
+from .cuts import keeps
 from .device import Node as LaunchNode
 from .device import Prepared, Start
 from .driver_graph import DriverGraph, hold
@@ -145,6 +146,17 @@ class CupyDevice:
                 f"a program on device {self.number} takes no array on device {pointer.device_id}"
             )
         return pointer.ptr  # type: ignore[no-any-return]
+
+    def told(self, array: Any) -> list[int]:
+        """The elements, as CuPy's own ``x[mask]`` waits for their number."""
+        return array.tolist()  # type: ignore[no-any-return]
+
+    def cut(self, array: Any, count: int) -> Any:
+        """The first ``count`` rows, where they lie if they are many."""
+        if count == len(array):
+            return array
+        rows = cupy.ndarray((count, *array.shape[1:]), array.dtype, memptr=array.data)
+        return rows if keeps(array.nbytes, count, len(array)) else rows.copy()
 
     def starter(self, kernel: Any, prepared: Prepared) -> Start:
         """The driver's own launch; it copies the parameters before it returns."""

@@ -42,6 +42,12 @@ class Device(Functions, Protocol):
     def address(self, array: Any) -> int:
         """The address of an array's first element."""
 
+    def told(self, array: Any) -> list[int]:
+        """The elements of a small array, when all is done that has been started before."""
+
+    def cut(self, array: Any, count: int) -> Any:
+        """The first ``count`` rows of ``array``, which nobody else has."""
+
     def starter(self, kernel: Any, prepared: Prepared) -> Start:
         """What starts ``kernel`` with parameters that a `Frame` holds."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..codegen import names
-from ..codegen.scalar import c_type, loaded, memory_type
+from ..codegen.scalar import c_type, loaded, memory_type, stored
 from ..codegen.statements import Scope
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
@@ -69,6 +69,10 @@ class CudaScope(Scope):
             return f"keep{slot}[{self.emitter.kept_at}]"
         return f"(slot < 0 ? shared{slot}[{self.emitter.kept_at}] : keep{slot}[slot + e])"
 
+    def compact(self, statement: ir.Compact) -> list[str]:
+        place = f"{self.emitter.pointer(statement.form)}[{self.emitter.to}]"
+        return [f"{place} = {stored(statement.dtype, self.name(statement.value))};"]
+
     def expression(
         self, op: str, dtype: DType, operand_dtypes: Sequence[DType], operands: Sequence[str]
     ) -> str:
@@ -92,6 +96,8 @@ class CudaScope(Scope):
 
 class CudaEmitter:
     """What the skeletons share: parameters, addresses, packs and statements."""
+
+    to = ""  # where a compaction writes the element at hand
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, contract: bool) -> None:
         self.kernel = kernel

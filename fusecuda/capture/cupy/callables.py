@@ -46,6 +46,7 @@ _SAME = """
     all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
     concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner kron matmul
     max mean min nanprod nansum ones_like pad prod ptp ravel repeat reshape roll round sort stack
+    compress extract flatnonzero nonzero
     std sum take tensordot trace tril triu var vdot vstack zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
@@ -68,6 +69,8 @@ RECORDED["round_"] = RECORDED["around"]
 
 @_recorded("where")
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None and y is None:
+        return TABLE[np.nonzero](condition)
     return NotImplemented if x is None or y is None else TABLE[np.where](condition, x, y)
 
 
@@ -238,6 +241,7 @@ METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
     "dot": (("b", "out"), RECORDED["dot"]),
     "conj": ((), _numpy(np.conjugate)),
     "conjugate": ((), _numpy(np.conjugate)),
+    "nonzero": ((), RECORDED["nonzero"]),
     "astype": (("dtype", "order", "casting", "subok", "copy"), _method_astype),
     "copy": (("order",), _copy),
     "fill": (("value",), _fill),
