@@ -13,6 +13,7 @@ from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
+from ..graph.tree import LONGEST_SCAN
 from .choice import (
     COLUMN,
     COMPACTION,
@@ -33,6 +34,7 @@ from .launch import CudaBound, Variant, bind
 from .loops import LoopEmitter
 from .program import CudaProgram, Layout, not_loaded
 from .rows import RowEmitter
+from .scans import ScanEmitter
 from .shared import launched
 from .source import CudaSource
 from .tiles import TileEmitter
@@ -55,7 +57,8 @@ def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
         COLUMN: ColumnEmitter,
         COMPACTION: CompactionEmitter,
     }
-    return kinds.get(variant.skeleton, RowEmitter)(kernel, variant, contract).emit()
+    of_rows = ScanEmitter if kernel.scans else RowEmitter
+    return kinds.get(variant.skeleton, of_rows)(kernel, variant, contract).emit()
 
 
 def program(
@@ -93,6 +96,7 @@ def machine() -> Machine:
     return Machine(
         rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST,
         ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True, compacts=True,
+        longest_scan=LONGEST_SCAN,
     )  # fmt: skip
 
 
@@ -171,6 +175,7 @@ def prelude() -> str:
             read("emit_cuda", "fusecuda.cuh"),
             read("emit_cuda", "columns.cuh"),
             read("emit_cuda", "compaction.cuh"),
+            read("emit_cuda", "scan.cuh"),
             read("codegen", "integers.h"),
             read("codegen", "division.h"),
             read("codegen", "philox.h"),

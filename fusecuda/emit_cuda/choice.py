@@ -100,7 +100,7 @@ def squeezed(walked: Walked) -> Walked:
 def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> str:
     """Where the threads of a block keep what a row keeps: in the first place that has the room."""
     skeleton = chosen_skeleton(kernel, walked)[0]
-    if not kernel.resident or skeleton == COLUMN:
+    if not kernel.resident or skeleton == COLUMN or kernel.scans:
         return NOWHERE
     length = math.prod(walked.elements.extents)
     if keeping_warps(kernel, length) > 0:
@@ -199,6 +199,8 @@ def chosen_skeleton(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[boo
         return COMPACTION, by_row
     if kernel.kind == "loop":
         return LOOP, by_row
+    if kernel.scans:
+        return SHORT, by_row
     length = math.prod(walked.elements.extents)
     may_be_columns = by_row is None and stand_side_by_side(kernel, walked.rows)
     if may_be_columns and walked.rows.extents[-1] >= 8:

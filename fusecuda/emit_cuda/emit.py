@@ -219,10 +219,14 @@ class CudaEmitter:
         taken = gathered | guarded
         return [f for f in loads if f not in taken], [f for f in stores if f not in taken]
 
-    def take(self, statements: list[ir.Statement], place: dict[str, str], then: list[str]) -> None:
+    def take(
+        self, statements: list[ir.Statement], place: dict[str, str], then: list[str],
+        before: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         """The body of one pack: loads of all that is packed, each element, then the stores.
 
-        ``place`` gives the index along each axis of the first element; the last axis advances.
+        An element's lines have others ``before`` them and ``then`` more. ``place`` gives the index
+        along each axis of the first element; the last axis advances.
         """
         loads, stores = self.packable(statements)
         self.packed = {*loads, *stores}
@@ -242,8 +246,10 @@ class CudaEmitter:
             with self.w.block(loop):
                 if not self.harmless(statements) or then:
                     self.w.line("if (e >= live) continue;")
+                self.w.lines([*before])
                 self.elements(statements, inner, then)
         else:
+            self.w.lines([*before])
             self.elements(statements, inner, then, element="0")
         for form in stores:
             self.w.lines(self.stored(form, place))

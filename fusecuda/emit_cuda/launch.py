@@ -234,14 +234,14 @@ class _Binder:
 
     def _lanes(self) -> int:
         """The lanes that share a short row."""
-        if self.kernel.segment is not None:
+        if self.kernel.segment is not None or self.kernel.scans:
             return WARP
         return min(32, power_of_two(-(-max(self.length, 1) // GROUP)))
 
     def _short(self) -> None:
-        """Some lanes of a warp for each row; all of them for a segment, of any length."""
+        """Some lanes of a warp for each row; all of them for a segment or a scan, of any length."""
         lanes = self._lanes()
-        self._vary(steps=1 if self.length <= STEP else 4)
+        self._vary(steps=1 if self.length <= STEP and not self.kernel.scans else 4)
         if self.length > MOST_CHUNKS * CHUNK:
             self._vary(levels=LEVELS[1])
         each = SHORT_THREADS // lanes

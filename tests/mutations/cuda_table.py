@@ -564,4 +564,32 @@ KERNELS = (
     ),
 )
 
-CUDA = (*LOADS_AND_STORES, *TREE, *BLOCKS, *TILES, *KERNELS)
+_SCAN_BITS = ids("cuda_scans", "bits[float32-cumsum]")
+SCANS = (
+    Mutation(
+        "cuda-scan-steps-begin-anew",
+        "emit_cuda/scan.cuh",
+        "steps = R::combine(steps, of_last_lane(lanes));",
+        "steps = of_last_lane(lanes);",
+        "a step takes what the one before has for what all before it have",
+        _SCAN_BITS,
+    ),
+    Mutation(
+        "cuda-scan-of-what-is-not-there",
+        "emit_cuda/scans.py",
+        'then = [f"{self._waiting(v)}[slot + e] = {names.value(v)};" for v in piece.left]',
+        "then: list[str] = []",
+        "what waits for a scan is not what was computed before it",
+        ids("cuda_scans", "functions_of_doubles"),
+    ),
+    Mutation(
+        "cuda-scan-ends-with-its-chunk",
+        "emit_cuda/scan.cuh",
+        "chunks = R::combine(chunks, steps);",
+        "chunks = steps;",
+        "a chunk takes what the one before has for what all before it have",
+        _SCAN_BITS,
+    ),
+)
+
+CUDA = (*SCANS, *LOADS_AND_STORES, *TREE, *BLOCKS, *TILES, *KERNELS)
