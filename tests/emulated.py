@@ -107,7 +107,7 @@ class EmulatedDevice:
 
     def work(self, kernel: Any, prepared: Prepared, parameters: int) -> Callable[[], None]:
         """One launch, in the order of this device; its parameters are read now."""
-        bound, shared = prepared.bounds[0], len(prepared.bounds) > 1
+        shared = len(prepared.bounds) > 1
         args = []
         for i, (name, ctype) in enumerate(prepared.parameters):
             (place,) = struct.unpack("=Q", ctypes.string_at(parameters + 8 * i, 8))
@@ -124,7 +124,7 @@ class EmulatedDevice:
 
         def run() -> None:
             report = kernel.launch(
-                prepared.symbol, (prepared.grid,), bound.block, args, bound.shared, self.order
+                prepared.symbol, (prepared.grid,), prepared.block, args, prepared.shared, self.order
             )
             self.reports.append((prepared, report))
 

@@ -46,7 +46,10 @@ def emit(bound: CudaBound, contract: bool = False) -> CudaSource:
     digest = hashlib.sha256(made.text.encode()).hexdigest()[:12]
     symbol = f"{bound.lowered.ir.name}_{digest}"
     function = made.function.replace(PLACEHOLDER, f"{symbol}_block")
-    return CudaSource(symbol, made.text.replace(PLACEHOLDER, symbol), made.parameters, function)
+    return CudaSource(
+        symbol, made.text.replace(PLACEHOLDER, symbol), made.parameters, function, made.bounds,
+        bound.own_blocks,
+    )  # fmt: skip
 
 
 def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:

@@ -29,6 +29,7 @@ LONGEST = 32 * 1024 * CHUNK  # elements of a row that one block passes over, 1,0
 _LAST_ROWS = 8 * 1024 * CHUNK  # row values that one block combines
 # Where a row is kept.
 REGISTERS, SHARED, BOTH, NOWHERE = "registers", "shared memory", "both", "nowhere"
+SHARED_WARPS = 16  # of a block that keeps its row in shared memory
 BOTH_WARPS, BOTH_CHUNKS = (
     16,
     3,

@@ -160,9 +160,8 @@ class CupyDevice:
 
     def starter(self, kernel: Any, prepared: Prepared) -> Start:
         """The driver's own launch; it copies the parameters before it returns."""
-        bound = prepared.bounds[0]
-        grid, block = (prepared.grid, 1, 1), (*bound.block, 1)
-        return partial(driver.launchKernel, kernel.ptr, *grid, *block, bound.shared)
+        grid, block = (prepared.grid, 1, 1), (*prepared.block, 1)
+        return partial(driver.launchKernel, kernel.ptr, *grid, *block, prepared.shared)
 
     def graph(self, nodes: Sequence[LaunchNode]) -> DriverGraph:
         """A graph of the driver's."""

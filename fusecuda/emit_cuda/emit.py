@@ -30,12 +30,13 @@ BLOCK = 256  # threads of a loop's block
 class Text:
     """The text of one kernel, and its parameters in order: name and C type.
 
-    ``function`` is the same as a function of the block's number.
+    ``function`` is the same as a function of the block's number; ``bounds`` those of its launches.
     """
 
     text: str
     parameters: tuple[tuple[str, str], ...]
     function: str = ""
+    bounds: str = ""
 
 
 class CudaScope(Scope):
@@ -162,7 +163,7 @@ class CudaEmitter:
         parameters = tuple((p, self._parameters[p].strip()) for p in order)
         text = head + kernel_text(PLACEHOLDER, bounds, listed, body)
         inner = body.replace("blockIdx.x", "block")
-        return Text(text, parameters, function_text(PLACEHOLDER, listed, inner))
+        return Text(text, parameters, function_text(PLACEHOLDER, listed, inner), bounds)
 
     def _rank(self, name: str) -> tuple[int, int, str]:
         ctype = self._parameters[name]

@@ -30,6 +30,7 @@ from .choice import (
     NOWHERE,
     REGISTERS,
     SHARED,
+    SHARED_WARPS,
     SHORT,
     STEP,
     TILES,
@@ -54,7 +55,6 @@ from .spans import aliased, reaches, walked_spans
 from .variant import CudaBound, Variant
 
 SHORT_THREADS = 128
-SHARED_WARPS = 16  # of a block that keeps its row in shared memory
 ENOUGH = 8  # blocks for each multiprocessor
 MOST_PARTS = 1024
 MOST_CHUNKS = 1024  # that the lanes of a warp can keep

@@ -160,7 +160,7 @@ class CudaProgram:
             dynamic += [(at + moved, pack, number) for at, pack, number in one.dynamic]
             template += one.template[skipped:]
         bounds = [bound for one in own for bound in one.bounds]
-        template += limits([bound.grid for bound in bounds])
+        template += limits([bound.shared_grid for bound in bounds])
         pack = struct.Struct("=" + len(pointers) * "Q8x").pack_into
         return Prepared(source.symbol, source.parameters, bounds, pointers, pack, dynamic, template)
 

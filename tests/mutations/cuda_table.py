@@ -592,4 +592,32 @@ SCANS = (
     ),
 )
 
-CUDA = (*SCANS, *LOADS_AND_STORES, *TREE, *BLOCKS, *TILES, *KERNELS)
+_TOGETHER = ids("cuda_together", "one_launch[of_every_kind-forward]")
+SHARED = (
+    Mutation(
+        "cuda-shared-every-other-block",
+        "emit_cuda/shared.py",
+        'block = f"({block}) * {member.own_blocks}"',
+        'block = f"({block})"',
+        "blocks that are two of a kernel's own do the work of neighbours twice",
+        _TOGETHER,
+    ),
+    Mutation(
+        "cuda-shared-blocks-of-any-size",
+        "emit_cuda/variant.py",
+        "if skeleton == COLUMN or (skeleton == SHORT and self.own_blocks == 1):",
+        "if skeleton == COLUMN and self.own_blocks == 0:",
+        "columns have the launch of loops, or none",
+        ids("cuda_together", "one_launch[of_columns-forward]"),
+    ),
+    Mutation(
+        "cuda-shared-memory-of-the-launch",
+        "emit_cuda/variant.py",
+        "if skeleton == BLOCK and self.variant.kept == SHARED:",
+        "if skeleton == BLOCK and self.variant.kept == LOOP:",
+        "rows kept in shared memory share no launch",
+        ids("cuda_together", "what_needs_another_block_is_apart"),
+    ),
+)
+
+CUDA = (*SHARED, *SCANS, *LOADS_AND_STORES, *TREE, *BLOCKS, *TILES, *KERNELS)
