@@ -29,8 +29,9 @@ def of_every_kind(a: Any, b: Any, c: Any, d: Any) -> Any:
     return a.sum(axis=1), (b * 2).max(axis=1), c.sum(), d * 3, np.cumsum(d[:5], axis=1)
 
 
-def of_columns(a: Any, b: Any) -> Any:
-    return a.sum(axis=0), (a.T * 2).T.max(axis=0), b[:, :400].argmin(axis=0)
+def of_columns(a: Any, d: Any, b: Any) -> Any:
+    """Two with as many threads for a column, and one of short columns."""
+    return a.sum(axis=0), (d * 2).max(axis=0), b[:, :400].argmin(axis=0)
 
 
 def of_rows_that_meet(a: Any, d: Any, b: Any) -> Any:
