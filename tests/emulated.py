@@ -20,6 +20,7 @@ from fusecuda.emit_cuda.launch import CudaBound, bind
 from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.fusion.assembly import Assembly, assemble
 from fusecuda.fusion.cost import Machine
+from fusecuda.fusion.kernel_ir import Compact
 from fusecuda.fusion.planner import make_plan
 from fusecuda.graph.dtypes import DType
 from fusecuda.graph.interpret import evaluate
@@ -87,6 +88,14 @@ class EmulatedDevice:
             self.arrays[address] = array
         return address
 
+    def told(self, array: np.ndarray) -> list[int]:
+        """The elements: what was started is done."""
+        return array.tolist()
+
+    def cut(self, array: np.ndarray, count: int) -> np.ndarray:
+        """The first rows."""
+        return array[:count]
+
     def starter(self, kernel: Any, prepared: Prepared) -> Callable[[int, int, int], None]:
         """What starts ``kernel`` with the parameters at an address, as a driver's own call does."""
 
@@ -98,7 +107,7 @@ class EmulatedDevice:
 
     def work(self, kernel: Any, prepared: Prepared, parameters: int) -> Callable[[], None]:
         """One launch, in the order of this device; its parameters are read now."""
-        bound, shared = prepared.bounds[0], len(prepared.bounds) > 1
+        shared = len(prepared.bounds) > 1
         args = []
         for i, (name, ctype) in enumerate(prepared.parameters):
             (place,) = struct.unpack("=Q", ctypes.string_at(parameters + 8 * i, 8))
@@ -115,7 +124,7 @@ class EmulatedDevice:
 
         def run() -> None:
             report = kernel.launch(
-                prepared.symbol, (prepared.grid,), bound.block, args, bound.shared, self.order
+                prepared.symbol, (prepared.grid,), prepared.block, args, prepared.shared, self.order
             )
             self.reports.append((prepared, report))
 
@@ -202,7 +211,8 @@ def _window(bound: CudaBound, name: str, base: Any, offset: int, ctype: str) -> 
         axes = [a for a in bound.integers if a[0] in "nm" and a[1:].isdigit()]
         strides = [bound.integers[f"s{form}_{a}"] * dtype.itemsize for a in axes]
         extents = [bound.integers[a] if s else 1 for a, s in zip(axes, strides, strict=True)]
-        if gathered or _guarded(bound, form):
+        compacted = any(isinstance(s, Compact) and s.form == form for s in kernel.statements())
+        if gathered or compacted or _guarded(bound, form):
             low, _ = byte_bounds(base)
             return _bytes(base), offset + base.__array_interface__["data"][0] - low
         return _at(base, offset, extents, strides, dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
+from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..fusion.kernel_ir import forms_of
@@ -17,7 +18,6 @@ from ..graph.ops import OPS
 from .emit import PLACEHOLDER, Place
 from .emit_reduction import ReductionEmitter, RowEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
-from .scans import scans_of
 
 
 class _ColumnPlace(Place):

@@ -6,15 +6,14 @@ FC_CHUNK into a small buffer that is folded by the tree.
 
 from __future__ import annotations
 
-from ..codegen import names, reductions
+from ..codegen import names, reductions, scans
 from ..codegen.scalar import c_type, memory_type
+from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
 from ..fusion.kernel_ir import forms_of
 from ..graph.tree import CHUNK
-from . import scans
 from .emit import PLACEHOLDER, KernelEmitter, Place
 from .index_tests import Tests
-from .scans import scans_of
 
 
 class ReductionEmitter(KernelEmitter):

@@ -13,14 +13,28 @@ from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
-from .choice import COLUMN, GROUP, LONGEST, LOOP, NS_PER_BYTE, NS_PER_COST, OWN_SHARED, TILES, Facts
+from ..graph.tree import LONGEST_SCAN
+from .choice import (
+    COLUMN,
+    COMPACTION,
+    GROUP,
+    LONGEST,
+    LOOP,
+    NS_PER_BYTE,
+    NS_PER_COST,
+    OWN_SHARED,
+    TILES,
+    Facts,
+)
 from .columns import ColumnEmitter
+from .compactions import CompactionEmitter
 from .device import Device
 from .emit import PLACEHOLDER, CudaEmitter, Text
 from .launch import CudaBound, Variant, bind
 from .loops import LoopEmitter
 from .program import CudaProgram, Layout, not_loaded
 from .rows import RowEmitter
+from .scans import ScanEmitter
 from .shared import launched
 from .source import CudaSource
 from .tiles import TileEmitter
@@ -32,7 +46,10 @@ def emit(bound: CudaBound, contract: bool = False) -> CudaSource:
     digest = hashlib.sha256(made.text.encode()).hexdigest()[:12]
     symbol = f"{bound.lowered.ir.name}_{digest}"
     function = made.function.replace(PLACEHOLDER, f"{symbol}_block")
-    return CudaSource(symbol, made.text.replace(PLACEHOLDER, symbol), made.parameters, function)
+    return CudaSource(
+        symbol, made.text.replace(PLACEHOLDER, symbol), made.parameters, function, made.bounds,
+        bound.own_blocks,
+    )  # fmt: skip
 
 
 def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
@@ -41,8 +58,10 @@ def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
         LOOP: LoopEmitter,
         TILES: TileEmitter,
         COLUMN: ColumnEmitter,
+        COMPACTION: CompactionEmitter,
     }
-    return kinds.get(variant.skeleton, RowEmitter)(kernel, variant, contract).emit()
+    of_rows = ScanEmitter if kernel.scans else RowEmitter
+    return kinds.get(variant.skeleton, of_rows)(kernel, variant, contract).emit()
 
 
 def program(
@@ -79,7 +98,8 @@ def machine() -> Machine:
     kept = facts.shared - OWN_SHARED
     return Machine(
         rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST,
-        ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True,
+        ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True, compacts=True,
+        longest_scan=LONGEST_SCAN,
     )  # fmt: skip
 
 
@@ -157,6 +177,8 @@ def prelude() -> str:
         (
             read("emit_cuda", "fusecuda.cuh"),
             read("emit_cuda", "columns.cuh"),
+            read("emit_cuda", "compaction.cuh"),
+            read("emit_cuda", "scan.cuh"),
             read("codegen", "integers.h"),
             read("codegen", "division.h"),
             read("codegen", "philox.h"),

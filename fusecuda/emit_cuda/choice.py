@@ -10,9 +10,11 @@ from ..fusion.binding import stand_side_by_side
 from ..fusion.walk import Walk, Walked
 from ..graph.dtypes import computed_in
 
-LOOP, TILES = "loop", "tiles"
+LOOP, TILES, COMPACTION = "loop", "tiles", "compaction"
 SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
-LOOP_THREADS = 256  # of a block of a loop, or of columns
+LOOP_THREADS = 256  # of a block of a loop, of columns, or of a compaction
+PICKS = 8  # elements, or rows, that a thread of a compaction tests
+COMPACTED = PICKS * LOOP_THREADS  # that a block does
 TILE, LARGE_TILE = 32, 64  # elements of a tile's side; of elements of up to 4 bytes
 KEPT_BYTES = {8: 256, 16: 128}  # registers of a thread for resident rows, by warps of a block
 GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp's step and chunk
@@ -27,6 +29,7 @@ LONGEST = 32 * 1024 * CHUNK  # elements of a row that one block passes over, 1,0
 _LAST_ROWS = 8 * 1024 * CHUNK  # row values that one block combines
 # Where a row is kept.
 REGISTERS, SHARED, BOTH, NOWHERE = "registers", "shared memory", "both", "nowhere"
+SHARED_WARPS = 16  # of a block that keeps its row in shared memory
 BOTH_WARPS, BOTH_CHUNKS = (
     16,
     3,
@@ -98,7 +101,7 @@ def squeezed(walked: Walked) -> Walked:
 def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> str:
     """Where the threads of a block keep what a row keeps: in the first place that has the room."""
     skeleton = chosen_skeleton(kernel, walked)[0]
-    if not kernel.resident or skeleton == COLUMN:
+    if not kernel.resident or skeleton == COLUMN or kernel.scans:
         return NOWHERE
     length = math.prod(walked.elements.extents)
     if keeping_warps(kernel, length) > 0:
@@ -193,8 +196,12 @@ def kept_bytes(kernel: ir.KernelIR) -> int:
 def chosen_skeleton(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[bool, ...] | None]:
     """The skeleton that fits the strides, and the unit pattern along its inner axis."""
     by_row = unit_pattern(kernel, walked.elements)
+    if kernel.compacts:
+        return COMPACTION, by_row
     if kernel.kind == "loop":
         return LOOP, by_row
+    if kernel.scans:
+        return SHORT, by_row
     length = math.prod(walked.elements.extents)
     may_be_columns = by_row is None and stand_side_by_side(kernel, walked.rows)
     if may_be_columns and walked.rows.extents[-1] >= 8:
@@ -222,6 +229,18 @@ def unit_pattern(kernel: ir.KernelIR, over: Walk) -> tuple[bool, ...] | None:
         else:
             return None
     return tuple(pattern)
+
+
+def row_tiles(rows: int, length: int, enough: int) -> tuple[int, int, int, int]:
+    """How a compaction of ``rows`` is cut: rows of a tile, tiles, parts of a row, their length.
+
+    Several blocks share the rows of a tile where there are not ``enough`` tiles.
+    """
+    of_a_tile = min(COMPACTED, power_of_two(max(1, 2 * COMPACTED // length)))
+    tiles = -(-rows // of_a_tile)
+    parts = min(-(-length // COMPACTED), -(-enough // tiles))
+    each = -(-length // (STEP * parts)) * STEP
+    return of_a_tile, tiles, -(-length // each), each
 
 
 def power_of_two(n: int) -> int:

@@ -16,6 +16,7 @@ from ..graph.dtypes import DType
 from ..graph.library import Into, call
 from ..graph.node import LibraryCall, Node
 from .choice import Facts
+from .cuts import keeps
 from .device import Node as LaunchNode
 from .device import Prepared, Start
 from .driver_graph import DriverGraph, hold
@@ -146,11 +147,21 @@ class CupyDevice:
             )
         return pointer.ptr  # type: ignore[no-any-return]
 
+    def told(self, array: Any) -> list[int]:
+        """The elements, as CuPy's own ``x[mask]`` waits for their number."""
+        return array.tolist()  # type: ignore[no-any-return]
+
+    def cut(self, array: Any, count: int) -> Any:
+        """The first ``count`` rows, where they lie if they are many."""
+        if count == len(array):
+            return array
+        rows = cupy.ndarray((count, *array.shape[1:]), array.dtype, memptr=array.data)
+        return rows if keeps(array.nbytes, count, len(array)) else rows.copy()
+
     def starter(self, kernel: Any, prepared: Prepared) -> Start:
         """The driver's own launch; it copies the parameters before it returns."""
-        bound = prepared.bounds[0]
-        grid, block = (prepared.grid, 1, 1), (*bound.block, 1)
-        return partial(driver.launchKernel, kernel.ptr, *grid, *block, bound.shared)
+        grid, block = (prepared.grid, 1, 1), (*prepared.block, 1)
+        return partial(driver.launchKernel, kernel.ptr, *grid, *block, prepared.shared)
 
     def graph(self, nodes: Sequence[LaunchNode]) -> DriverGraph:
         """A graph of the driver's."""

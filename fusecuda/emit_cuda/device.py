@@ -42,6 +42,12 @@ class Device(Functions, Protocol):
     def address(self, array: Any) -> int:
         """The address of an array's first element."""
 
+    def told(self, array: Any) -> list[int]:
+        """The elements of a small array, when all is done that has been started before."""
+
+    def cut(self, array: Any, count: int) -> Any:
+        """The first ``count`` rows of ``array``, which nobody else has."""
+
     def starter(self, kernel: Any, prepared: Prepared) -> Start:
         """What starts ``kernel`` with parameters that a `Frame` holds."""
 
@@ -107,7 +113,20 @@ class Prepared:
     @property
     def grid(self) -> int:
         """The blocks of the launch."""
-        return sum(bound.grid for bound in self.bounds)
+        if len(self.bounds) == 1:
+            return self.bounds[0].grid
+        return sum(bound.shared_grid for bound in self.bounds)
+
+    @property
+    def shared(self) -> int:
+        """The bytes of shared memory that come with the launch."""
+        return max(bound.shared for bound in self.bounds)
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """The threads of a block."""
+        first = self.bounds[0]
+        return first.block if len(self.bounds) == 1 else first.geometry or first.block
 
     def frame(self) -> Frame:
         """A frame of its own for one call after the other."""

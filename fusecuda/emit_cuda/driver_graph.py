@@ -57,10 +57,10 @@ class DriverGraph:
 
     def _add(self, node: Node) -> None:
         """A kernel node, its parameters read now."""
-        bound = node.prepared.bounds[0]
-        grid, block = (node.prepared.grid, 1, 1), (*bound.block, 1)
+        prepared = node.prepared
+        grid, block = (prepared.grid, 1, 1), (*prepared.block, 1)
         parameters = KernelNodeParams(
-            node.kernel.ptr, grid, block, bound.shared, node.frame.parameters
+            node.kernel.ptr, grid, block, prepared.shared, node.frame.parameters
         )
         after = (_POINTER * len(node.after))(*[self._nodes[n][0].value for n in node.after])
         made = _POINTER()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..codegen import names
-from ..codegen.scalar import c_type, loaded, memory_type
+from ..codegen.scalar import c_type, loaded, memory_type, stored
 from ..codegen.statements import Scope
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
@@ -30,12 +30,13 @@ BLOCK = 256  # threads of a loop's block
 class Text:
     """The text of one kernel, and its parameters in order: name and C type.
 
-    ``function`` is the same as a function of the block's number.
+    ``function`` is the same as a function of the block's number; ``bounds`` those of its launches.
     """
 
     text: str
     parameters: tuple[tuple[str, str], ...]
     function: str = ""
+    bounds: str = ""
 
 
 class CudaScope(Scope):
@@ -69,6 +70,10 @@ class CudaScope(Scope):
             return f"keep{slot}[{self.emitter.kept_at}]"
         return f"(slot < 0 ? shared{slot}[{self.emitter.kept_at}] : keep{slot}[slot + e])"
 
+    def compact(self, statement: ir.Compact) -> list[str]:
+        place = f"{self.emitter.pointer(statement.form)}[{self.emitter.to}]"
+        return [f"{place} = {stored(statement.dtype, self.name(statement.value))};"]
+
     def expression(
         self, op: str, dtype: DType, operand_dtypes: Sequence[DType], operands: Sequence[str]
     ) -> str:
@@ -92,6 +97,8 @@ class CudaScope(Scope):
 
 class CudaEmitter:
     """What the skeletons share: parameters, addresses, packs and statements."""
+
+    to = ""  # where a compaction writes the element at hand
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, contract: bool) -> None:
         self.kernel = kernel
@@ -156,7 +163,7 @@ class CudaEmitter:
         parameters = tuple((p, self._parameters[p].strip()) for p in order)
         text = head + kernel_text(PLACEHOLDER, bounds, listed, body)
         inner = body.replace("blockIdx.x", "block")
-        return Text(text, parameters, function_text(PLACEHOLDER, listed, inner))
+        return Text(text, parameters, function_text(PLACEHOLDER, listed, inner), bounds)
 
     def _rank(self, name: str) -> tuple[int, int, str]:
         ctype = self._parameters[name]
@@ -213,10 +220,14 @@ class CudaEmitter:
         taken = gathered | guarded
         return [f for f in loads if f not in taken], [f for f in stores if f not in taken]
 
-    def take(self, statements: list[ir.Statement], place: dict[str, str], then: list[str]) -> None:
+    def take(
+        self, statements: list[ir.Statement], place: dict[str, str], then: list[str],
+        before: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         """The body of one pack: loads of all that is packed, each element, then the stores.
 
-        ``place`` gives the index along each axis of the first element; the last axis advances.
+        An element's lines have others ``before`` them and ``then`` more. ``place`` gives the index
+        along each axis of the first element; the last axis advances.
         """
         loads, stores = self.packable(statements)
         self.packed = {*loads, *stores}
@@ -236,8 +247,10 @@ class CudaEmitter:
             with self.w.block(loop):
                 if not self.harmless(statements) or then:
                     self.w.line("if (e >= live) continue;")
+                self.w.lines([*before])
                 self.elements(statements, inner, then)
         else:
+            self.w.lines([*before])
             self.elements(statements, inner, then, element="0")
         for form in stores:
             self.w.lines(self.stored(form, place))

@@ -7,12 +7,10 @@ blocks share a row is decided here, from lengths and counts, and changes no bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from ..codegen import names
-from ..fusion import kernel_ir as ir
 from ..fusion.lowering import Lowered
 from ..fusion.stages import ALL, NOTHING
 from ..fusion.walk import Lower, MemoryOf, Walked, limit_value, walk
@@ -24,12 +22,15 @@ from .choice import (
     BOTH_WARPS,
     CHUNK,
     COLUMN,
+    COMPACTED,
+    COMPACTION,
     GROUP,
     LOOP,
     LOOP_THREADS,
     NOWHERE,
     REGISTERS,
     SHARED,
+    SHARED_WARPS,
     SHORT,
     STEP,
     TILES,
@@ -40,6 +41,7 @@ from .choice import (
     keeping,
     keeping_warps,
     power_of_two,
+    row_tiles,
     slot_offsets,
     squeezed,
     tile_side,
@@ -49,10 +51,10 @@ from .choice import (
 from .online import merged
 from .packs import SCATTERED, WARP, Packing, chosen_packing, row_packing, whole_forms, whole_turned
 from .quotients import DOWN, FACTOR, quotient_by
+from .spans import aliased, reaches, walked_spans
 from .variant import CudaBound, Variant
 
 SHORT_THREADS = 128
-SHARED_WARPS = 16  # of a block that keeps its row in shared memory
 ENOUGH = 8  # blocks for each multiprocessor
 MOST_PARTS = 1024
 MOST_CHUNKS = 1024  # that the lanes of a warp can keep
@@ -84,7 +86,8 @@ def bind(
         if contract and chosen_skeleton(lowered.ir, walked)[0] == BLOCK:
             lowered = replace(lowered, ir=merged(lowered.ir))
     turned: frozenset[int] = frozenset()
-    if lowered.ir.kind == "loop" and unit_pattern(lowered.ir, walked.elements) is None:
+    is_free = lowered.ir.kind == "loop" and not lowered.ir.compacts
+    if is_free and unit_pattern(lowered.ir, walked.elements) is None:
         walked, turned = turned_walk(lowered.ir, walked)
     return _Binder(lowered, walked, memory, aligned, turned, kept, facts).bound()
 
@@ -114,7 +117,7 @@ class _Binder:
         ranks = len(walked.rows.extents), len(walked.elements.extents)
         column = self.skeleton == COLUMN
         packing = Packing(width=1 if self.kernel.kind == "loop" else GROUP)
-        of_rows = column or turned or self.kernel.segment is not None
+        of_rows = column or turned or self.kernel.segment is not None or self.kernel.compacts
         if self.kernel.kind == "loop" and unit is not None and not of_rows:
             packing = chosen_packing(self.kernel, walked, unit, aligned)
         if self.kernel.kind != "loop" and not of_rows:
@@ -126,7 +129,7 @@ class _Binder:
         self.head = packing.head
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
-            packing.packed, packing.width, self._aliased(), self._wide(memory), *ranks,
+            packing.packed, packing.width, aliased(self.kernel, walked), self._wide(memory), *ranks,
             turned=turned, kept=kept, apart=packing.apart, headed=packing.head > 0,
             spread=packing.spread,
             side=tile_side(self.kernel, walked, turned, facts.multiprocessors) if turned else 0,
@@ -154,49 +157,18 @@ class _Binder:
             SHORT: self._short,
             BLOCK: self._long,
             COLUMN: self._columns,
+            COMPACTION: self._compaction,
         }[self.skeleton]()
         self._outer_rows()
         return self.out
 
     # --- facts about memory
 
-    def _address_forms(self) -> list[int]:
-        return [f for f, form in enumerate(self.kernel.forms) if form.dtype is not None]
-
-    def _aliased(self) -> frozenset[int]:
-        """The forms whose buffer is both read and written, or written twice."""
-        forms = self._address_forms()
-        by_buffer: dict[int, list[int]] = {}
-        for f, buffer in zip(forms, self.walked.buffers(), strict=True):
-            by_buffer.setdefault(buffer, []).append(f)
-        return frozenset(
-            f for shared in by_buffer.values() for f in shared
-            if len(shared) > 1 and any(self.kernel.forms[g].store for g in shared)
-        )  # fmt: skip
-
     def _wide(self, memory: MemoryOf) -> bool:
         """True if indices need 64 bits: of loops, of what they walk, of what gathers may reach."""
         threads = self._lanes() if self.kernel.segment else max(self.length, 1)
-        spans = [self.rows * threads, self.length, *self._reaches(memory)]
-        for f in self._address_forms():
-            span = 0
-            walks = (self.walked.elements, self.walked.rows)
-            for over in walks if self.kernel.kind != "loop" else walks[:1]:
-                for n, s in zip(over.extents, over.strides[f], strict=True):
-                    span += abs(s) * max(n - 1, 0)
-            dtype = self.kernel.forms[f].dtype
-            assert dtype is not None
-            spans.append(span // dtype.itemsize)
-        return max(spans) >= _NARROW
-
-    def _reaches(self, memory: MemoryOf) -> Iterator[int]:
-        """The extents along which gathers pick elements, and how far from the first these lie."""
-        for s in self.kernel.statements():
-            if isinstance(s, ir.Gather):
-                pairs = [[limit_value(self.lowered.limits[n], memory) for n in p] for p in s.limits]
-                yield from (extent for extent, _ in pairs)
-                far = sum(abs(stride) * max(extent - 1, 0) for extent, stride in pairs)
-                yield 2 * far // s.dtype.itemsize  # with what is walked besides
+        spans = [self.rows * threads, self.length, *reaches(self.lowered, memory)]
+        return max([*spans, *walked_spans(self.kernel, self.walked)]) >= _NARROW
 
     def _integers(self, memory: MemoryOf) -> dict[str, int]:
         """Every integer that a text may name: extents, strides, origins and limits."""
@@ -262,14 +234,14 @@ class _Binder:
 
     def _lanes(self) -> int:
         """The lanes that share a short row."""
-        if self.kernel.segment is not None:
+        if self.kernel.segment is not None or self.kernel.scans:
             return WARP
         return min(32, power_of_two(-(-max(self.length, 1) // GROUP)))
 
     def _short(self) -> None:
-        """Some lanes of a warp for each row; all of them for a segment, of any length."""
+        """Some lanes of a warp for each row; all of them for a segment or a scan, of any length."""
         lanes = self._lanes()
-        self._vary(steps=1 if self.length <= STEP else 4)
+        self._vary(steps=1 if self.length <= STEP and not self.kernel.scans else 4)
         if self.length > MOST_CHUNKS * CHUNK:
             self._vary(levels=LEVELS[1])
         each = SHORT_THREADS // lanes
@@ -333,6 +305,22 @@ class _Binder:
         self.out.work = tiles * parts
         self._partials(self.rows * parts if parts > 1 else 0, tiles if parts > 1 else 0)
         self._launch(tiles * parts, across, lanes)
+
+    def _compaction(self) -> None:
+        """Tiles of elements; or of rows, which several blocks share where there are few."""
+        if self.kernel.kind == "loop":
+            tiles, blocks = (-(-self.length // COMPACTED),) * 2
+        else:
+            rows, tiles, parts, each = row_tiles(self.rows, self.length, self.enough_blocks)
+            blocks, lanes = tiles * parts, min(LOOP_THREADS, power_of_two(self.length))
+            self.out.integers |= self._divisor("parts", parts)
+            self.out.integers |= {"tile_rows": rows, "each": each, "shift": lanes.bit_length() - 1}
+        self.out.integers |= {"tiles": tiles, "blocks": blocks}
+        for name, words in (("states", 2 * tiles), ("tickets", 1), ("finished", 1)):
+            self.out.areas[name] = -1 - self.out.counters
+            self.out.counters += words
+        self.out.work = blocks
+        self._launch(blocks, LOOP_THREADS)
 
     def _turns(self, blocks: int, most: int) -> int:
         """How many rows, or sets of them, a block takes, if blocks meet: a device is still full."""

@@ -20,8 +20,10 @@ from ..errors import CompilerError, FlushError
 from ..fusion.assembly import Assembly
 from ..fusion.explain import recorded_lines, summarize
 from ..fusion.together import common
+from ..graph.dtypes import INT64
 from ..graph.node import Node
 from ..watch import Lap
+from .cuts import COUNT, COUNT_BYTES, cuts
 from .device import PER_THREAD, Device, Frame, Lanes, Prepared
 from .device import Node as LaunchNode
 from .launch import CudaBound
@@ -74,6 +76,7 @@ class CudaProgram:
         wanted = launched(assembly, companies, sources)
         self.kernels = device.load(wanted) if wanted else {}
         self._counter_words = 0
+        self._counted: list[int] = []  # steps that tell how much a mask picks, in launch order
         self._steps: dict[int, Prepared | Called] = {}
         self._commands: list[tuple[str, int, int]] = []
         for command in layout.commands:
@@ -108,6 +111,8 @@ class CudaProgram:
             len(self._outputs),
             has_block=self.layout.block_bytes > 0 or any(is_temporary),
             has_counters=self._counter_words > 0,
+            counts=len(self._counted),
+            cuts=cuts(self.assembly, self._counted),
             looks_at_alignment=self._make_unaligned is not None,
             steps=self._steps,
             numbers={n: p.dtype for p in scalars if (n := p.parameter.number) in dynamic},
@@ -155,11 +160,11 @@ class CudaProgram:
             dynamic += [(at + moved, pack, number) for at, pack, number in one.dynamic]
             template += one.template[skipped:]
         bounds = [bound for one in own for bound in one.bounds]
-        template += limits([bound.grid for bound in bounds])
+        template += limits([bound.shared_grid for bound in bounds])
         pack = struct.Struct("=" + len(pointers) * "Q8x").pack_into
         return Prepared(source.symbol, source.parameters, bounds, pointers, pack, dynamic, template)
 
-    def _prepare(self, number: int, bound: CudaBound, source: CudaSource) -> Prepared:
+    def _prepare(self, step: int, bound: CudaBound, source: CudaSource) -> Prepared:
         kernel = bound.lowered.ir
         address_forms = [f for f, form in enumerate(kernel.forms) if form.dtype is not None]
         by_name = {names.pointer(kernel, f): i for i, f in enumerate(address_forms)}
@@ -169,7 +174,7 @@ class CudaProgram:
         for at, (name, ctype) in enumerate(source.parameters):
             if "*" in ctype:
                 assert at == len(pointers), "pointers come first"
-                pointers.append(self._pointer(number, bound, name, by_name))
+                pointers.append(self._pointer(step, bound, name, by_name))
                 template += bytes(NUMBER_BYTES)
             elif name[0] == "k" and name[1:].isdigit():
                 node = bound.lowered.scalars[int(name[1:])]
@@ -182,7 +187,7 @@ class CudaProgram:
                     template += bytes(NUMBER_BYTES)
             else:
                 template += struct.pack("=q8x", bound.integers[name])
-        self._counter_words += bound.counters
+        self._counter_words += bound.counters + bound.counters % 2  # some are words of 64 bits
         pack = struct.Struct("=" + len(pointers) * "Q8x").pack_into
         return Prepared(
             source.symbol, source.parameters, [bound], pointers, pack, dynamic, template
@@ -196,6 +201,9 @@ class CudaProgram:
             i = by_name[name]
             base, inside = self._base_of(bound.buffers[i])
             return base, bound.offsets[i] + inside
+        if name == COUNT:
+            self._counted.append(number)
+            return block + 2, COUNT_BYTES * (len(self._counted) - 1)
         start = bound.areas[name]
         if start < 0:  # a counter
             return block + 1, 4 * (self._counter_words - 1 - start)
@@ -268,6 +276,8 @@ class CudaProgram:
             "free_lanes": self._free_lanes, "keep_lanes": self._lanes.append, "byte": _BYTE,
             "block_shape": (max(1, self.layout.block_bytes),),
             "counter_bytes": 4 * self._counter_words,
+            "counts_shape": (len(self._counted),), "counts_dtype": INT64, "told": device.told,
+            "cut": device.cut,
             "pack_key": struct.Struct(key_format(self._calling)).pack,
         }  # fmt: skip
         for i in self._made:
@@ -279,6 +289,8 @@ class CudaProgram:
 
     def held(self, runner: Runner, arguments: Sequence[Any]) -> list[Any]:
         """A call while the user captures the stream: the graph keeps what it uses."""
+        if self._counted:
+            raise FlushError(f"{_named(self.assembly)} cannot be captured: a count is looked at")
         if not self.has_run:
             raise not_loaded(self.assembly)
         try:

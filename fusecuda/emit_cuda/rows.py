@@ -7,6 +7,8 @@ What a thread keeps of a row, in registers or in shared memory, it alone reads a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ..codegen import names
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
@@ -40,9 +42,9 @@ class RowEmitter(ReductionEmitter):
         if self.kernel.splittable and not self.short:
             unit = self.over(f"({self.index_type}){unit}", self.integer("parts"))
         self.outer("threadIdx.x == 0", unit)
-        return self.text("", self._bounds())
+        return self.text("", self.bounds())
 
-    def _bounds(self) -> str:
+    def bounds(self) -> str:
         """The threads of a block; how few blocks may be resident, where registers keep doubles.
 
         Unasked the compiler makes do with 64 registers for functions on many of them, and spills.
@@ -130,16 +132,27 @@ class RowEmitter(ReductionEmitter):
             self._declare_kept(slot)
         for r in stage.reduces:
             w.line(f"{self.partial(r)} acc{r.out} = {self.kind(r)}::identity();")
-        self._taker(number, stage, place)
+        self.body(number, stage, place)
+
+    def body(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
+        """One pass over the row."""
+        w = self.w
+        self.taker(str(number), stage.body, place, self.combined(stage.reduces))
         if self.kernel.segment is not None:
-            self._segments(number, stage)
+            self.chunks_of_a_warp(number, stage, lambda: self.each_step(number, "0"))
         elif self.short:
-            self._pass(number, "0")
+            self.each_step(number, "0")
             for r in stage.reduces:
                 w.line(f"acc{r.out} = fc_fold<{self.kind(r)}>(acc{r.out}, lanes);")
                 w.line(self.result(r, f"acc{r.out}"))
         else:
             self._chunks(number, stage)
+
+    def combined(self, reduces: Sequence[ir.Reduce]) -> list[str]:
+        """The statements that take one more element."""
+        return [
+            self.combine(r, f"acc{r.out}", names.value(r.value), self._position()) for r in reduces
+        ]
 
     def _declare_kept(self, slot: int) -> None:
         kind = memory_type(self.kernel.resident[slot])
@@ -154,10 +167,13 @@ class RowEmitter(ReductionEmitter):
             size = 4 * self.variant.steps * self.variant.chunks
             self.w.line(f"{kind} keep{slot}[{size}];")
 
-    def _taker(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
+    def taker(
+        self, name: str, body: list[ir.Statement], place: dict[str, str], then: list[str],
+        before: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         """A lambda that takes four neighbours; ``slot`` counts what a thread keeps."""
         t, w = self.index_type, self.w
-        head = f"auto take{number} = [&]({t} at, int live, int slot)"
+        head = f"auto take{name} = [&]({t} at, int live, int slot)"
         w.line(f"{head} {{")
         with w.indented():
             w.line("(void)slot;")
@@ -168,14 +184,13 @@ class RowEmitter(ReductionEmitter):
                 self.variant.kept == BOTH
             ):  # without what registers keep of this warp and those before
                 self.kept_at += f" - {CHUNK * self.variant.chunks} * (warp + 1)"
-            then = [self.combine(r, f"acc{r.out}", names.value(r.value), self._position())
-                    for r in stage.reduces]  # fmt: skip
             if len(self.axes) == 1:
-                self.take(stage.body, {**place, self.axes[0]: self.place_in_row("at")}, then)
+                inner = {**place, self.axes[0]: self.place_in_row("at")}
+                self.take(body, inner, then, before)
             elif self.variant.packed:
-                self.take(stage.body, {**place, **self.unravel("at", self.axes)}, then)
+                self.take(body, {**place, **self.unravel("at", self.axes)}, then, before)
             else:
-                self._take_scattered(stage, place, then)
+                self._take_scattered(body, place, then, before)
         w.line("};")
 
     def loaded(self, form: int, source: str) -> str:
@@ -198,7 +213,10 @@ class RowEmitter(ReductionEmitter):
     def _position(self) -> str:
         return "at + e"
 
-    def _take_scattered(self, stage: ir.Stage, place: dict[str, str], then: list[str]) -> None:
+    def _take_scattered(
+        self, body: list[ir.Statement], place: dict[str, str], then: list[str],
+        before: Sequence[str],
+    ) -> None:  # fmt: skip
         """As `take`, for rows of several axes: each element finds its own place."""
         w = self.w
         w.line("#pragma unroll")
@@ -206,37 +224,45 @@ class RowEmitter(ReductionEmitter):
             w.line("if (e >= live) continue;")
             w.line(f"const {self.index_type} position = at + e;")
             inner = self.unravel("position", self.axes)
-            self.elements(stage.body, {**place, **inner}, then, element="")
+            w.lines([*before])
+            self.elements(body, {**place, **inner}, then, element="")
 
-    def _pass(self, number: int, kept: str) -> None:
+    def each_step(self, number: int, kept: str) -> None:
+        """All steps of a chunk of a stage."""
+        costly = self._costly(self.kernel.stages[number])
+        self.chunk(str(number), kept, bool(self.kernel.resident) or not costly)
+
+    @property
+    def most_live(self) -> int:
+        """How many elements from its first on a pack is told of; see fc_store_row."""
+        return 8 if self.variant.packed and self.variant.unit is None else 4
+
+    def chunk(self, name: str, kept: str, unroll: bool = True) -> None:
         """All four steps of the chunk at ``start``, with no test where the chunk is whole."""
-        w, steps = self.w, self.variant.steps
-        most = 8 if self.variant.packed and self.variant.unit is None else 4  # see fc_store_row
+        w, steps, most = self.w, self.variant.steps, self.most_live
         if steps == 1:
             at = "lane * 4"
-            w.line(f"take{number}({at}, fc_clamp((int64_t)here - {at}, {most}), {kept});")
+            w.line(f"take{name}({at}, fc_clamp((int64_t)here - {at}, {most}), {kept});")
             return
         offset = "s * 128 + lane * 4"
-        costly = self._costly(self.kernel.stages[number])
-        unroll = "#pragma unroll" if self.kernel.resident or not costly else ""
+        pragma = "#pragma unroll" if unroll else "#pragma unroll 1"
         w.line("if (start + 512 <= here) {")
         with w.indented():
-            w.line(unroll or "#pragma unroll 1")
+            w.line(pragma)
             w.line(
-                f"for (int s = 0; s < 4; ++s) "
-                f"take{number}(start + {offset}, {most}, {kept} + 4 * s);"
+                f"for (int s = 0; s < 4; ++s) take{name}(start + {offset}, {most}, {kept} + 4 * s);"
             )
         w.line("} else {")
         with w.indented():
-            w.line(unroll or "#pragma unroll 1")
+            w.line(pragma)
             w.line("for (int s = 0; s < 4; ++s) {")
             with w.indented():
                 w.line(f"const {self.index_type} at = start + {offset};")
-                w.line(f"take{number}(at, fc_clamp((int64_t)here - at, {most}), {kept} + 4 * s);")
+                w.line(f"take{name}(at, fc_clamp((int64_t)here - at, {most}), {kept} + 4 * s);")
             w.line("}")
         w.line("}")
 
-    def _segments(self, number: int, stage: ir.Stage) -> None:
+    def chunks_of_a_warp(self, number: int, stage: ir.Stage, one: Callable[[], None]) -> None:
         """All chunks of a row that one warp has to itself."""
         w, levels = self.w, self.variant.levels
         for r in stage.reduces:
@@ -245,7 +271,7 @@ class RowEmitter(ReductionEmitter):
             w.line(f"{keeper} chunks{r.out};")
             w.line(f"chunks{r.out}.start();")
         with w.block(f"for ({self.index_type} start = 0; start < here; start += 512)"):
-            self._pass(number, "0")
+            one()
             for r in stage.reduces:
                 w.line(f"chunks{r.out}.push(fc_fold<{self.kind(r)}>(acc{r.out}, lanes));")
                 w.line(f"acc{r.out} = {self.kind(r)}::identity();")
@@ -283,7 +309,7 @@ class RowEmitter(ReductionEmitter):
             first = "warp" if each == "1" else f"(warp * {each} + c)"
             w.line(f"const {self.index_type} start = {first} * 512;")
             w.line(f"if (start >= here) {'continue' if slot[0] == 'c' else 'break'};")
-            self._pass(number, slot)
+            self.each_step(number, slot)
             for r in stage.reduces:
                 kind = self.kind(r)
                 w.line(f"chunks{r.out}.push(fc_fold<{kind}>(acc{r.out}, lanes));")

@@ -1,4 +1,4 @@
-"""Shared launches: loops that need nothing of each other, by the blocks of one kernel."""
+"""Shared launches: kernels that need nothing of each other, by the blocks of one kernel."""
 
 from __future__ import annotations
 
@@ -34,12 +34,21 @@ def shared_source(members: Sequence[CudaSource]) -> CudaSource:
     )
     listed = [declared(name, ctype) for name, ctype in parameters]
     texts = [m.function.replace(f"{m.symbol}_block", functions[m.symbol]) for m in _apart(members)]
-    text = "\n".join([*texts, kernel_text(PLACEHOLDER, str(BLOCK), listed, body)])
+    bounds = _bounds([m.bounds for m in members])
+    text = "\n".join([*texts, kernel_text(PLACEHOLDER, bounds, listed, body)])
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     symbol = f"shared_{members[0].symbol.rpartition('_')[0]}_{digest}"
     return CudaSource(
         symbol, text.replace(PLACEHOLDER, symbol), tuple(parameters), members=tuple(members)
     )
+
+
+def _bounds(members: Sequence[str]) -> str:
+    """The bounds of a launch that leave each member the registers that it asks for."""
+    found = [[int(n) for n in bounds.split(", ")] for bounds in members]
+    threads = max(BLOCK, *[own for own, *_ in found])
+    least = [max(1, own * blocks[0] // threads) for own, *blocks in found if blocks]
+    return ", ".join(map(str, [threads, *sorted(least)[:1]]))
 
 
 def _apart(members: Sequence[CudaSource]) -> list[CudaSource]:
@@ -50,6 +59,8 @@ def _apart(members: Sequence[CudaSource]) -> list[CudaSource]:
 def _dispatch(number: int, function: str, member: CudaSource, is_last: bool) -> str:
     """The lines that let the blocks of one member do its work."""
     block = f"blockIdx.x - {LIMIT}{number}" if number else "blockIdx.x"
+    if member.own_blocks > 1:
+        block = f"({block}) * {member.own_blocks}"
     arguments = ", ".join([block, *[f"{name}_{number}" for name, _ in member.parameters]])
     call = f"{function}({arguments});"
     if is_last:

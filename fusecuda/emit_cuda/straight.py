@@ -28,6 +28,8 @@ class Calling:
     has_block: bool
     has_counters: bool
     looks_at_alignment: bool
+    counts: int  # launches that tell how much a mask picks
+    cuts: dict[int, int]  # outputs that are cut, by which of these numbers
     steps: dict[int, Prepared | Called]
     numbers: dict[int, DType]  # arguments that are numbers
     parts: Sequence[Any]
@@ -37,12 +39,12 @@ class Calling:
     def bases(self) -> list[str]:
         """The arrays that launches have pointers into."""
         arrays = [f"a{n}" for n in self.arguments] + [f"r{i}" for i in self.made]
-        return [*arrays, "block", "counters"]
+        return [*arrays, "block", "counters", "counts"]
 
     @property
     def addresses(self) -> list[str]:
         """The names of the addresses of the bases."""
-        return [f"p{n}" for n in self.arguments] + [f"q{i}" for i in self.made] + ["b", "c"]
+        return [f"p{n}" for n in self.arguments] + [f"q{i}" for i in self.made] + ["b", "c", "n"]
 
 
 def key_format(call: Calling) -> str:
@@ -77,6 +79,8 @@ def text(call: Calling, kind: str) -> str:
     if kind == HELD:
         kept = ["program", *call.bases[len(call.arguments) :]]
         lines.append(f"hold(stream, {', '.join(kept)})")
+    lines += ["numbers = told(counts)"] * bool(call.counts)
+    lines += [f"r{i} = cut(r{i}, numbers[{k}])" for i, k in call.cuts.items()]
     made = set(call.made)
     results = ", ".join(f"r{i}" if i in made else "None" for i in range(call.outputs))
     head = f"def call(arguments{', lap' * (kind == TIMED)}):"
@@ -104,6 +108,11 @@ def _beginning(call: Calling, kind: str) -> Iterable[str]:
         yield "b = address(block)"
     else:
         yield "block, b = None, 0"
+    if call.counts:
+        yield "counts = empty(counts_shape, counts_dtype)"
+        yield "n = address(counts)"
+    else:
+        yield "counts, n = None, 0"
     if not call.has_counters:
         yield "counters, c = None, 0"
     elif kind == HELD:
@@ -115,7 +124,7 @@ def _beginning(call: Calling, kind: str) -> Iterable[str]:
 
 def _keyed(call: Calling) -> list[str]:
     """The addresses that the key of a graph has."""
-    without = {"b": not call.has_block, "c": not call.has_counters}
+    without = {"b": not call.has_block, "c": not call.has_counters, "n": not call.counts}
     return [name for name in call.addresses if not without.get(name)]
 
 

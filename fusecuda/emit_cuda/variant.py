@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..fusion.walk import Launch
-from .choice import LOOP, NOWHERE
+from .choice import (
+    BLOCK,
+    COLUMN,
+    LOOP,
+    LOOP_THREADS,
+    NOWHERE,
+    SHARED,
+    SHARED_WARPS,
+    SHORT,
+    meeting_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +78,47 @@ class CudaBound(Launch):
 
     @property
     def shares_launches(self) -> bool:
-        """True for loops whose blocks may be some of a larger grid."""
-        return self.launched and self.variant.skeleton == LOOP
+        """True where blocks may be some of a larger grid."""
+        return self.launched and self.geometry is not None
+
+    @property
+    def geometry(self) -> tuple[int, int] | None:
+        """The block of a launch that it shares; None if it shares none.
+
+        Warps of long rows may be more than there are chunks; blocks of short ones never meet but
+        for reductions over rows, so that two are one twice as large.
+        """
+        skeleton = self.variant.skeleton
+        if skeleton == COLUMN or (skeleton == SHORT and self.own_blocks == 1):
+            return self.block
+        if skeleton == BLOCK and self.variant.kept == SHARED:
+            return 32 * SHARED_WARPS, 1
+        fits = self.block[0] <= LOOP_THREADS and not self.shared
+        if skeleton in (LOOP, SHORT) or (skeleton == BLOCK and fits):
+            return LOOP_THREADS, 1
+        return None
+
+    @property
+    def own_blocks(self) -> int:
+        """How many of its own blocks one of a shared launch is."""
+        return 2 if self.variant.skeleton == SHORT and not self.lowered.ir.outer else 1
+
+    @property
+    def shared_grid(self) -> int:
+        """The blocks that it has of a shared launch."""
+        return -(-self.grid // self.own_blocks)
+
+    @property
+    def shared_bytes(self) -> int:
+        """The shared memory that its text declares."""
+        threads = LOOP_THREADS if self.variant.skeleton == COLUMN else 32
+        return 0 if self.variant.skeleton == LOOP else threads * meeting_bytes(self.lowered.ir)
+
+    @property
+    def words(self) -> int:
+        """About how many numbers its kernel is given."""
+        kernel = self.lowered.ir
+        axes, reduces = kernel.rank + kernel.row_rank, len(kernel.outer)
+        reduces += sum(len(stage.reduces) for stage in kernel.stages)
+        own = len(kernel.forms) * (1 + axes) + 3 * axes + 2 * len(kernel.scalars)
+        return own + 2 * reduces + 12 * (self.variant.skeleton != LOOP)

@@ -25,12 +25,12 @@ class Machine:
     kernel, which all of the machine works on. On the CPU all threads pass over a row together. No
     kernel passes twice over a row of more than ``longest`` elements. A lane of the reduction tree
     takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop.
-    Where it is ``ordered``, a thread taking one element after the other pays: running sums and
-    scatters are kernels. Where it ``compacts``, so is what masks pick. Where it ``waits``, an
-    update may read elements that it overwrites: each is written when it has been read.
-    ``ns_per_byte`` and ``ns_per_cost`` are the prices of a byte that is moved and of a unit of the
-    op table; where bytes are dear beside those, what is computed again is charged for what it
-    ``reads_again``, too.
+    Where it is ``ordered``, a thread taking one element after the other pays: scatters are kernels.
+    So are running sums of rows of at most ``longest_scan`` elements. Where it ``compacts``, so is
+    what masks pick. Where it ``waits``, an update may read elements that it overwrites: each is
+    written when it has been read. ``ns_per_byte`` and ``ns_per_cost`` are the prices of a byte that
+    is moved and of a unit of the op table; where bytes are dear beside those, what is computed
+    again is charged for what it ``reads_again``, too.
     """
 
     rows: int
@@ -40,6 +40,7 @@ class Machine:
     ordered: bool = False
     compacts: bool = False
     waits: bool = False
+    longest_scan: int = 0
     longest: int = 1 << 62
     ns_per_byte: float = NS_PER_BYTE
     ns_per_cost: float = NS_PER_COST
@@ -47,7 +48,10 @@ class Machine:
 
 
 # Passes wait for all threads.
-CPU = Machine(rows=2, row_bytes=1 << 62, short=8, ordered=True, compacts=True, waits=True)
+CPU = Machine(
+    rows=2, row_bytes=1 << 62, short=8, ordered=True, compacts=True, waits=True,
+    longest_scan=1 << 62,
+)  # fmt: skip
 
 
 def op_cost(node: Node) -> int:

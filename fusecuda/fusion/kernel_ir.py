@@ -272,13 +272,16 @@ class KernelIR:
         return [s for s in self.statements() if isinstance(s, Store) and s.late]
 
     @property
+    def scans(self) -> bool:
+        """True if something runs on from element to element of a row."""
+        return any(isinstance(s, Scan) for stage in self.stages for s in stage.body)
+
+    @property
     def splittable(self) -> bool:
         """True if one row may be cut into parts that are reduced apart and combined afterwards."""
         if self.kind != "reduction" or len(self.stages) > 1 or self.segment is not None:
             return False
-        if self.compacts:
-            return False
-        return not any(isinstance(s, Scan) for s in self.stages[0].body)
+        return not self.compacts and not self.scans
 
     @property
     def phases(self) -> int:

@@ -83,8 +83,14 @@ def make_plan(
 
     ``strides`` gives the strides, in elements, of the parameters that are not contiguous.
     """
-    graph = prepared(graph, machine) if fuse else compacted(graph, machine)
+    graph = prepared(graph, machine) if fuse else _unfused(graph, machine)
     return plan_prepared(graph, strides, fuse, machine)
+
+
+def _unfused(graph: Graph, machine: Machine) -> Graph:
+    """``graph`` with what only kernels compute, or compute with bits of their own."""
+    graph = compacted(graph, machine)
+    return scanned(graph, machine) if machine.group > 1 else graph
 
 
 def prepared(graph: Graph, machine: Machine) -> Graph:
@@ -98,7 +104,8 @@ def preparations(machine: Machine) -> list[Callable[[Graph], Graph]]:
     """The passes that bring a graph into that form, in order."""
     found: list[Callable[[Graph], Graph]] = [partial(unrolled, machine=machine), placed]
     found += [read_back] if machine.waits else []
-    found += [scanned, scattered] if machine.ordered else []
+    found.append(partial(scanned, machine=machine))
+    found += [scattered] if machine.ordered else []
     return [*found, partial(compacted, machine=machine)]
 
 

@@ -17,6 +17,7 @@ from .dependences import Needs
 from .walk import Launch
 
 MOST = 32  # kernels of one launch
+ROOM = 32 << 10  # bytes of shared memory that all of them have together, on a device
 _AHEAD = 128  # steps among which those are looked for that may share a launch
 _WORDS = 400  # that they are given: a launch on a device takes 4,096 bytes
 
@@ -82,4 +83,7 @@ def common(known: Sequence[Company], others: Sequence[Company]) -> list[Company]
 def _join(company: Sequence[Launch | Node]) -> bool:
     """True if kernels may share a launch as far as they themselves go."""
     launches = [step for step in company if isinstance(step, Launch) and step.shares_launches]
-    return len(launches) == len(company) and sum(step.words for step in launches) <= _WORDS
+    if len(launches) < len(company) or any(s.geometry != launches[0].geometry for s in launches):
+        return False
+    room = sum(step.shared_bytes for step in launches)
+    return room <= ROOM and sum(step.words for step in launches) <= _WORDS

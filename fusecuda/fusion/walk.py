@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..graph.node import Node
 from . import kernel_ir
@@ -48,6 +49,16 @@ class Launch:
     def shares_launches(self) -> bool:
         """True for what may be computed by the launch of others that need nothing of it."""
         return self.launched
+
+    @property
+    def geometry(self) -> Any:
+        """What all that share a launch have in common."""
+        return None
+
+    @property
+    def shared_bytes(self) -> int:
+        """Memory that the launch gives its kernel beside others'; see `together.ROOM`."""
+        return 0
 
     @property
     def words(self) -> int:

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import GraphError
-from . import library
-from .dtypes import BOOL, INT64, is_reducible
+from . import library, tree
+from .dtypes import BOOL, INT64, is_reducible, is_supported
 from .index_map import IndexMap, Shape, axis_map
 from .node import REDUCTIONS, Attr, LibraryCall, Node, Operand, Parameter, Reduction
 from .tree import SEGMENTS, reduce_segments, tree_prod, tree_sum
@@ -258,8 +258,11 @@ class _Scan(Structure):
     stored = "a scan goes along its axis"
 
     def value(self, node: Node, operands: list[Array], group: int) -> Any:
-        function: Any = {"sum": np.cumsum, "prod": np.cumprod}[node.reduction.kind]
-        return function(operands[0], axis=node.reduction.axes[0], dtype=node.dtype)
+        kind, (axis,) = node.reduction.kind, node.reduction.axes
+        if group > 1:
+            return tree.scan_by_tree(kind, operands[0], axis, node.dtype)
+        function: Any = {"sum": np.cumsum, "prod": np.cumprod}[kind]
+        return function(operands[0], axis=axis, dtype=node.dtype)
 
 
 class _Concatenate(Structure):
@@ -429,6 +432,10 @@ class _Library(Structure):
 
     def value(self, node: Node, operands: list[Array], group: int) -> Any:
         assert isinstance(node.attr, LibraryCall)
+        scan = scan_of(node, tree.LONGEST_SCAN) if group > 1 else None
+        if scan is not None:
+            (axis,) = scan.axes
+            return tree.scan_by_tree(scan.kind, operands[0], axis, node.dtype)
         return np.asarray(library.call(node.attr, operands, line=node.line))
 
 
@@ -450,6 +457,24 @@ def is_compaction(node: Node) -> bool:
     return node.op == "compact" or (
         isinstance(node.attr, LibraryCall) and node.attr.name == "compact"
     )
+
+
+_SCANS = {"cumsum": "sum", "cumprod": "prod"}
+
+
+def scan_of(node: Node, longest: int) -> Reduction | None:
+    """What ``node`` combines along which axis, of at most ``longest`` elements, if it is a scan."""
+    call = node.attr
+    if not isinstance(call, LibraryCall) or call.name not in _SCANS or call.args != (Operand(0),):
+        return None
+    (operand,) = node.operands
+    known = is_supported(node.dtype) and is_supported(operand.dtype) and node.dtype.kind != "b"
+    product = call.name == "cumprod" and node.dtype.kind == "c"  # NumPy's bits are the machine's
+    axis = dict(call.kwargs).get("axis")
+    if not known or product or not isinstance(axis, int) or not node.size > 0:
+        return None
+    axis %= len(node.shape)
+    return Reduction(_SCANS[call.name], (axis,)) if node.shape[axis] <= longest else None
 
 
 def operations(nodes: Iterable[Node]) -> list[Node]:

@@ -72,6 +72,55 @@ def tree_prod(rows: Array, group: int = 1) -> Array:
     return product.astype(rows.dtype, copy=False)
 
 
+# --- scans
+
+LONGEST_SCAN = 1 << 14  # elements of a row, up to which a GPU's scans are ours
+
+
+def tree_scan(ufunc: np.ufunc, rows: Array, identity: Any) -> Array:
+    """``ufunc`` over the elements of the last axis of ``rows`` up to each, as a GPU has it.
+
+    A lane combines its four neighbours in order, and a step's 32 lanes are combined in doubling
+    distances: with the lane before, then two, four, eight and sixteen before. The four steps of a
+    chunk follow in order, and so do chunks. So an element is what comes before its chunk, with
+    what its chunk's steps and its step's lanes have before it, with those of its lane.
+    """
+    *lead, n = rows.shape
+    chunks = -(-n // CHUNK)
+    padded = np.full((*lead, chunks * CHUNK), identity, rows.dtype)
+    padded[..., :n] = rows
+    own = ufunc.accumulate(padded.reshape(*lead, chunks, CHUNK // LANES // 4, LANES, 4), axis=-1)
+    lanes = own[..., -1].copy()
+    distance = 1
+    while distance < LANES:
+        lanes[..., distance:] = ufunc(lanes[..., :-distance], lanes[..., distance:])
+        distance *= 2
+    steps = ufunc.accumulate(lanes[..., -1], axis=-1)
+    carried = ufunc.accumulate(steps[..., -1], axis=-1)
+    before = ufunc(_behind(steps, identity)[..., None], _behind(lanes, identity))
+    before = ufunc(_behind(carried, identity)[..., None, None], before)
+    found: Array = ufunc(before[..., None], own)
+    return found.reshape(*lead, chunks * CHUNK)[..., :n]
+
+
+def _behind(totals: Array, identity: Any) -> Array:
+    """What is in front of each of ``totals`` along the last axis."""
+    first = np.full_like(totals[..., :1], identity)
+    return np.concatenate([first, totals[..., :-1]], axis=-1)
+
+
+def scan_by_tree(kind: str, array: Array, axis: int, dtype: Any) -> Array:
+    """The running sums or products of ``array`` along ``axis``; halves are rounded once."""
+    wider = array.astype(computed_in(np.dtype(dtype)), copy=False)
+    rows = np.moveaxis(wider, axis, -1)
+    if kind == "sum":
+        zero: Any = np.zeros((), wider.dtype)
+        found = tree_scan(np.add, rows, -zero if wider.dtype.kind in "fc" else zero)
+    else:
+        found = tree_scan(np.multiply, rows, np.ones((), wider.dtype))
+    return np.moveaxis(found, -1, axis).astype(dtype, copy=False)
+
+
 # --- segments
 
 Combine = Callable[[Array, int], Array]  # rows and the group of a lane to one value for each row

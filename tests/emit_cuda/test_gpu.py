@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from fusecuda.graph import build
+from fusecuda.graph.dtypes import BOOL, FLOAT64
 from fusecuda.graph.index_map import contiguous_strides
 from fusecuda.graph.interpret import CUPY, interpret
 from fusecuda.graph.node import Graph
@@ -93,6 +95,29 @@ def test_random_graphs(first: int) -> None:
         if alone:
             pytest.fail(f"{case.name}: {alone}\n{print_hlo(case.graph)}", pytrace=False)
     pytest.fail(f"only merged, from {batch[0].name}", pytrace=False)
+
+
+def test_compactions() -> None:
+    """Many tiles at once, which look back at each other while they run; and rows."""
+    rows, count = (60_001, 3), 3_000_017
+    x, m = build.parameter(0, (count,), FLOAT64), build.parameter(1, rows[:1], BOOL)
+    r = build.parameter(2, rows, FLOAT64)
+    positive = build.elementwise("greater", [x, build.constant(0.0, FLOAT64)], BOOL)
+    nodes = [build.compact(v, positive) for v in (x, build.iota((count,), 0))]
+    graph = Graph((x, m, r), (*nodes, build.compact(r, m)))
+    for share in (0.0, 0.001, 0.5, 1.0):
+        arrays = [RNG.random(count) - 1 + share, RNG.random(rows[0]) < share, RNG.random(rows)]
+        results, _ = run(graph, arrays)
+        for got, want in zip(results, interpret(graph, arrays, CUPY), strict=True):
+            assert same_bits(want, got)
+
+
+def test_scans() -> None:
+    """Rows of steps, chunks and more, in rows and columns."""
+    for shape in ((70, 5), (300, 1500), (5, 16_384)):
+        x = RNG.normal(size=shape)
+        compare(lambda a: np.cumsum(a * 2, axis=1) + 1, x)
+        compare(lambda a: np.cumsum(a * 2, axis=0) + 1, x.astype("f4"))
 
 
 def test_library_calls() -> None:

@@ -235,11 +235,12 @@ def test_nothing_reads_it() -> None:
         verify(Graph((X,), (twice(build.compact(X, greater(X, 0))),)))
 
 
-def test_for_a_device_there_is_no_kernel() -> None:
-    """It stays a library call in the plan, of what is fused all the same."""
+def test_for_a_device_there_is_a_kernel() -> None:
+    """One launch there too, which needs no device to be planned and written."""
     graph = Graph((X,), (build.compact(twice(X), greater(X, 0)),))
     executable = compile_graph(graph, {}, Options(device="cuda"))
-    assert [k.kind for k in executable.kernels] == ["loop", "library"]
+    assert [k.kind for k in executable.kernels] == ["loop"]
+    assert "fc_pick(tile" in executable.kernels[0].source
 
 
 @pytest.mark.parametrize("seed", few(range(40, 100, 5), 1))

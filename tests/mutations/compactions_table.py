@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
+_CUH, _CUDA = "emit_cuda/compaction.cuh", "emit_cuda/compactions.py"
+_TILES = ids("cuda_compactions", "tiles[reverse]")
 _EMIT, _USERS = "cpu_fallback/emit_compaction.py", "capture/arrays/picks.py"
 _THREADS = ids("fusion/compactions", "threads[2]", "threads[8]")
 
@@ -79,5 +81,45 @@ COMPACTIONS = (
         "return False",
         "the mask is computed for each axis of the indices",
         ids("arrays/compactions", "indices_of_one_mask"),
+    ),
+    Mutation(
+        "cuda-compaction-looks-back-once",
+        _CUH,
+        "if (ends) break;",
+        "break;",
+        "a tile adds up what the 32 before it have picked",
+        ids("cuda_compactions", "looking_back"),
+    ),
+    Mutation(
+        "cuda-compaction-remembers",
+        _CUH,
+        "i += FC_TILE_THREADS) states[i] = 0;",
+        "i += FC_TILE_THREADS) states[i] = states[i];",
+        "the next launch finds the counts of the last one",
+        _TILES,
+    ),
+    Mutation(
+        "cuda-compaction-without-the-tile-that-knows",
+        _CUH,
+        "const bool counts = !ends || lane < __ffs((int)ends);",
+        "const bool counts = !ends || lane + 1 < __ffs((int)ends);",
+        "what a tile and all before it have picked is left out",
+        _TILES,
+    ),
+    Mutation(
+        "cuda-compaction-of-the-first-part",
+        _CUDA,
+        'w.line(f"const {t} begin = part * {each};")',
+        'w.line(f"const {t} begin = 0 * part * {each};")',
+        "blocks that share rows all write the first part",
+        ids("cuda_compactions", "few_long_rows_are_shared[forward]"),
+    ),
+    Mutation(
+        "cupy-picks-of-another-extent",
+        "capture/cupy/trace.py",
+        "return tuple([len(environment[slot]) for slot in slots])",
+        "return tuple([0 for slot in slots])",
+        "a replay goes on with arrays of another extent",
+        ids("cupy/cupy_picked", "in_a_function[cpu]"),
     ),
 )

@@ -564,4 +564,60 @@ KERNELS = (
     ),
 )
 
-CUDA = (*LOADS_AND_STORES, *TREE, *BLOCKS, *TILES, *KERNELS)
+_SCAN_BITS = ids("cuda_scans", "bits[float32-cumsum]")
+SCANS = (
+    Mutation(
+        "cuda-scan-steps-begin-anew",
+        "emit_cuda/scan.cuh",
+        "steps = R::combine(steps, of_last_lane(lanes));",
+        "steps = of_last_lane(lanes);",
+        "a step takes what the one before has for what all before it have",
+        _SCAN_BITS,
+    ),
+    Mutation(
+        "cuda-scan-of-what-is-not-there",
+        "emit_cuda/scans.py",
+        'then = [f"{self._waiting(v)}[slot + e] = {names.value(v)};" for v in piece.left]',
+        "then: list[str] = []",
+        "what waits for a scan is not what was computed before it",
+        ids("cuda_scans", "functions_of_doubles"),
+    ),
+    Mutation(
+        "cuda-scan-ends-with-its-chunk",
+        "emit_cuda/scan.cuh",
+        "chunks = R::combine(chunks, steps);",
+        "chunks = steps;",
+        "a chunk takes what the one before has for what all before it have",
+        _SCAN_BITS,
+    ),
+)
+
+_TOGETHER = ids("cuda_together", "one_launch[of_every_kind-forward]")
+SHARED = (
+    Mutation(
+        "cuda-shared-every-other-block",
+        "emit_cuda/shared.py",
+        'block = f"({block}) * {member.own_blocks}"',
+        'block = f"({block})"',
+        "blocks that are two of a kernel's own do the work of neighbours twice",
+        _TOGETHER,
+    ),
+    Mutation(
+        "cuda-shared-blocks-of-any-size",
+        "emit_cuda/variant.py",
+        "if skeleton == COLUMN or (skeleton == SHORT and self.own_blocks == 1):",
+        "if skeleton == COLUMN and self.own_blocks == 0:",
+        "columns have the launch of loops, or none",
+        ids("cuda_together", "one_launch[of_columns-forward]"),
+    ),
+    Mutation(
+        "cuda-shared-memory-of-the-launch",
+        "emit_cuda/variant.py",
+        "if skeleton == BLOCK and self.variant.kept == SHARED:",
+        "if skeleton == BLOCK and self.variant.kept == LOOP:",
+        "rows kept in shared memory share no launch",
+        ids("cuda_together", "what_needs_another_block_is_apart"),
+    ),
+)
+
+CUDA = (*SHARED, *SCANS, *LOADS_AND_STORES, *TREE, *BLOCKS, *TILES, *KERNELS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import importlib.util
 import inspect
@@ -136,8 +137,10 @@ def _write_back(array: Any, lazy: Any) -> None:
 def test_agrees_with_numpy_on_emulated_cuda(
     program: Program, emulated_cuda: EmulatedDevice
 ) -> None:
-    """The CUDA kernels of the same program compute the same."""
+    """The CUDA kernels of the same program compute the same; running sums in an order of theirs."""
     arguments = program.arguments(SIZES[0])
+    if "cumsum" in program.function.__code__.co_names:
+        program = dataclasses.replace(program, rtol=max(program.rtol, 1e-12))
     agree(program, warm(program, arguments), call(program.make(np), arguments))
     assert emulated_cuda.reports
 

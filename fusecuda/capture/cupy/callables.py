@@ -44,10 +44,11 @@ def _said(name: str, value: Any) -> bool:
 
 _SAME = """
     all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
-    concatenate copy cumprod cumsum diff dot dstack empty_like full_like hstack inner isclose kron
-    matmul max mean min nan_to_num nanmax nanmean nanmin nanprod nansum ones_like outer pad prod ptp
-    ravel repeat reshape roll round sort stack std sum take tensordot trace tril triu var vdot
-    vstack average tile zeros_like
+    all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
+    compress concatenate copy cumprod cumsum diff dot dstack empty_like extract flatnonzero
+    full_like hstack inner isclose kron matmul max mean min nan_to_num nanmax nanmean nanmin
+    nanprod nansum nonzero ones_like outer pad prod ptp ravel repeat reshape roll round sort stack
+    std sum take tensordot trace tril triu var vdot vstack average tile zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
@@ -68,6 +69,8 @@ RECORDED["round_"] = RECORDED["around"]
 
 @_recorded("where")
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None and y is None:
+        return TABLE[np.nonzero](condition)
     return NotImplemented if x is None or y is None else TABLE[np.where](condition, x, y)
 
 
@@ -151,6 +154,7 @@ METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
     "dot": (("b", "out"), RECORDED["dot"]),
     "conj": ((), _numpy(np.conjugate)),
     "conjugate": ((), _numpy(np.conjugate)),
+    "nonzero": ((), RECORDED["nonzero"]),
     "astype": (("dtype", "order", "casting", "subok", "copy"), _method_astype),
     "copy": (("order",), _copy),
     "fill": (("value",), lambda a, value: a.__setitem__(..., value)),

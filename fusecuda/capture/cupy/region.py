@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...back_ends import BACK_ENDS
 from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
@@ -34,6 +35,7 @@ from ..record.view import View
 from . import internals
 from .internals import Pending, ndarray
 from .layout import view_of
+from .picked import Begun, begun
 from .steps import Key, Slot, Step
 from .storages import CupyStorage, OvertakenError, Unrecorded, storage_of, table
 from .tape import OFF, Tape
@@ -51,6 +53,7 @@ class CupyRegion(Natives):
         super().__init__(options, chosen)
         self.flushes = 0
         self.dispatching = False
+        self._picks = False  # an operation has given what masks pick, and no more comes of it
         self.device = -1
         self.operands = 0  # arrays that the operation at hand has taken so far
         self._escaped: list[tuple[int, int]] = []
@@ -61,7 +64,9 @@ class CupyRegion(Natives):
 
     @property
     def compacts(self) -> bool:
-        return super().compacts and not self.dispatching
+        if not self.dispatching:
+            return super().compacts
+        return self._picks and BACK_ENDS[self.cupy_options.device].machine().compacts
 
     # --- the recorder's hooks
 
@@ -299,16 +304,34 @@ class CupyRegion(Natives):
             finally:
                 self.dispatching = False
         self.operations += result is not NotImplemented
+        if type(result) is Begun:
+            tape.learn(run, None, None)
+            self.flush()
+            return result.of(self.counted(result.storages))
         tape.learn(run, key, result)
         if self.flush_after:
             self.flush_after = False
             self.flush()
         return result
 
+    def counted(self, storages: Sequence[Storage]) -> list[Any]:
+        """The arrays of what masks have picked, for which ``storages`` have waited."""
+        for storage in storages:
+            if storage.error is not None:
+                raise storage.error
+        return [storage.buffer for storage in storages]
+
     def lowered(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """What ``function``, of lazy arrays, makes of CuPy's."""
         result = function(*self._lifted(args, kwargs), **self._named)
-        return result if result is NotImplemented else self.lower(result)
+        if result is NotImplemented:
+            return result
+        self._picks = True
+        try:
+            picked = begun(result) if self.compacts else None
+        finally:
+            self._picks = False
+        return self.lower(result) if picked is None else picked
 
     def _lifted(self, args: Any, kwargs: Any) -> list[Any]:
         """``args`` lifted, with ``kwargs`` in ``_named``: all after the last flush that it took."""

@@ -224,6 +224,29 @@ class CupyTrace(CupyRegion, Trace):
 
     # --- looks
 
+    def counted(self, storages: Sequence[Storage]) -> list[Any]:
+        """As in any region; a replay goes on where their extents are the same."""
+        wholes = super().counted(storages)
+        path = self.path
+        slots = [slot for whole in wholes if (slot := path.slot_of(whole)) is not None]
+        if self.is_unfollowed or len(slots) < len(wholes):
+            return wholes
+        known, extents = path.known_value()
+
+        def look(environment: Environment) -> Any:
+            return tuple([len(environment[slot]) for slot in slots])
+
+        if not known:
+            extents = look(path.environment)
+        path.looked(look, extents)
+        made = []
+        for whole, extent in zip(wholes, extents, strict=True):
+            shape = (extent, *whole.shape[1:])  # which nobody has looked at yet in a replay
+            pointer = internals.pointer_of(whole)
+            made.append(whole if len(whole) == extent else array_at(pointer, 0, shape, whole.dtype))
+            path.shows(made[-1])
+        return made
+
     def seen(self, array: Any, kind: Callable[[Any], Any]) -> Any:
         self._leave_to_cupy()
         return super().seen(array, kind)

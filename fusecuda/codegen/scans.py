@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..codegen.scalar import c_type
 from ..fusion import kernel_ir as ir
 from ..fusion.verify import operands
+from .scalar import c_type
 
 
 @dataclass(slots=True)
