@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 
 
 class _Count:
@@ -27,9 +28,14 @@ def compile_count() -> int:
     """How often a compiler (cc or NVRTC) ran for kernels in this process.
 
     Kernels that were found in the process or in the cache on disk do not count; a forked child
-    begins at 0.
+    begins at 0. What is being compiled beside the program counts: that is waited for.
     """
+    for finish in before_counting:
+        finish()
     return _process.runs
+
+
+before_counting: list[Callable[[], None]] = []  # what waits for compilers that run
 
 
 def count_compilation() -> None:

@@ -15,9 +15,11 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Sequence
 
+from ..codegen.compilations import before_counting
 from ..errors import CompilerError
 from . import invoke
 from .backend import compile_kernels, load_driver
@@ -70,6 +72,7 @@ class _Workers:
         """There is nothing: true at first, and in a forked child."""
         self._changed = threading.Condition()
         self._waiting: deque[Job] = deque()
+        self._jobs: weakref.WeakSet[Job] = weakref.WeakSet()
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self.done = 0  # batches
@@ -83,6 +86,7 @@ class _Workers:
                 return
             if not self._threads:
                 self._begun = time.monotonic()
+            self._jobs.add(job)
             self._waiting.append(job)
             self._changed.notify()
             if self._idle or len(self._threads) >= max(1, processors() - 1):
@@ -131,6 +135,13 @@ class _Workers:
                 batch.append(self._waiting.popleft())
             return batch
 
+    def finish(self) -> None:
+        """Return when all jobs are over."""
+        with self._changed:
+            jobs = list(self._jobs)
+        for job in jobs:
+            job.wait(threading.TIMEOUT_MAX)
+
     def close(self) -> None:
         """Nothing runs any more; nobody waits for what had not begun."""
         with self._changed:
@@ -155,6 +166,7 @@ class _Workers:
 _workers = _Workers()
 os.register_at_fork(after_in_child=_workers.begin_anew)
 atexit.register(_workers.close)
+before_counting.append(_workers.finish)
 
 
 def begin(sources: Sequence[KernelSource]) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import opcode
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -185,6 +186,8 @@ class FusedBlock:
                 outer = region = _new_region(self._options, self._chosen)
                 self._opening = perf_counter() - begin
                 region.site, region.block = place, weakref.ref(self)
+                if _is_named(frame):  # its launches may be asked for: all is compiled
+                    region.budget = None
                 token = recorder_in_force.set(region)
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
         if region is not None:
@@ -317,6 +320,15 @@ _AS_COUNTED = (
     f"passed through: {rest.ATTEMPTS} times it recorded one operation, or tiny arrays\n",
 )
 _AS_MEASURED = ("passed through: as measured, or to be measured, NumPy at once is faster\n",)
+
+
+def _is_named(frame: FrameType) -> bool:
+    """False for a block of which the program keeps nothing: ``with fused():`` without ``as``."""
+    following = frame.f_lasti + 2  # up to Python 3.13; later, and within functions, it is no pop
+    return frame.f_code.co_code[following : following + 1] != _POP_TOP
+
+
+_POP_TOP = bytes([opcode.opmap["POP_TOP"]])
 
 
 def _new_region(options: Options, chosen: bool) -> Region:

@@ -311,12 +311,13 @@ class Recorder:
     ) -> Sequence[Any]:
         """The results; what has been planned for them is taken off the budget."""
         flight.begun = True
-        if self.budget is None or not isinstance(executable, Executable) or executable.is_ready:
+        if not isinstance(executable, Executable) or executable.is_ready:
             results = self._run(executable, arguments)
         else:
             budget = self._budget()
             executable.patience = budget.patience if budget is not None else None
-            self.budget.spend(seconds)
+            if self.budget is not None:
+                self.budget.spend(seconds)
             results = self._run(executable, arguments)
             flight.unlaunched += 0 if executable.is_ready else executable.launches
         flight.ran.append(executable)

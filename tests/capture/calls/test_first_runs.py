@@ -215,3 +215,15 @@ def test_large_graphs_are_planned_where_there_is_time(
         assert isinstance(found, Interpreted)
         _, found = plans.executable_for(*sought)
         assert isinstance(found, engine.Executable)
+
+
+def test_a_block_that_is_named_has_its_kernels(compilers: Compilers) -> None:
+    """Its launches can be asked for; of one that is not, nobody sees them."""
+    with fc.fused() as region:
+        named = fnp.exp(fnp.asarray(X)) * 2 + 1
+    assert region.launches == 1 and not compilers.jobs
+    with fc.fused():
+        other = fnp.cos(fnp.asarray(X)) * 3 + fnp.sin(fnp.asarray(X))
+    assert compilers.jobs
+    np.testing.assert_allclose(named, np.exp(X) * 2 + 1)
+    np.testing.assert_allclose(other, np.cos(X) * 3 + np.sin(X))
