@@ -107,7 +107,8 @@ def test_what_cannot_begin_again_is_interpreted_to_the_bit(compilers: Compilers)
 def test_blocks_are_computed_without_their_kernels(compilers: Compilers) -> None:
     found = []
     for launches in (0, 1):
-        with fc.fused() as region:
+        region = fc.fused()
+        with region:
             x = fnp.asarray(X)
             y = ((x * 2.0 + 1.0) * x).sum()
         found.append(float(y))
