@@ -318,7 +318,7 @@ FUSION = (
     Mutation(
         "older-version-not-minded",
         _CLUSTER,
-        "dict.fromkeys((version, *chain.versions), (place,))",
+        "dict.fromkeys((version, *chain.versions, *older), (place,))",
         "dict.fromkeys((version,), (place,))",
         "a kernel overwrites what it still reads of an array from before its own first write",
         _ids("placed", "parts_are_written_to_their_places[c-read_turned]"),
@@ -375,7 +375,7 @@ FUSION = (
     Mutation(
         "write-after-read",
         _ORDER,
-        "found[reader, mine] = writer",
+        "found[reader, self.place[met]] = met",
         "pass",
         "an array is overwritten before all have read it",
         _ids("random_dags", f"{_OVERWRITE}[swapped and computed]"),

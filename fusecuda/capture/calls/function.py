@@ -280,7 +280,8 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         except Unfollowed as unfollowed:  # the first piece has failed: nothing is done yet
             return self._unfused(_signature(args), str(unfollowed), args)
         except Exception:
-            self._raised(_signature(args))
+            if isinstance(tracer, HostCall):  # CuPy's arrays may lie where CuPy cannot compute
+                self._raised(_signature(args))
             raise
         self.traces += 1
         if isinstance(tracer, HostCall):  # of others it is not known what they take
