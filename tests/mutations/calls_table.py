@@ -93,8 +93,8 @@ CALLS = (
     Mutation(
         "unseen-in-blocks",
         "capture/calls/body.py",
-        "return names - found - set(",
-        "return names - set(",
+        "return names - found",
+        "return names",
         "variables that are used after a block are computed",
         ids("capture/calls/lifted", "does_what_it_says[names_of_one_array]"),
     ),
@@ -280,8 +280,8 @@ CALLS = (
     Mutation(
         "begin-of-a-view-not-looked-at",
         "capture/calls/outcomes.py",
-        'return "view", i, part.shape, part.dtype, part.strides, at',
-        'return "view", i, part.shape, part.dtype, part.strides, 0',
+        'ViewOf(part.shape, part.dtype, part.strides, at, writeable)',
+        'ViewOf(part.shape, part.dtype, part.strides, 0, writeable)',
         "a replay takes a view that NumPy gives to begin where the array does",
         ids("loose", "views_that_depend_on_values_are_found_again"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .mutation import Mutation, ids
 
 _COMPLEX, _HALVES = "codegen/complex.h", "codegen/halves.h"
-_SCANS, _UNROLLED = "cpu_fallback/scans.py", "fusion/unrolled.py"
+_SCANS, _UNROLLED = "codegen/scans.py", "fusion/unrolled.py"
 
 TYPES = (
     Mutation(
