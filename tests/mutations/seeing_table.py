@@ -177,4 +177,28 @@ SEEING = (
         "a faster machine is taken for a gain",
         ids("bench_compare", "compare_speaks_of_ratios_only"),
     ),
+    Mutation(
+        "export-writes-at-once",
+        "tools/export/c_text.py",
+        "is_late = company[0] >= commits",
+        "is_late = False",
+        "an exported function overwrites its argument before it looks for indices out of bounds",
+        ids("export", "arguments_are_as_they_were"),
+    ),
+    Mutation(
+        "export-scratch-of-one",
+        "tools/export/export.py",
+        "plan_memory(executable.assembly, most)",
+        "plan_memory(executable.assembly, 1)",
+        "an exported function lets one thread at most compute",
+        ids("export", "threads_have_scratch_of_their_own"),
+    ),
+    Mutation(
+        "export-numbers-unchecked",
+        "tools/export/numbers.py",
+        'if dtype.kind in "iu" and kind == _INT:',
+        'if dtype.kind in "u" and kind == _INT:',
+        "a number that a narrow type has no room for wraps around where Python raises",
+        ids("export", "numbers_fail_as_pythons_do"),
+    ),
 )
