@@ -194,6 +194,14 @@ SEEING = (
         ids("export", "threads_have_scratch_of_their_own"),
     ),
     Mutation(
+        "export-counters-among-temporaries",
+        "tools/export/cuda_text.py",
+        "self.counters_at = -(-memory.block_bytes // _BLOCK) * _BLOCK",
+        "self.counters_at = 0",
+        "an exported CUDA function's counters lie where its temporaries are",
+        ids("export_cuda", "on_the_emulator"),
+    ),
+    Mutation(
         "export-numbers-unchecked",
         "tools/export/numbers.py",
         'if dtype.kind in "iu" and kind == _INT:',

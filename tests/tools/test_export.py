@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,72 +13,30 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from tests.exported import (
+    NDArray,
+    Program,
+    c_argument,
+    copied,
+    counted,
+    diffuse,
+    flat,
+    half,
+    made,
+    mixed,
+    picked,
+    random,
+    scaled,
+    several,
+    softmax,
+    stacked,
+    steps,
+    turned,
+)
 
-NDArray = np.ndarray[Any, Any]
 needs_cc = pytest.mark.skipif(
     not (shutil.which("cc") and shutil.which("make")), reason="needs cc and make"
 )
-
-
-def softmax(x: Any) -> Any:
-    e = np.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def diffuse(u: Any, dt: float, dx: float) -> Any:
-    u[1:-1] += dt * (u[2:] - 2.0 * u[1:-1] + u[:-2]) / dx**2
-    return u
-
-
-def several(x: Any, w: Any) -> Any:
-    w -= 0.1 * x
-    return {"sum": x.sum(axis=0), "back": (x[::-1].T, w * w), "x": x}
-
-
-def steps(x: Any, n: int) -> Any:
-    """Of several kernels: a reduction over all, and what needs it."""
-    return (x - x.mean()) / x.std() + n, np.cumsum(x)
-
-
-def picked(x: Any, at: Any) -> Any:
-    return x[at] * 2
-
-
-def stacked(parts: Any) -> Any:
-    return np.concatenate([parts["a"], parts["b"][0]]) + 1
-
-
-def counted(a: Any, flags: Any, n: int) -> Any:
-    return np.where(flags, a + n, -a), flags.sum(), (a > 3) & flags
-
-
-def half(x: Any, s: float) -> Any:
-    return x * s + np.float16(1.5), x.sum()
-
-
-def turned(z: Any) -> Any:
-    return np.exp(z) * 1j, z.conj().sum()
-
-
-def made(x: Any) -> Any:
-    return np.zeros(3) + x, np.full((2, 2), x)
-
-
-def mixed(x: Any, a: float, n: int, f: Any) -> Any:
-    return x * (a / (n * 2) + n * 2) + f - abs(a)
-
-
-def random(shape: Any, dtype: str = "f8") -> NDArray:
-    values = np.random.default_rng(7).standard_normal(shape) * 3
-    return (values + 1j * values[::-1] if dtype[0] == "c" else values).astype(dtype)
-
-
-@dataclass
-class Program:
-    """A function with arguments for it, and the names of C parameters that are its results."""
-
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
 
 
 PROGRAMS = [
@@ -94,35 +51,10 @@ PROGRAMS = [
     Program(turned, (random(200, "c16"),)),
     Program(turned, (random(5, "c8"),)),
     Program(made, (np.array(2.5),)),
+    Program(scaled, (random(7, "c8"), 0.1, 3)),
     Program(mixed, (random(9), 1.7, 5, np.float32(0.1))),
     Program(softmax, (np.empty((0, 4)),)),
 ]
-
-
-def flat(value: Any) -> list[Any]:
-    """The arrays and numbers in arguments or results, in order."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        return [part for one in value for part in flat(one)]
-    return [value]
-
-
-def copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: copied(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(copied, value))
-    return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def c_argument(value: Any) -> Any:
-    """As ctypes passes it."""
-    if isinstance(value, np.ndarray):
-        return ctypes.c_void_p(value.ctypes.data)
-    if isinstance(value, int):
-        return ctypes.c_int64(value)
-    return ctypes.c_float(value) if isinstance(value, np.float32) else ctypes.c_double(value)
 
 
 def call(library: Any, name: str, given: Sequence[Any], outputs: Sequence[Any]) -> int:
@@ -150,7 +82,11 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[fc.Exporte
     rules = "".join(f"all: {i}\n{i}:\n\t$(MAKE) -C {i}\n.PHONY: {i}\n" for i in range(len(made)))
     (folder / "Makefile").write_text(rules)
     done = subprocess.run(
-        ["make", "-j2", "OPT=-O1"], cwd=folder, capture_output=True, text=True, check=False
+        ["make", "-j2", "OPT=-O0", "USEFUL=-march=native -w"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return [(m, ctypes.CDLL(str(m.source.parent / f"lib{m.name}.so"))) for m in made]
@@ -196,7 +132,7 @@ def test_what_is_no_result_is_a_code(libraries: list[tuple[fc.Exported, Any]]) -
     code = call(library, "picked", [random(10), np.array([3, -1, 10, 9])], [np.empty(4)])
     message = library.picked_message(code).decode()
     assert code > 0 and message.startswith("IndexError: an index is out of bounds for size 10")
-    assert "test_export.py:" in message
+    assert "exported.py:" in message
     u = random(50_000)
     library = by_name["diffuse"]
     library.diffuse_message.restype = ctypes.c_char_p
@@ -263,19 +199,19 @@ int main()
 @pytest.mark.skipif(not shutil.which("c++"), reason="needs c++")
 def test_a_program_in_cpp_needs_no_python(tmp_path: Path) -> None:
     """It links two exports that have a kernel in common, statically."""
-    scaled = fc.export(
+    rows = fc.export(
         lambda double, s: (double * s).sum(axis=1), fc.spec((2, 3)), 2.0, path=tmp_path, name="2 x"
     )
     u = fc.export(diffuse, fc.spec(50_000), 0.1, 0.5, path=tmp_path, name="step")
     again = fc.export(diffuse, fc.spec(50_000), 0.1, 0.5, path=tmp_path, name="other")
-    assert (scaled.name, u.name) == ("f_2_x", "step")
-    assert "const double *double_, double s, double *out" in scaled.signature
-    (tmp_path / "main.cpp").write_text(MAIN.format(a=scaled.name, b=u.name))
+    assert (rows.name, u.name) == ("f_2_x", "step")
+    assert "const double *double_, double s, double *out" in rows.signature
+    (tmp_path / "main.cpp").write_text(MAIN.format(a=rows.name, b=u.name))
     objects = []
-    for made in (scaled, u, again):
-        objects.append(f"{made.name}.o")
+    for export in (rows, u, again):
+        objects.append(f"{export.name}.o")
         flags = ["-std=c11", "-O1", "-fwrapv", "-ffp-contract=off", "-pthread"]
-        subprocess.run(["cc", *flags, "-c", made.source], cwd=tmp_path, check=True)
+        subprocess.run(["cc", *flags, "-c", export.source], cwd=tmp_path, check=True)
     run = ["c++", "-Wall", "-Werror", "main.cpp", *objects, "-pthread", "-lm", "-o", "main"]
     subprocess.run(run, cwd=tmp_path, check=True)
     printed = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True)

@@ -14,8 +14,8 @@ from ...fusion.binding import Bound
 from ...graph.faults import element_error
 from ...graph.node import Node
 from ...streams.memory_plan import MemoryPlan
-from .numbers import Statements, float_text
-from .signature import Codes, Signature, header, message_function
+from .numbers import POWER, Statements, float_text
+from .signature import Codes, Signature, header, message_function, wrapped
 
 _STATUS_WORDS = 2  # of a step: the site of an element that failed, how many are picked
 _LINE = 64  # bytes, at a multiple of which a workspace begins
@@ -89,7 +89,7 @@ class CText:
         ]  # fmt: skip
         functions = f"{source.symbol},\n     {finish if has_finish else 'NULL'}"
         listed = ", ".join(map(str, numbers))
-        self._records.append(f"    {{{functions}, dims_{k}, places_{k}, {listed}}},")
+        self._records.append(f"    {{{functions},\n     dims_{k}, places_{k}, {listed}}},")
 
     def _base(self, buffer: int) -> tuple[int, int]:
         """The place of a buffer among the bases, and the byte at which it begins there."""
@@ -148,7 +148,7 @@ class CText:
         lines += ["    __atomic_store_n(&threads, wanted, __ATOMIC_RELAXED);", "}", ""]
         lines += [f"size_t {name}_workspace_bytes(void) {{ return {self.block_bytes}; }}", ""]
         if self.numbers.has_power:
-            lines += ["// As Python computes it: by the library, never by the compiler.", _POWER]
+            lines.append(POWER)
         lines += [f"{self.own.declared(['void *workspace'])}", "{"]
         lines += [f"    {line}" for line in self._body()]
         return [*lines, "}", "", message_function(name, self.codes, NEGATIVE)]
@@ -162,7 +162,7 @@ class CText:
         lines = [*self.numbers.lines, "char *own = NULL;"]
         lines += [f"char *base[] = {{{bases}(char *)workspace}};", f"char *ptr[{self._forms}];"]
         scalars = [f"{{{late}}}" if late else early for early, late in self._scalars] or ["{0}"]
-        lines += [f"const fc_scalar scalar[] = {{{', '.join(scalars)}}};"]
+        lines += wrapped("const fc_scalar scalar[] = {", scalars, "};").splitlines()
         lines += [f"int64_t status[{steps}] = {{0}};", "int code = 0;"]
         lines += self._workspace(len(self._bases()))
         places = f"scalar, status, ptr, base, {len(self._bases()) + 1}"
@@ -206,13 +206,6 @@ class CText:
             self.own, opening, "", self.own.declared(["void *workspace"]), contract, others
         )
 
-
-_POWER = """static double power(double x, double y)
-{
-    double (*volatile function)(double, double) = pow;
-    return function(x, y);
-}
-"""
 
 _CONTRACT = """\
 Arrays are C-contiguous and aligned to their elements; one that is written shares no memory

@@ -20,7 +20,8 @@ from ...graph.node import Node
 from ...options import Choices, Options
 from ...streams.memory_plan import plan_memory
 from .c_text import CText
-from .makefile import c_makefile
+from .cuda_text import CudaText
+from .makefile import c_makefile, cuda_makefile
 from .signature import Signature, signature_of
 
 
@@ -48,7 +49,7 @@ def export(
     threads: int | None = None,
     **options: Unpack[Choices],
 ) -> Exported:
-    """The files of a C function that does what ``function`` does, written to ``path``.
+    """The files of a C or CUDA function that does what ``function`` does, written to ``path``.
 
     ``args`` are arrays, or `spec` stand-ins, whose shapes and dtypes hold for every call (they are
     C-contiguous and share no memory), lists, tuples and dicts of such, and numbers. A number is a
@@ -56,7 +57,8 @@ def export(
     that it reads besides its arguments. The folder ``path`` is made if it is missing. ``name`` is
     the C function's, by default that of ``function``; ``threads`` are the most that a call may use
     (of C; by default those that a call here uses). ``target`` is "c", for whatever has a C11
-    compiler and make. ``options`` are those of `fused`.
+    compiler and make, or "cuda", for nvcc: arrays are on a device then.
+    ``options`` are those of `fused`.
 
     Results are parameters too, in the order in which they are returned; an argument that is
     overwritten is not const. The header tells how to call the function. Its results have the same
@@ -74,11 +76,14 @@ def export(
     executable = build(recording.graph, {}, chosen)
     _refuse_library_calls(executable, recording.name)
     own = signature_of(recording, name)
-    files = _c_files(executable, recording, own, threads)
+    if target == "cuda":
+        files = _cuda_files(executable, recording, own)
+    else:
+        files = _c_files(executable, recording, own, threads)
     return _written(Path(path), own, files, executable)
 
 
-_DEVICES = {"c": "cpu"}
+_DEVICES = {"c": "cpu", "cuda": "cuda"}
 
 
 def _like(value: Any) -> Any:
@@ -119,6 +124,18 @@ def _c_files(
         "header": text.header(opening),
         "makefile": c_makefile(own.name),
         "signature": own.declared(["void *workspace"]),
+    }
+
+
+def _cuda_files(executable: Executable, recording: Recording, own: Signature) -> dict[str, str]:
+    """The texts of an export to CUDA, by what they are."""
+    text = CudaText(executable, recording.leaves, own)
+    opening = f"{recording.name}: {_of(executable)}, by fusecuda; no Python is needed."
+    return {
+        "source": text.source(_head(executable, own, "make, which calls nvcc")),
+        "header": text.header(opening),
+        "makefile": cuda_makefile(own.name, executable.options.contract),
+        "signature": own.declared(["void *workspace", "cudaStream_t stream"]),
     }
 
 

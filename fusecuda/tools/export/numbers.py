@@ -22,6 +22,13 @@ _SYMBOLS = {operator.add: "+", operator.sub: "-", operator.mul: "*"}
 _NAMES = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
 _FLOAT, _INT = "double", "int64_t"
 _EXACT = 2**53  # integers up to here are doubles
+POWER = """// As Python computes it: by the library, never by the compiler.
+static double power(double x, double y)
+{
+    double (*volatile function)(double, double) = pow;
+    return function(x, y);
+}
+"""
 
 
 class Statements:
@@ -39,13 +46,15 @@ class Statements:
         """The expression of ``value`` as a number of ``dtype`` in memory."""
         text, kind = self._value(value)
         if dtype.kind == "c":
-            return text
+            part = c_number_type(dtype)
+            return f"{{({part})(double)({text}), 0}}"
         if dtype == np.float16:
             wide = "fc_round_f16_of_f64((double)({}))" if kind != "float" else "fc_round_f16({})"
             return f"fc_narrow_f16({wide.format(text)})"
         if dtype.kind in "iu" and kind == _INT:
             self._check_range(text, dtype)
-        return f"({c_number_type(dtype)})({text})"
+        through = "(double)" if dtype.kind == "f" and kind == _INT else ""  # as Python does
+        return f"({c_number_type(dtype)}){through}({text})"
 
     def _check_range(self, text: str, dtype: DType) -> None:
         """NumPy raises for a Python integer that a narrower type has no room for."""

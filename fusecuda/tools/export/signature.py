@@ -103,7 +103,7 @@ class Signature:
     def declared(self, more: Iterable[str]) -> str:
         """The declaration, without what ends it; ``more`` are parameters of the target."""
         given = [p.declaration for p in self.parameters]
-        return _wrapped(f"int {self.name}(", [*given, *more])
+        return wrapped(f"int {self.name}(", [*given, *more])
 
 
 def signature_of(recording: Recording, name: str | None) -> Signature:
@@ -162,11 +162,11 @@ def _listed(values: Iterable[Any]) -> str:
     return ", ".join(map(repr, values))
 
 
-def _wrapped(start: str, parts: list[str]) -> str:
-    """A list in brackets on lines of up to 100 characters."""
+def wrapped(start: str, parts: list[str], end: str = ")") -> str:
+    """A list in brackets on lines of up to 100 characters, up to ``end``."""
     lines = [start]
     for i, part in enumerate(parts):
-        text = part + ("," if i + 1 < len(parts) else ")")
+        text = part + ("," if i + 1 < len(parts) else end)
         if i and len(lines[-1]) + 1 + len(text) > 100:
             lines.append(" " * len(start) + text)
         else:
