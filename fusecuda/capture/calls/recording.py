@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,9 @@ from .function import FusedFunction
 from .host import HostCall
 from .inputs import Effect
 from .trace import Unfollowed
+
+_PACKAGE = str(Path(__file__).parents[2])
+_NUMPY = str(Path(np.__file__).parent)
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Recording:
     """A function as one graph, of C-contiguous arguments that share no memory.
 
     ``leaves`` are what its parameters stand for; ``numbers`` are the arguments that are followed,
-    by the names of recipes (see `TracedScalar`), ``fixed`` what those are that are not.
+    by the names of recipes (see `TracedScalar`), ``fixed`` the others that are no arrays.
     The first outputs of the graph are the ``results``, by name, and in ``returned`` stand the
     arguments that the function returns as they are.
     """
@@ -69,7 +74,10 @@ def record_function(function: Any, args: Sequence[Any], options: Options) -> Rec
     try:
         call.run()
     except Unfollowed as unfollowed:
-        raise NotFusedError(f"{owner.__name__} is no single graph: {unfollowed}") from None
+        why = f"{owner.__name__} is no single graph: {unfollowed}{_where(unfollowed)}"
+        raise NotFusedError(
+            f"{why}: do that outside, and record what is before and after"
+        ) from None
     return call.recording(_names(function, args), args, len(owner.head))
 
 
@@ -113,12 +121,18 @@ class _Recorded(HostCall):
                     arrays.append(Given(name + path, value, number, id(value) in written))
         own = {f"a{head + i}": name for i, name in enumerate(names)}
         observed = self.trace.observed_arguments
-        fixed, followed = {}, {}
-        for name, value in self.inputs.scalars:
-            if name in own and name not in observed:
-                followed[name] = own[name], value
-            else:
-                fixed[name] = value
+        followed = {
+            name: (own[name], value)
+            for name, value in self.inputs.scalars
+            if name in own and name not in observed
+        }
+        moving = {name for name, _ in followed.values()}
+        fixed = {
+            name + path: value
+            for name, arg in zip(names, args, strict=True)
+            for path, value in _flat(arg, "")
+            if not isinstance(value, np.ndarray) and name not in moving
+        }
         self._refuse_others(known)
         returned = {path: known[id(array)] for path, array in self.own.items()}
         results = [path for path, _ in self.found]
@@ -135,6 +149,15 @@ class _Recorded(HostCall):
                     f"{self.owner.__name__} reads an array of {array.dtype}{list(array.shape)} that"
                     " is no argument: make it one"
                 )
+
+
+def _where(error: BaseException) -> str:
+    """The line of the user's code that ``error`` comes from, unless it says that itself."""
+    if str(error).endswith(")"):
+        return ""
+    lines = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
+    known = [f"{file}:{n}" for file, n in lines if not file.startswith((_PACKAGE, _NUMPY, "<"))]
+    return f" ({known[-1]})" if known else ""
 
 
 def _names(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,7 +134,7 @@ def signature_of(recording: Recording, name: str | None) -> Signature:
     returned = recording.returned.items()
     notes = [f"{result} of the Python function is {used[own]}." for result, own in returned]
     if recording.fixed:
-        notes.append(f"Fixed when it was exported: {_listed(recording.fixed.values())}.")
+        notes.append(f"Fixed when it was exported: {_listed(recording.fixed)}.")
     return Signature(c_name(recording.name if name is None else name), parameters, numbers, notes)
 
 
@@ -158,8 +158,8 @@ def _unlike(name: str, taken: set[str]) -> str:
     return made
 
 
-def _listed(values: Iterable[Any]) -> str:
-    return ", ".join(map(repr, values))
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in values.items())
 
 
 def wrapped(start: str, parts: list[str], end: str = ")") -> str:
