@@ -24,6 +24,7 @@ from .watch import print_logs
 
 if TYPE_CHECKING:
     from .tools.counting import count_launches
+    from .tools.export.export import Exported, export
     from .tools.profile import cost, profile
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "Array",
     "CompilerError",
     "Executable",
+    "Exported",
     "FlushError",
     "FusecudaError",
     "FusedFunction",
@@ -42,6 +44,7 @@ __all__ = [
     "compile_count",
     "cost",
     "count_launches",
+    "export",
     "fused",
     "info",
     "lower",
@@ -50,7 +53,13 @@ __all__ = [
     "spec",
 ]
 
-_LATE = {"count_launches": "counting", "cost": "profile", "profile": "profile"}  # tools, by module
+_LATE = {  # tools, by module
+    "Exported": "export.export",
+    "cost": "profile",
+    "count_launches": "counting",
+    "export": "export.export",
+    "profile": "profile",
+}
 
 
 def __getattr__(name: str) -> _Any:

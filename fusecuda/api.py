@@ -54,7 +54,7 @@ def lower(
     `fused` does, and whatever ``function`` raises for such arguments.
     """
     if isinstance(function, FusedFunction):
-        options = {**_options_of(function.options), **options}
+        options = {**options_of(function.options), **options}
         function = function.function
     values = [np.empty(a.shape, a.dtype) if isinstance(a, ArraySpec) else a for a in args]
     return lower_function(function, values, Options(**options), longest)
@@ -68,7 +68,8 @@ def _describe(compiler: Compiler | None) -> str:
     return f"{compiler.version}, for what is cached: {problem}" if problem else compiler.version
 
 
-def _options_of(options: Options) -> Choices:
+def options_of(options: Options) -> Choices:
+    """``options`` as keywords of `fused`."""
     return {
         "device": options.device,
         "contract": options.contract,

@@ -54,11 +54,12 @@ def host(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
-def test_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each block, in one program for a page."""
     monkeypatch.setenv("FUSECUDA_DEVICE", "cpu")
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "back_end"))
     with patch.dict(BACK_ENDS), patch.dict(options.DEVICES):
+        monkeypatch.chdir(tmp_path)  # blocks write files
         run_blocks(page)
 
 

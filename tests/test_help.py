@@ -22,7 +22,7 @@ PROMISED: dict[type, str] = {
     type(fc.count_launches()): "total",
     fc.Array: "get",
 }
-RECORDS = (fc.Kernel, fc.Options)  # whose fields are what they are about
+RECORDS = (fc.Exported, fc.Kernel, fc.Options)  # whose fields are what they are about
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "api.md"
 
 
@@ -72,7 +72,7 @@ def test_every_public_name_has_help() -> None:
 
 
 def test_errors_are_named_where_they_are_raised() -> None:
-    for name in ("fused", "lower", "cost", "spec", "parse_hlo"):
+    for name in ("fused", "lower", "export", "cost", "spec", "parse_hlo"):
         assert "Raises" in (getattr(fc, name).__doc__ or ""), name
 
 

@@ -196,3 +196,15 @@ def _exchangeable(nodes: Iterable[Node], outputs: Iterable[Node]) -> set[Node]:
             if node.operands and not node.is_elementwise and node.op not in TAKES_NUMBERS:
                 found.difference_update(node.operands)
     return found
+
+
+def graph_of(
+    outputs: Sequence[Node], own: Sequence[Leaf | None], name: str
+) -> tuple[list[Leaf], Graph]:
+    """The leaves that ``outputs`` depend on and the graph over them; constants are constants.
+
+    ``own`` is as in `executable_for`.
+    """
+    sought = _Sought(outputs, own, Options(), name)
+    sought.make_arguments(())
+    return sought.leaves, sought.graph()

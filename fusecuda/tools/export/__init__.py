@@ -1,0 +1,1 @@
+"""Export: a function as C or CUDA sources that need no Python."""

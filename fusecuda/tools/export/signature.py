@@ -1,0 +1,229 @@
+"""Signatures: the C function that an export is, its parameters, its codes, its header."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...capture.calls.recording import Recording
+from ...errors import NotFusedError
+from ...graph.dtypes import DType
+
+_KEYWORDS = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const
+constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern
+false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr
+operator or or_eq private protected public register reinterpret_cast restrict return short signed
+sizeof static static_assert static_cast struct switch template this thread_local throw true try
+typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+"""
+_LIBRARY = """
+abort abs acos acosh asin asinh atan atan2 atanh atexit atof atoi calloc cbrt ceil clock copysign
+cos cosh div erf erfc errno exit exp exp2 expm1 fabs fdim floor fma fmax fmin fmod free frexp gamma
+getenv hypot index j0 j1 jn labs ldexp lgamma linux log log10 log1p log2 logb lrint lround main
+malloc memcmp memcpy memmove memset modf nan nearbyint pow printf puts qsort raise rand read
+realloc remainder remove rename rint round scalbn select signal signgam sin sinh sleep sqrt srand
+stderr stdin stdout strlen system tan tanh tgamma time trunc unix write y0 y1 yn
+"""
+_OURS = "workspace stream base scalar status ptr code frame own power launches block error NULL"
+_TAKEN = frozenset(f"{_KEYWORDS} {_LIBRARY} {_OURS}".split())
+_TYPES = {
+    "b1": "uint8_t",
+    "f2": "uint16_t",
+    "f4": "float",
+    "f8": "double",
+    "c8": "float",
+    "c16": "double",
+}
+_FORMS = {
+    "b1": "each 0 or 1",
+    "f2": "the bits of halves",
+    "c8": "real and imaginary part of each element",
+    "c16": "real and imaginary part of each element",
+}
+
+
+def c_name(name: str) -> str:
+    """``name`` as an identifier that C, C++ and their libraries leave free."""
+    made = re.sub(r"[^0-9A-Za-z_]+", "_", name).strip("_") or "function"
+    if made[0].isdigit():
+        made = f"f_{made}"
+    return f"{made}_" if made in _TAKEN or re.match(r"(fc|FC)_", made) else made
+
+
+def c_number_type(dtype: DType) -> str:
+    """The C type of a number, or of an element (of a part of it, if complex)."""
+    code = f"{dtype.kind}{dtype.itemsize}"
+    if dtype.kind in "iu":
+        return f"{'u' * (dtype.kind == 'u')}int{8 * dtype.itemsize}_t"
+    return _TYPES[code]
+
+
+@dataclass
+class Codes:
+    """The positive codes that the function may return, and what each means."""
+
+    messages: list[str] = field(default_factory=list)
+
+    def add(self, message: str) -> int:
+        """The code of a message."""
+        if message not in self.messages:
+            self.messages.append(message)
+        return 1 + self.messages.index(message)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of the C function: its name, its declaration, and a line on it.
+
+    ``argument`` is the graph's parameter that it is the memory of, ``output`` its output.
+    """
+
+    name: str
+    declaration: str
+    about: str
+    argument: int | None = None
+    output: int | None = None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The C function of a recording: its name, its parameters, its numbers by recipe, notes."""
+
+    name: str
+    parameters: list[Parameter]
+    numbers: dict[str, str]
+    notes: list[str]
+
+    def declared(self, more: Iterable[str]) -> str:
+        """The declaration, without what ends it; ``more`` are parameters of the target."""
+        given = [p.declaration for p in self.parameters]
+        return wrapped(f"int {self.name}(", [*given, *more])
+
+
+def signature_of(recording: Recording, name: str | None) -> Signature:
+    """The C function that ``recording`` becomes."""
+    taken: set[str] = set()
+    parameters: list[Parameter] = []
+    used: dict[str, str] = {}
+    for given in recording.arrays:
+        own = used[given.name] = _unlike(c_name(given.name), taken)
+        role = "read and overwritten" if given.is_written else "read"
+        if given.number is None:
+            role = "not used"
+        parameters.append(_array(own, given.like, role, given.number, None))
+    numbers: dict[str, str] = {}
+    for recipe, (called, value) in recording.numbers.items():
+        dtype = np.dtype(type(value))
+        if dtype.kind not in "iuf" or dtype == np.float16:
+            raise NotFusedError(f"{called} is a {type(value).__name__}: give an array of no axes")
+        numbers[recipe] = _unlike(c_name(called), taken)
+        about = f"a number ({'int' if type(value) is int else dtype})"
+        ctype = c_number_type(dtype)
+        parameters.append(Parameter(numbers[recipe], f"{ctype} {numbers[recipe]}", about))
+    for i, result in enumerate(recording.results):
+        output = recording.graph.outputs[i]
+        like = np.empty(0, output.dtype)
+        own = _unlike(c_name(result), taken)
+        parameters.append(_array(own, like, "written", None, i, output.shape))
+    returned = recording.returned.items()
+    notes = [f"{result} of the Python function is {used[own]}." for result, own in returned]
+    if recording.fixed:
+        notes.append(f"Fixed when it was exported: {_listed(recording.fixed)}.")
+    return Signature(c_name(recording.name if name is None else name), parameters, numbers, notes)
+
+
+def _array(
+    name: str, like: Any, role: str, argument: int | None, output: int | None, shape: Any = None
+) -> Parameter:
+    dtype = like.dtype
+    form = _FORMS.get(f"{dtype.kind}{dtype.itemsize}")
+    extents = list(like.shape if shape is None else shape)
+    about = f"{dtype}{extents}, {role}" + (f"; {form}" if form else "")
+    const = "" if "written" in role else "const "
+    return Parameter(name, f"{const}{c_number_type(dtype)} *{name}", about, argument, output)
+
+
+def _unlike(name: str, taken: set[str]) -> str:
+    """``name``, or one like it that is free; it is taken from now on."""
+    made, count = name, 2
+    while made in taken:
+        made, count = f"{name}_{count}", count + 1
+    taken.add(made)
+    return made
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in values.items())
+
+
+def wrapped(start: str, parts: list[str], end: str = ")") -> str:
+    """A list in brackets on lines of up to 100 characters, up to ``end``."""
+    lines = [start]
+    for i, part in enumerate(parts):
+        text = part + ("," if i + 1 < len(parts) else end)
+        if i and len(lines[-1]) + 1 + len(text) > 100:
+            lines.append(" " * len(start) + text)
+        else:
+            lines[-1] += " " * (i > 0) + text
+    return "\n".join(lines)
+
+
+def header(
+    signature: Signature, opening: str, includes: str, declared: str, contract: str, others: str
+) -> str:
+    """The header: ``contract`` says how to call the function, ``others`` are more declarations."""
+    guard = f"FUSECUDA_{signature.name.upper()}_H"
+    width = max((len(p.name) for p in signature.parameters), default=0)
+    listed = [f"//   {p.name:<{width}}  {p.about}" for p in signature.parameters]
+    notes = [f"// {line}" for note in signature.notes for line in textwrap.wrap(note, 96)]
+    contract_lines = [f"// {line}".rstrip() for line in contract.splitlines()]
+    return "\n".join(
+        [
+            f"// {opening}",
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "#include <stddef.h>",
+            "#include <stdint.h>",
+            *includes.splitlines(),
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
+            "",
+            *listed,
+            *notes,
+            "//",
+            *contract_lines,
+            f"{declared};",
+            "",
+            others.rstrip(),
+            "",
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+            f"#endif  // {guard}",
+            "",
+        ]
+    )
+
+
+def message_function(name: str, codes: Codes, negative: dict[int, str]) -> str:
+    """The C function that tells what a code means."""
+    listed = {0: "no error", **negative, **{1 + i: m for i, m in enumerate(codes.messages)}}
+    cases = [f"    case {code}: return {quoted(text)};" for code, text in sorted(listed.items())]
+    lines = [f"const char *{name}_message(int code)", "{", "    switch (code) {", *cases]
+    return "\n".join([*lines, '    default: return "unknown code";', "    }", "}", ""])
+
+
+def quoted(text: str) -> str:
+    """``text`` as a C string."""
+    made = "".join(
+        c if " " <= c <= "~" and c not in '"\\?' else "".join(f"\\{b:03o}" for b in c.encode())
+        for c in text
+    )
+    return f'"{made}"'
