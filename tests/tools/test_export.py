@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,35 +72,39 @@ def same_bits(got: NDArray, wanted: Any) -> None:
     assert got.tobytes() == wanted.tobytes()
 
 
-@pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[fc.Exported, Any]]:
-    """Each program, as make builds it."""
+Build = Callable[[int], tuple[fc.Exported, Any]]
+
+
+@pytest.fixture(name="built", scope="module")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """What builds a program with make, once."""
     folder = tmp_path_factory.mktemp("export")
-    made = [
-        fc.export(p.function, *p.args, path=folder / str(i), threads=3)
-        for i, p in enumerate(PROGRAMS)
-    ]
-    rules = "".join(f"all: {i}\n{i}:\n\t$(MAKE) -C {i}\n.PHONY: {i}\n" for i in range(len(made)))
-    (folder / "Makefile").write_text(rules)
-    done = subprocess.run(
-        ["make", "-j2", "OPT=-O0", "USEFUL=-march=native -w"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [(m, ctypes.CDLL(str(m.source.parent / f"lib{m.name}.so"))) for m in made]
+
+    @functools.cache
+    def build(number: int) -> tuple[fc.Exported, Any]:
+        program, own = PROGRAMS[number], folder / str(number)
+        made = fc.export(program.function, *program.args, path=own, threads=3)
+        library = f"lib{made.name}.so"
+        command = ["make", library, "OPT=-O0", "USEFUL=-march=native -w"]
+        done = subprocess.run(command, cwd=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return made, ctypes.CDLL(str(own / library))
+
+    return build
+
+
+def number_of(function: Any) -> int:
+    return [p.function for p in PROGRAMS].index(function)
 
 
 @needs_cc
 @pytest.mark.parametrize(
     "number", range(len(PROGRAMS)), ids=[p.function.__name__ for p in PROGRAMS]
 )
-def test_the_same_bits(number: int, libraries: list[tuple[fc.Exported, Any]]) -> None:
+def test_the_same_bits(number: int, built: Build) -> None:
     """As the executable gives, in results and overwritten arguments, on one thread and three."""
     program = PROGRAMS[number]
-    export, library = libraries[number]
+    export, library = built(number)
     expected = copied(program.args)
     result = fc.lower(program.function, *copied(program.args))(*expected)
     results = [r for r in flat(result) if not any(r is a for a in flat(expected))]
@@ -115,26 +120,25 @@ def test_the_same_bits(number: int, libraries: list[tuple[fc.Exported, Any]]) ->
 
 
 @needs_cc
-def test_threads_have_scratch_of_their_own(libraries: list[tuple[fc.Exported, Any]]) -> None:
+def test_threads_have_scratch_of_their_own(built: Build) -> None:
     """The workspace is that of the most threads."""
-    export, library = libraries[1]
+    export, library = built(1)
     assert "so many threads, up to 3;" in export.header.read_text()
     library[f"{export.name}_workspace_bytes"].restype = ctypes.c_size_t
     assert library[f"{export.name}_workspace_bytes"]() >= 3 * 32768
 
 
 @needs_cc
-def test_what_is_no_result_is_a_code(libraries: list[tuple[fc.Exported, Any]]) -> None:
+def test_what_is_no_result_is_a_code(built: Build) -> None:
     """An index out of bounds, a division by zero, a number out of range; with the user's line."""
-    by_name = {export.name: library for export, library in libraries}
-    library = by_name["picked"]
+    _, library = built(number_of(picked))
     library.picked_message.restype = ctypes.c_char_p
     code = call(library, "picked", [random(10), np.array([3, -1, 10, 9])], [np.empty(4)])
     message = library.picked_message(code).decode()
     assert code > 0 and message.startswith("IndexError: an index is out of bounds for size 10")
     assert "exported.py:" in message
     u = random(50_000)
-    library = by_name["diffuse"]
+    _, library = built(number_of(diffuse))
     library.diffuse_message.restype = ctypes.c_char_p
     code = call(library, "diffuse", [u, 0.1, 1e200], [])
     assert b"too large" in library.diffuse_message(code)
@@ -143,16 +147,15 @@ def test_what_is_no_result_is_a_code(libraries: list[tuple[fc.Exported, Any]]) -
 
 
 @needs_cc
-def test_numbers_fail_as_pythons_do(libraries: list[tuple[fc.Exported, Any]]) -> None:
+def test_numbers_fail_as_pythons_do(built: Build) -> None:
     """Out of the bounds of a narrow type, of 64 bits, and divided by zero."""
-    by_name = {export.name: library for export, library in libraries}
     small, out = random(1000, "i1"), np.empty(1000, np.int8)
     given = [small, small > 0, 200]
-    library = by_name["counted"]
+    _, library = built(number_of(counted))
     library.counted_message.restype = ctypes.c_char_p
     code = call(library, "counted", given, [out, np.empty(()), small > 0])
     assert library.counted_message(code).startswith(b"OverflowError")
-    library = by_name["mixed"]
+    _, library = built(number_of(mixed))
     library.mixed_message.restype = ctypes.c_char_p
     code = call(library, "mixed", [random(9), 1.0, 2**62, np.float32(1)], [np.empty(9)])
     assert b"64 bits" in library.mixed_message(code)
