@@ -64,7 +64,7 @@ class Kernel:
 # Measured with GCC 12 at -O3, kernels of one to twenty thousand characters.
 _SECONDS_A_COMPILATION = 0.12
 _SECONDS_A_CHARACTER = 3e-5
-_SECONDS_OF_THE_FIRST = 0.2  # the compiler is found, and builds the driver
+_SECONDS_OF_THE_FIRST = 0.12  # the compiler is found, and builds the driver
 
 
 @dataclass
@@ -90,6 +90,7 @@ class Executable:
     around: list[Callable[[Native], Native]] = field(default_factory=list)  # what looks at runs
     patience: Patience | None = None  # how long a run waits for kernels; None: until they are there
     _job: background.Job | None = None  # that compiles them
+    _since: float = 0.0  # when that began
     _marks: list[float] = field(default_factory=list)  # of the last run whose steps were timed
 
     def __call__(self, *args: Any) -> Any:
@@ -129,7 +130,8 @@ class Executable:
     def has_kernels(self) -> bool:
         """True if the next run has its kernels, or is to wait for them whatever that takes.
 
-        They are compiled meanwhile; who asks first waits for them as long as `patience` lets it.
+        They are compiled meanwhile; who asks waits for them where `patience` has time until they
+        should be there.
         """
         if self.is_ready or self.patience is None or watchers:
             return True
@@ -138,8 +140,10 @@ class Executable:
             wanted = [source for source in self.sources if source]
             if begin is None or not wanted or are_at_hand(wanted):
                 return True
-            self._job = begin(wanted)
-            self.patience.wait_for(self._job, self.seconds_to_compile)
+            self._job, self._since = begin(wanted), perf_counter()
+        if not self._job.is_over:
+            left = self.seconds_to_compile - (perf_counter() - self._since)
+            self.patience.wait_for(self._job, max(left, 0.0))
         return self._job.is_over
 
     @cached_property

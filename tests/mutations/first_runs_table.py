@@ -8,7 +8,7 @@ FIRST_RUNS = (
     Mutation(
         "recorded-while-awaited",
         "capture/calls/entry.py",
-        "            if self.awaited.is_under_way:",
+        "            if self.awaited.is_under_way and not self.awaited.has_kernels():",
         "            if False:",
         "each call is recorded again until the kernels are there",
         ids("calls/first_runs", "calls_are_plain_until_the_kernels_are_there"),

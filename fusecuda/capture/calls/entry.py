@@ -65,7 +65,7 @@ class Entry:
     def rests(self, budget: Budget) -> bool:
         """True if this call is to be made as it is: there is no time, or no kernel yet."""
         if self.awaited is not None:
-            if self.awaited.is_under_way:
+            if self.awaited.is_under_way and not self.awaited.has_kernels():
                 return True
             self.awaited = None
         if self.rest:

@@ -18,7 +18,7 @@ from ...options import waits_for_kernels
 class Budget:
     """The time that may be spent: the process's, or one of a test's own."""
 
-    FIRST = math.inf if waits_for_kernels() else 0.12  # seconds; infinite: whatever all takes
+    FIRST = math.inf if waits_for_kernels() else 0.3  # seconds; infinite: whatever all takes
     PLENTY = 20  # times what something takes that can be done without
     SHARE = 0.33  # of the time that has passed since the beginning
 

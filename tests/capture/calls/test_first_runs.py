@@ -228,3 +228,22 @@ def test_a_block_that_is_named_has_its_kernels(compilers: Compilers) -> None:
     assert compilers.jobs
     np.testing.assert_allclose(named, np.exp(X) * 2 + 1)
     np.testing.assert_allclose(other, np.cos(X) * 3 + np.sin(X))
+
+
+def test_later_calls_wait_for_what_is_left(
+    compilers: Compilers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time that kernels have been compiled for need not be waited any more."""
+    waits: list[float] = []
+
+    def wait_for(budget: Budget, job: Job, seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            job.end()
+
+    monkeypatch.setattr(Budget, "wait_for", wait_for)
+    fused = fc.fused(wave)
+    assert np.array_equal(fused(X, 0.3), wave(X, 0.3)) and fused.traces == 0
+    want = fc.fused(wave, strict=True)(X, 0.3)
+    assert np.array_equal(fused(X, 0.3), want) and fused.traces == 1
+    assert len(waits) == 2 and 0 <= waits[1] < waits[0]
