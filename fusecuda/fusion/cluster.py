@@ -21,21 +21,29 @@ OUTER = "outer"  # the role of a reduction over row values
 
 
 class Place(NamedTuple):
-    """Elements of an array that are written: a map, and the shape that it is over.
+    """Elements of an array of ``shape`` that are written: a map, and the shape that it is over.
 
     If it is ``exact``, by the element at hand; else by any, at indices that depend on values.
     """
 
     at: IndexMap
     over: Shape
+    shape: Shape
     exact: bool = True
+
+    def is_beside(self, at: IndexMap, over: Shape, array: Node) -> bool:
+        """True if none of them is among those of ``array`` that ``at`` gives over a shape.
+
+        Of an array before it was regrouped that is not known.
+        """
+        return self.shape == array.shape and are_disjoint(at, over, self.at, self.over)
 
 
 def place_of(root: Node) -> Place:
     """The elements that an update writes, or among which a scatter does."""
     if root.op == "scatter":
-        return Place(root.scatter.map, root.scatter.shape, exact=False)
-    return Place(root.map, domain(root))
+        return Place(root.scatter.map, root.scatter.shape, root.shape, exact=False)
+    return Place(root.map, domain(root), root.shape)
 
 
 def versions_of(root: Node, roots: Roots) -> list[Node]:
@@ -268,7 +276,7 @@ def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Root
         chain = cluster.chains.get(version, _NOTHING)
         if version in cluster.writes or (version in cluster.roles and not chain.places):
             return "the kernel writes that storage already"
-        if not all(are_disjoint(*place[:2], *other[:2]) for other in chain.places):
+        if not all(other.is_beside(place.at, place.over, root) for other in chain.places):
             return "the kernel writes some of these elements already"
         written = dict.fromkeys((version, *chain.versions, *older), (place,)).get
         regions = (region, *cluster.regions.values())
@@ -308,7 +316,7 @@ def can_wait(
     for node, at in region.reads:
         source = roots.source(node)
         for place in overwritten(source) or ():
-            if not are_disjoint(at, over, place.at, place.over) and (
+            if not place.is_beside(at, over, source) and (
                 node is not source or over != place.over or not _is_near(at, place, source)
             ):
                 return False
@@ -317,6 +325,8 @@ def can_wait(
 
 def _is_near(at: IndexMap, place: Place, source: Node) -> bool:
     """True for the elements of ``place`` moved along by a small part of them."""
+    if place.shape != source.shape:
+        return False
     strides = contiguous_strides(source.shape)
     own, theirs = place.at.strides(strides), at.strides(strides)
     axes = [j for j, n in enumerate(place.over) if n > 1]
@@ -349,8 +359,9 @@ def overlaps(
         for place in overwritten(source) or ():
             if node is not source:
                 return True
-            if place.exact and over == place.over and at.same_over(place.at, over):
+            same = over == place.over and source.shape == place.shape
+            if place.exact and same and at.same_over(place.at, over):
                 continue
-            if not are_disjoint(at, over, place.at, place.over):
+            if not place.is_beside(at, over, source):
                 return True
     return False

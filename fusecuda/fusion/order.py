@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from ..graph.index_map import identity
 from ..graph.node import Graph, Node, users
-from ..graph.passes import are_disjoint
 from .cluster import Cluster, place_of
 from .kernel_ir import ELEMENT
 from .legalize import Decisions, Legal
@@ -153,7 +152,7 @@ class Order:
                 return False
             for node, at in region.reads:
                 if self.roots.source(node) is version and (
-                    node is not version or not are_disjoint(at, domain(root), *place[:2])
+                    node is not version or not place.is_beside(at, domain(root), version)
                 ):
                     return False
         return True

@@ -260,6 +260,26 @@ def test_a_reduction_behind_an_update() -> None:
     assert same_bits(np.asarray(largest), want.max(axis=0))
 
 
+def test_versions_of_another_shape() -> None:
+    """Where an array is regrouped between its updates, no place is taken for another."""
+
+    def program(u: Any, v: Any) -> Any:
+        u[1, 1] = v[1, 1]
+        seen = u[:, 1:] * 2
+        flat = u.ravel()
+        flat[::3] = 2
+        u[:, 1:] += u[:, :-1]
+        flat[1::3] = flat[:-1:3] * 3
+        u[0], u[1] = v[0], u[2] + seen.sum()
+        flat[2:] -= flat[:-2]
+        return seen, flat[::2] + 1
+
+    arrays = [np.random.default_rng(k).integers(0, 9, size=(6, 7)) for k in range(2)]
+    want, got = [a.copy() for a in arrays], [a.copy() for a in arrays]
+    expected, results = program(*want), fc.fused(program)(*got)
+    assert all(map(same_bits, results, expected)) and all(map(same_bits, got, want))
+
+
 def drawn_steps(seed: int) -> Any:
     """A program of updates of two arrays, each of values made before and of what lies around."""
     draw = random.Random(seed)

@@ -60,15 +60,15 @@ SCATTERS = (
     Mutation(
         "scatter-over-what-it-reads",
         "fusion/cluster.py",
-        "if place.exact and over == place.over and",
-        "if over == place.over and",
+        "if place.exact and same and",
+        "if same and",
         "a scatter whose value is what it overwrites reads what it has written",
         ids("fusion/scatters", "chains[rows of itself]"),
     ),
     Mutation(
         "scatters-joined-where-they-meet",
         "fusion/cluster.py",
-        "if not all(are_disjoint(*place[:2], *other[:2]) for other in chain.places):",
+        "if not all(other.is_beside(place.at, place.over, root) for other in chain.places):",
         "if not all(place and other for other in chain.places):",
         "two scatters into places that meet are one kernel",
         ids("fusion/scatters", "chains[a column and a row]"),

@@ -310,8 +310,8 @@ FUSION = (
     Mutation(
         "places-that-cross",
         _CLUSTER,
-        "        if not all(are_disjoint(*place[:2], *other[:2]) for other in chain.places):",
-        "        if False:",
+        "if not all(other.is_beside(place.at, place.over, root) for other in chain.places):",
+        "if False:",
         "one kernel writes two values to the same element",
         _ids("placed", "parts_are_written_to_their_places[c-crossing_in_place]"),
     ),
@@ -334,7 +334,7 @@ FUSION = (
     Mutation(
         "update-of-own-reads",
         _CLUSTER,
-        "            if not are_disjoint(at, over, place.at, place.over):\n"
+        "            if not place.is_beside(at, over, source):\n"
         "                return True\n",
         "",
         "a stencil overwrites elements that it still reads",
