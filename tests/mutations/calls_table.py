@@ -280,8 +280,8 @@ CALLS = (
     Mutation(
         "begin-of-a-view-not-looked-at",
         "capture/calls/outcomes.py",
-        'ViewOf(part.shape, part.dtype, part.strides, at, writeable)',
-        'ViewOf(part.shape, part.dtype, part.strides, 0, writeable)',
+        "ViewOf(part.shape, part.dtype, part.strides, at, writeable)",
+        "ViewOf(part.shape, part.dtype, part.strides, 0, writeable)",
         "a replay takes a view that NumPy gives to begin where the array does",
         ids("loose", "views_that_depend_on_values_are_found_again"),
     ),

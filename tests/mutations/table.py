@@ -334,8 +334,7 @@ FUSION = (
     Mutation(
         "update-of-own-reads",
         _CLUSTER,
-        "            if not place.is_beside(at, over, source):\n"
-        "                return True\n",
+        "            if not place.is_beside(at, over, source):\n                return True\n",
         "",
         "a stencil overwrites elements that it still reads",
         _ids("fused", "arguments_that_share_memory"),
