@@ -402,7 +402,7 @@ BLOCKS = (
         "self.out.counters += max(counters, 1)",
         "self.out.counters += 1",
         "there is one counter, but each row counts its blocks",
-        _SPLIT,
+        (*_SPLIT, *_SPLIT_COLUMNS),
     ),
 )
 
