@@ -26,6 +26,7 @@ static void fc_run_part(const fc_job *job, int64_t part, int64_t thread)
     const int64_t end = share->work * (part + 1) / share->parts;
     if (begin < end)
         share->kernel(&share->args, begin, end, share->scratch + thread * share->scratch_size);
+    if (share->args.streams) fc_settle();
 }
 
 #ifdef _REENTRANT
@@ -194,7 +195,8 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f)
             ptr[i] = f->base[l->place[2 * i]] + l->place[2 * i + 1];
         shares[k] = (fc_share){
             l->kernel,
-            {ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace, 0},
+            {ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace, 0,
+             l->streams},
             block + l->scratch, l->scratch_size, l->work, 1
         };
         ptr += l->forms;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..codegen import names
@@ -13,6 +13,7 @@ from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import Variant
 from ..graph.dtypes import DType, hlo_name
+from . import quotients
 from .index_tests import NO_TESTS, Tests, tests_of
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
@@ -71,11 +72,20 @@ class Place(Scope):
             return []
         if isinstance(statement, ir.Load) and statement.form in self.tests.guards:
             statement = dataclasses.replace(statement, guard=None)
+        if isinstance(statement, ir.Compute) and self._is_by_shared_divisor(statement):
+            value, divisor = statement.operands
+            text, note = quotients.quotient(statement.dtype, self.name(value), divisor)
+            return [self.define(statement.out, c_type(statement.dtype), text), note]
         return super().lines(statement)
+
+    def _is_by_shared_divisor(self, statement: ir.Compute) -> bool:
+        return statement.op == "divide" and statement.operands[1] in self.emitter.divisors
 
     def address(self, form: int) -> str:
         if form in self.emitter.late:
             return f"late{form}[{self.step}]"
+        if form in self.emitter.streamed:
+            return f"to{form}[{self.step}]"
         return self.emitter.counted(form, self.lvalue(form))
 
     def lvalue(self, form: int) -> str:
@@ -212,6 +222,8 @@ class KernelEmitter:
 
     compacted = ""  # where the element at hand of a compaction goes
     late: Sequence[int] = ()  # the forms of late stores
+    streamed: Sequence[int] = ()  # the forms of stores that the loop at hand may put on the stack
+    divisors: Mapping[int, DType] = {}  # those that the loop at hand needs no division for
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         self.traffic = traffic  # count every access (see traffic.h)
@@ -319,6 +331,73 @@ class KernelEmitter:
         self.watched_sites = frozenset()
         for site in sorted(sites):
             self.w.line(f"if (failed{site}) a->status[0] = {site + 1};")
+
+    def attempts(self, body: Sequence[ir.Statement], varying: Iterable[int] = ()) -> Iterator[None]:
+        """Where the loop over ``body`` is written: once or, by quotients.py, twice."""
+        divisors = self.divisors_of(body, varying)
+        if not divisors:
+            yield
+            return
+        for number, dtype in divisors.items():
+            self.w.lines(quotients.declared(number, dtype, Place(self, "", "", "").name(number)))
+        far = " | ".join(f"far{number}" for number in divisors)
+        far = f"({far})" if len(divisors) > 1 else far
+        self._put_aside(body)
+        with self.w.block(f"if (run >= FC_SHARED && !{far})"):
+            self.divisors = divisors
+            yield
+            self.divisors = {}
+        with self.w.block(f"if (run < FC_SHARED || {far})"):
+            yield
+
+    def divisors_of(
+        self, body: Sequence[ir.Statement], varying: Iterable[int] = ()
+    ) -> dict[int, DType]:
+        """The divisors that need no division in the loop over ``body``."""
+        steps = self.variant.steps
+        if steps is None or self.traffic:
+            return {}
+        stored = any(isinstance(s, ir.Store) and s.form not in self.late for s in body)
+        if stored and any(steps[s.form] not in (0, 1) for s in body if isinstance(s, ir.Load)):
+            return {}
+        return quotients.divisors_of(body, varying)
+
+    def _put_aside(self, body: Sequence[ir.Statement]) -> None:
+        """Read from copies what the run overwrites."""
+        assert self.variant.steps is not None
+        loads = {s.form: s.dtype for s in body if isinstance(s, ir.Load)}
+        stores = [s.form for s in body if isinstance(s, ir.Store) and s.form not in self.late]
+        for form, dtype in loads.items():
+            if not stores or not self.variant.steps[form]:
+                continue
+            pointer, kind = names.pointer(self.kernel, form), memory_type(dtype)
+            self.w.line(f"{kind} aside{form}[FC_ROOM];")
+            for store in stores:
+                out, size = names.pointer(self.kernel, store), f"(size_t)run * sizeof({kind})"
+                self.w.line(f"{pointer} = fc_aside({pointer}, {out}, {size}, aside{form});")
+
+    @contextmanager
+    def streaming(self, body: Sequence[ir.Statement]) -> Iterator[None]:
+        """What surrounds the loops over ``body``, whose results may go past the caches."""
+        streamed = self.streamed_by(body)
+        for form, dtype in streamed.items():
+            kind, out = memory_type(dtype), names.pointer(self.kernel, form)
+            self.w.line(f"{kind} room{form}[FC_ROOM];")
+            self.w.line(f"{kind} *const to{form} = a->streams ? room{form} : {out};")
+        self.streamed = list(streamed)
+        yield
+        self.streamed = ()
+        for form in streamed:
+            out, size = names.pointer(self.kernel, form), f"(size_t)run * sizeof *room{form}"
+            self.w.line(f"if (a->streams) fc_stream({out}, room{form}, {size});")
+
+    def streamed_by(self, body: Sequence[ir.Statement]) -> dict[int, DType]:
+        """The forms of ``body``'s stores to elements side by side, with their types."""
+        steps = self.variant.steps
+        if steps is None or self.traffic:
+            return {}
+        stores = (s for s in body if isinstance(s, ir.Store) and s.form not in self.late)
+        return {s.form: s.dtype for s in stores if steps[s.form] == 1}
 
     def tests(self, body: Sequence[ir.Statement]) -> Tests:
         """The tests of ``body`` that are made once for a run; none where accesses are counted."""

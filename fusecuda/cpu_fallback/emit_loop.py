@@ -89,7 +89,12 @@ class LoopEmitter(KernelEmitter):
             if len(axes) == 1:
                 index = self.unravel("at", axes)
             tests = self.tests(body)
-            self.run(tests, self._run_length(f"fc_min({last} - {index[last]}, {end} - at)"))
+            length = f"fc_min({last} - {index[last]}, {end} - at)"
+            if self.divisors_of(body):
+                length = f"fc_min(FC_ROOM, {length})"
+            elif self.streamed_by(body):
+                length = f"fc_min(a->streams ? FC_ROOM : INT64_MAX, {length})"
+            self.run(tests, self._run_length(length))
             self.bases(forms, "", "", index, self.typed)
             self.make(tests, last)
             self._begin_run()
@@ -170,14 +175,16 @@ class LoopEmitter(KernelEmitter):
         waiting: Iterable[int],
     ) -> None:
         """The loop over ``body``; the places of the gathers ``found`` are known."""
-        failing = (s for s in body if s not in found)
-        with self.watched(failing), self.loop("for (int64_t k = 0; k < run; ++k)"):
-            for s in body:
-                if isinstance(s, ir.Gather) and s in found:
-                    self.w.line(element.gathered(s))
-                else:
-                    self.w.lines(self.lines(element, s))
-            self.w.lines([f"b{v}[k] = {names.value(v)};" for v in waiting])
+        failing = [s for s in body if s not in found]
+        with self.streaming(body):
+            for _ in self.attempts(body):
+                with self.watched(failing), self.loop("for (int64_t k = 0; k < run; ++k)"):
+                    for s in body:
+                        if isinstance(s, ir.Gather) and s in found:
+                            self.w.line(element.gathered(s))
+                        else:
+                            self.w.lines(self.lines(element, s))
+                    self.w.lines([f"b{v}[k] = {names.value(v)};" for v in waiting])
 
     def _same(self, body: Sequence[ir.Statement]) -> tuple[list[ir.Statement], list[ir.Gather]]:
         """The statements whose value is one for all of a run, and gathers of which the place is.

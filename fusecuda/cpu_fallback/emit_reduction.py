@@ -355,8 +355,10 @@ class RowEmitter(ReductionEmitter):
         place = Place(self, "k", last, "", tests)
         at = "k" if done == "0" else f"{done} + k"
         for piece in scans.pieces(stage):
-            with self.watched(piece.body):
-                self._piece(piece, place, at)
+            with self.streaming(piece.body):
+                for _ in self.attempts(piece.body, piece.taken):
+                    with self.watched(piece.body):
+                        self._piece(piece, place, at)
             if piece.scan is not None:
                 self._scan(piece.scan, at)
 

@@ -196,6 +196,7 @@ class Program:
             layout.scratch_offsets[number],
             step.scratch,
             step.phases,
+            int(step.streams),
         ]
 
     def _grain(self, step: Bound) -> int:

@@ -3,6 +3,51 @@
 
 static const double fc_zeros[512];
 
+enum { FC_ROOM = 1024 };  // elements that wait on the stack
+
+// What has been computed on the stack goes to memory past the caches, line by line. That is not in
+// the order of other writes: who has written so settles it before saying that it is done.
+#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__AVX512F__)
+typedef long long fc_line __attribute__((vector_size(64)));
+#elif defined(__AVX__)
+typedef long long fc_line __attribute__((vector_size(32)));
+#else
+typedef long long fc_line __attribute__((vector_size(16)));
+#endif
+FC_INLINE void fc_put_line(fc_line *out, fc_line line) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(line, out);
+#elif defined(__AVX512F__)
+    __builtin_ia32_movntdq512(out, line);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256(out, line);
+#else
+    __builtin_ia32_movntdq(out, line);
+#endif
+}
+FC_INLINE void fc_stream(void *to, const void *from, size_t size) {
+    char *out = (char *)to;
+    const char *in = (const char *)from;
+    const size_t ahead = -(uintptr_t)out & 63;
+    if (size >= ahead + 64) {
+        memcpy(out, in, ahead);
+        out += ahead, in += ahead, size -= ahead;
+        for (; size >= 64; out += 64, in += 64, size -= 64)
+            for (size_t k = 0; k < 64; k += sizeof(fc_line)) {
+                fc_line line;
+                memcpy(&line, in + k, sizeof line);
+                fc_put_line((fc_line *)(out + k), line);
+            }
+    }
+    memcpy(out, in, size);
+}
+FC_INLINE void fc_settle(void) { __builtin_ia32_sfence(); }
+#else
+FC_INLINE void fc_stream(void *to, const void *from, size_t size) { memcpy(to, from, size); }
+FC_INLINE void fc_settle(void) {}
+#endif
+
 // The steps, at most run, for which at, at + step, … stays on its side of 0 and of limit.
 FC_INLINE int64_t fc_stretch(int64_t run, int64_t at, int64_t step, int64_t limit) {
     int64_t room;  // distance to the side that the walk heads for, less one

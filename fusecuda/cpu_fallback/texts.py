@@ -9,7 +9,7 @@ from functools import cache
 
 from ..codegen.texts import complex_text, read
 
-ABI = 2
+ABI = 3
 DRIVER = "fc_run"  # the driver's entry
 SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
 _PACKED = re.compile(r"\bfc_((?:sin|cos|tan)_f(?:64|32)|power_f64)\(")  # by vecmath_packs.h
@@ -39,6 +39,7 @@ def prelude(traffic: bool = False) -> str:
             read("codegen", "halves.h"),
             complex_text(),
             read("cpu_fallback", "runs.h"),
+            read("cpu_fallback", "quotients.h"),
             read("codegen", "reduce.h"),
             read("cpu_fallback", "traffic.h") if traffic else "",
         ]

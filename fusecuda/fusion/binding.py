@@ -66,6 +66,7 @@ class Bound(Launch):
     dims: list[int] = field(default_factory=list)
     grain: int = 1  # items below which a thread is not worth its start
     phases: int = 1  # passes over rows that are cut into parts, one after the other
+    streams: bool = False  # what is written goes to memory past the caches
 
 
 def bind(lower: Lower, memory: MemoryOf) -> Bound:
@@ -111,7 +112,27 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         dims,
         _grain(kernel, work, per_item),
         kernel.phases if parts > 1 else 1,
+        _streams(kernel, walked),
     )
+
+
+def _streams(kernel: kernel_ir.KernelIR, walked: Walked) -> bool:
+    """True if results go past the caches, which do not hold them until somebody reads them.
+
+    Lines that are written into caches are read first: they count twice. What is overwritten where
+    it has been read is there anyway.
+    """
+    read, written = set(), set()
+    moved = 0
+    for number, (form, place) in enumerate(zip(kernel.forms, walked.places, strict=True)):
+        if form.dtype is None or place is None:
+            continue
+        strides = [*walked.rows.strides[number], *walked.elements.strides[number]]
+        extents = [*walked.rows.extents, *walked.elements.extents]
+        own = math.prod(n for n, stride in zip(extents, strides, strict=True) if stride)
+        moved += own * form.dtype.itemsize * (2 if form.store else 1)
+        (written if form.store else read).add(place.buffer)
+    return moved >= cost.STREAM_BYTES and not read & written
 
 
 def _walked(lowered: Lowered, memory: MemoryOf) -> tuple[Lowered, Walked, Variant]:

@@ -13,6 +13,7 @@ NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised, on that co
 MAX_STATEMENTS = 240  # in one kernel: beyond, compilers slow down more than launches cost
 SELECTED_COST = 8  # of an element of a part: what may fail, a gather or integer power, costs more
 GRAIN_ELEMENTS = 32768  # work below which a second thread costs more than it brings
+STREAM_BYTES = 1 << 26  # moved by a kernel, from which on caches do not hold what it writes
 SPLIT_ELEMENTS = 16384  # a row longer than twice this is split over threads when rows are few
 
 

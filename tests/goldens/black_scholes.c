@@ -10,7 +10,7 @@ black_scholes: 34 operations in 1 kernel
 //   in2 reads parameter float64[64, 96]
 //   out3 writes subtract float64[64, 96]
 //   out4 writes add float64[64, 96]
-void loop_multiply_add_log_sqrt_subtract_e8e00a681297(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void loop_multiply_add_log_sqrt_subtract_72adeadf7aee(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     (void)scratch;
     const int64_t n0 = a->dim[2];
     const int64_t n1 = a->dim[3];
@@ -36,12 +36,16 @@ void loop_multiply_add_log_sqrt_subtract_e8e00a681297(const fc_args *a, int64_t 
         rest_n0 /= n1;
         int64_t i_n0 = rest_n0 % n0;
         for (int64_t at = begin; at < end;) {
-            const int64_t run = fc_min(n1 - i_n1, end - at);
+            const int64_t run = fc_min(a->streams ? FC_ROOM : INT64_MAX, fc_min(n1 - i_n1, end - at));
             const double *in0 = (const double *)(a->ptr[0] + i_n0 * s0_n0 + i_n1 * s0_n1);
             const double *in1 = (const double *)(a->ptr[1] + i_n0 * s1_n0 + i_n1 * s1_n1);
             const double *in2 = (const double *)(a->ptr[2] + i_n0 * s2_n0 + i_n1 * s2_n1);
             double *out3 = (double *)(a->ptr[3] + i_n0 * s3_n0 + i_n1 * s3_n1);
             double *out4 = (double *)(a->ptr[4] + i_n0 * s4_n0 + i_n1 * s4_n1);
+            double room3[FC_ROOM];
+            double *const to3 = a->streams ? room3 : out3;
+            double room4[FC_ROOM];
+            double *const to4 = a->streams ? room4 : out4;
             #pragma GCC ivdep
             for (int64_t k = 0; k < run; ++k) {
                 const double v0 = in0[k];
@@ -81,9 +85,11 @@ void loop_multiply_add_log_sqrt_subtract_e8e00a681297(const fc_args *a, int64_t 
                 const double v40 = v39 - v29;
                 const double v41 = v40 - v7;
                 const double v42 = v41 + v28;
-                out3[k] = v40;
-                out4[k] = v42;
+                to3[k] = v40;
+                to4[k] = v42;
             }
+            if (a->streams) fc_stream(out3, room3, (size_t)run * sizeof *room3);
+            if (a->streams) fc_stream(out4, room4, (size_t)run * sizeof *room4);
             at += run;
             i_n1 += run;
             if (i_n1 == n1) i_n1 = 0, ++i_n0;

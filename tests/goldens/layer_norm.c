@@ -14,7 +14,7 @@ layer_norm: 11 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE double reduce_sum_divide_multiply_add_sqrt_d904f65980eb_join1(const fc_args *a, int64_t row) {
+FC_INLINE double reduce_sum_divide_multiply_add_sqrt_259c1315287e_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -22,7 +22,7 @@ FC_INLINE double reduce_sum_divide_multiply_add_sqrt_d904f65980eb_join1(const fc
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_INLINE double reduce_sum_divide_multiply_add_sqrt_d904f65980eb_join6(const fc_args *a, int64_t row) {
+FC_INLINE double reduce_sum_divide_multiply_add_sqrt_259c1315287e_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -30,7 +30,7 @@ FC_INLINE double reduce_sum_divide_multiply_add_sqrt_d904f65980eb_join6(const fc
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_multiply_add_sqrt_d904f65980eb(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_multiply_add_sqrt_259c1315287e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -58,7 +58,7 @@ void reduce_sum_divide_multiply_add_sqrt_d904f65980eb(const fc_args *a, int64_t 
         const double v9 = a->scalar[1].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_multiply_add_sqrt_d904f65980eb_join1(a, row);
+            v1 = reduce_sum_divide_multiply_add_sqrt_259c1315287e_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -86,7 +86,7 @@ void reduce_sum_divide_multiply_add_sqrt_d904f65980eb(const fc_args *a, int64_t 
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_multiply_add_sqrt_d904f65980eb_join6(a, row);
+            v6 = reduce_sum_divide_multiply_add_sqrt_259c1315287e_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -124,17 +124,44 @@ void reduce_sum_divide_multiply_add_sqrt_d904f65980eb(const fc_args *a, int64_t 
                 const double *in1 = (const double *)(row_in1 + at * s1_n0);
                 const double *in2 = (const double *)(row_in2 + at * s2_n0);
                 double *out3 = (double *)(row_out3 + at * s3_n0);
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v7 = in1[k];
-                    const double v8 = in2[k];
-                    const double v0 = in0[k];
-                    const double v4 = v0 - v3;
-                    const double v13 = v4 / v12;
-                    const double v14 = v13 * v8;
-                    const double v15 = v14 + v7;
-                    out3[k] = v15;
+                double room3[FC_ROOM];
+                double *const to3 = a->streams ? room3 : out3;
+                const fc_divisor_f64 by12 = fc_divisor_of_f64(v12);
+                int64_t far12 = by12.far;
+                double aside1[FC_ROOM];
+                in1 = fc_aside(in1, out3, (size_t)run * sizeof(double), aside1);
+                double aside2[FC_ROOM];
+                in2 = fc_aside(in2, out3, (size_t)run * sizeof(double), aside2);
+                double aside0[FC_ROOM];
+                in0 = fc_aside(in0, out3, (size_t)run * sizeof(double), aside0);
+                if (run >= FC_SHARED && !far12) {
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v7 = in1[k];
+                        const double v8 = in2[k];
+                        const double v0 = in0[k];
+                        const double v4 = v0 - v3;
+                        const double v13 = fc_quotient_by_f64(v4, by12);
+                        far12 |= fc_is_far_f64(v4, by12);
+                        const double v14 = v13 * v8;
+                        const double v15 = v14 + v7;
+                        to3[k] = v15;
+                    }
                 }
+                if (run < FC_SHARED || far12) {
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v7 = in1[k];
+                        const double v8 = in2[k];
+                        const double v0 = in0[k];
+                        const double v4 = v0 - v3;
+                        const double v13 = v4 / v12;
+                        const double v14 = v13 * v8;
+                        const double v15 = v14 + v7;
+                        to3[k] = v15;
+                    }
+                }
+                if (a->streams) fc_stream(out3, room3, (size_t)run * sizeof *room3);
             }
         }
         if (parts > 1) {

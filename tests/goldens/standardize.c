@@ -12,7 +12,7 @@ standardize: 8 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_7422729acba1_join1(const fc_args *a, int64_t row) {
+FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -20,7 +20,7 @@ FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_7422729acba1_join1(con
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_7422729acba1_join6(const fc_args *a, int64_t row) {
+FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -28,7 +28,7 @@ FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_7422729acba1_join6(con
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_subtract_multiply_sqrt_7422729acba1(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -52,7 +52,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_7422729acba1(const fc_args *a, int
         const double v2 = a->scalar[0].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_subtract_multiply_sqrt_7422729acba1_join1(a, row);
+            v1 = reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -86,7 +86,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_7422729acba1(const fc_args *a, int
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_subtract_multiply_sqrt_7422729acba1_join6(a, row);
+            v6 = reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -132,13 +132,32 @@ void reduce_sum_divide_subtract_multiply_sqrt_7422729acba1(const fc_args *a, int
                 const int64_t run = fc_min(n1 - i_n1, count - done);
                 const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
                 double *out1 = (double *)(row_out1 + i_n0 * s1_n0 + i_n1 * s1_n1);
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = in0[k];
-                    const double v4 = v0 - v3;
-                    const double v9 = v4 / v8;
-                    out1[k] = v9;
+                double room1[FC_ROOM];
+                double *const to1 = a->streams ? room1 : out1;
+                const fc_divisor_f64 by8 = fc_divisor_of_f64(v8);
+                int64_t far8 = by8.far;
+                double aside0[FC_ROOM];
+                in0 = fc_aside(in0, out1, (size_t)run * sizeof(double), aside0);
+                if (run >= FC_SHARED && !far8) {
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        const double v4 = v0 - v3;
+                        const double v9 = fc_quotient_by_f64(v4, by8);
+                        far8 |= fc_is_far_f64(v4, by8);
+                        to1[k] = v9;
+                    }
                 }
+                if (run < FC_SHARED || far8) {
+                    #pragma GCC ivdep
+                    for (int64_t k = 0; k < run; ++k) {
+                        const double v0 = in0[k];
+                        const double v4 = v0 - v3;
+                        const double v9 = v4 / v8;
+                        to1[k] = v9;
+                    }
+                }
+                if (a->streams) fc_stream(out1, room1, (size_t)run * sizeof *room1);
                 done += run;
             }
         }

@@ -19,6 +19,7 @@ from .runs_table import RUNS
 from .scatters_table import SCATTERS
 from .seeing_table import SEEING
 from .segments_table import SEGMENTS
+from .shared_divisors_table import SHARED_DIVISORS
 from .streams_table import STREAMS
 from .threads_table import THREADS
 from .types_table import TYPES
@@ -610,6 +611,7 @@ MUTATIONS = (
     *SCATTERS,
     *COMPACTIONS,
     *LATE,
+    *SHARED_DIVISORS,
     *SEGMENTS,
     *TYPES,
     *FUNCTIONS,

@@ -1,0 +1,45 @@
+// Quotients by a divisor that many elements share: a product and two fused multiply-adds instead of
+// a division, to the same bits.
+//
+// Let r be 1 / b rounded and q be a r rounded. Then e = a - q b is a double, and q + e r rounded is
+// a / b rounded: Markstein's theorem, IBM Journal of Research and Development 34, 1990; with the
+// divisor known beforehand, Brisebarre, Muller and Raina, IEEE Transactions on Computers 53, 2004.
+// Nothing may over- or underflow on the way: what is not surely so counts as far, and whoever has
+// met one such element divides instead. NaN is NaN either way, and zeros have their sign.
+
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMA)
+#define FC_SHARED 32  // elements of a run from which on the preparation pays
+#else
+#define FC_SHARED INT64_MAX
+#endif
+
+// `tiny`: e is exact from there on; `wide`: a divisor this far from 1, and a quotient, are normal.
+#define FC_SHARED_DIVISOR(t, T, F, f, tiny, wide, largest)                                         \
+    typedef struct {                                                                               \
+        T b, r, least, most;                                                                       \
+        F far;                                                                                     \
+    } fc_divisor_##t;                                                                              \
+    FC_INLINE fc_divisor_##t fc_divisor_of_##t(T b) {                                              \
+        const T size = b < 0 ? -b : b, low = size / wide, high = size * wide;                      \
+        const fc_divisor_##t by = {b, 1 / b, low > tiny ? low : tiny,                              \
+                                   high < largest ? high : largest,                                \
+                                   !((size >= 1 / wide) & (size <= wide))};                        \
+        return by;                                                                                 \
+    }                                                                                              \
+    FC_INLINE F fc_is_far_##t(T a, fc_divisor_##t by) {                                            \
+        const T size = __builtin_fabs##f(a);                                                       \
+        return (F)((size > by.most) | ((size < by.least) & (size > 0)));                           \
+    }                                                                                              \
+    FC_INLINE T fc_quotient_by_##t(T a, fc_divisor_##t by) {                                       \
+        const T q = a * by.r, e = __builtin_fma##f(-q, by.b, a);                                   \
+        return __builtin_copysign##f(__builtin_fma##f(e, by.r, q), q);                             \
+    }
+
+FC_SHARED_DIVISOR(f64, double, int64_t, , 0x1p-960, 0x1p1000, 0x1.fffffffffffffp1023)
+FC_SHARED_DIVISOR(f32, float, int32_t, f, 0x1p-100f, 0x1p120f, 0x1.fffffep127f)
+
+// Where to read what is overwritten at `out` meanwhile: elements, aside if they are the same ones.
+FC_INLINE const void *fc_aside(const void *in, const void *out, size_t size, void *aside) {
+    const char *const a = (const char *)in, *const b = (const char *)out;
+    return a < b + size && b < a + size ? memcpy(aside, in, size) : in;
+}

@@ -1,0 +1,135 @@
+"""Quotients by a divisor that elements share are divisions to the bit, whatever is divided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from tests.strategies import same_bits
+
+KINDS = [np.float64, np.float32]
+SPECIAL = [0.0, -0.0, 1.0, -3.5, 5e-324, 1e-45, -1e-310, 3e38, -1e308, np.inf, -np.inf, np.nan]
+
+
+def quotients(x: Any, by: Any) -> Any:
+    """The elements by one number."""
+    return x / by
+
+
+def shares(x: Any) -> Any:
+    """Each row by its first element, which all others share."""
+    total = np.max(x[:, :1], axis=1, keepdims=True)
+    return x / total, np.max(x / total, axis=1)
+
+
+def _magnitudes(kind: Any, rng: np.random.Generator, n: int) -> Any:
+    """Numbers of all magnitudes, subnormal ones, neighbours of whole ones."""
+    bits: Any = np.uint64 if kind is np.float64 else np.uint32
+    anything = rng.integers(0, np.iinfo(bits).max, n, dtype=bits, endpoint=True).view(kind)
+    near = np.nextafter(rng.integers(1, 100, n).astype(kind), kind(rng.choice([0, 1000])))
+    tiny = rng.integers(1, 4000, n).astype(bits).view(kind)
+    everyday = rng.normal(size=n).astype(kind)
+    return np.concatenate([anything, near, tiny, everyday, everyday * kind(1e-30)])
+
+
+def _is_multiplied(exe: fc.Executable) -> bool:
+    return any("fc_quotient_by_" in kernel.source for kernel in exe.kernels)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+def test_bits(kind: Any) -> None:
+    """Everyday elements alone, and all magnitudes among them, by numbers of all magnitudes."""
+    rng = np.random.default_rng(11)
+    x = _magnitudes(kind, rng, 3000)
+    everyday = (rng.random(4000) * 100).astype(kind)
+    exe = fc.lower(quotients, x, kind(3))
+    assert _is_multiplied(exe)
+    other = fc.lower(quotients, everyday, kind(3))
+    divisors = _magnitudes(kind, rng, 60)
+    divisors = np.concatenate([divisors, np.array(SPECIAL).astype(kind), kind(2.0) ** [-120, 120]])
+    for by in divisors.astype(kind):
+        assert same_bits(exe(x, by), x / by), by
+        assert same_bits(other(everyday, by), everyday / by), by
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+def test_neighbours(kind: Any) -> None:
+    """One element far from all others changes none of them, wherever it stands."""
+    rng = np.random.default_rng(12)
+    exe = fc.lower(quotients, np.ones(3000, kind), kind(7))
+    for far in np.array(SPECIAL).astype(kind):
+        x = (rng.random(3000) + 1).astype(kind)
+        x[rng.integers(0, 3000, 3)] = far
+        assert same_bits(exe(x, kind(7)), x / kind(7))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [31, 32, 700])
+def test_rows(kind: Any, n: int) -> None:
+    """Rows by a number of their own, kept and reduced, with rows for which there is none."""
+    rng = np.random.default_rng(13)
+    x = (rng.normal(size=(40, n)) * 10.0 ** rng.integers(-20, 20, (40, 1))).astype(kind)
+    x[:12, 0] = SPECIAL
+    x[20:32, -1] = SPECIAL
+    exe = fc.lower(shares, x)
+    assert _is_multiplied(exe)
+    ratio, largest = exe(x)
+    assert same_bits(ratio, x / x[:, :1])
+    assert same_bits(largest, np.max(x / x[:, :1], axis=1))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("special", [1.0, np.inf, 1e-310])
+def test_in_place(kind: Any, special: float) -> None:
+    """What is overwritten is read as it was, also where elements are divided in a second try."""
+
+    @fc.fused(strict=True)
+    def scaled(x: Any, y: Any, by: Any) -> Any:
+        y[...] = x - y
+        x /= by
+        return x + 1
+
+    rng = np.random.default_rng(14)
+    for n in (5, 40, 5000):
+        x, y = rng.normal(size=(2, n)).astype(kind)
+        x[n // 2] = special
+        a, b = x.copy(), y.copy()
+        got = scaled(a, b, kind(3))
+        wanted = (x / kind(3)).astype(kind)
+        assert same_bits(a, wanted)
+        assert same_bits(b, x - y)
+        assert same_bits(got, wanted + kind(1))
+
+
+def test_running_totals() -> None:
+    """A running total is a divisor of one element alone."""
+
+    def program(x: Any, y: Any) -> Any:
+        return y / np.cumsum(x, axis=1)
+
+    x, y = np.random.default_rng(15).random((2, 4, 600)) + 1
+    exe = fc.lower(program, x, y)
+    assert not _is_multiplied(exe)
+    assert same_bits(exe(x, y), program(x, y))
+
+
+def test_where_it_pays() -> None:
+    """Not where elements have divisors of their own, nor among much else, nor in few elements."""
+
+    def own(x: Any, y: Any) -> Any:
+        return x / y
+
+    def heavy(x: Any) -> Any:
+        return np.arctan2(np.exp(np.sin(x)), np.tanh(np.power(x, 1.5))) / 3.7
+
+    x = np.ones(1000)
+    assert not _is_multiplied(fc.lower(own, x, x))
+    assert not _is_multiplied(fc.lower(heavy, x))
+    assert _is_multiplied(fc.lower(own, x, 3.0))
