@@ -122,7 +122,8 @@ def _streams(kernel: kernel_ir.KernelIR, walked: Walked) -> bool:
     Lines that are written into caches are read first: they count twice. What is overwritten where
     it has been read is there anyway.
     """
-    read, written = set(), set()
+    read: set[int] = set()
+    written: set[int] = set()
     moved = 0
     for number, (form, place) in enumerate(zip(kernel.forms, walked.places, strict=True)):
         if form.dtype is None or place is None:
