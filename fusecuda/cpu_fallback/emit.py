@@ -377,8 +377,8 @@ class KernelEmitter:
                 self.w.line(f"{pointer} = fc_aside({pointer}, {out}, {size}, aside{form});")
 
     @contextmanager
-    def streaming(self, body: Sequence[ir.Statement]) -> Iterator[None]:
-        """What surrounds the loops over ``body``, whose results may go past the caches."""
+    def streaming(self, body: Sequence[ir.Statement], length: str = "run") -> Iterator[None]:
+        """What surrounds loops over ``length`` elements, whose results may go past the caches."""
         streamed = self.streamed_by(body)
         for form, dtype in streamed.items():
             kind, out = memory_type(dtype), names.pointer(self.kernel, form)
@@ -388,7 +388,7 @@ class KernelEmitter:
         yield
         self.streamed = ()
         for form in streamed:
-            out, size = names.pointer(self.kernel, form), f"(size_t)run * sizeof *room{form}"
+            out, size = names.pointer(self.kernel, form), f"(size_t){length} * sizeof *room{form}"
             self.w.line(f"if (a->streams) fc_stream({out}, room{form}, {size});")
 
     def streamed_by(self, body: Sequence[ir.Statement]) -> dict[int, DType]:

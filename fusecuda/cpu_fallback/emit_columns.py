@@ -210,7 +210,8 @@ class ColumnEmitter(ReductionEmitter):
         self.make(tests, self.layout.row_axes[-1], first)
         place = _ColumnPlace(self, "", tests)
         loop = f"for (int64_t c = {first}; c < {last}; ++c)"
-        with self.watched(stage.body), self.loop(loop):
+        body = [] if tests else stage.body
+        with self.streaming(body, last), self.watched(stage.body), self.loop(loop):
             for statement in stage.body:
                 self.w.lines(place.lines(statement))
             for r in stage.reduces:

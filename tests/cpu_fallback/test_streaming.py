@@ -64,6 +64,17 @@ def test_rows_and_edges() -> None:
         _checked(rows, x, y)
 
 
+@pytest.mark.parametrize("width", [8, 33, 64, 150])
+def test_columns(width: int) -> None:
+    """What columns side by side write, a part of each row at a time."""
+    x = np.random.default_rng(4).normal(size=(600, width))
+
+    def program(x: Any) -> Any:
+        return x - x.max(axis=0), np.where(x > x.min(axis=0), x, -x)
+
+    _checked(program, x)
+
+
 def test_threads() -> None:
     """Whoever waits for the threads sees all that they have written."""
     x = np.arange(3_000_000.0)
