@@ -110,11 +110,20 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
         }                                                                                          \
         bool nan = false;                                                                          \
         for (int64_t l = 0; l < FC_LANES; ++l) nan |= odd[l] != odd[l];                            \
-        for (int64_t l = 1; l < FC_LANES; ++l)                                                     \
-            best[0] = best[l] BETTER best[0] ? best[l] : best[0];                                  \
+        for (int64_t w = FC_LANES / 2; w; w /= 2)                                                  \
+            for (int64_t l = 0; l < w; ++l)                                                        \
+                best[l] = best[l + w] BETTER best[l] ? best[l + w] : best[l];                      \
         if (!nan)                                                                                  \
             for (int hit = 0; at + FC_LANES <= n && !hit; at += hit ? 0 : FC_LANES)                \
                 for (int64_t l = 0; l < FC_LANES; ++l) hit |= v[at + l] == best[0];                \
+        if (!nan && at + FC_LANES <= n) {                                                          \
+            int lane = FC_LANES;                                                                   \
+            for (int l = 0; l < FC_LANES; ++l) {                                                   \
+                const int here = v[at + l] == best[0] ? l : FC_LANES;                              \
+                lane = here < lane ? here : lane;                                                  \
+            }                                                                                      \
+            return fc_pair_##name(v[at + lane], first + at + lane);                                \
+        }                                                                                          \
         while (nan ? v[at] == v[at] : v[at] != best[0]) ++at;                                      \
         return fc_pair_##name(v[at], first + at);                                                  \
     }

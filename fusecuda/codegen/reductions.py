@@ -16,16 +16,31 @@ def tree_name(reduce: Reduce) -> str:
     return f"{reduce.kind}_{suffix(reduce.value_dtype)}"
 
 
+def finds_place(reduce: Reduce) -> bool:
+    """True if the value of ``reduce`` is where an element stands."""
+    return reduce.kind.startswith("arg")
+
+
+def better(reduce: Reduce) -> str:
+    """The C operator by which an element is found."""
+    return ">" if reduce.kind == "argmax" else "<"
+
+
+def no_better(reduce: Reduce) -> str:
+    """The one that numbers meet that are not better; NaN meets neither."""
+    return "<=" if reduce.kind == "argmax" else ">="
+
+
 def partial_type(reduce: Reduce) -> str:
     """The C type of what the tree combines."""
-    if reduce.kind.startswith("arg"):
+    if finds_place(reduce):
         return f"fc_at_{tree_name(reduce)}"
     return c_type(reduce.value_dtype)
 
 
 def result(reduce: Reduce, partial: str) -> str:
     """The C expression of the reduction's value, given what the tree combined."""
-    if reduce.kind.startswith("arg"):
+    if finds_place(reduce):
         return f"{partial}.index"
     # A sum of negative zeros alone is +0.0 (NumPy starts from it).
     starts = reduce.kind == "sum" and reduce.from_zero
@@ -40,8 +55,8 @@ def instance(reduce: Reduce) -> str:
     """The macro call that makes the tree, guarded so that each unit has it once."""
     name, dtype = tree_name(reduce), computed_in(reduce.value_dtype)
     value = c_type(dtype)
-    if reduce.kind.startswith("arg"):
-        text = f"FC_ARG_TREE({name}, {value}, {'>' if reduce.kind == 'argmax' else '<'})"
+    if finds_place(reduce):
+        text = f"FC_ARG_TREE({name}, {value}, {better(reduce)})"
     else:
         identity, combine = _RULES[reduce.kind](dtype)
         tree = "FC_FLOAT_TREE" if dtype.kind == "f" else "FC_TREE"

@@ -13,7 +13,7 @@ from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..fusion.kernel_ir import forms_of
-from ..graph.dtypes import DType
+from ..graph.dtypes import DType, computed_in
 from ..graph.ops import OPS
 from .emit import PLACEHOLDER, Place
 from .emit_reduction import ReductionEmitter, RowEmitter
@@ -118,11 +118,7 @@ class ColumnEmitter(ReductionEmitter):
         if self.kernel.segment is not None:
             self._test_of_chunk(length)
         for r in stage.reduces:
-            name = reductions.tree_name(r)
-            self.w.line(f"{reductions.partial_type(r)} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
-            self.w.line(f"fc_tree_{name} tree{r.out}[{COLUMN_BLOCK}];")
-            self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
-            self.w.line(f"    fc_start_{name}(&tree{r.out}[c]);")
+            self._partials(r)
         for scan in scans_of(stage):
             self.w.line(f"{c_type(scan.dtype)} total{scan.out}[{COLUMN_BLOCK}];")
             start = reductions.scan_start(scan)
@@ -132,10 +128,8 @@ class ColumnEmitter(ReductionEmitter):
             if stage.reduces:
                 self.w.line("const int64_t lanes_used = fc_min(FC_LANES, count);")
             for r in stage.reduces:
-                self.w.line("for (int64_t l = 0; l < lanes_used; ++l)")
-                self.w.line("    for (int64_t c = 0; c < width; ++c)")
-                identity = f"fc_identity_{reductions.tree_name(r)}()"
-                self.w.line(f"        lane{r.out}[l * block + c] = {identity};")
+                if not reductions.finds_place(r):  # of a place the first element is the start
+                    self._start(r)
             self.w.line("int64_t done = 0;")
             if self.typed and not self.traffic and _is_light(stage):
                 self._at_once(stage)
@@ -148,6 +142,26 @@ class ColumnEmitter(ReductionEmitter):
             for test, found in (("is_chunk", f"lane{r.out}[c]"), ("!is_chunk", tree)):
                 self.w.line(f"for (int64_t c = 0; c < width && {test}; ++c)")
                 self.w.line(f"    {names.value(r.out)}[c] = {reductions.result(r, found)};")
+
+    def _partials(self, r: ir.Reduce) -> None:
+        """Declare what the elements of a chunk are combined into, and the tree of chunks."""
+        name, partial = reductions.tree_name(r), reductions.partial_type(r)
+        if reductions.finds_place(r):
+            self.w.line(f"{c_type(r.value_dtype)} best{r.out}[{COLUMN_BLOCK}];")
+            self.w.line(f"{_place_type(r)} place{r.out}[{COLUMN_BLOCK}];")
+            self.w.line(f"{partial} lane{r.out}[{COLUMN_BLOCK}];")
+        else:
+            self.w.line(f"{partial} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
+        self.w.line(f"fc_tree_{name} tree{r.out}[{COLUMN_BLOCK}];")
+        self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
+        self.w.line(f"    fc_start_{name}(&tree{r.out}[c]);")
+
+    def _start(self, r: ir.Reduce) -> None:
+        """Every lane of a chunk begins with the identity."""
+        self.w.line("for (int64_t l = 0; l < lanes_used; ++l)")
+        self.w.line("    for (int64_t c = 0; c < width; ++c)")
+        identity = f"fc_identity_{reductions.tree_name(r)}()"
+        self.w.line(f"        lane{r.out}[l * block + c] = {identity};")
 
     def _at_once(self, stage: ir.Stage) -> None:
         """Elements that meet in one lane, for all lanes, as often as there are enough of them."""
@@ -215,9 +229,22 @@ class ColumnEmitter(ReductionEmitter):
             for statement in stage.body:
                 self.w.lines(place.lines(statement))
             for r in stage.reduces:
+                if reductions.finds_place(r):
+                    self._found(r, place.name(r.value))
+                    continue
                 name, lane = reductions.tree_name(r), f"lane{r.out}[lanes + c]"
                 leaf = f"fc_leaf_{name}({place.name(r.value)}, position)"
                 self.w.line(f"{lane} = fc_combine_{name}({lane}, {leaf});")
+
+    def _found(self, r: ir.Reduce, value: str) -> None:
+        """The element at hand may be the first of the best so far, as any NaN is."""
+        best, at = f"best{r.out}[c]", f"place{r.out}[c]"
+        better = f"({value} {reductions.better(r)} {best})"
+        if r.value_dtype.kind == "f":
+            better = f"(!({value} {reductions.no_better(r)} {best}) & ({best} == {best}))"
+        self.w.line(f"const bool better{r.out} = !done | {better};")
+        self.w.line(f"{best} = better{r.out} ? {value} : {best};")
+        self.w.line(f"{at} = better{r.out} ? ({_place_type(r)})done : {at};")
 
     def _element_base(self, form: int, index: dict[str, str]) -> None:
         """Where ``form`` stands at the present element of the block's first row."""
@@ -234,6 +261,13 @@ class ColumnEmitter(ReductionEmitter):
 
     def _fold(self, r: ir.Reduce) -> None:
         name, out = reductions.tree_name(r), r.out
+        if reductions.finds_place(r):
+            at = f"{self.place_in_row('at')} + place{out}[c]"
+            self.w.line("for (int64_t c = 0; c < width; ++c)")
+            self.w.line(f"    lane{out}[c] = fc_pair_{name}(best{out}[c], {at});")
+            self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
+            self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
+            return
         used = f"used{out}"
         self.w.line(f"int64_t {used} = lanes_used;")
         with self.w.block("for (int64_t w = FC_LANES / 2; w; w /= 2)"):
@@ -296,6 +330,11 @@ def _is_light(stage: ir.Stage) -> bool:
     cost = sum(OPS[s.op].cost for s in stage.body if isinstance(s, ir.Compute))
     values = all(reductions.partial_type(r) == c_type(r.value_dtype) for r in stage.reduces)
     return plain and bool(stage.reduces) and values and cost <= _LIGHT
+
+
+def _place_type(reduce: ir.Reduce) -> str:
+    """The integers that count the elements of a chunk, as wide as what is compared, or nearly."""
+    return {8: "int64_t", 4: "int32_t"}.get(computed_in(reduce.value_dtype).itemsize, "int16_t")
 
 
 def _dtype(kernel: ir.KernelIR, form: int) -> DType:

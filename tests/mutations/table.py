@@ -213,6 +213,22 @@ EMITTER = (
         "of equal elements the last is the largest",
         _ids("reductions", "the_first_of_equals_wins[float64]"),
     ),
+    Mutation(
+        "argmax-of-columns-tie",
+        "codegen/reductions.py",
+        'return "<=" if reduce.kind == "argmax" else ">="',
+        'return "<" if reduce.kind == "argmax" else ">"',
+        "of equal elements of a column the last is the largest",
+        _ids("reductions", "the_first_of_equals_wins[float64]"),
+    ),
+    Mutation(
+        "argmax-of-columns-nan",
+        _COLUMNS,
+        " & ({best} == {best}))",
+        ")",
+        "what follows a NaN in a column is larger",
+        _ids("reductions", "nan_wins_every_extremum[33-float64]"),
+    ),
 )
 
 GRAPH = (
