@@ -74,9 +74,10 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
         return p;                                                                                  \
     }
 
-// argmax and argmin: the first of the largest; NaN is larger (smaller) than any number. Of a chunk
-// the largest is found without its place, and then the place.
-#define FC_ARG_TREE(name, V, BETTER)                                                               \
+// argmax and argmin: the first of the largest; NaN is larger (smaller) than any number. The lanes
+// of a chunk have the first of theirs, and its place in an integer P as wide as V, or nearly.
+#define FC_IS_BETTER(a, BETTER, b) (((a) BETTER (b)) | (((a) != (a)) & ((b) == (b))))
+#define FC_ARG_TREE(name, V, P, BETTER)                                                            \
     typedef struct { V value; int64_t index; } fc_at_##name;                                       \
     FC_INLINE fc_at_##name fc_pair_##name(V v, int64_t i) {                                        \
         fc_at_##name p;                                                                            \
@@ -95,35 +96,28 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
     FC_NODES(name, V, fc_at_##name, fc_pair_##name(0, -1), fc_pair_##name(v, i),                   \
              fc_first_##name(a, b))                                                                \
     FC_INLINE fc_at_##name fc_fold_##name(const V *v, int64_t n, int64_t first) {                  \
-        V best[FC_LANES], odd[FC_LANES]; /* numbers; and NaN where there is one */                 \
-        int64_t k = 0, at = 0;                                                                     \
-        for (int64_t l = 0; l < FC_LANES; ++l) best[l] = odd[l] = v[l < n ? l : 0];                \
-        for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
-            for (int64_t l = 0; l < FC_LANES; ++l) {                                               \
-                const V a = v[k + l];                                                              \
-                best[l] = a BETTER best[l] ? a : best[l];                                          \
-                odd[l] = a != a ? a : odd[l];                                                      \
-            }                                                                                      \
-        for (int64_t l = 0; k + l < n; ++l) {                                                      \
-            best[l] = v[k + l] BETTER best[l] ? v[k + l] : best[l];                                \
-            odd[l] = v[k + l] != v[k + l] ? v[k + l] : odd[l];                                     \
+        V best[FC_LANES];                                                                          \
+        P place[FC_LANES];                                                                         \
+        int64_t k = 0;                                                                             \
+        for (int l = 0; l < FC_LANES; ++l) {                                                       \
+            place[l] = (P)(l < n ? l : 0);                                                         \
+            best[l] = v[place[l]];                                                                 \
         }                                                                                          \
-        bool nan = false;                                                                          \
-        for (int64_t l = 0; l < FC_LANES; ++l) nan |= odd[l] != odd[l];                            \
-        for (int64_t w = FC_LANES / 2; w; w /= 2)                                                  \
-            for (int64_t l = 0; l < w; ++l)                                                        \
-                best[l] = best[l + w] BETTER best[l] ? best[l + w] : best[l];                      \
-        if (!nan)                                                                                  \
-            for (int hit = 0; at + FC_LANES <= n && !hit; at += hit ? 0 : FC_LANES)                \
-                for (int64_t l = 0; l < FC_LANES; ++l) hit |= v[at + l] == best[0];                \
-        if (!nan && at + FC_LANES <= n) {                                                          \
-            int lane = FC_LANES;                                                                   \
-            for (int l = 0; l < FC_LANES; ++l) {                                                   \
-                const int here = v[at + l] == best[0] ? l : FC_LANES;                              \
-                lane = here < lane ? here : lane;                                                  \
+        for (k = FC_LANES; k < n; k += FC_LANES) {                                                 \
+            const int most = (int)fc_min(FC_LANES, n - k);                                         \
+            for (int l = 0; l < most; ++l) {                                                       \
+                const bool better = FC_IS_BETTER(v[k + l], BETTER, best[l]);                       \
+                best[l] = better ? v[k + l] : best[l];                                             \
+                place[l] = better ? (P)(k + l) : place[l];                                         \
             }                                                                                      \
-            return fc_pair_##name(v[at + lane], first + at + lane);                                \
         }                                                                                          \
-        while (nan ? v[at] == v[at] : v[at] != best[0]) ++at;                                      \
-        return fc_pair_##name(v[at], first + at);                                                  \
+        for (int w = FC_LANES / 2; w; w /= 2)                                                      \
+            for (int l = 0; l < w; ++l) {                                                          \
+                const V a = best[l], b = best[l + w];                                              \
+                const bool tie = (a == b) | ((a != a) & (b != b));                                 \
+                const bool better = FC_IS_BETTER(b, BETTER, a) | (tie & (place[l + w] < place[l]));\
+                best[l] = better ? b : a;                                                          \
+                place[l] = better ? place[l + w] : place[l];                                       \
+            }                                                                                      \
+        return fc_pair_##name(best[0], first + place[0]);                                          \
     }

@@ -26,9 +26,9 @@ def better(reduce: Reduce) -> str:
     return ">" if reduce.kind == "argmax" else "<"
 
 
-def no_better(reduce: Reduce) -> str:
-    """The one that numbers meet that are not better; NaN meets neither."""
-    return "<=" if reduce.kind == "argmax" else ">="
+def place_type(reduce: Reduce) -> str:
+    """The integers that count the elements of a chunk, as wide as what is compared, or nearly."""
+    return {8: "int64_t", 4: "int32_t"}.get(computed_in(reduce.value_dtype).itemsize, "int16_t")
 
 
 def partial_type(reduce: Reduce) -> str:
@@ -56,7 +56,7 @@ def instance(reduce: Reduce) -> str:
     name, dtype = tree_name(reduce), computed_in(reduce.value_dtype)
     value = c_type(dtype)
     if finds_place(reduce):
-        text = f"FC_ARG_TREE({name}, {value}, {better(reduce)})"
+        text = f"FC_ARG_TREE({name}, {value}, {place_type(reduce)}, {better(reduce)})"
     else:
         identity, combine = _RULES[reduce.kind](dtype)
         tree = "FC_FLOAT_TREE" if dtype.kind == "f" else "FC_TREE"

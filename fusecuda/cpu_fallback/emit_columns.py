@@ -13,7 +13,7 @@ from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..fusion.kernel_ir import forms_of
-from ..graph.dtypes import DType, computed_in
+from ..graph.dtypes import DType
 from ..graph.ops import OPS
 from .emit import PLACEHOLDER, Place
 from .emit_reduction import ReductionEmitter, RowEmitter
@@ -148,7 +148,7 @@ class ColumnEmitter(ReductionEmitter):
         name, partial = reductions.tree_name(r), reductions.partial_type(r)
         if reductions.finds_place(r):
             self.w.line(f"{c_type(r.value_dtype)} best{r.out}[{COLUMN_BLOCK}];")
-            self.w.line(f"{_place_type(r)} place{r.out}[{COLUMN_BLOCK}];")
+            self.w.line(f"{reductions.place_type(r)} place{r.out}[{COLUMN_BLOCK}];")
             self.w.line(f"{partial} lane{r.out}[{COLUMN_BLOCK}];")
         else:
             self.w.line(f"{partial} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
@@ -239,12 +239,10 @@ class ColumnEmitter(ReductionEmitter):
     def _found(self, r: ir.Reduce, value: str) -> None:
         """The element at hand may be the first of the best so far, as any NaN is."""
         best, at = f"best{r.out}[c]", f"place{r.out}[c]"
-        better = f"({value} {reductions.better(r)} {best})"
-        if r.value_dtype.kind == "f":
-            better = f"(!({value} {reductions.no_better(r)} {best}) & ({best} == {best}))"
+        better = f"FC_IS_BETTER({value}, {reductions.better(r)}, {best})"
         self.w.line(f"const bool better{r.out} = !done | {better};")
         self.w.line(f"{best} = better{r.out} ? {value} : {best};")
-        self.w.line(f"{at} = better{r.out} ? ({_place_type(r)})done : {at};")
+        self.w.line(f"{at} = better{r.out} ? ({reductions.place_type(r)})done : {at};")
 
     def _element_base(self, form: int, index: dict[str, str]) -> None:
         """Where ``form`` stands at the present element of the block's first row."""
@@ -330,11 +328,6 @@ def _is_light(stage: ir.Stage) -> bool:
     cost = sum(OPS[s.op].cost for s in stage.body if isinstance(s, ir.Compute))
     values = all(reductions.partial_type(r) == c_type(r.value_dtype) for r in stage.reduces)
     return plain and bool(stage.reduces) and values and cost <= _LIGHT
-
-
-def _place_type(reduce: ir.Reduce) -> str:
-    """The integers that count the elements of a chunk, as wide as what is compared, or nearly."""
-    return {8: "int64_t", 4: "int32_t"}.get(computed_in(reduce.value_dtype).itemsize, "int16_t")
 
 
 def _dtype(kernel: ir.KernelIR, form: int) -> DType:

@@ -43,3 +43,6 @@ def test_what_is_no_number_comes_first(dtype: str) -> None:
     x = np.ones((2, 513), dtype)
     x[0, [40, 512]] = x[1, -1] = np.nan
     check(x)
+    x = np.zeros((2, 70), dtype)
+    x[:, -1] = 1, np.nan
+    check(x)
