@@ -111,7 +111,8 @@ def estimate(launched: Launched, code: Code) -> Estimate:
     waiting += turns * (START + main.fences * LATENCY)
     best = max(hot, key=lambda s: s.loaded)
     in_flight = best.in_flight * resident
-    total = max(waiting, issuing, launched.least / BANDWIDTH) + alone(bound, code)
+    moved = launched.least + 2 * bound.workspace * bool(bound.lowered.ir.late)
+    total = max(waiting, issuing, moved / BANDWIDTH) + alone(bound, code)
     return Estimate(
         code.registers, bound.grid, resident, best.widest, in_flight, instructions,
         launched.least / BANDWIDTH / total,
@@ -201,6 +202,15 @@ def _stencil(u: Any) -> Any:
     )
 
 
+def _heat(u: Any) -> None:
+    within = (slice(1, -1),) * u.ndim
+    around = -2 * u.ndim * u[within]
+    for axis in range(u.ndim):
+        for side in (slice(None, -2), slice(2, None)):
+            around = around + u[(*within[:axis], side, *within[axis + 1 :])]
+    u[within] += 0.1 * around
+
+
 def _relaxed(u: Any) -> Any:
     return (u[2:] + u[:-2]) * 0.5 - u[1:-1]
 
@@ -228,6 +238,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "x[1:] - x[:-1]": (lambda x: x[1:] - x[:-1], (spec(BIG),)),
     "three points": (_relaxed, (spec(BIG),)),
     "five points": (_stencil, (spec(8192, 8192),)),
+    "heat in place": (_heat, (spec(BIG),)),
+    "heat in place, 2-D": (_heat, (spec(8192, 8192),)),
+    "heat in place, 3-D": (_heat, (spec(512, 512, 256),)),
     "x[:, ::2] + 1": (lambda x: x[:, ::2] + 1, (spec(8192, 8192),)),
     "x + y.T": (lambda x, y: x + y.T, (spec(8192, 8192),) * 2),
     "x.T * 2": (lambda x: x.T * 2, (spec(8192, 8192),)),

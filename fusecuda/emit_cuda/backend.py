@@ -18,18 +18,22 @@ from .choice import (
     COLUMN,
     COMPACTION,
     GROUP,
+    LATE,
     LONGEST,
     LOOP,
+    NEAR,
     NS_PER_BYTE,
     NS_PER_COST,
     OWN_SHARED,
     TILES,
+    WAITING_BYTES,
     Facts,
 )
 from .columns import ColumnEmitter
 from .compactions import CompactionEmitter
 from .device import Device
 from .emit import PLACEHOLDER, CudaEmitter, Text
+from .late import LateEmitter
 from .launch import CudaBound, Variant, bind
 from .loops import LoopEmitter
 from .program import CudaProgram, Layout, not_loaded
@@ -59,6 +63,7 @@ def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
         TILES: TileEmitter,
         COLUMN: ColumnEmitter,
         COMPACTION: CompactionEmitter,
+        LATE: LateEmitter,
     }
     of_rows = ScanEmitter if kernel.scans else RowEmitter
     return kinds.get(variant.skeleton, of_rows)(kernel, variant, contract).emit()
@@ -99,7 +104,7 @@ def machine() -> Machine:
     return Machine(
         rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST,
         ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True, compacts=True,
-        longest_scan=LONGEST_SCAN,
+        longest_scan=LONGEST_SCAN, waits=NEAR, late_bytes=WAITING_BYTES,
     )  # fmt: skip
 
 
@@ -178,6 +183,7 @@ def prelude() -> str:
             read("emit_cuda", "fusecuda.cuh"),
             read("emit_cuda", "columns.cuh"),
             read("emit_cuda", "compaction.cuh"),
+            read("emit_cuda", "late.cuh"),
             read("emit_cuda", "scan.cuh"),
             read("codegen", "integers.h"),
             read("codegen", "division.h"),

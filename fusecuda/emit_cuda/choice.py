@@ -10,7 +10,7 @@ from ..fusion.binding import stand_side_by_side
 from ..fusion.walk import Walk, Walked
 from ..graph.dtypes import computed_in
 
-LOOP, TILES, COMPACTION = "loop", "tiles", "compaction"
+LOOP, TILES, COMPACTION, LATE = "loop", "tiles", "compaction", "late stores"
 SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
 LOOP_THREADS = 256  # of a block of a loop, of columns, or of a compaction
 PICKS = 8  # elements, or rows, that a thread of a compaction tests
@@ -22,6 +22,8 @@ GROUP, STEP, CHUNK = 4, 128, 512  # of the tree: neighbours, elements of a warp'
 
 OWN_SHARED = 4 << 10  # bytes of shared memory that a kernel has besides, if it reduces little
 STATIC_SHARED = 48 << 10  # bytes of shared memory that a text may declare
+WAITING_BYTES = 32  # of an element, which wait in shared memory until others have read
+NEAR = 16  # elements along each axis, up to which others are read that are written late
 # Of an H100, from public figures, not measured.
 NS_PER_BYTE = 1 / 2900  # from and to memory
 NS_PER_COST = 1 / 7_000  # a unit of the op table for an element: about two instructions in doubles
@@ -199,7 +201,7 @@ def chosen_skeleton(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[boo
     if kernel.compacts:
         return COMPACTION, by_row
     if kernel.kind == "loop":
-        return LOOP, by_row
+        return (LATE, None) if kernel.late else (LOOP, by_row)
     if kernel.scans:
         return SHORT, by_row
     length = math.prod(walked.elements.extents)

@@ -25,6 +25,7 @@ from .choice import (
     COMPACTED,
     COMPACTION,
     GROUP,
+    LATE,
     LOOP,
     LOOP_THREADS,
     NOWHERE,
@@ -48,6 +49,7 @@ from .choice import (
     turned_walk,
     unit_pattern,
 )
+from .halos import joined, tiles_of
 from .online import merged
 from .packs import SCATTERED, WARP, Packing, chosen_packing, row_packing, whole_forms, whole_turned
 from .quotients import DOWN, FACTOR, quotient_by
@@ -78,7 +80,9 @@ def bind(
     """
     facts = facts or Facts()
     lowered = lower(ALL)
-    walked = squeezed(walk(lowered, memory))
+    walked = squeezed(walk(lowered, memory, collapse=not lowered.ir.late))
+    if lowered.ir.late:
+        walked = squeezed(joined(lowered.ir, walked))
     kept = keeping(lowered.ir, walked, facts)
     if lowered.ir.resident and kept == NOWHERE:
         lowered = lower(NOTHING)
@@ -86,7 +90,7 @@ def bind(
         if contract and chosen_skeleton(lowered.ir, walked)[0] == BLOCK:
             lowered = replace(lowered, ir=merged(lowered.ir))
     turned: frozenset[int] = frozenset()
-    is_free = lowered.ir.kind == "loop" and not lowered.ir.compacts
+    is_free = lowered.ir.kind == "loop" and not lowered.ir.compacts and not lowered.ir.late
     if is_free and unit_pattern(lowered.ir, walked.elements) is None:
         walked, turned = turned_walk(lowered.ir, walked)
     return _Binder(lowered, walked, memory, aligned, turned, kept, facts).bound()
@@ -105,6 +109,7 @@ class _Binder:
         kept: str,
         facts: Facts,
     ) -> None:
+        self.processors = facts.multiprocessors
         self.enough_blocks = ENOUGH * facts.multiprocessors
         self.lowered = lowered
         self.kernel = lowered.ir
@@ -158,6 +163,7 @@ class _Binder:
             BLOCK: self._long,
             COLUMN: self._columns,
             COMPACTION: self._compaction,
+            LATE: self._late,
         }[self.skeleton]()
         self._outer_rows()
         return self.out
@@ -319,6 +325,18 @@ class _Binder:
         for name, words in (("states", 2 * tiles), ("tickets", 1), ("finished", 1)):
             self.out.areas[name] = -1 - self.out.counters
             self.out.counters += words
+        self.out.work = blocks
+        self._launch(blocks, LOOP_THREADS)
+
+    def _late(self) -> None:
+        """Tiles, whose edges wait in the workspace until the last block has read them."""
+        tiles = tiles_of(self.kernel, self.walked, self.processors)
+        blocks = math.prod(tiles.counts)
+        self.out.integers |= tiles.integers(self._divisor)
+        for store in self.kernel.late:
+            self._area(f"edge{store.form}", max(1, blocks * tiles.edges) * store.dtype.itemsize)
+        self.out.areas["arrivals"] = -1 - self.out.counters
+        self.out.counters += blocks
         self.out.work = blocks
         self._launch(blocks, LOOP_THREADS)
 

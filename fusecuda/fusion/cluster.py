@@ -14,7 +14,7 @@ from ..graph.passes import are_disjoint
 from ..graph.structure import Demand, structure_of
 from .cost import CPU, MAX_STATEMENTS, Machine
 from .kernel_ir import ELEMENT, FINAL, ROW
-from .positions import is_row_major, positions
+from .positions import as_position, is_row_major, steps_apart
 from .region import Region, Roots, domain
 
 OUTER = "outer"  # the role of a reduction over row values
@@ -191,6 +191,8 @@ def _another_kind(cluster: Cluster, root: Node) -> str:
         return "a compaction writes what one mask picks, and nothing else"
     if cluster.late and (domain(root) != cluster.shape or root.op in _NOT_LATE):
         return "its elements are written late, when others have read what stands there"
+    if cluster.late and _late_bytes(cluster, root) > cluster.machine.late_bytes:
+        return "more of each element would wait than a block has room for"
     return ""
 
 
@@ -281,13 +283,17 @@ def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Root
         written = dict.fromkeys((version, *chain.versions, *older), (place,)).get
         regions = (region, *cluster.regions.values())
         if any(overlaps(r, written, roots) for r in regions) and not (
-            may_be_late(cluster, root) and all(can_wait(r, written, roots) for r in regions)
+            may_be_late(cluster, root)
+            and all(can_wait(r, written, roots, cluster.machine) for r in regions)
         ):
             return "it overwrites elements that the kernel reads elsewhere"
     below = role != ELEMENT and any(source in cluster.writes for source in region.sources)
     if below or (
         overlaps(region, cluster.overwritten, roots)
-        and not (may_be_late(cluster, root) and can_wait(region, cluster.overwritten, roots))
+        and not (
+            may_be_late(cluster, root)
+            and can_wait(region, cluster.overwritten, roots, cluster.machine)
+        )
     ):
         return "it reads elements that the kernel overwrites"
     return ""
@@ -300,11 +306,20 @@ def may_be_late(cluster: Cluster, root: Node) -> bool:
     """True if stores of ``cluster`` may wait for reads when ``root`` is in it."""
     kinds = {r.op for r in (root, *cluster.roles)}
     alike = cluster.reduced is None and domain(root) == cluster.shape
-    return cluster.machine.waits and alike and kinds.isdisjoint(_NOT_LATE)
+    fits = _late_bytes(cluster, root) <= cluster.machine.late_bytes
+    return cluster.machine.waits > 0 and alike and kinds.isdisjoint(_NOT_LATE) and fits
+
+
+def _late_bytes(cluster: Cluster, root: Node) -> int:
+    """The bytes of an element that wait if ``root`` is in ``cluster``."""
+    return sum(r.dtype.itemsize for r in {root, *cluster.roles} if r.op == "update")
 
 
 def can_wait(
-    region: Region, overwritten: Callable[[Node], Iterable[Place] | None], roots: Roots
+    region: Region,
+    overwritten: Callable[[Node], Iterable[Place] | None],
+    roots: Roots,
+    machine: Machine,
 ) -> bool:
     """True if few elements of ``region`` lie between a read of an element and its overwriting.
 
@@ -317,13 +332,13 @@ def can_wait(
         source = roots.source(node)
         for place in overwritten(source) or ():
             if not place.is_beside(at, over, source) and (
-                node is not source or over != place.over or not _is_near(at, place, source)
+                node is not source or over != place.over or not _is_near(at, place, source, machine)
             ):
                 return False
     return True
 
 
-def _is_near(at: IndexMap, place: Place, source: Node) -> bool:
+def _is_near(at: IndexMap, place: Place, source: Node, machine: Machine) -> bool:
     """True for the elements of ``place`` moved along by a small part of them."""
     if place.shape != source.shape:
         return False
@@ -336,8 +351,11 @@ def _is_near(at: IndexMap, place: Place, source: Node) -> bool:
         return False
     if not is_row_major(extents, steps):
         return False
-    distance = positions(extents, steps, at.offset(strides) - place.at.offset(strides))
-    return _NEAR * abs(distance) <= math.prod(extents)
+    apart = steps_apart(extents, steps, at.offset(strides) - place.at.offset(strides))
+    if apart is None:
+        return True
+    is_near = _NEAR * abs(as_position(extents, apart)) <= math.prod(extents)
+    return is_near and all(abs(by) <= machine.waits for by in apart)
 
 
 _NEAR = 8  # times as many elements are overwritten as wait

@@ -28,10 +28,11 @@ class Machine:
     takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop.
     Where it is ``ordered``, a thread taking one element after the other pays: scatters are kernels.
     So are running sums of rows of at most ``longest_scan`` elements. Where it ``compacts``, so is
-    what masks pick. Where it ``waits``, an update may read elements that it overwrites: each is
-    written when it has been read. ``ns_per_byte`` and ``ns_per_cost`` are the prices of a byte that
-    is moved and of a unit of the op table; where bytes are dear beside those, what is computed
-    again is charged for what it ``reads_again``, too.
+    what masks pick. An update may read elements that it overwrites if it ``waits``, as far away
+    along each axis: each is written when it has been read; those of a kernel are of at most
+    ``late_bytes`` an element. ``ns_per_byte`` and ``ns_per_cost`` are the prices of a byte that is
+    moved and of a unit of the op table; where bytes are dear beside those, what is computed again
+    is charged for what it ``reads_again``, too.
     """
 
     rows: int
@@ -40,7 +41,8 @@ class Machine:
     short: int = 0
     ordered: bool = False
     compacts: bool = False
-    waits: bool = False
+    waits: int = 0
+    late_bytes: int = 1 << 62
     longest_scan: int = 0
     longest: int = 1 << 62
     ns_per_byte: float = NS_PER_BYTE
@@ -50,7 +52,7 @@ class Machine:
 
 # Passes wait for all threads.
 CPU = Machine(
-    rows=2, row_bytes=1 << 62, short=8, ordered=True, compacts=True, waits=True,
+    rows=2, row_bytes=1 << 62, short=8, ordered=True, compacts=True, waits=1 << 62,
     longest_scan=1 << 62,
 )  # fmt: skip
 

@@ -321,7 +321,8 @@ class _Attempt:
             return
         places = dict.fromkeys(versions_of(root, self.roots), (place_of(root),))
         waits = self.machine.waits and self.fuse and root.op == "update"
-        if waits and can_wait(region, places.get, self.roots):
+        fits = root.dtype.itemsize <= self.machine.late_bytes
+        if waits and fits and can_wait(region, places.get, self.roots, self.machine):
             return
         if overlaps(region, places.get, self.roots):
             why = "it overwrites elements that it still reads, so its value is stored first"

@@ -22,19 +22,25 @@ def positions(extents: Sequence[int], strides: Sequence[int], distance: int) -> 
 
     The strides are those of `is_row_major`, so there is one answer at most.
     """
-    found = _positions(extents, strides, distance)
-    return 0 if found is None else found
+    found = steps_apart(extents, strides, distance)
+    return 0 if found is None else as_position(extents, found)
 
 
-def _positions(extents: Sequence[int], strides: Sequence[int], distance: int) -> int | None:
+def as_position(extents: Sequence[int], apart: Sequence[int]) -> int:
+    """The number of positions that so many elements along each axis are."""
+    return sum(q * math.prod(extents[axis + 1 :]) for axis, q in enumerate(apart))
+
+
+def steps_apart(
+    extents: Sequence[int], strides: Sequence[int], distance: int
+) -> tuple[int, ...] | None:
+    """How many elements these two are apart along each axis; None if no two are."""
     if not extents:
-        return None if distance else 0
+        return None if distance else ()
     n, *inner = extents
     stride, *rest = strides
-    if n == 1:
-        return _positions(inner, rest, distance)
-    for q in (distance // stride, distance // stride + 1):
-        below = _positions(inner, rest, distance - q * stride) if abs(q) < n else None
+    for q in (distance // stride, distance // stride + 1) if n > 1 else (0,):
+        below = steps_apart(inner, rest, distance - q * stride) if abs(q) < n else None
         if below is not None:
-            return q * math.prod(inner) + below
+            return q, *below
     return None

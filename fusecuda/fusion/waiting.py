@@ -45,7 +45,7 @@ def wait_of(kernel: ir.KernelIR, walked: Walked) -> Wait:
     walk = walked.elements
     total = math.prod(walk.extents)
     behind = ahead = 0
-    for store, load in _pairs(kernel, walked):
+    for store, load in late_reads(kernel, walked):
         strides, distance = walk.strides[store], walked.offsets[load] - walked.offsets[store]
         if strides == walk.strides[load] and not distance:
             continue
@@ -56,8 +56,8 @@ def wait_of(kernel: ir.KernelIR, walked: Walked) -> Wait:
     return Wait(behind, ahead)
 
 
-def _pairs(kernel: ir.KernelIR, walked: Walked) -> Iterator[tuple[int, int]]:
-    """Late stores and loads of the same memory."""
+def late_reads(kernel: ir.KernelIR, walked: Walked) -> Iterator[tuple[int, int]]:
+    """Late stores, each with the loads of the same memory."""
     late = {s.form for s in kernel.late}
     for store in late:
         home = walked.places[store]

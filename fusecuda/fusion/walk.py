@@ -26,6 +26,7 @@ class Memory:
 
 
 MemoryOf = Callable[[Node], Memory]
+Joins = Callable[[int, int], bool]  # an axis, and how many elements are behind it
 Lower = Callable[[str], Lowered]  # a kernel that keeps rows ALL, COSTLY ones or NOTHING resident
 
 
@@ -81,8 +82,12 @@ class Walk:
         """The walk over ``axes`` alone."""
         return Walk([self.extents[a] for a in axes], [[s[a] for a in axes] for s in self.strides])
 
-    def collapsed(self) -> Walk:
-        """Neighbouring axes merged where every form allows it; ones in front keep the rank."""
+    def collapsed(self, joins: Joins = lambda axis, inner: True) -> Walk:
+        """Neighbouring axes merged where every form allows it; ones in front keep the rank.
+
+        Others stay as they are, too, unless an axis ``joins`` the elements that those behind it
+        have already.
+        """
         rank = len(self.extents)
         extents = [1]
         strides: list[list[int]] = [[0] for _ in self.strides]
@@ -94,7 +99,7 @@ class Walk:
                 extents[0] = n
                 for form, step in enumerate(strides):
                     step[0] = self.strides[form][axis]
-            elif all(
+            elif joins(axis, extents[0]) and all(
                 s[axis] == t[0] * extents[0] for s, t in zip(self.strides, strides, strict=True)
             ):
                 extents[0] *= n
@@ -124,8 +129,11 @@ class Walked:
         return [o for o, p in zip(self.offsets, self.places, strict=True) if p is not None]
 
 
-def walk(lowered: Lowered, memory: MemoryOf) -> Walked:
-    """The collapsed walk of ``lowered`` for its shapes; ``memory`` tells where a node lies."""
+def walk(lowered: Lowered, memory: MemoryOf, collapse: bool = True) -> Walked:
+    """The walk of ``lowered`` for its shapes; ``memory`` tells where a node lies.
+
+    The axes of its elements are as they are in the graph unless they ``collapse``.
+    """
     kernel = lowered.ir
     row_rank = len(lowered.row_shape)
     offsets: list[int] = []
@@ -148,7 +156,7 @@ def walk(lowered: Lowered, memory: MemoryOf) -> Walked:
         elements = as_written(kernel, elements, offsets)
     elif kernel.kind == "loop" and not kernel.is_ordered:
         elements = innermost_first(kernel, elements)
-    return Walked(rows, elements.collapsed(), offsets, places)
+    return Walked(rows, elements.collapsed() if collapse else elements, offsets, places)
 
 
 def as_written(kernel: kernel_ir.KernelIR, walk: Walk, offsets: list[int]) -> Walk:

@@ -154,13 +154,8 @@ def test_what_cannot_wait(program: Any) -> None:
         assert same_bits(np.asarray(results), np.asarray(expected))
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_random_updates(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any steps, shifts, types and layouts, on any number of threads."""
-    draw = random.Random(seed)
-    set_thread_count(draw.choice([1, 2, 3]))
-    monkeypatch.setattr(cost, "GRAIN_ELEMENTS", draw.choice([16, 64, 500]))
-    monkeypatch.setattr(waiting, "SLACK", draw.choice([513, 600, 2048]))
+def drawn_update(draw: random.Random, seed: int) -> tuple[Any, Any]:
+    """A program of updates by any steps and shifts, and what makes its arrays, of any layout."""
     shape = draw.choice([(100,), (3000,), (300, 40), (33, 20), (9, 20, 7)])
     dtype = np.dtype(draw.choice(["f8", "f4", "i4", "c16", "u1", "f2"]))
     values = np.random.default_rng(seed).integers(0, 50, size=shape).astype(dtype)
@@ -198,6 +193,17 @@ def test_random_updates(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         v[own] = value * 2
         return value - 1
 
+    return program, laid_out
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_updates(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any steps, shifts, types and layouts, on any number of threads."""
+    draw = random.Random(seed)
+    set_thread_count(draw.choice([1, 2, 3]))
+    monkeypatch.setattr(cost, "GRAIN_ELEMENTS", draw.choice([16, 64, 500]))
+    monkeypatch.setattr(waiting, "SLACK", draw.choice([513, 600, 2048]))
+    program, laid_out = drawn_update(draw, seed)
     want, got = (laid_out(), laid_out()), (laid_out(), laid_out())
     expected = program(*want)
     executable = fc.lower(program, laid_out(), laid_out())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .mutation import Mutation, ids
 
 _EMIT = "cpu_fallback/emit_late.py"
+_TILES, _HALOS = "emit_cuda/late.py", "emit_cuda/halos.py"
+_CUDA = ids("cuda_late", "one_launch[heat-shape0-reverse]", "one_launch[box-shape5-forward]")
 _ALONE = ids("fusion/late", "one_launch[upwind-1-1]", "one_launch[heat-2-1]")
 _THREADS = ids("fusion/late", "one_launch[heat-2-3]", "one_launch[upwind-2-8]")
 
@@ -56,5 +58,45 @@ LATE = (
         "if user is not update:",
         "a value is read back by what comes before it is written",
         ids("fusion/late", "reading_back_changes_no_value", "what_is_written_is_read_back"),
+    ),
+    Mutation(
+        "late-tiles-do-not-meet",
+        _TILES,
+        'w.line("__syncthreads();  // the tile, and what is around it, has been read")',
+        'w.line("// the tile, and what is around it, has been read")',
+        "a thread writes what others of its block have yet to read",
+        _CUDA,
+    ),
+    Mutation(
+        "late-tiles-have-no-edges",
+        _HALOS,
+        "found = [max(h, abs(by)) for h, by in zip(found, apart, strict=True)]",
+        "found = [max(h, by) for h, by in zip(found, apart, strict=True)]",
+        "what is read from behind is written before other tiles have read it",
+        ids("cuda_late", "one_launch[upwind-shape1-forward]", "random_updates"),
+    ),
+    Mutation(
+        "late-tiles-too-few-readers",
+        "emit_cuda/late.cuh",
+        "return last - first + 1;",
+        "return last - first;",
+        "a tile's edges are written before its last reader has come",
+        _CUDA,
+    ),
+    Mutation(
+        "late-edge-of-another",
+        _TILES,
+        'w.line(f"if (c_{a} >= {halo}) c_{a} += {inner};")',
+        'w.line(f"if (c_{a} > {halo}) c_{a} += {inner};")',
+        "an edge that lies behind the inside is taken for the inside's first",
+        _CUDA,
+    ),
+    Mutation(
+        "late-more-than-there-is-room",
+        "fusion/cluster.py",
+        "    if cluster.late and _late_bytes(cluster, root) > cluster.machine.late_bytes:",
+        "    if cluster.late and not cluster.machine.late_bytes:",
+        "more arrays wait than shared memory has room for",
+        ids("cuda_late", "what_cannot_wait[1]"),
     ),
 )
