@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import fusecuda as fc
-from fusecuda.emit_cuda.choice import LOOP
+from fusecuda.emit_cuda.choice import LOOP, SCAN
 from fusecuda.emit_cuda.launch import CudaBound
 from fusecuda.emit_cuda.source import CudaSource
 from fusecuda.fusion import kernel_ir as ir
@@ -93,8 +93,10 @@ def estimate(launched: Launched, code: Code) -> Estimate:
     resident = at_once * threads
     elements = bound.integers["rows"] * bound.integers["length"]
     most = _widest_load(bound)
-    main = code.stretch(0, code.meeting, most)
-    loops = code.loops(0, code.meeting) if bound.variant.skeleton != LOOP else []  # only of tails
+    in_turn = bound.variant.skeleton == SCAN  # its first atomic is a ticket; its loops wait
+    main = code.stretch(0, code.end if in_turn else code.meeting, most)
+    is_loop = in_turn or bound.variant.skeleton == LOOP  # loops are only of tails
+    loops = [] if is_loop else code.loops(0, code.meeting)
     everybody = resident * PROCESSORS
     waiting = instructions = 0.0
     own = elements / (bound.grid * threads)
@@ -108,7 +110,8 @@ def estimate(launched: Launched, code: Code) -> Estimate:
         instructions += stretch.instructions / each
     issuing = instructions * elements / ISSUE
     turns = bound.grid / (at_once * PROCESSORS)
-    waiting += turns * (START + main.fences * LATENCY)
+    told = 3 * _levels(bound.integers["tiles"]) if in_turn else 0  # written, seen, and read
+    waiting += turns * (START + (main.fences + told) * LATENCY)
     best = max(hot, key=lambda s: s.loaded)
     in_flight = best.in_flight * resident
     moved = launched.least + 2 * bound.workspace * bool(bound.lowered.ir.late)
@@ -117,6 +120,11 @@ def estimate(launched: Launched, code: Code) -> Estimate:
         code.registers, bound.grid, resident, best.widest, in_flight, instructions,
         launched.least / BANDWIDTH / total,
     )  # fmt: skip
+
+
+def _levels(tiles: int) -> int:
+    """How many times groups of tiles are grouped, by 32."""
+    return 1 + _levels(-(-tiles // 32)) if tiles > 32 else 1
 
 
 def _widest_load(bound: CudaBound) -> int:
@@ -249,6 +257,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sum(x * y)": (lambda x, y: (x * y).sum(), (spec(BIG),) * 2),
     "max": (lambda x: x.max(), (spec(BIG),)),
     "argmax": (lambda x: x.argmax(), (spec(BIG),)),
+    "running sum": (np.cumsum, (spec(BIG),)),
+    "running sum, float64": (np.cumsum, (spec(BIG, dtype="f8"),)),
+    "running sums of rows of 1000": (lambda x: np.cumsum(x, axis=1), (spec(1 << 16, 1000),)),
+    "running sums of columns": (lambda x: np.cumsum(x, axis=0), (spec(1000, 1 << 16),)),
     "sum of rows of 8": (lambda x: x.sum(axis=1), (spec(1 << 23, 8),)),
     "sum of rows of 100": (lambda x: x.sum(axis=1), (spec(1 << 19, 100),)),
     "sum of rows of 1000": (lambda x: x.sum(axis=1), (spec(1 << 16, 1000),)),

@@ -13,7 +13,7 @@ from ..fusion.assembly import Assembly, assemble
 from ..fusion.cost import Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
-from ..graph.tree import LONGEST_SCAN
+from ..graph.tree import SCANNED_ROW
 from .choice import (
     COLUMN,
     COMPACTION,
@@ -25,6 +25,7 @@ from .choice import (
     NS_PER_BYTE,
     NS_PER_COST,
     OWN_SHARED,
+    SCAN,
     TILES,
     WAITING_BYTES,
     Facts,
@@ -38,7 +39,7 @@ from .launch import CudaBound, Variant, bind
 from .loops import LoopEmitter
 from .program import CudaProgram, Layout, not_loaded
 from .rows import RowEmitter
-from .scans import ScanEmitter
+from .scans import LongScanEmitter, ScanEmitter
 from .shared import launched
 from .source import CudaSource
 from .tiles import TileEmitter
@@ -64,6 +65,7 @@ def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
         COLUMN: ColumnEmitter,
         COMPACTION: CompactionEmitter,
         LATE: LateEmitter,
+        SCAN: LongScanEmitter,
     }
     of_rows = ScanEmitter if kernel.scans else RowEmitter
     return kinds.get(variant.skeleton, of_rows)(kernel, variant, contract).emit()
@@ -104,7 +106,7 @@ def machine() -> Machine:
     return Machine(
         rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST,
         ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True, compacts=True,
-        longest_scan=LONGEST_SCAN, waits=NEAR, late_bytes=WAITING_BYTES,
+        scanned_row=SCANNED_ROW, waits=NEAR, late_bytes=WAITING_BYTES,
     )  # fmt: skip
 
 

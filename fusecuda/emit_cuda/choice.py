@@ -9,9 +9,10 @@ from ..fusion import kernel_ir as ir
 from ..fusion.binding import stand_side_by_side
 from ..fusion.walk import Walk, Walked
 from ..graph.dtypes import computed_in
+from ..graph.tree import SCANNED_ROW
 
 LOOP, TILES, COMPACTION, LATE = "loop", "tiles", "compaction", "late stores"
-SHORT, BLOCK, COLUMN = "short rows", "long rows", "columns"
+SHORT, BLOCK, COLUMN, SCAN = "short rows", "long rows", "columns", "long scans"
 LOOP_THREADS = 256  # of a block of a loop, of columns, or of a compaction
 PICKS = 8  # elements, or rows, that a thread of a compaction tests
 COMPACTED = PICKS * LOOP_THREADS  # that a block does
@@ -202,9 +203,9 @@ def chosen_skeleton(kernel: ir.KernelIR, walked: Walked) -> tuple[str, tuple[boo
         return COMPACTION, by_row
     if kernel.kind == "loop":
         return (LATE, None) if kernel.late else (LOOP, by_row)
-    if kernel.scans:
-        return SHORT, by_row
     length = math.prod(walked.elements.extents)
+    if kernel.scans:
+        return (SCAN if length > SCANNED_ROW else SHORT), by_row
     may_be_columns = by_row is None and stand_side_by_side(kernel, walked.rows)
     if may_be_columns and walked.rows.extents[-1] >= 8:
         by_column = unit_pattern(kernel, walked.rows)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 from ..codegen import names
 from ..fusion.lowering import Lowered
@@ -22,7 +21,6 @@ from .choice import (
     BOTH_WARPS,
     CHUNK,
     COLUMN,
-    COMPACTED,
     COMPACTION,
     GROUP,
     LATE,
@@ -30,6 +28,7 @@ from .choice import (
     LOOP_THREADS,
     NOWHERE,
     REGISTERS,
+    SCAN,
     SHARED,
     SHARED_WARPS,
     SHORT,
@@ -42,17 +41,16 @@ from .choice import (
     keeping,
     keeping_warps,
     power_of_two,
-    row_tiles,
     slot_offsets,
     squeezed,
     tile_side,
     turned_walk,
     unit_pattern,
 )
-from .halos import joined, tiles_of
+from .grids import Grids
+from .halos import joined
 from .online import merged
 from .packs import SCATTERED, WARP, Packing, chosen_packing, row_packing, whole_forms, whole_turned
-from .quotients import DOWN, FACTOR, quotient_by
 from .spans import aliased, reaches, walked_spans
 from .variant import CudaBound, Variant
 
@@ -96,7 +94,7 @@ def bind(
     return _Binder(lowered, walked, memory, aligned, turned, kept, facts).bound()
 
 
-class _Binder:
+class _Binder(Grids):
     """The numbers of one launch."""
 
     def __init__(
@@ -129,7 +127,7 @@ class _Binder:
             packing = row_packing(self.kernel, walked, unit, aligned)
         if turned:
             packing = Packing(True, GROUP)
-        if (packing.free or not packing.packed) and self.skeleton in (SHORT, BLOCK, LOOP):
+        if (packing.free or not packing.packed) and self.skeleton in (SHORT, BLOCK, LOOP, SCAN):
             unit = None  # one text for all strides: the elements come one by one anyway
         self.head = packing.head
         self.variant = Variant(
@@ -164,6 +162,7 @@ class _Binder:
             COLUMN: self._columns,
             COMPACTION: self._compaction,
             LATE: self._late,
+            SCAN: self._long_scan,
         }[self.skeleton]()
         self._outer_rows()
         return self.out
@@ -201,11 +200,6 @@ class _Binder:
         found["length"] = self.length
         found["rows"] = self.rows
         return found
-
-    def _divisor(self, name: str, value: int) -> dict[str, int]:
-        """An integer that a text may divide by, and what it does instead."""
-        by, down = quotient_by(value, self.variant.wide)
-        return {name: value, f"{name}_{FACTOR}": by, f"{name}_{DOWN}": down}
 
     # --- grids
 
@@ -312,34 +306,6 @@ class _Binder:
         self._partials(self.rows * parts if parts > 1 else 0, tiles if parts > 1 else 0)
         self._launch(tiles * parts, across, lanes)
 
-    def _compaction(self) -> None:
-        """Tiles of elements; or of rows, which several blocks share where there are few."""
-        if self.kernel.kind == "loop":
-            tiles, blocks = (-(-self.length // COMPACTED),) * 2
-        else:
-            rows, tiles, parts, each = row_tiles(self.rows, self.length, self.enough_blocks)
-            blocks, lanes = tiles * parts, min(LOOP_THREADS, power_of_two(self.length))
-            self.out.integers |= self._divisor("parts", parts)
-            self.out.integers |= {"tile_rows": rows, "each": each, "shift": lanes.bit_length() - 1}
-        self.out.integers |= {"tiles": tiles, "blocks": blocks}
-        for name, words in (("states", 2 * tiles), ("tickets", 1), ("finished", 1)):
-            self.out.areas[name] = -1 - self.out.counters
-            self.out.counters += words
-        self.out.work = blocks
-        self._launch(blocks, LOOP_THREADS)
-
-    def _late(self) -> None:
-        """Tiles, whose edges wait in the workspace until the last block has read them."""
-        tiles = tiles_of(self.kernel, self.walked, self.processors)
-        blocks = math.prod(tiles.counts)
-        self.out.integers |= tiles.integers(self._divisor)
-        for store in self.kernel.late:
-            self._area(f"edge{store.form}", max(1, blocks * tiles.edges) * store.dtype.itemsize)
-        self.out.areas["arrivals"] = -1 - self.out.counters
-        self.out.counters += blocks
-        self.out.work = blocks
-        self._launch(blocks, LOOP_THREADS)
-
     def _turns(self, blocks: int, most: int) -> int:
         """How many rows, or sets of them, a block takes, if blocks meet: a device is still full."""
         turns, most = 1, min(most, blocks // (2 * self.enough_blocks), MOST_TURNS)
@@ -383,16 +349,6 @@ class _Binder:
                 self._area(f"partial{reduce.out}", 16 * max(count, 1))
         self.out.areas["arrivals"] = -1 - self.out.counters
         self.out.counters += max(counters, 1)
-
-    def _area(self, name: str, nbytes: int) -> None:
-        self.out.areas[name] = self.out.workspace
-        self.out.workspace += -(-nbytes // 256) * 256
-
-    def _vary(self, **changes: Any) -> None:
-        self.variant = self.out.variant = replace(self.variant, **changes)
-
-    def _launch(self, grid: int, x: int, y: int = 1) -> None:
-        self.out.grid, self.out.block = grid, (x, y)
 
 
 __all__ = ["BLOCK", "COLUMN", "LOOP", "SHORT", "CudaBound", "Variant", "bind"]

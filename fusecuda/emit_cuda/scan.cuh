@@ -58,3 +58,67 @@ struct fc_scan {
         steps = R::identity();
     }
 };
+
+// What comes before tile `at` of the `count` of a row, which comes to `own`; for a warp. A tile tells
+// what it comes to, and the last one of each 32 what these come to, of each 32 of those, and so on:
+// `totals` has them one level behind the other, which are there where `all_states` says so. No tile
+// waits for one that has not started. The order is that of graph/tree.py.
+template <typename R, typename I>
+FC_INLINE typename R::P fc_tiles_before(typename R::P own, I at, I count, uint64_t *all_states,
+                                        typename R::P *totals)
+{
+    typedef typename R::P P;
+    volatile uint64_t *states = all_states;
+    const int lane = fc_thread() & 31;
+    P before = R::identity();
+    for (bool is_last = true;;) {
+        const int place = (int)(at & 31);
+        P value = own;
+        if (lane < place) {
+            const I other = at - place + lane;
+            while (!states[other]);
+            __threadfence();
+            value = totals[other];
+        } else if (lane == place && is_last) {
+            totals[at] = own;
+            __threadfence();
+            states[at] = 1;
+        }
+#pragma unroll
+        for (int by = 1; by < 32; by *= 2) {
+            const P other = fc_scan<R>::up(value, by);
+            if (lane >= by) value = R::combine(other, value);
+        }
+        const P behind = fc_moved(value, [place](unsigned w) {
+            return __shfl_sync(FC_WARP, w, (place + 31) & 31);
+        });
+        before = R::combine(place ? behind : R::identity(), before);
+        if (count <= 32) return before;
+        own = fc_scan<R>::of_last_lane(value);
+        is_last = is_last && place == 31;
+        states += count, totals += count;
+        count = (count + 31) / 32, at /= 32;
+    }
+}
+
+// What comes before the chunk of this warp, which comes to `own`, in the row of a tile.
+template <typename R, typename I>
+FC_INLINE typename R::P fc_chunks_before(typename R::P own, I at, I count, uint64_t *states,
+                                         typename R::P *totals, typename R::P (&room)[9])
+{
+    typedef typename R::P P;
+    const int warp = fc_thread() / 32;
+    if ((fc_thread() & 31) == 0) room[warp] = own;
+    __syncthreads();
+    if (warp == 0) {
+        P all = room[0];
+#pragma unroll
+        for (int w = 1; w < 8; ++w) all = R::combine(all, room[w]);
+        const P before = fc_tiles_before<R>(all, at, count, states, totals);
+        if (fc_thread() == 0) room[8] = before;
+    }
+    __syncthreads();
+    P front = R::identity();
+    for (int w = 0; w < warp; ++w) front = R::combine(front, room[w]);
+    return R::combine(room[8], front);
+}

@@ -8,12 +8,18 @@ a scan wait there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
 from ..codegen import names
 from ..codegen.scalar import c_type, rounded
 from ..codegen.scans import Piece, buffers, pieces, scans_of
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import computed_in
-from .choice import GROUP
+from ..graph.tree import SCANNED_TILE
+from .choice import CHUNK, GROUP, LOOP_THREADS
+from .emit import CudaScope, Text
 from .rows import RowEmitter
 
 _BLOCKS = 4  # of a processor that are enough
@@ -27,28 +33,39 @@ class ScanEmitter(RowEmitter):
 
     def body(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
         """One pass over the row."""
-        scans, w, self.stage = scans_of(stage), self.w, number
-        if not scans:
+        self.stage = number
+        if not scans_of(stage):
             self.taker(str(number), stage.body, place, self.combined(stage.reduces))
             self.chunks_of_a_warp(number, stage, lambda: self.each_step(number, "0"))
             return
-        waiting = buffers(stage)
+        one = self._declared(number, stage, pieces(stage), place)
+        self.chunks_of_a_warp(number, stage, one)
+
+    def _declared(
+        self, number: int, stage: ir.Stage, every: list[Piece], place: dict[str, str]
+    ) -> Callable[[], None]:
+        """Declare what a pass over ``every`` piece needs; what writes its text for one chunk."""
+        w, scans = self.w, scans_of(stage)
+        taken = {v for piece in every for v in piece.taken}
+        taken |= {piece.scan.out for piece in every if piece.scan is not None}
+        waiting = {v: ctype for v, ctype in buffers(stage).items() if v in taken}
         is_whole = self._waits(stage, waiting) <= _WAITING and not self._costly(stage)
-        for scan in scans:
-            w.line(f"fc_scan<{self._kind(scan)}> {self._running(scan)};")
-            w.line(f"{self._running(scan)}.start();")
+        for piece in every:
+            if piece.scan is not None:
+                w.line(f"fc_scan<{self._kind(piece.scan)}> {self._running(piece.scan)};")
+                w.line(f"{self._running(piece.scan)}.start();")
         for value, ctype in waiting.items():
             w.line(f"{ctype} {self._waiting(value)}[{16 if is_whole else GROUP}];")
-        for i, piece in enumerate(pieces(stage)):
-            then = [f"{self._waiting(v)}[slot + e] = {names.value(v)};" for v in piece.left]
+        for i, piece in enumerate(every):
+            left = [v for v in piece.left if v in taken]
+            then = [f"{self._waiting(v)}[slot + e] = {names.value(v)};" for v in left]
             if piece.scan is not None:
                 running = names.value(piece.scan.value)
                 then.append(f"{self._waiting(piece.scan.out)}[slot + e] = {running};")
             before = [self._taken(v, ctype, scans) for v, ctype in piece.taken.items()]
             then += self.combined(piece.reduces)
             self.taker(f"{number}_{i}", piece.body, place, then, before)
-        each = self._chunk if is_whole else self._steps
-        self.chunks_of_a_warp(number, stage, lambda: each(number, pieces(stage)))
+        return partial(self._chunk if is_whole else self._steps, number, every)
 
     def bounds(self) -> str:
         """A thread has as many registers as it needs; unasked the compiler spills a few."""
@@ -116,3 +133,74 @@ class ScanEmitter(RowEmitter):
             self.w.line("#pragma unroll")
             line = f"for (int i = 0; i < {count}; ++i) {waiting}[i] = {identity};"
             self.w.line(line)
+
+
+class LongScanEmitter(ScanEmitter):
+    """Rows that are longer: a block for each tile of one, and a warp for each of its chunks.
+
+    A block goes over its tile once for each scan, to find what this comes to, and then once more
+    with what comes before: what it has read lies in a cache by then.
+    """
+
+    def emit(self) -> Text:
+        """The text of the kernel, with PLACEHOLDER for its symbol."""
+        t, w = self.index_type, self.w
+        blocks, rows = self.integer("blocks"), self.integer("rows")
+        w.line("// Tiles are taken in the order in which blocks start, those of all rows in turn.")
+        tickets = self.area("tickets", "unsigned")
+        w.line(f"const {t} ticket = fc_ticket({tickets}, (unsigned){blocks});")
+        w.line(f"const {t} tile = {self.over('ticket', rows)};")
+        w.line(f"const {t} row = ticket - tile * {rows}, here = {self.integer('length')};")
+        w.line("const int lanes = 32, lane = threadIdx.x & 31;")
+        w.line(f"const {t} start = tile * {SCANNED_TILE} + threadIdx.x / 32 * {CHUNK};")
+        place = self.unravel("row", self.row_axes) if self.kernel.row_rank else {}
+        (stage,) = self.kernel.stages
+        for statement in stage.head:
+            w.lines(CudaScope(self, place).lines(statement))
+        scans, every = scans_of(stage), pieces(stage)
+        for number in range(len(scans)):
+            self._total(number, stage, [_without_effects(p) for p in every[: number + 1]], place)
+        self._pass(len(scans), stage, every, place)
+        states, each = self.area("states", "uint64_t"), self.integer("states_each")
+        finished = self.area("finished", "unsigned")
+        w.line(f"fc_forget({states}, {each} * {len(scans)}, {finished}, (unsigned){blocks});")
+        return self.text("", f"{LOOP_THREADS}, 2")
+
+    def _total(
+        self, number: int, stage: ir.Stage, every: list[Piece], place: dict[str, str]
+    ) -> None:
+        """The pass that finds what scan ``number``, the last of ``every`` piece, comes to."""
+        w, t = self.w, self.index_type
+        scan = scans_of(stage)[number]
+        kind, out, value = self._kind(scan), scan.out, c_type(scan.dtype)
+        w.line(f"{value} front{out} = {kind}::identity();")
+        w.line(f"__shared__ {value} room{out}[9];")
+        self._pass(number, stage, every, place, f"front{out} = {{}}.chunks;".format)
+        told, each = self.integer("told"), self.integer("states_each")
+        states = f"{self.area('states', 'uint64_t')} + ({number} * {each} + row * {told})"
+        totals = f"{self.area(f'totals{out}', value)} + row * {told}"
+        w.line(f"front{out} = fc_chunks_before<{kind}>(")
+        w.line(
+            f"    front{out}, tile, ({t}){self.integer('tiles')}, {states}, {totals}, room{out});"
+        )
+
+    def _pass(
+        self, number: int, stage: ir.Stage, every: list[Piece], place: dict[str, str],
+        then: Callable[[str], str] | None = None,
+    ) -> None:  # fmt: skip
+        """One pass over the chunk of a warp; ``then`` takes what the last scan comes to."""
+        self.stage = number
+        with self.w.block("if (start < here)"):
+            one = self._declared(number, stage, every, place)
+            running = [piece.scan for piece in every if piece.scan is not None]
+            for scan in running[:number]:
+                self.w.line(f"{self._running(scan)}.chunks = front{scan.out};")
+            one()
+            if then is not None:
+                self.w.line(then(self._running(running[-1])))
+
+
+def _without_effects(piece: Piece) -> Piece:
+    """A piece of a pass that writes nothing yet."""
+    body: list[ir.Statement] = [s for s in piece.body if not isinstance(s, ir.Effect)]
+    return replace(piece, body=body)

@@ -189,11 +189,22 @@ def _another_kind(cluster: Cluster, root: Node) -> str:
         return "a scatter takes its elements one after the other"
     if any(_mask_of(r) is not _mask_of(root) for r in cluster.roles):
         return "a compaction writes what one mask picks, and nothing else"
+    if _shares_scanned_rows(cluster, root):
+        return "its rows are long, and in them something runs on: no block has all of one to reduce"
     if cluster.late and (domain(root) != cluster.shape or root.op in _NOT_LATE):
         return "its elements are written late, when others have read what stands there"
     if cluster.late and _late_bytes(cluster, root) > cluster.machine.late_bytes:
         return "more of each element would wait than a block has room for"
     return ""
+
+
+def _shares_scanned_rows(cluster: Cluster, root: Node) -> bool:
+    """True if there are scans of long rows, which blocks share, and reductions, too."""
+    roots = (root, *cluster.roles)
+    scans = [r for r in roots if r.op == "scan"]
+    longest = max((r.shape[a] for r in scans for a in r.reduction.axes), default=0)
+    reduces = any(r.reduces for r in roots if r.op != "scan")
+    return longest > cluster.machine.scanned_row and reduces
 
 
 def _mask_of(root: Node) -> Node | None:

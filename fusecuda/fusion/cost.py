@@ -27,12 +27,12 @@ class Machine:
     kernel passes twice over a row of more than ``longest`` elements. A lane of the reduction tree
     takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop.
     Where it is ``ordered``, a thread taking one element after the other pays: scatters are kernels.
-    So are running sums of rows of at most ``longest_scan`` elements. Where it ``compacts``, so is
-    what masks pick. An update may read elements that it overwrites if it ``waits``, as far away
-    along each axis: each is written when it has been read; those of a kernel are of at most
-    ``late_bytes`` an element. ``ns_per_byte`` and ``ns_per_cost`` are the prices of a byte that is
-    moved and of a unit of the op table; where bytes are dear beside those, what is computed again
-    is charged for what it ``reads_again``, too.
+    So are running sums where ``scanned_row`` is not 0; rows of more elements are shared by blocks
+    that reduce nothing besides. Where it ``compacts``, so is what masks pick. An update may read
+    elements that it overwrites if it ``waits``, as far away along each axis: each is written when
+    it has been read; those of a kernel are of at most ``late_bytes`` an element. ``ns_per_byte``
+    and ``ns_per_cost`` are the prices of a byte that is moved and of a unit of the op table; where
+    bytes are dear beside those, what is computed again is charged for what it ``reads_again``, too.
     """
 
     rows: int
@@ -43,7 +43,7 @@ class Machine:
     compacts: bool = False
     waits: int = 0
     late_bytes: int = 1 << 62
-    longest_scan: int = 0
+    scanned_row: int = 0
     longest: int = 1 << 62
     ns_per_byte: float = NS_PER_BYTE
     ns_per_cost: float = NS_PER_COST
@@ -53,7 +53,7 @@ class Machine:
 # Passes wait for all threads.
 CPU = Machine(
     rows=2, row_bytes=1 << 62, short=8, ordered=True, compacts=True, waits=1 << 62,
-    longest_scan=1 << 62,
+    scanned_row=1 << 62,
 )  # fmt: skip
 
 

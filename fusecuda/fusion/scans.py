@@ -15,17 +15,17 @@ from .cost import Machine
 
 def scanned(graph: Graph, machine: Machine) -> Graph:
     """``graph`` with nodes of kind scan for the library calls that are such."""
-    if not any(scan_of(node, machine.longest_scan) for node in graph.nodes()):
+    if not machine.scanned_row or not any(map(scan_of, graph.nodes())):
         return graph
     new: dict[Node, Node] = {}
     for node in graph.nodes():
         fresh = node.with_operands(tuple([new[o] for o in node.operands]))
-        new[node] = _scan(fresh, machine)
+        new[node] = _scan(fresh)
     return graph.with_outputs(tuple([new[o] for o in graph.outputs]))
 
 
-def _scan(node: Node, machine: Machine) -> Node:
-    attr = scan_of(node, machine.longest_scan)
+def _scan(node: Node) -> Node:
+    attr = scan_of(node)
     if attr is None:
         return node
     operand = build.convert(node.operands[0], node.dtype)

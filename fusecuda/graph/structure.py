@@ -432,7 +432,7 @@ class _Library(Structure):
 
     def value(self, node: Node, operands: list[Array], group: int) -> Any:
         assert isinstance(node.attr, LibraryCall)
-        scan = scan_of(node, tree.LONGEST_SCAN) if group > 1 else None
+        scan = scan_of(node) if group > 1 else None
         if scan is not None:
             (axis,) = scan.axes
             return tree.scan_by_tree(scan.kind, operands[0], axis, node.dtype)
@@ -462,8 +462,8 @@ def is_compaction(node: Node) -> bool:
 _SCANS = {"cumsum": "sum", "cumprod": "prod"}
 
 
-def scan_of(node: Node, longest: int) -> Reduction | None:
-    """What ``node`` combines along which axis, of at most ``longest`` elements, if it is a scan."""
+def scan_of(node: Node) -> Reduction | None:
+    """What ``node`` combines along which axis, if it is a scan."""
     call = node.attr
     if not isinstance(call, LibraryCall) or call.name not in _SCANS or call.args != (Operand(0),):
         return None
@@ -474,7 +474,7 @@ def scan_of(node: Node, longest: int) -> Reduction | None:
     if not known or product or not isinstance(axis, int) or not node.size > 0:
         return None
     axis %= len(node.shape)
-    return Reduction(_SCANS[call.name], (axis,)) if node.shape[axis] <= longest else None
+    return Reduction(_SCANS[call.name], (axis,))
 
 
 def operations(nodes: Iterable[Node]) -> list[Node]:

@@ -74,7 +74,8 @@ def tree_prod(rows: Array, group: int = 1) -> Array:
 
 # --- scans
 
-LONGEST_SCAN = 1 << 14  # elements of a row, up to which a GPU's scans are ours
+SCANNED_ROW = 1 << 14  # elements of a row, up to which a warp of a GPU has it to itself
+SCANNED_TILE = 1 << 12  # elements of a longer one that are one of its tiles
 
 
 def tree_scan(ufunc: np.ufunc, rows: Array, identity: Any) -> Array:
@@ -83,24 +84,55 @@ def tree_scan(ufunc: np.ufunc, rows: Array, identity: Any) -> Array:
     A lane combines its four neighbours in order, and a step's 32 lanes are combined in doubling
     distances: with the lane before, then two, four, eight and sixteen before. The four steps of a
     chunk follow in order, and so do chunks. So an element is what comes before its chunk, with
-    what its chunk's steps and its step's lanes have before it, with those of its lane.
+    what its chunk's steps and its step's lanes have before it, with those of its lane. Rows of more
+    than SCANNED_ROW elements are in tiles, and chunks follow in order in each; see `_tiles_before`.
     """
     *lead, n = rows.shape
-    chunks = -(-n // CHUNK)
-    padded = np.full((*lead, chunks * CHUNK), identity, rows.dtype)
+    tile = SCANNED_TILE if n > SCANNED_ROW else max(1, -(-n // CHUNK)) * CHUNK
+    tiles = max(1, -(-n // tile))
+    padded = np.full((*lead, tiles * tile), identity, rows.dtype)
     padded[..., :n] = rows
-    own = ufunc.accumulate(padded.reshape(*lead, chunks, CHUNK // LANES // 4, LANES, 4), axis=-1)
-    lanes = own[..., -1].copy()
-    distance = 1
+    shape = (*lead, tiles, tile // CHUNK, CHUNK // LANES // 4, LANES, 4)
+    own = ufunc.accumulate(padded.reshape(shape), axis=-1)
+    lanes = _doubling(ufunc, own[..., -1])
+    steps = ufunc.accumulate(lanes[..., -1], axis=-1)
+    carried = ufunc.accumulate(steps[..., -1], axis=-1)
+    front = _behind(carried, identity)
+    if n > SCANNED_ROW:
+        front = ufunc(_tiles_before(ufunc, carried[..., -1], identity)[..., None], front)
+    before = ufunc(_behind(steps, identity)[..., None], _behind(lanes, identity))
+    before = ufunc(front[..., None, None], before)
+    found: Array = ufunc(before[..., None], own)
+    return found.reshape(*lead, tiles * tile)[..., :n]
+
+
+def _tiles_before(ufunc: np.ufunc, totals: Array, identity: Any) -> Array:
+    """What comes before each of the tiles whose ``totals`` these are.
+
+    Tiles are in groups of 32, which are combined in doubling distances as lanes are; so are groups
+    in groups of groups, and so on. What larger groups have before comes in front.
+    """
+    count, each = totals.shape[-1], 1
+    before: Array = np.full_like(totals, identity)
+    while True:
+        groups = -(-totals.shape[-1] // LANES)
+        padded = np.full((*totals.shape[:-1], groups * LANES), identity, totals.dtype)
+        padded[..., : totals.shape[-1]] = totals
+        within = _doubling(ufunc, padded.reshape(*totals.shape[:-1], groups, LANES))
+        behind = _behind(within, identity).reshape(padded.shape)
+        before = ufunc(np.repeat(behind, each, axis=-1)[..., :count], before)
+        if groups == 1:
+            return before
+        totals, each = within[..., -1], each * LANES
+
+
+def _doubling(ufunc: np.ufunc, lanes: Array) -> Array:
+    """Each of the lanes along the last axis with all before it."""
+    lanes, distance = lanes.copy(), 1
     while distance < LANES:
         lanes[..., distance:] = ufunc(lanes[..., :-distance], lanes[..., distance:])
         distance *= 2
-    steps = ufunc.accumulate(lanes[..., -1], axis=-1)
-    carried = ufunc.accumulate(steps[..., -1], axis=-1)
-    before = ufunc(_behind(steps, identity)[..., None], _behind(lanes, identity))
-    before = ufunc(_behind(carried, identity)[..., None, None], before)
-    found: Array = ufunc(before[..., None], own)
-    return found.reshape(*lead, chunks * CHUNK)[..., :n]
+    return lanes
 
 
 def _behind(totals: Array, identity: Any) -> Array:

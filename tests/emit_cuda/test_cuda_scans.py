@@ -10,13 +10,16 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.emit_cuda import nvrtc
-from fusecuda.emit_cuda.backend import machine
+from fusecuda.emit_cuda.backend import machine, prelude, program
+from fusecuda.emit_cuda.choice import SCAN
+from fusecuda.emit_cuda.grids import told_by
 from fusecuda.engine import build as compile_graph
 from fusecuda.graph import build
 from fusecuda.graph.interpret import CUPY, interpret
 from fusecuda.graph.node import Graph
-from fusecuda.graph.tree import LONGEST_SCAN, tree_scan
+from fusecuda.graph.tree import LANES, SCANNED_ROW, SCANNED_TILE, _tiles_before, tree_scan
 from fusecuda.options import Options
+from fusecuda.streams.memory_plan import plan_memory
 from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES, facts, sources_of
 from tests.emit_cuda.test_cuda_shapes import compare
@@ -90,24 +93,112 @@ def test_functions_of_doubles() -> None:
     assert prepared.grid == 1
 
 
-def test_the_error_is_small() -> None:
+@pytest.mark.parametrize("length", [SCANNED_ROW, 50 * SCANNED_ROW])
+def test_the_error_is_small(length: int) -> None:
     """Of what the tree adds up, against NumPy's one after the other."""
-    x = RNG.random(LONGEST_SCAN).astype("f4")
+    x = RNG.random(length).astype("f4")
     exact = np.cumsum(x.astype("f8"))
     ours = np.abs(tree_scan(np.add, x, np.float32(-0.0)) - exact) / exact
     theirs = np.abs(np.cumsum(x) - exact) / exact
-    depth = 4 + 5 + 4 + LONGEST_SCAN / 512
+    depth = 4 + 5 + 4 + (length / 512 if length <= SCANNED_ROW else 8 + 6 * 3)
     assert ours.max() < depth * 2.0**-24 and ours.mean() < theirs.mean() / 2
 
 
-def test_longer_rows_are_cupys() -> None:
-    """By the extent alone: a warp would be too slow for a long row."""
-    for length, kind in ((LONGEST_SCAN, "reduction"), (LONGEST_SCAN + 1, "library")):
-        x = build.parameter(0, (2, length), np.dtype("f4"))
-        graph = Graph((x,), (build.library("cumsum", [x], x.shape, x.dtype, None, (("axis", 1),)),))
-        executable = compile_graph(graph, {}, Options(device="cuda"))
-        assert [k.kind for k in executable.kernels] == [kind]
-    assert machine().longest_scan == LONGEST_SCAN
+LONG = SCANNED_ROW + 1
+
+
+def halves(x: Any) -> Any:
+    """Two scans, one of what the other gives, and what is written before either."""
+    return np.cumsum(np.cumsum(x, axis=-1) * 0.5, axis=-1), x * 2, np.cumprod(1 + x / 99, axis=-1)
+
+
+@pytest.mark.parametrize("order", ["forward", "shuffled"])
+def test_long_rows_are_in_tiles(order: str) -> None:
+    """Whichever block starts first; rows that lie anyhow, and columns."""
+    x = RNG.normal(size=(2, LONG)).astype("f4")
+    for a in (x, x[::-1, ::-1], np.asfortranarray(x)):
+        device = compare(halves, a, order=order)
+        assert {b.variant.skeleton for p, _ in device.reports for b in p.bounds} == {SCAN}
+    compare(lambda x: np.cumsum(x, axis=0) - x, RNG.normal(size=(LONG, 3)), order=order)
+
+
+def test_tiles_in_groups() -> None:
+    """Of 32 tiles, and of 32 groups: the words between launches are zero again."""
+    for dtype, tiles in (("i4", 70), ("u1", 33), ("f2", 5)):
+        n = tiles * SCANNED_TILE - 7
+        x = RNG.integers(0, 9, size=n).astype(dtype)
+        graph = fc.lower(lambda x: np.cumsum(x) * 2, x).graph
+        assembly, sources = emulated.assembled(graph)
+        device = emulated.EmulatedDevice("shuffled")
+        ready = program(assembly, sources, plan_memory(assembly, 1), device)
+        (want,) = interpret(graph, [x], CUPY)
+        assert all(same_bits(ready([x])[0], want) for _ in range(2))
+        assert dtype == "f2" or np.array_equal(want, np.cumsum(x) * 2)
+
+
+LOOK_BACK = """
+extern "C" __global__ void look(
+    uint64_t *states, double *totals, const double *own, double *before, int tile, int count)
+{
+    const double found = fc_tiles_before<fc_sum<double>>(own[tile], tile, count, states, totals);
+    if (threadIdx.x == 0) before[tile] = found;
+}
+"""
+
+
+def test_what_comes_before_a_tile() -> None:
+    """In the order of the tree, of any number of groups of groups."""
+    module = emulator.Module(prelude() + LOOK_BACK)
+    for count in (1, 32, 33, 1025, 1100):
+        own = RNG.normal(size=count)
+        states, totals = np.zeros(told_by(count), np.uint64), np.zeros(told_by(count))
+        before = np.zeros(count)
+        for tile in range(count):
+            arguments = [states, totals, own, before, np.int32(tile), np.int32(count)]
+            module.launch("look", 1, LANES, arguments)
+        assert same_bits(before, _tiles_before(np.add, own, -0.0))
+
+
+def test_in_place() -> None:
+    """A tile is written when all of it has been read for the last time."""
+
+    def running(x: Any) -> None:
+        x[:, 1:] = np.cumsum(x[:, 1:], axis=1)
+
+    x = RNG.integers(0, 9, size=(2, LONG)).astype("f8")
+    want = x.copy()
+    running(want)
+    executable = fc.lower(running, x)
+    _, device = emulated.run(executable.graph, [x], executable.strides, "shuffled")
+    assert np.array_equal(x, want) and len(device.reports) == 1
+
+
+def test_in_place_before_a_scan() -> None:
+    """What is written in front of a scan is written once, behind all reads."""
+
+    def doubled(x: Any) -> Any:
+        x *= 2
+        return np.cumsum(x)
+
+    x = RNG.integers(0, 9, size=LONG)
+    want = np.cumsum(2 * x)
+    executable = fc.lower(doubled, x)
+    results, device = emulated.run(executable.graph, [x], executable.strides)
+    (got,) = [r for r in results if r is not None]
+    assert np.array_equal(got, want) and len(device.reports) == 1
+
+
+def test_long_rows_are_not_reduced() -> None:
+    """No block has all of one: a reduction of such a row is a kernel beside."""
+
+    def spread(x: Any) -> Any:
+        y = np.cumsum(x, axis=1)
+        return y / x.max(axis=1, keepdims=True), y.sum(axis=1)
+
+    for length, kernels in ((40, 1), (LONG, 2)):
+        device = compare(spread, RNG.normal(size=(2, length)))
+        assert sum(len(p.bounds) for p, _ in device.reports) == kernels
+    assert machine().scanned_row == SCANNED_ROW
 
 
 def test_unfused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +217,9 @@ def test_registers(arch: str) -> None:
     sources = sources_of(columns, np.ones((7, 1030), "f4"))
     for function in (chain, two, of_rows):
         sources += sources_of(function, np.ones((7, 1030)))
+    for function in (chain, halves):
+        sources += sources_of(function, np.ones((2, LONG)))
+        sources += sources_of(function, np.ones((2, LONG), "f4"))
     for name, (stack, spilled, registers) in facts(sources, arch).items():
         assert (stack, spilled) == (0, 0), name
         assert registers <= 128, (name, registers)

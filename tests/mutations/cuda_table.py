@@ -564,8 +564,45 @@ KERNELS = (
     ),
 )
 
+_LONG_SCANS = ids("cuda_scans", "long_rows_are_in_tiles[forward]", "tiles_in_groups")
 _SCAN_BITS = ids("cuda_scans", "bits[float32-cumsum]")
 SCANS = (
+    Mutation(
+        "cuda-scan-tells-too-early",
+        "emit_cuda/scan.cuh",
+        """            totals[at] = own;
+            __threadfence();
+            states[at] = 1;""",
+        """            states[at] = 1;
+            __threadfence();
+            totals[at] = own;""",
+        "a tile says that it has told what it comes to before it has",
+        _LONG_SCANS,
+    ),
+    Mutation(
+        "cuda-scan-of-a-group-that-goes-on",
+        "emit_cuda/scan.cuh",
+        "is_last = is_last && place == 31;",
+        "is_last = is_last && place >= 30;",
+        "a tile before the last of its group tells what the group comes to",
+        ids("cuda_scans", "what_comes_before_a_tile"),
+    ),
+    Mutation(
+        "cuda-scan-writes-at-once",
+        "emit_cuda/scans.py",
+        "[_without_effects(p) for p in every[: number + 1]]",
+        "every[: number + 1]",
+        "what is read again has been overwritten",
+        ids("cuda_scans", "in_place", "long_rows_are_in_tiles[forward]", "in_place_before_a_scan"),
+    ),
+    Mutation(
+        "cuda-scan-reduced-by-a-tile",
+        "fusion/cluster.py",
+        "    return longest > cluster.machine.scanned_row and reduces",
+        "    return False",
+        "a reduction joins a kernel of which no block has a whole row",
+        ids("cuda_scans", "long_rows_are_not_reduced"),
+    ),
     Mutation(
         "cuda-scan-steps-begin-anew",
         "emit_cuda/scan.cuh",

@@ -11,7 +11,6 @@ import pytest
 from fusecuda.emit_cuda.backend import program
 from fusecuda.graph.node import Graph
 from fusecuda.graph.structure import scan_of
-from fusecuda.graph.tree import LONGEST_SCAN
 from fusecuda.streams.memory_plan import MemoryPlan, plan_memory
 from fusecuda.streams.timeline import with_events
 from tests.emulated import assembled
@@ -130,4 +129,4 @@ def test_a_call_that_fails_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _has_library(graph: Graph) -> bool:
     """True if a device has something to call, which is no running sum."""
-    return any(n.op == "library" and not scan_of(n, LONGEST_SCAN) for n in graph.nodes())
+    return any(n.op == "library" and not scan_of(n) for n in graph.nodes())
