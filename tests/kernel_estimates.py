@@ -70,15 +70,35 @@ def launches(function: Callable[..., Any], *arguments: Any) -> list[Launched]:
 def _least(bound: CudaBound) -> int:
     """The bytes of what the forms walk; overlapping reads of one buffer count once."""
     sizes: dict[tuple[int, bool], int] = {}
-    forms = [(f, form) for f, form in enumerate(bound.lowered.ir.forms) if form.dtype is not None]
-    axes = [a for a in bound.integers if a[0] in "nm" and a[1:].isdigit()]
-    for (f, form), buffer in zip(forms, bound.buffers, strict=True):
-        assert form.dtype is not None
-        walked = [bound.integers[a] for a in axes if bound.integers[f"s{f}_{a}"]]
-        nbytes = math.prod(walked) * form.dtype.itemsize
+    for (f, form), buffer in zip(_addresses(bound), bound.buffers, strict=True):
         key = buffer, form.store
-        sizes[key] = max(sizes.get(key, 0), nbytes)
+        sizes[key] = max(sizes.get(key, 0), _walked_bytes(bound, f))
     return sum(sizes.values())
+
+
+def _read_again(bound: CudaBound) -> int:
+    """The bytes of what stages read that others have read before, as if no cache had it."""
+    forms = {f: buffer for (f, _), buffer in zip(_addresses(bound), bound.buffers, strict=True)}
+    seen: set[int] = set()
+    again = 0
+    for stage in bound.lowered.ir.stages:
+        loads = {s.form for s in stage.body if isinstance(s, ir.Load)}
+        again += sum(_walked_bytes(bound, f) for f in loads if forms[f] in seen)
+        seen |= {forms[f] for f in loads}
+    return again
+
+
+def _addresses(bound: CudaBound) -> list[tuple[int, ir.Form]]:
+    return [(f, form) for f, form in enumerate(bound.lowered.ir.forms) if form.dtype is not None]
+
+
+def _walked_bytes(bound: CudaBound, form: int) -> int:
+    """The bytes of the elements that a form walks, each once."""
+    axes = [a for a in bound.integers if a[0] in "nm" and a[1:].isdigit()]
+    dtype = bound.lowered.ir.forms[form].dtype
+    assert dtype is not None
+    walked = [bound.integers[a] for a in axes if bound.integers[f"s{form}_{a}"]]
+    return math.prod(walked) * dtype.itemsize
 
 
 def estimate(launched: Launched, code: Code) -> Estimate:
@@ -114,7 +134,8 @@ def estimate(launched: Launched, code: Code) -> Estimate:
     waiting += turns * (START + (main.fences + told) * LATENCY)
     best = max(hot, key=lambda s: s.loaded)
     in_flight = best.in_flight * resident
-    moved = launched.least + 2 * bound.workspace * bool(bound.lowered.ir.late)
+    moved = launched.least + _read_again(bound)
+    moved += 2 * bound.workspace * bool(bound.lowered.ir.late)
     total = max(waiting, issuing, moved / BANDWIDTH) + alone(bound, code)
     return Estimate(
         code.registers, bound.grid, resident, best.widest, in_flight, instructions,

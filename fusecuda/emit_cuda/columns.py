@@ -45,6 +45,7 @@ class ColumnEmitter(ReductionEmitter):
             loads = [-(-s.dtype.itemsize // 4) for s in stage.body if isinstance(s, ir.Load)]
             calls = any(isinstance(s, ir.Compute) and _is_long(s) for s in stage.body)
             own = (4 + self.variant.levels) * sum(words) + 8 * sum(loads) + 32 * calls
+            own += 8 * sum(loads) * bool(_first_loads(stage))
             need = max(need, 40 + own)
         blocks = next((n for n in (4, 3, 2) if need <= 65536 / (n * LOOP_THREADS)), 0)
         return f", {blocks}" if blocks else ""
@@ -86,11 +87,11 @@ class ColumnEmitter(ReductionEmitter):
         each = self.integer("each")
         w.line(f"const {t} from{number} = part * {each} * 512;")
         w.line(f"const {t} to{number} = from{number} + {each} * 512;")
-        taker = self._taker(number, stage, place)
+        self._taker(number, stage, place)
         loop = f"for ({t} start = from{number}; start < to{number}; start += 512)"
         with w.block(loop):
             w.line(f"if (start >= {self._length()}) break;")
-            self._steps(taker, stage)
+            self._steps(number, stage)
             self._fold(stage.reduces)
         for r in stage.reduces:
             self._total(r)
@@ -123,25 +124,54 @@ class ColumnEmitter(ReductionEmitter):
             self._safe_names: list[str] = []
         return self._safe_names
 
-    def _taker(self, number: int, stage: ir.Stage, place: dict[str, str]) -> str:
-        """A lambda for the element at a position, in the fourth ``q`` of the lanes; its name."""
+    def _taker(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
+        """A lambda for the element at a position, in the fourth ``q`` of the lanes."""
         w, t = self.w, self.index_type
         for r in stage.reduces:
             w.line(f"{self.partial(r)} acc{r.out}[4];")
-        w.line(f"auto take{number} = [&]({t} position, bool live, int q) {{")
+        first = _first_loads(stage)
+        if first:
+            self._loaders(number, first, place)
+        given = "".join(f", const {_held_type(s)} value{s.form}" for s in first)
+        w.line(f"auto take{number} = [&]({t} position, bool live, int q{given}) {{")
         with w.indented():
             w.line("(void)live, (void)q;")
             inner = self.unravel(self.place_in_row("position"), self.axes)
-            scope = (_LiveScope if _is_plain(stage) else CudaScope)(self, {**place, **inner})
+            scope: CudaScope = _LiveScope(self, {**place, **inner})
+            if not _is_plain(stage):
+                scope = _HeldScope(self, {**place, **inner}, first)
             for statement in stage.body:
                 w.lines(scope.lines(statement))
             for r in stage.reduces:
                 taken = self.combine(r, f"acc{r.out}[q]", names.value(r.value), "position")
                 w.line(f"if (live) {taken}")
         w.line("};")
-        return f"take{number}"
 
-    def _steps(self, take: str, stage: ir.Stage) -> None:
+    def _loaders(self, number: int, first: list[ir.Load], place: dict[str, str]) -> None:
+        """Lambdas that load what an element needs."""
+        w = self.w
+        for s in first:
+            w.line(f"auto load{number}_{s.form} = [&]({self.index_type} position) {{")
+            with w.indented():
+                inner = self.unravel(self.place_in_row("position"), self.axes)
+                scope = CudaScope(self, {**place, **inner})
+                w.line(f"return {scope.address(s.form)};")
+            w.line("};")
+
+    def _loads_first(self, number: int, stage: ir.Stage, at: str) -> None:
+        """A whole step of what writes: all its loads are under way before the first is used."""
+        first, w = _first_loads(stage), self.w
+        if not first:
+            self._unrolled([at, f"take{number}(at, true, i / 4);"])
+            return
+        for s in first:
+            w.line(f"{_held_type(s)} held{s.form}[16];")
+        loads = [f"held{s.form}[i] = load{number}_{s.form}(at);" for s in first]
+        self._unrolled([at, *loads])
+        given = "".join(f", held{s.form}[i]" for s in first)
+        self._unrolled([at, f"take{number}(at, true, i / 4{given});"])
+
+    def _steps(self, number: int, stage: ir.Stage) -> None:
         """The elements of this thread's lanes in the chunk at ``start``, by steps of 128 rows.
 
         Nothing that loads stands behind a test within a step, so that its 16 rows are under way
@@ -160,13 +190,15 @@ class ColumnEmitter(ReductionEmitter):
             w.line(f"if (start + s * 128 >= {length}) break;")
             w.line(f"if (start + s * 128 + 128 <= {length}) {{")
             with w.indented():
-                self._unrolled([at, f"{take}(at, true, i / 4);"])
+                self._loads_first(number, stage, at)
             w.line("} else {")
             with w.indented():
                 if _is_plain(stage):
-                    self._unrolled([at, f"{take}(at, at < {length}, i / 4);"])
+                    self._unrolled([at, f"take{number}(at, at < {length}, i / 4);"])
                 else:
-                    self._unrolled([at, f"if (at < {length}) {take}(at, true, i / 4);"])
+                    given = "".join(f", load{number}_{s.form}(at)" for s in _first_loads(stage))
+                    take = f"take{number}(at, true, i / 4{given});"
+                    self._unrolled([at, f"if (at < {length}) {take}"])
             w.line("}")
 
     def _unrolled(self, lines: list[str]) -> None:
@@ -223,6 +255,30 @@ class _LiveScope(CudaScope):
         dtype = self.emitter.kernel.forms[form].dtype
         assert dtype is not None
         return f"(live ? {super().address(form)} : {memory_type(dtype)}())"
+
+
+class _HeldScope(CudaScope):
+    """Elements whose loads have been made before."""
+
+    def __init__(self, emitter: ColumnEmitter, place: dict[str, str], first: list[ir.Load]) -> None:
+        super().__init__(emitter, place)
+        self.first = {s.form for s in first}
+
+    def address(self, form: int) -> str:
+        return f"value{form}" if form in self.first else super().address(form)
+
+
+def _first_loads(stage: ir.Stage) -> list[ir.Load]:
+    """What a step loads before it computes: all that it can where it writes, too."""
+    if _is_plain(stage):
+        return []
+    loads = {s.form: s for s in stage.body if isinstance(s, ir.Load) and s.guard is None}
+    others = {s.form for s in stage.body if isinstance(s, ir.Gather)}
+    return [s for form, s in loads.items() if form not in others]
+
+
+def _held_type(load: ir.Load) -> str:
+    return memory_type(load.dtype)
 
 
 def _is_plain(stage: ir.Stage) -> bool:

@@ -9,7 +9,6 @@ a scan wait there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from ..codegen import names
@@ -139,7 +138,8 @@ class LongScanEmitter(ScanEmitter):
     """Rows that are longer: a block for each tile of one, and a warp for each of its chunks.
 
     A block goes over its tile once for each scan, to find what this comes to, and then once more
-    with what comes before: what it has read lies in a cache by then.
+    with what comes before: what it has read lies in a cache by then. All stores are behind the last
+    scan, so nothing is written before.
     """
 
     def emit(self) -> Text:
@@ -159,7 +159,7 @@ class LongScanEmitter(ScanEmitter):
             w.lines(CudaScope(self, place).lines(statement))
         scans, every = scans_of(stage), pieces(stage)
         for number in range(len(scans)):
-            self._total(number, stage, [_without_effects(p) for p in every[: number + 1]], place)
+            self._total(number, stage, every[: number + 1], place)
         self._pass(len(scans), stage, every, place)
         states, each = self.area("states", "uint64_t"), self.integer("states_each")
         finished = self.area("finished", "unsigned")
@@ -198,9 +198,3 @@ class LongScanEmitter(ScanEmitter):
             one()
             if then is not None:
                 self.w.line(then(self._running(running[-1])))
-
-
-def _without_effects(piece: Piece) -> Piece:
-    """A piece of a pass that writes nothing yet."""
-    body: list[ir.Statement] = [s for s in piece.body if not isinstance(s, ir.Effect)]
-    return replace(piece, body=body)
