@@ -307,6 +307,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sums of columns squared": (lambda x: (x.sum(axis=0) ** 2).sum(), (spec(8192, 8192),)),
     "column mean and deviation": (lambda x: (x.mean(axis=0), x.std(axis=0)), (spec(8192, 8192),)),
     "batch norm": (_batch_norm, (spec(8192, 8192),)),
+    "batch norm of 1000": (_batch_norm, (spec(1000, 65536),)),
 }  # fmt: skip
 
 

@@ -104,9 +104,13 @@ def squeezed(walked: Walked) -> Walked:
 def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> str:
     """Where the threads of a block keep what a row keeps: in the first place that has the room."""
     skeleton = chosen_skeleton(kernel, walked)[0]
-    if not kernel.resident or skeleton == COLUMN or kernel.scans:
+    if not kernel.resident or kernel.scans:
         return NOWHERE
     length = math.prod(walked.elements.extents)
+    if skeleton == COLUMN:
+        room = facts.shared - LOOP_THREADS * meeting_bytes(kernel) - OWN_SHARED
+        fits = slot_offsets(kernel, length * columns_across(length))[1] <= room
+        return SHARED if fits and kernel.segment is None else NOWHERE
     if keeping_warps(kernel, length) > 0:
         return REGISTERS
     if skeleton == SHORT:
@@ -116,6 +120,11 @@ def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> str:
         return SHARED
     fits = kept_bytes(kernel) <= 4 and slot_offsets(kernel, beside_registers(length))[1] <= room
     return BOTH if fits else NOWHERE
+
+
+def columns_across(length: int) -> int:
+    """The columns of so many elements that a block has, whose threads share each of them."""
+    return LOOP_THREADS // min(8, power_of_two(-(-max(length, 1) // GROUP)))
 
 
 def beside_registers(length: int) -> int:

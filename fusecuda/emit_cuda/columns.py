@@ -79,6 +79,8 @@ class ColumnEmitter(ReductionEmitter):
             return
         w.line()
         w.lines(self.segment())
+        for slot in sorted({s.slot for s in stage.body if isinstance(s, ir.Keep)}):
+            self.share_kept(slot, f"keep{slot}")
         for r in stage.reduces:
             w.line(f"__shared__ {self.partial(r)} room{r.out}[{LOOP_THREADS}];")
             w.line(f"{self.partial(r)} total{r.out} = {self.kind(r)}::identity();")
@@ -133,6 +135,8 @@ class ColumnEmitter(ReductionEmitter):
         if first:
             self._loaders(number, first, place)
         given = "".join(f", const {_held_type(s)} value{s.form}" for s in first)
+        # Columns side by side are kept side by side, so that no two meet in a bank.
+        self.kept_at = f"position * {self.integer('across')} + x"
         w.line(f"auto take{number} = [&]({t} position, bool live, int q{given}) {{")
         with w.indented():
             w.line("(void)live, (void)q;")
@@ -283,7 +287,7 @@ def _held_type(load: ir.Load) -> str:
 
 def _is_plain(stage: ir.Stage) -> bool:
     """True if the body touches memory by loads alone, each at a place of its own."""
-    other = (ir.Effect, ir.Gather)
+    other = (ir.Effect, ir.Gather, ir.Recall)  # of a kept column there is only what there is
     return not any(
         isinstance(s, other) or getattr(s, "guard", None) is not None for s in stage.body
     )

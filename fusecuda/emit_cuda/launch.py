@@ -38,6 +38,7 @@ from .choice import (
     beside_registers,
     chosen_skeleton,
     chunks_of_a_group,
+    columns_across,
     keeping,
     keeping_warps,
     power_of_two,
@@ -287,8 +288,10 @@ class _Binder(Grids):
 
     def _columns(self) -> None:
         """A tile of columns for each block, its threads sharing the rows of each column."""
-        lanes = min(8, power_of_two(-(-max(self.length, 1) // GROUP)))
-        across = LOOP_THREADS // lanes
+        across = columns_across(self.length)
+        lanes = LOOP_THREADS // across
+        if self.variant.kept == SHARED:
+            self._share(self.length * across)
         inner = self.walked.rows.extents[-1]
         tiles = -(-inner // across) * (self.rows // max(inner, 1))
         chunks = max(1, -(-self.length // CHUNK))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..codegen import names, reductions
-from ..codegen.scalar import c_type
+from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
 from .emit import CudaEmitter, CudaScope
 from .online import KIND as ONLINE
@@ -11,6 +11,8 @@ from .online import KIND as ONLINE
 
 class ReductionEmitter(CudaEmitter):
     """What the skeletons of reductions share: accumulators, row values, outer reductions."""
+
+    _shares = False  # shared memory for kept rows has been declared
 
     def combine(self, reduce: ir.Reduce, into: str, value: str, position: str) -> str:
         """The statement that takes one more element."""
@@ -20,6 +22,14 @@ class ReductionEmitter(CudaEmitter):
         if reduce.kind.startswith("arg"):
             return f"{into} = {kind}::take({into}, {value}, {position});"
         return f"{into} = {kind}::combine({into}, {kind}::leaf({value}, {position}));"
+
+    def share_kept(self, slot: int, name: str) -> None:
+        """Declare ``name``, the shared memory that keeps ``slot`` of a resident row."""
+        if not self._shares:
+            self.w.line("extern __shared__ __align__(16) unsigned char fc_kept[];")
+            self._shares = True
+        at, kind = self.integer(f"kept{slot}_at"), memory_type(self.kernel.resident[slot])
+        self.w.line(f"{kind} *const {name} = reinterpret_cast<{kind} *>(fc_kept + {at});")
 
     def kind(self, reduce: ir.Reduce) -> str:
         """The C++ type of the reduction, such as ``fc_sum<float>``."""

@@ -21,8 +21,6 @@ from .reductions import ReductionEmitter
 class RowEmitter(ReductionEmitter):
     """Rows whose elements are walked by the lanes of warps."""
 
-    _shares = False  # shared memory for kept rows has been declared
-
     @property
     def short(self) -> bool:
         """True if a row belongs to one warp."""
@@ -157,12 +155,7 @@ class RowEmitter(ReductionEmitter):
     def _declare_kept(self, slot: int) -> None:
         kind = memory_type(self.kernel.resident[slot])
         if self.variant.kept in (SHARED, BOTH):
-            if not self._shares:
-                self.w.line("extern __shared__ __align__(16) unsigned char fc_kept[];")
-                self._shares = True
-            at = self.integer(f"kept{slot}_at")
-            name = f"{'shared' if self.variant.kept == BOTH else 'keep'}{slot}"
-            self.w.line(f"{kind} *const {name} = reinterpret_cast<{kind} *>(fc_kept + {at});")
+            self.share_kept(slot, f"{'shared' if self.variant.kept == BOTH else 'keep'}{slot}")
         if self.variant.kept != SHARED:
             size = 4 * self.variant.steps * self.variant.chunks
             self.w.line(f"{kind} keep{slot}[{size}];")

@@ -89,6 +89,8 @@ class CudaBound(Launch):
         for reductions over rows, so that two are one twice as large.
         """
         skeleton = self.variant.skeleton
+        if skeleton == COLUMN and self.shared:
+            return None
         if skeleton == COLUMN or (skeleton == SHORT and self.own_blocks == 1):
             return self.block
         if skeleton == BLOCK and self.variant.kept == SHARED:

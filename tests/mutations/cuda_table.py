@@ -564,9 +564,26 @@ KERNELS = (
     ),
 )
 
+_KEPT_COLUMNS = ids("cuda_columns", "columns_kept_in_shared_memory[f4]")
 _LONG_SCANS = ids("cuda_scans", "long_rows_are_in_tiles[forward]", "tiles_in_groups")
 _SCAN_BITS = ids("cuda_scans", "bits[float32-cumsum]")
 SCANS = (
+    Mutation(
+        "cuda-columns-kept-in-one-place",
+        "emit_cuda/columns.py",
+        '} + x"',
+        '} + y"',
+        "columns side by side are kept in one place",
+        _KEPT_COLUMNS,
+    ),
+    Mutation(
+        "cuda-columns-kept-beyond-their-end",
+        "emit_cuda/columns.py",
+        "(ir.Effect, ir.Gather, ir.Recall)",
+        "(ir.Effect, ir.Gather)",
+        "what is kept is read behind a column's end",
+        _KEPT_COLUMNS,
+    ),
     Mutation(
         "cuda-scan-tells-too-early",
         "emit_cuda/scan.cuh",
@@ -590,8 +607,8 @@ SCANS = (
     Mutation(
         "cuda-scan-of-one-row-in-another",
         "emit_cuda/scans.py",
-        "row * {told})\"",
-        "row)\"",
+        'value)} + row * {told}"',
+        'value)} + row"',
         "the tiles of one row see what those of another have told",
         _LONG_SCANS,
     ),
