@@ -102,6 +102,7 @@ SLOW = {
 }  # fmt: skip
 # What hands packs on between lanes, where rows begin anywhere, has more to do.
 BUSY = {"softmax of 1001": 52}
+FEW = {"batch norm of 1000": 15}  # KB under way: its columns fill a processor's shared memory
 # Of each skeleton: at least so many KB under way on a processor, at most so many instructions for
 # an element. A processor needs 15 KB.
 KINDS = {
@@ -129,7 +130,7 @@ def test_kernels_keep_memory_busy(arch: str) -> None:
             alone = one.bound.variant.kept == BOTH  # no other block is on its processor
             assert e.registers <= (128 if alone else 96), (name, e)
             least, most = KINDS[one.bound.variant.skeleton]
-            assert e.in_flight >= least << 10, (name, e)
+            assert e.in_flight >= FEW.get(name, least) << 10, (name, e)
             assert e.instructions <= BUSY.get(name, most), (name, e)
 
 
