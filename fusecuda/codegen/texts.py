@@ -7,6 +7,7 @@ from functools import cache
 from pkgutil import get_data
 
 
+@cache
 def read(folder: str, name: str) -> str:
     """The text of the file ``name`` of the room ``folder``."""
     data = get_data(f"fusecuda.{folder}", name)

@@ -61,9 +61,9 @@ class _Setting:
     epilogue: str
     abi: int
 
-    @functools.cached_property
+    @property
     def digest(self) -> str:
-        return digest_of(self.compiler.fingerprint, str(self.abi), self.prelude, self.epilogue)
+        return _digest(self.compiler.fingerprint, str(self.abi), self.prelude, self.epilogue)
 
     def kernel_key(self, kernel: KernelSource) -> str:
         return digest_of("kernel", self.digest, kernel.symbol, kernel.text)
@@ -74,6 +74,9 @@ class _Setting:
     def unit(self, kernels: Iterable[KernelSource]) -> str:
         """The one C text that holds all the kernels."""
         return unit(self.prelude, (kernel.text for kernel in kernels), self.epilogue)
+
+
+_digest = functools.lru_cache(maxsize=8)(digest_of)  # of texts as long as the prelude
 
 
 _Keyed = dict[str, KernelSource]  # by kernel key
