@@ -133,6 +133,9 @@ class KernelTable:
         compiler = find_compiler()
         if compiler is None:
             return True
+        fixed = (compiler.fingerprint, abi, prelude, epilogue)
+        if all((*fixed, kernel) in self._quick for kernel in kernels):
+            return True
         setting = _Setting(compiler, prelude, epilogue, abi)
         failed = self._failed if compiler == self._failed_with else {}
         return all(
