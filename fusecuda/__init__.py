@@ -14,7 +14,6 @@ from .api import info, lower, spec
 from .capture.calls.function import FusedFunction
 from .capture.calls.fused import fused
 from .codegen.compilations import compile_count
-from .engine import Executable, Kernel
 from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError
 from .graph.text import parse_hlo
 from .numpy import Array  # whose types are in the stub
@@ -23,6 +22,7 @@ from .tools.tracebacks import install as _fold_tracebacks
 from .watch import print_logs
 
 if TYPE_CHECKING:
+    from .engine import Executable, Kernel
     from .tools.counting import count_launches
     from .tools.export.export import Exported, export
     from .tools.profile import cost, profile
@@ -53,20 +53,22 @@ __all__ = [
     "spec",
 ]
 
-_LATE = {  # tools, by module
-    "Exported": "export.export",
-    "cost": "profile",
-    "count_launches": "counting",
-    "export": "export.export",
-    "profile": "profile",
+_LATE = {  # what a program may do without, by module
+    "Executable": "engine",
+    "Exported": "tools.export.export",
+    "Kernel": "engine",
+    "cost": "tools.profile",
+    "count_launches": "tools.counting",
+    "export": "tools.export.export",
+    "profile": "tools.profile",
 }
 
 
 def __getattr__(name: str) -> _Any:
-    """A tool, whose module is loaded when it is first asked for."""
+    """What is in a module that is loaded when it is first asked for."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(_import_module(f".tools.{_LATE[name]}", __name__), name)
+    value = getattr(_import_module(f".{_LATE[name]}", __name__), name)
     globals()[name] = value
     return value
 

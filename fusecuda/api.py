@@ -6,18 +6,18 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .capture.calls.function import FusedFunction
 from .capture.calls.lower import lower_function
-from .codegen.cache import default_cache
-from .cpu_fallback.compiler import Compiler, find_compiler, why_no_compiler
-from .cpu_fallback.program import thread_count
-from .engine import Executable
 from .graph.dtypes import DType
 from .options import Choices, Options
+
+if TYPE_CHECKING:
+    from .cpu_fallback.compiler import Compiler
+    from .engine import Executable
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,8 @@ def lower(
 
 def _describe(compiler: Compiler | None) -> str:
     """The compiler's version, or in a line why there is none, and whose kernels still serve."""
+    from .cpu_fallback.compiler import why_no_compiler  # noqa: PLC0415 - as in `info`
+
     problem = why_no_compiler().partition("\n")[0]
     if compiler is None:
         return f"none: {problem}"
@@ -86,7 +88,10 @@ def info() -> dict[str, Any]:
     "threads" how many a kernel may use, "cached bytes" the size of the folder "cache" in bytes.
     Compiles nothing, raises nothing.
     """
-    from .emit_cuda import nvrtc  # noqa: PLC0415 - loaded where it is asked for
+    from .codegen.cache import default_cache  # noqa: PLC0415 - loaded where it is asked for
+    from .cpu_fallback.compiler import find_compiler  # noqa: PLC0415
+    from .cpu_fallback.program import thread_count  # noqa: PLC0415
+    from .emit_cuda import nvrtc  # noqa: PLC0415
     from .emit_cuda.backend import devices  # noqa: PLC0415
 
     compiler = find_compiler()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,8 +73,6 @@ class Executable:
 
     `lower` makes it. ``memory.peak_bytes`` is what a call holds at once beside its arguments.
     """
-
-    meanwhile: ClassVar[int] = 0  # runs in this process whose kernels were not there yet
 
     graph: Graph
     assembly: Assembly
@@ -327,7 +325,7 @@ class Executable:
 
     def _meanwhile(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The results, while the kernels are compiled."""
-        Executable.meanwhile += 1
+        Interpreted.meanwhile += 1
         return Interpreted(self.graph, self.patience).run(arguments)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .cpu_fallback.background import Job
-from .cpu_fallback.interpreted import KERNELS, is_translated
-from .graph.interpret import PLAIN, interpret
+from .graph.interpret import PLAIN, Meaning, interpret
 from .graph.node import Graph, Node
 from .graph.tree import CHUNK
+
+if TYPE_CHECKING:
+    from .cpu_fallback.background import Job
 
 Array = np.ndarray[Any, Any]
 
@@ -40,6 +41,8 @@ class Interpreted:
     If ``patience`` has no time for that, functions and sums are NumPy's own.
     """
 
+    meanwhile = 0  # runs in this process of graphs whose kernels were not there yet
+
     names: Sequence[str] = ()
     launches = 0
 
@@ -52,15 +55,15 @@ class Interpreted:
         """About how much longer it takes than NumPy, for the sake of the kernels' bits."""
         nodes = self.graph.nodes()
         seconds = math.fsum(map(_seconds_of, nodes))
-        if any(map(_is_translated, nodes)) and not is_translated():
-            seconds += _SECONDS_OF_TRANSLATION
+        if any(map(_is_translated, nodes)):
+            seconds += _seconds_of_translation()
         return seconds
 
     def run(self, arguments: Sequence[Any]) -> list[Array | None]:
         """The results, None where an argument was overwritten, which is done last."""
         taken = [a for a in arguments if isinstance(a, np.ndarray)]
         results: list[Array | None] = []
-        meaning = KERNELS if self._has_time() else PLAIN
+        meaning = _kernels() if self._has_time() else PLAIN
         for value in interpret(self.graph, arguments, meaning):
             shared = any(np.may_share_memory(value, other) for other in taken)
             fresh = np.array(value) if shared else np.asarray(value)
@@ -83,9 +86,23 @@ class Interpreted:
         return "computed by the interpreter: planning and compiling would have taken too long\n"
 
 
+def _kernels() -> Meaning:
+    """The meaning that has the kernels' bits; its module is loaded where it is first asked for."""
+    from .cpu_fallback.interpreted import KERNELS  # noqa: PLC0415
+
+    return KERNELS
+
+
+def _seconds_of_translation() -> float:
+    """How long it takes until what the functions' C texts say can be computed."""
+    from .cpu_fallback.interpreted import is_translated  # noqa: PLC0415
+
+    return 0.0 if is_translated() else _SECONDS_OF_TRANSLATION
+
+
 def _is_translated(node: Node) -> bool:
     """True for a function that the interpreter computes by a translation of its C text."""
-    return node.is_elementwise and (node.op, node.operands[0].dtype.kind) in KERNELS.elementwise
+    return node.is_elementwise and (node.op, node.operands[0].dtype.kind) in _kernels().elementwise
 
 
 def _seconds_of(node: Node) -> float:

@@ -110,6 +110,14 @@ def test_every_environment_variable_is_in_the_readme() -> None:
     assert not missing, f"README.md's table of environment variables lacks {', '.join(missing)}"
 
 
+def test_import_loads_no_engine() -> None:
+    """Planner and back end are loaded by the first plan, which a program may never come to."""
+    program = "import sys, fusecuda; print(*[m for m in sys.modules if m.endswith('.engine')])"
+    result = run(sys.executable, "-c", program)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == []
+
+
 def test_import_loads_no_heavy_package() -> None:
     program = f"import sys, fusecuda; print(*sorted(set({HEAVY_IMPORTS}) & set(sys.modules)))"
     result = run(sys.executable, "-c", program)

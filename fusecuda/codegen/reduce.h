@@ -62,16 +62,24 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
     FC_INLINE P fc_combine_##name(P a, P b) { return COMBINE; }                                    \
     FC_INLINE P fc_identity_##name(void) { return IDENTITY; }                                      \
     FC_INLINE void fc_start_##name(fc_tree_##name *t) { t->count = t->top = 0; }                   \
-    FC_INLINE void fc_push_##name(fc_tree_##name *t, P p) {                                        \
+    FC_OUTLINE void fc_carry_##name(fc_tree_##name *t, P p) {                                      \
         for (int64_t c = t->count++; c & 1; c >>= 1)                                               \
             p = fc_combine_##name(t->slot[--t->top], p);                                           \
         t->slot[t->top++] = p;                                                                     \
     }                                                                                              \
-    FC_INLINE P fc_finish_##name(fc_tree_##name *t) {                                              \
+    FC_OUTLINE P fc_total_##name(fc_tree_##name *t) {                                              \
         if (t->top == 0) return IDENTITY;                                                          \
         P p = t->slot[--t->top];                                                                   \
         while (t->top) p = fc_combine_##name(t->slot[--t->top], p);                                \
         return p;                                                                                  \
+    }                                                                                              \
+    FC_INLINE void fc_push_##name(fc_tree_##name *t, P p) {                                        \
+        if (t->count) return fc_carry_##name(t, p);                                                \
+        t->slot[0] = p; /* of most rows all there is */                                            \
+        t->count = t->top = 1;                                                                     \
+    }                                                                                              \
+    FC_INLINE P fc_finish_##name(fc_tree_##name *t) {                                              \
+        return t->top == 1 ? t->slot[0] : fc_total_##name(t);                                      \
     }
 
 // argmax and argmin: the first of the largest; NaN is larger (smaller) than any number. The lanes

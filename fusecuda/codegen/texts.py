@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
+from pkgutil import get_data
 
 
+@cache
 def read(folder: str, name: str) -> str:
     """The text of the file ``name`` of the room ``folder``."""
-    return resources.files(f"fusecuda.{folder}").joinpath(name).read_text(encoding="utf-8")
+    data = get_data(f"fusecuda.{folder}", name)
+    assert data is not None
+    return data.decode()
 
 
 @cache

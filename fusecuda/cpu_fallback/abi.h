@@ -7,6 +7,9 @@
 #include <string.h>
 
 #define FC_INLINE static inline
+// What runs once for hundreds of elements: inlined at each of its calls it would only be compiled
+// again and again.
+#define FC_OUTLINE static __attribute__((noinline))
 
 #ifdef __TINYC__  // has few builtins, but functions of the same names
 #define __builtin_copysign copysign

@@ -147,7 +147,7 @@ class ReductionEmitter(KernelEmitter):
     def join_functions(self) -> None:
         """The functions that join what the parts of a row have left."""
         for n, r in enumerate(self.inner):
-            name, head = reductions.tree_name(r), f"FC_INLINE {c_type(r.dtype)} {PLACEHOLDER}"
+            name, head = reductions.tree_name(r), f"FC_OUTLINE {c_type(r.dtype)} {PLACEHOLDER}"
             with self.w.block(f"{head}_join{r.out}(const fc_args *a, int64_t row)"):
                 self.w.line("const int64_t parts = a->dim[0];")
                 self.w.line(f"fc_tree_{name} tree{r.out};")

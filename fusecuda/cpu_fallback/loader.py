@@ -61,9 +61,9 @@ class _Setting:
     epilogue: str
     abi: int
 
-    @functools.cached_property
+    @property
     def digest(self) -> str:
-        return digest_of(self.compiler.fingerprint, str(self.abi), self.prelude, self.epilogue)
+        return _digest(self.compiler.fingerprint, str(self.abi), self.prelude, self.epilogue)
 
     def kernel_key(self, kernel: KernelSource) -> str:
         return digest_of("kernel", self.digest, kernel.symbol, kernel.text)
@@ -74,6 +74,9 @@ class _Setting:
     def unit(self, kernels: Iterable[KernelSource]) -> str:
         """The one C text that holds all the kernels."""
         return unit(self.prelude, (kernel.text for kernel in kernels), self.epilogue)
+
+
+_digest = functools.lru_cache(maxsize=8)(digest_of)  # of texts as long as the prelude
 
 
 _Keyed = dict[str, KernelSource]  # by kernel key
@@ -129,6 +132,9 @@ class KernelTable:
             return False
         compiler = find_compiler()
         if compiler is None:
+            return True
+        fixed = (compiler.fingerprint, abi, prelude, epilogue)
+        if all((*fixed, kernel) in self._quick for kernel in kernels):
             return True
         setting = _Setting(compiler, prelude, epilogue, abi)
         failed = self._failed if compiler == self._failed_with else {}

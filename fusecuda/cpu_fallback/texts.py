@@ -19,13 +19,18 @@ _PHILOX = "philox_packs.h"
 _COMPLEX = re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\(")  # they call sin and cos
 
 
-@cache
 def prelude(traffic: bool = False) -> str:
     """What stands above the kernels of every translation unit.
 
     Its first line tells the headers of special functions apart, which `unit` adds for those
     kernels that call them: whoever keeps what was compiled goes by the prelude and the kernels.
     """
+    return _prelude(traffic)
+
+
+@cache
+def _prelude(traffic: bool) -> str:
+    """As `prelude`, which is called with the argument and without, put together once."""
     special = "".join(read("cpu_fallback", name) for name in (*SPECIAL, _PHILOX))
     return "\n".join(
         [

@@ -6,10 +6,10 @@ import builtins
 import contextlib
 import functools
 import operator
+import os
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -102,8 +102,9 @@ def at_line(line: str | None) -> Callable[[Callable[..., Any], Any, Any], Any]:
     file, _, number = (line or "").rpartition(":")
     if not file or not number.isdecimal():
         return _called
+    module = os.path.splitext(os.path.basename(file))[0]
     code = _called.__code__.replace(co_filename=file, co_firstlineno=int(number) - 1)
-    space = {"__name__": Path(file).stem, "__builtins__": builtins}  # NumPy imports through them
+    space = {"__name__": module, "__builtins__": builtins}  # NumPy imports through them
     return types.FunctionType(code, space)
 
 

@@ -18,6 +18,7 @@ up to the lazy array instead, which is then a view of the caller's memory.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,6 @@ from ..capture.arrays.ranges import (
 )
 from ..capture.arrays.table import ENTRIES
 from ..capture.arrays.wrapping import Indexed, member
-from . import fft, linalg, random, special
 from .names import LEFT_OUT
 from .standard import argsort, astype, broadcast_arrays, can_cast, finfo, iinfo, sort, unstack
 
@@ -64,6 +64,7 @@ __version__ = np.__version__
 ndarray = Array
 ENTRIES.namespace = sys.modules[__name__]
 
+_SPACES = ("fft", "linalg", "random", "special")  # loaded when they are first asked for
 _INDEXED = ("c_", "mgrid", "ogrid", "r_")
 
 __all__ = [
@@ -82,6 +83,8 @@ def __getattr__(name: str) -> Any:
     """What is not written above is made of NumPy's own when it is first asked for."""
     if name in LEFT_OUT:
         raise AttributeError(f"fusecuda.numpy has no {name!r}: {LEFT_OUT[name]}")
+    if name in _SPACES:
+        return import_module(f".{name}", __name__)
     found = member(np, name, __name__)
     if name in _INDEXED:
         found = Indexed(found, name)

@@ -12,7 +12,7 @@ row_variance: 6 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE double reduce_sum_divide_subtract_multiply_ea56c6742585_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_c094eb6d865a_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -20,7 +20,7 @@ FC_INLINE double reduce_sum_divide_subtract_multiply_ea56c6742585_join1(const fc
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_INLINE double reduce_sum_divide_subtract_multiply_ea56c6742585_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_c094eb6d865a_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -28,7 +28,7 @@ FC_INLINE double reduce_sum_divide_subtract_multiply_ea56c6742585_join6(const fc
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_subtract_multiply_ea56c6742585(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_c094eb6d865a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -49,7 +49,7 @@ void reduce_sum_divide_subtract_multiply_ea56c6742585(const fc_args *a, int64_t 
         const double v2 = a->scalar[0].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_subtract_multiply_ea56c6742585_join1(a, row);
+            v1 = reduce_sum_divide_subtract_multiply_c094eb6d865a_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -102,7 +102,7 @@ void reduce_sum_divide_subtract_multiply_ea56c6742585(const fc_args *a, int64_t 
         *(double *)(row_out1) = v7;
     }
 }
-void reduce_sum_divide_subtract_multiply_ea56c6742585_finish(const fc_args *a) {
+void reduce_sum_divide_subtract_multiply_c094eb6d865a_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -116,9 +116,9 @@ void reduce_sum_divide_subtract_multiply_ea56c6742585_finish(const fc_args *a) {
             const int64_t i_m0 = row;
             char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
             const double v2 = a->scalar[0].f64;
-            const double v1 = reduce_sum_divide_subtract_multiply_ea56c6742585_join1(a, row);
+            const double v1 = reduce_sum_divide_subtract_multiply_c094eb6d865a_join1(a, row);
             const double v3 = v1 / v2;
-            const double v6 = reduce_sum_divide_subtract_multiply_ea56c6742585_join6(a, row);
+            const double v6 = reduce_sum_divide_subtract_multiply_c094eb6d865a_join6(a, row);
             const double v7 = v6 / v2;
             *(double *)(row_out1) = v7;
         }

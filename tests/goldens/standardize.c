@@ -12,7 +12,7 @@ standardize: 8 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -20,7 +20,7 @@ FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join1(con
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -28,7 +28,7 @@ FC_INLINE double reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join6(con
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -52,7 +52,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3(const fc_args *a, int
         const double v2 = a->scalar[0].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join1(a, row);
+            v1 = reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -86,7 +86,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3(const fc_args *a, int
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_subtract_multiply_sqrt_a087a8ad86b3_join6(a, row);
+            v6 = reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;

@@ -16,7 +16,7 @@ FIRST_RUNS = (
     Mutation(
         "runs-without-kernels-count",
         "capture/calls/function.py",
-        "                if meanwhile == Executable.meanwhile:\n",
+        "                if meanwhile == Interpreted.meanwhile:\n",
         "                if meanwhile:\n",
         "a trial compares plain calls with interpreted ones",
         ids("calls/first_runs", "what_cannot_begin_again_is_interpreted_to_the_bit"),

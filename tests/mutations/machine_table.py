@@ -277,6 +277,14 @@ MACHINE = (
         _ids("reductions", "every_extent_along_every_axis[float64]"),
     ),
     Mutation(
+        "the-first-chunk-is-the-sum",
+        "codegen/reduce.h",
+        "t->top == 1 ? t->slot[0]",
+        "t->top ? t->slot[0]",
+        "of rows of several chunks some are left out",
+        _ids("reductions", "every_extent_along_every_axis[float64]"),
+    ),
+    Mutation(
         "far-integers-are-near",
         "cpu_fallback/division.h",
         "((uint64_t)b + half)) >> 51;",

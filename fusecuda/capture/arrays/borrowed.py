@@ -8,7 +8,6 @@ order, types and errors are those of the NumPy that is installed.
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -107,7 +106,7 @@ def _borrowed(function: Any) -> Handler:
                     return NotImplemented
         return at_line(user_line())(run, args, kwargs)  # whose warnings are the user's
 
-    handler.__signature__ = inspect.signature(function._implementation)  # type: ignore[attr-defined]
+    handler.__wrapped__ = function._implementation  # type: ignore[attr-defined]  # its signature
     return handler
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import functools
 import itertools
 import types
 from collections.abc import Iterator, Sequence
@@ -18,9 +19,10 @@ _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 
 
-def instructions_of(code: types.CodeType) -> list[dis.Instruction]:
+@functools.lru_cache(maxsize=256)  # the same ones are asked for again and again, to read a function
+def instructions_of(code: types.CodeType) -> Sequence[dis.Instruction]:
     """The instructions of ``code``, each with its whole argument and without what does nothing."""
-    return [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+    return tuple(i for i in dis.get_instructions(code) if i.opname not in _SKIPPED)
 
 
 def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:

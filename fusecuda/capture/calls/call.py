@@ -8,9 +8,8 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options, verify_enabled
 from ..record.budget import Budget
@@ -25,6 +24,9 @@ from .reads import Reads
 from .results import Finisher, OddError, ResultWriter, hides_arrays
 from .scan import reads_of
 from .trace import Trace, Unfollowed
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 Replay = Callable[[tuple[Any, ...]], Any]
 _NAMED = 16  # recordings of a function that note the lines of its operations

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...engine import Executable
 from ..record.budget import Budget
 from ..record.rest import Trial
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 _REPLAYS_LIMIT = 64  # kept for one signature of shapes
 _SIGNATURES_LIMIT = 1024

@@ -13,12 +13,12 @@ import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter, thread_time
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ...engine import Executable
 from ...errors import NotFusedError
+from ...interpreted import Interpreted
 from ...options import Options
 from ...streams.launches import is_counting
 from ...watch import log, span
@@ -51,6 +51,9 @@ from .trace import (
     Unfollowed,
 )
 from .why import History, line_of
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -151,13 +154,13 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         if entry.unfused or (entry.trial.wants_plain and not is_counting()):
             tells_no_time = entry.unfused or entry.trial.plain or _joins(args)
             return self.plain(*args) if tells_no_time else self._timed(entry, args)
-        begin, before, meanwhile = perf_counter(), self.traces, Executable.meanwhile
+        begin, before, meanwhile = perf_counter(), self.traces, Interpreted.meanwhile
         for replay in entry.replays:
             result = replay(args)
             if result is not MISS:
                 entry.raised = 0
                 seconds = perf_counter() - begin
-                if meanwhile == Executable.meanwhile:
+                if meanwhile == Interpreted.meanwhile:
                     entry.trial.took(seconds, plain=False, replayed=self.traces == before)
                 if entry.trial.plain is False and not entry.rest:  # no look-up from now on
                     self._newest = while_it_has_turns(replay, entry.trial.turns)
@@ -210,7 +213,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             return self.plain(*args)
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         while True:
-            begin, meanwhile = perf_counter(), Executable.meanwhile
+            begin, meanwhile = perf_counter(), Interpreted.meanwhile
             tracer = HostCall(
                 self, args, all_lazy=self._all_lazy, follows_numbers=self._follows_numbers
             )
@@ -228,7 +231,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
                 raise
             else:
                 seconds = perf_counter() - begin
-                self._recorded(key, tracer, seconds, meanwhile == Executable.meanwhile)
+                self._recorded(key, tracer, seconds, meanwhile == Interpreted.meanwhile)
                 return result
             finally:
                 self.budget.spend(tracer.trace.seconds_of(perf_counter() - begin))

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from contextvars import Token
 from time import perf_counter
 from types import FrameType
-from typing import Any, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from ...engine import Executable
+from ...interpreted import Interpreted
 from ...options import Options, asked_for, default_device
 from ...streams.launches import is_counting
 from ...watch import watchers
@@ -26,6 +26,9 @@ from .function import FusedFunction
 from .memory import provider
 from .passing import LIBRARY, MOST, Passing
 from .skip import Skipped, end
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -192,7 +195,7 @@ class FusedBlock:
         self._nested.append((token, outer, outer.launches, len(outer.reports)))
         if region is not None:
             region.open()
-        self._began, self._meanwhile = perf_counter(), Executable.meanwhile
+        self._began, self._meanwhile = perf_counter(), Interpreted.meanwhile
 
     def _passes(self, trial: Trial | None) -> bool:
         """True if all in the block is to be done at once."""
@@ -257,7 +260,7 @@ class FusedBlock:
             self._remarks = _AS_COUNTED if trial is None else _AS_MEASURED
         else:
             self._remarks = [_UNRECORDED % n for n in recorder.unrecorded]
-        has_kernels = self._meanwhile == Executable.meanwhile
+        has_kernels = self._meanwhile == Interpreted.meanwhile
         tells = trial is not None and not self._nested and kind is None and not self._asked
         if tells and has_kernels:
             assert trial is not None

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine import Executable
 from ...errors import is_before_effects
+from ...interpreted import Interpreted
 from ...streams.launches import is_counting
 from ..arrays.array import Array
 from ..record.leaf import Leaf
@@ -33,6 +33,9 @@ from .overlap import groups_of, mergeable, overlaps_of
 from .reach import held_by_opaque
 from .results import Finisher, OddError, ResultWriter, read_only, storages_in
 from .trace import Trace
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 NDArray = np.ndarray[Any, Any]
 
@@ -129,7 +132,7 @@ class HostCall(Call):
         leaves, executable = executable_for(nodes, own, options, name)
         self.trace.planned += perf_counter() - before
         executable = self.trace.affordable(executable, last=True)
-        if not isinstance(executable, Executable):
+        if isinstance(executable, Interpreted):
             raise OddError("plan that takes too long")
         self.executable = executable
         self.why = "replayed while its conditions hold"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...engine import Executable
 from ...errors import NotFusedError
 from ...options import Options
 from ..arrays.dispatch import raising
@@ -14,6 +13,9 @@ from .function import FusedFunction
 from .guard import MISS
 from .host import HostCall
 from .trace import Unfollowed
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 
 def lower_function(

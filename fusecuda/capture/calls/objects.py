@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ def twin_class(kind: type, found: dict[str, Any], copied: Callable[[Any], Any]) 
     return type(kind.__name__, (), space)
 
 
-def stores_to_itself(function: types.FunctionType, instructions: list[Any]) -> bool:
+def stores_to_itself(function: types.FunctionType, instructions: Sequence[Any]) -> bool:
     """True if all attributes that a method writes are those of its first argument."""
     code = function.__code__
     own = code.co_varnames[0] if code.co_argcount else ""

@@ -7,9 +7,8 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from time import thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...engine import Executable
 from ...fusion.cost import may_fail
 from ...graph.node import LibraryCall, Node
 from ...interpreted import Interpreted
@@ -26,6 +25,9 @@ from ..record.storage import Storage
 from .error_states import under
 from .numpy_calls import NumpyCalls
 from .path import Environment, Path, Source, looker, nothing, outcome, outcome_of
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 _LOOK_AT_CLOCK = 512  # steps
 _OF_A_LOOK = 8  # steps: as many as operations take so long
@@ -175,7 +177,7 @@ class Trace(Recorder):
         if self.path.replaying:
             shapes = [None if j.in_place else (j.storage.shape, j.storage.dtype) for j in jobs]
             results: Sequence[Any] = self.path.known_results(shapes)
-            if isinstance(executable, Executable):
+            if not isinstance(executable, Interpreted):
                 self._ran(executable)
         else:
             arguments = [argument_of(leaf) for leaf in leaves]
@@ -198,7 +200,7 @@ class Trace(Recorder):
 
         If there can be no other start, the interpreter computes.
         """
-        if not isinstance(executable, Executable):
+        if isinstance(executable, Interpreted):
             self.give_up(NO_TIME)
             if not last:
                 self.breaks(NO_TIME)

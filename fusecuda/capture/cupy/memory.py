@@ -7,13 +7,15 @@ compiled C kernels run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import cupy
 import numpy as np
 
-from ...engine import Executable
 from ...errors import FlushError
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 
 class Space(Protocol):

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ...back_ends import BACK_ENDS
 from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
@@ -22,6 +21,7 @@ from ..record.flight import Flight, Job, is_idle, recording, wait_for
 from ..record.lines import name_line
 from ..record.numbers import argument_of
 from ..record.periods import smallest_period
+from ..record.plans import compacts
 from ..record.recorder import (
     PENDING_LIMIT,
     Recorder,
@@ -66,7 +66,7 @@ class CupyRegion(Natives):
     def compacts(self) -> bool:
         if not self.dispatching:
             return super().compacts
-        return self._picks and BACK_ENDS[self.cupy_options.device].machine().compacts
+        return self._picks and compacts(self.cupy_options)
 
     # --- the recorder's hooks
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ...engine import Executable
 from ...fusion.cost import may_fail
 from ...graph import build
 from ...graph.dtypes import DType
@@ -24,6 +23,9 @@ from .internals import Pending, PendingMemory, ndarray
 from .recording import Recording
 from .steps import BEGINNINGS, BRANCHES, End, Key, Number, Slot, State, Step
 from .storages import CupyStorage, table
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 FLOATS = frozenset({float, np.float64})
 

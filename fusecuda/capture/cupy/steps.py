@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...engine import Executable
 from ...graph.dtypes import DType
 from ...graph.index_map import Shape
 from ...graph.node import Node
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 Key = tuple[Any, ...]
 BRANCHES = 16  # after one step: what differs more often is not learned

@@ -16,11 +16,10 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...engine import Executable
 from ...graph.dtypes import DType
 from ...graph.node import Node, topological
 from ...options import fusion_enabled
@@ -32,6 +31,9 @@ from .recording import Recording
 from .step_maker import FLOATS, Learner, UntapedError, constant
 from .steps import End, Key, Number, Slot, State, Step
 from .storages import CupyStorage, Unrecorded, storage_of, table
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 OFF, FOLLOWING, LEARNING = "off", "following", "learning"
 _LITERALS = frozenset({int, bool, str, type(None), type(Ellipsis), type})

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...back_ends import BACK_ENDS
-from ...engine import Executable
 from ...errors import NotFusedError
-from ...options import Options
+from ...options import DEVICES, Options
 from ..record import rest as patience
 from ..record.block import Region
 from ..record.numbers import value_seen
@@ -17,6 +15,9 @@ from ..record.recorder import default_recorder, recorder_in_force, user_line
 from ..record.structure import rebuilt
 from .memory import SPACES, Space
 from .storages import complete
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 _NAMED = 20  # unrecorded operations that `explain` names
 
@@ -27,7 +28,7 @@ class Natives(Region):
     def __init__(self, options: Options, chosen: bool = True) -> None:
         super().__init__(options)
         device = options.device if chosen else "cuda"
-        self.space: Space | None = SPACES.get(device) if device in BACK_ENDS else None
+        self.space: Space | None = SPACES.get(device) if device in DEVICES else None
         self.cupy_options = options
         if self.space is not None and device != options.device:
             self.cupy_options = dataclasses.replace(options, device=device)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...engine import Executable
 from ...graph.node import Node
 from ...options import Options
 from .flight import Flight, Job
@@ -15,6 +14,9 @@ from .numbers import argument_of
 from .recorder import Recorder, user_line, versions_of
 from .run import Recorded, Run
 from .storage import Storage
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 _REPORTS_LIMIT = 1000  # plans of a block that `explain` tells about, the last ones
 

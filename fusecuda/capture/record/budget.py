@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import math
 from time import perf_counter
+from typing import TYPE_CHECKING
 
-from ...cpu_fallback.background import Job
 from ...options import waits_for_kernels
+
+if TYPE_CHECKING:
+    from ...cpu_fallback.background import Job
 
 
 class Budget:

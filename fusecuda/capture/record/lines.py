@@ -7,10 +7,12 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from ...engine import Executable
-from ...fusion.explain import bytes_alone, recorded_lines, summarize
 from ...graph.node import Node
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 
 def name_line(root: Node, place: str) -> list[Node]:
@@ -100,6 +102,8 @@ class Tally:
     def _close(self) -> None:
         """Enter the call that was recorded last as a launch of its own."""
         if self._nodes:
+            from ...fusion.explain import bytes_alone  # noqa: PLC0415 - with the planner
+
             line = self._line(self._place)
             line.before += 1
             line.alone += bytes_alone(self._nodes)
@@ -165,6 +169,8 @@ class Tally:
 
 
 def _steps_of(executable: Executable) -> list[_Step]:
+    from ...fusion.explain import recorded_lines, summarize  # noqa: PLC0415 - with the planner
+
     assembly, found = executable.assembly, []
     recorded = recorded_lines(assembly)
     for company in assembly.launches:

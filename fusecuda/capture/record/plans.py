@@ -8,18 +8,21 @@ the kernels at each call, so that a time that grows from step to step plans noth
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
-from ...engine import Executable, build
 from ...fusion.cost import may_fail
 from ...graph.node import Graph, Node, Parameter, topological
 from ...interpreted import Interpreted
 from ...options import Options, dump_folder, fusion_enabled
 from ...watch import timed
-from .budget import Budget
+from .budget import PROGRAM, Budget
 from .leaf import Leaf
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 _PLANS_LIMIT = 512
 _SECONDS_A_NODE = 1e-4  # that planning takes, as measured
@@ -94,6 +97,22 @@ def executable_for(
     variant = _Variant(sought.bits, free, executable)
     _plans[sought.key] = (variant, *_plans.get(sought.key, ()))[:_VARIANTS]
     return sought.leaves, executable
+
+
+def build(graph: Graph, strides: Mapping[int, Sequence[int]], options: Options) -> Executable:
+    """The executable of ``graph``; the first one loads the engine, with planner and back end."""
+    begin = perf_counter()
+    from ... import engine  # noqa: PLC0415 - half of what there is to import
+
+    PROGRAM.spend(begin - perf_counter())  # an import leaves plans and compilers their time
+    return engine.build(graph, strides, options)
+
+
+def compacts(options: Options) -> bool:
+    """True if what masks pick is written by kernels of the device of ``options``."""
+    from ...back_ends import BACK_ENDS  # noqa: PLC0415 - as above
+
+    return BACK_ENDS[options.device].machine().compacts
 
 
 def _planned(executable: Executable) -> str:

@@ -15,12 +15,10 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...back_ends import BACK_ENDS
-from ...engine import Executable
 from ...errors import FlushError, is_before_effects
 from ...graph.index_map import IndexMap
 from ...graph.node import Node
@@ -32,11 +30,14 @@ from .flight import Flight, Job, base_of, divided, pass_gate, recording, unlocke
 from .leaf import Leaf
 from .numbers import argument_of
 from .periods import smallest_period
-from .plans import executable_for
+from .plans import compacts, executable_for
 from .rest import Operation, computed_in_vain
 from .run import Run
 from .storage import Storage
 from .windows import windowed
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 NDArray = np.ndarray[Any, Any]
 PENDING_LIMIT = 512  # operations recorded before a flush is sought
@@ -173,7 +174,7 @@ class Recorder:
     @property
     def compacts(self) -> bool:
         """True if what masks pick is written by kernels."""
-        return BACK_ENDS[self.options.device].machine().compacts
+        return compacts(self.options)
 
     def compacted(self, storage: Storage) -> Any:
         """The array of what a mask picks, for which ``storage`` waits; by default its caller's."""
@@ -286,7 +287,7 @@ class Recorder:
         self.launches, flight.unlaunched = self.launches - flight.unlaunched, 0
         for executable in ran:
             self.launches += executable.launches
-            if isinstance(executable, Executable):
+            if not isinstance(executable, Interpreted):
                 self._ran(executable)
         self._landed(flight)
         flight.end()
@@ -311,7 +312,7 @@ class Recorder:
     ) -> Sequence[Any]:
         """The results; what has been planned for them is taken off the budget."""
         flight.begun = True
-        if not isinstance(executable, Executable) or executable.is_ready:
+        if isinstance(executable, Interpreted) or executable.is_ready:
             results = self._run(executable, arguments)
         else:
             budget = self._budget()

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...engine import Executable
 from ...fusion.cost import may_fail
 from ...graph.dtypes import DType
 from ...graph.index_map import IndexMap, Shape
@@ -21,6 +20,9 @@ from ...interpreted import Interpreted
 from ...options import Options, fusion_enabled
 from .leaf import Leaf
 from .plans import TAKES_NUMBERS, fit, routes, strides_of
+
+if TYPE_CHECKING:
+    from ...engine import Executable
 
 _ROUTES_LIMIT = 512
 _new = object.__new__
@@ -202,7 +204,7 @@ class Run:
 
     def learn(self, leaves: Sequence[Leaf], executable: Executable | Interpreted) -> None:
         """What was sought by `known` is ``executable``, on the arrays of ``leaves``."""
-        if not self._is_known or not isinstance(executable, Executable):
+        if not self._is_known or isinstance(executable, Interpreted):
             return
         route = _Route([n.attr for n in self.numbers], executable)
         for leaf in leaves:

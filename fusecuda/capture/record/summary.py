@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...engine import Executable
+if TYPE_CHECKING:
+    from ...engine import Executable
+
 
 SCREEN = 44  # lines
 

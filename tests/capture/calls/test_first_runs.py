@@ -90,18 +90,18 @@ def test_what_cannot_begin_again_is_interpreted_to_the_bit(compilers: Compilers)
         return x - 1.0
 
     compilers.ready = 1
-    fused, before = fc.fused(f), engine.Executable.meanwhile
+    fused, before = fc.fused(f), Interpreted.meanwhile
     x, y = X + 3.0, X + 4.0
     for _ in range(2):
         y = x + 1.0
         assert float(fused(x)) == float(tree_sum(y * y) / 3.0)
         assert np.array_equal(x, y)  # written to once
-    assert engine.Executable.meanwhile == before + 2 and len(compilers.jobs) == 2
+    assert Interpreted.meanwhile == before + 2 and len(compilers.jobs) == 2
     (entry,) = fused._entries.values()
     assert not entry.trial._fused  # their times tell nothing of kernels
     compilers.end()
     assert float(fused(x)) == float(tree_sum((y + 1.0) * (y + 1.0)) / 3.0)
-    assert engine.Executable.meanwhile == before + 2 and entry.trial._fused
+    assert Interpreted.meanwhile == before + 2 and entry.trial._fused
 
 
 def test_blocks_are_computed_without_their_kernels(compilers: Compilers) -> None:
