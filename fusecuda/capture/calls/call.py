@@ -109,9 +109,11 @@ class Call:
                 raise Unfollowed(self.trace.failure)
             return self._finish(result)
         except Unfollowed:
+            self.outliving.restore()
             raise
         except BaseException as error:
             if self.trace.failure:
+                self.outliving.restore()
                 raise Unfollowed(self.trace.failure) from None
             if self.execute:
                 if isinstance(error, Exception) and not verify_enabled():

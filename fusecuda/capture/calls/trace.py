@@ -239,6 +239,8 @@ class Trace(Recorder):
 
     def used(self) -> None:
         """Something opaque is about to be used: a second run would use it again."""
+        if self.failure:  # this is what a ``finally`` does while the call is left
+            raise Unfollowed(self.failure)
         self.may_restart = False
         if any(s.held for s in self.pending()):
             self.flush()
