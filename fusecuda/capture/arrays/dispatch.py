@@ -18,7 +18,7 @@ from ...graph.library import at_line
 from ..record.flight import recording
 from ..record.numbers import TracedScalar, value_seen
 from ..record.recorder import current_recorder, user_line
-from ..record.structure import rebuilt
+from ..record.structure import SEQUENCES, rebuilt
 from . import ufuncs
 from .array import Array
 from .gathering import gathered, takes_arrays
@@ -161,7 +161,7 @@ def _has_subclass(values: Iterable[Any]) -> bool:
         kind = type(value)
         if kind is Array or kind is np.ndarray:
             continue
-        if kind in (list, tuple):
+        if kind in SEQUENCES:
             if _has_subclass(value):
                 return True
         elif issubclass(kind, np.ndarray):
@@ -170,7 +170,7 @@ def _has_subclass(values: Iterable[Any]) -> bool:
 
 
 def _has_list(values: Iterable[Any]) -> bool:
-    return any([type(v) is list or type(v) is tuple for v in values])
+    return any([type(v) in SEQUENCES for v in values])
 
 
 def _named(handler: Any, args: Any, place: int) -> dict[str, Any]:
@@ -348,6 +348,8 @@ def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
         return target
     if cast:
         check_cast(as_dtype(result), target.dtype, cast)
+    if not isinstance(target, Array) and isinstance(result, Array):
+        current_recorder().fills_in()
     shape = getattr(result, "shape", ())
     if shape != target.shape and build.broadcast_shapes(shape, target.shape) != target.shape:
         raise ValueError(

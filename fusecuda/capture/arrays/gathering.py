@@ -13,7 +13,7 @@ from ...graph.dtypes import DType, is_supported
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.origin import is_users, module_of
-from ..record.structure import leaves, rebuilt
+from ..record.structure import SEQUENCES, leaves, rebuilt
 from . import ufuncs
 from .array import Array
 from .held import compute_first
@@ -47,7 +47,7 @@ def gathered(value: Any, dtype: DType | None = None) -> Any:
     What is none, or has too many parts, such as do not fit together or have no kernels, is returned
     as it is.
     """
-    if type(value) not in (list, tuple):
+    if type(value) not in SEQUENCES:
         return value
     arrays = [part for part in leaves(value) if type(part) is Array]
     if not arrays:
@@ -85,7 +85,7 @@ def _known(value: Any) -> Any:
     """``value`` with what its arrays show, None if something is pending."""
     if type(value) is Array:
         return values(value)
-    if type(value) not in (list, tuple):
+    if type(value) not in SEQUENCES:
         return value if type(value) is not TracedScalar else value.seen()
     parts = list(map(_known, value))
     return None if any(part is None for part in parts) else parts

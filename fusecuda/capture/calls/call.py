@@ -85,6 +85,7 @@ class Call:
         self.path = path or self.path_type()
         self.trace = self._new_trace()
         self.trace.catches = reads.catches
+        self.trace.all_lazy = all_lazy
         self.trace.names_lines = owner.traces < _NAMED
         self.trace.effects = self.outliving.changed
         self.why = self.reason = ""

@@ -49,6 +49,7 @@ class Trace(Recorder):
     names_lines = False  # nodes know the user's line: of the first recordings, which are planned
     wrote = False  # memory of the caller has been written to
     longest: int | None = None  # operations
+    all_lazy = False  # what the function makes of plain data is lazy, too
     failure = ""  # why the call has to be made again, though its function may swallow it
 
     def __init__(
@@ -228,6 +229,11 @@ class Trace(Recorder):
     def hands_out(self) -> None:
         """Start again rather than give out memory of which we would not see the changes."""
         self.give_up(f"{TAKES_MEMORY} ({user_line('numpy.')})")
+
+    def fills_in(self) -> None:
+        """Start again with what the function makes of plain data as lazy arrays."""
+        if not self.all_lazy:
+            self.give_up(f"{TAKES_MEMORY} ({user_line('numpy.')})")
 
     def give_up(self, why: str) -> None:
         """Start the call again without recording, if that is still possible."""

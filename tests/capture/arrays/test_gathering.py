@@ -101,6 +101,26 @@ def test_followed_numbers_in_lists() -> None:
     assert fused.traces == 1
 
 
+def of_given_lists(x: Any, places: list[int], rows: list[Any]) -> Any:
+    written = x.copy()
+    written[places, 1:] = 7.0
+    np.add.at(written, (places, 0), 1.0)
+    np.put(written, places, [3.0, 4.0])
+    picked = x[places, :, None], np.take(x, places, 0), np.interp(rows[0], places, rows[0][:2])
+    return written, picked, np.mean(rows, axis=0), np.array(rows), rows[0] + rows, np.max(rows)
+
+
+def test_lists_that_are_given() -> None:
+    """NumPy takes them as any list; how long they are and what is in them may change."""
+    fused = fc.fused(of_given_lists, strict=True)
+    for places, count in (([2, 0], 2), ([0, 1], 2), ([1, 1], 3), ([2, 1], 2), ([0, 2], 1)):
+        x = np.arange(12.0).reshape(3, 4) + count
+        rows = [np.arange(4.0) * (k + count) for k in range(count)]
+        got, want = fused(x, places, rows), of_given_lists(x, places, rows)
+        assert repr(got) == repr(want)
+    assert "replayed" in fused.explain()
+
+
 def test_many_parts_are_put_together_by_numpy() -> None:
     """A plan of as many parts would take seconds."""
     fused = fc.fused(lambda x: (np.array([v * 2 for v in x]), np.mean([v + 1 for v in x])))
