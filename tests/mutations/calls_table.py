@@ -51,6 +51,22 @@ CALLS = (
         ids("capture/calls/all_lazy", "recorded_with_arrays_of_plain_data"),
     ),
     Mutation(
+        "texts-of-our-own",
+        "capture/arrays/failures.py",
+        "    if found is None and is_before_effects(error) and",
+        "    if False and",
+        "an error of an element that a function catches has a text that is not NumPy's",
+        ids("calls/errors_inside", "errors_of_elements_that_are_caught_have_numpys_text"),
+    ),
+    Mutation(
+        "lazy-arrays-for-numpys-code",
+        "capture/arrays/gathering.py",
+        "made.hand_out() if type(made) is Array and not lazily else made",
+        "made",
+        "what a user's object is as an array is lazy where NumPy's own code asks",
+        ids("arrays/gathering", "objects_that_say_what_they_are_as_arrays"),
+    ),
+    Mutation(
         "numpys-own-arrays-are-filled",
         "capture/arrays/dispatch.py",
         "        current_recorder().fills_in()",
@@ -701,8 +717,8 @@ CALLS = (
     Mutation(
         "types-in-methods",
         _BINDING,
-        "if replaced or reads.asks_types:",
-        "if replaced:",
+        "if replaced or reads.asks_types or",
+        "if replaced or",
         "a method of a class that is made inside is told our types",
         ids("calls_attacked", "is_as_plain[types that are asked for]"),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,41 @@ def of_object(value: Any, dtype: Any) -> Any:
         return None
     if not is_users(module_of(kind)):
         return None
-    return kind.__array__(value) if dtype is None else kind.__array__(value, dtype)
+    asked = _lazily.set(True)
+    try:
+        return kind.__array__(value) if dtype is None else kind.__array__(value, dtype)
+    finally:
+        _lazily.reset(asked)
+
+
+def without_objects(values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """``values`` with what a user's objects among them are as arrays, None if there are none."""
+    made = [of_object(value, None) for value in values]
+    if not any(isinstance(m, Array | np.ndarray) for m in made):  # of others NumPy complains
+        return None
+    return tuple([v if m is None else m for v, m in zip(values, made, strict=True)])
+
+
+_lazily = ContextVar("lazily", default=False)  # we ask an object what it is as an array
+
+
+def as_numpy_takes_it(method: Callable[..., Any]) -> Callable[..., Any]:
+    """``method``, an `__array__` of the user's, which NumPy's C code calls for an array of its own.
+
+    Where we ask, it may be a lazy one.
+    """
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        lazily = _lazily.get()
+        asked = _lazily.set(False)
+        try:
+            made = method(*args, **kwargs)
+        finally:
+            _lazily.reset(asked)
+        return made.hand_out() if type(made) is Array and not lazily else made
+
+    return call
 
 
 def _known(value: Any) -> Any:

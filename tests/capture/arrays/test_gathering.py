@@ -121,6 +121,41 @@ def test_lists_that_are_given() -> None:
     assert "replayed" in fused.explain()
 
 
+class Wrapped:
+    """Something of the user's that NumPy takes for an array, and that counts how often it does."""
+
+    def __init__(self, values: Any) -> None:
+        self.values, self.asked = values, 0
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self.asked += 1
+        return np.array(self.values, dtype)
+
+
+def of_wrapped(w: Wrapped, x: Any) -> Any:
+    w.values[0] += 5
+    if w.values.sum() > 3:  # from here on the call cannot begin again
+        w.values[1] *= 2
+    return (
+        np.mean(w),
+        np.asarray(w) + 1,
+        np.add(w, x),
+        x * w,
+        np.stack([w, w]),
+        np.where(x > 1, w, x),
+    )  # type: ignore[call-overload]
+
+
+def test_objects_that_say_what_they_are_as_arrays() -> None:
+    """NumPy's own code asks them for arrays of its own."""
+    fused = fc.fused(of_wrapped)
+    for offset in range(3):
+        got, want = Wrapped(np.arange(4.0)), Wrapped(np.arange(4.0))
+        x = np.arange(4.0) + offset
+        assert repr(fused(got, x)) == repr(of_wrapped(want, x))
+        assert np.array_equal(got.values, want.values) and got.asked == want.asked
+
+
 def test_many_parts_are_put_together_by_numpy() -> None:
     """A plan of as many parts would take seconds."""
     fused = fc.fused(lambda x: (np.array([v * 2 for v in x]), np.mean([v + 1 for v in x])))
