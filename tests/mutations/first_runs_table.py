@@ -22,6 +22,22 @@ FIRST_RUNS = (
         ids("calls/first_runs", "what_cannot_begin_again_is_interpreted_to_the_bit"),
     ),
     Mutation(
+        "opaque-twice",
+        "capture/calls/trace.py",
+        "        if self.failure:  # this is what",
+        "        if False:  # this is what",
+        "a finally does what it does for a recording that is given up, too",
+        ids("calls/first_runs", "what_a_call_does_while_it_is_left_is_done_once"),
+    ),
+    Mutation(
+        "classes-not-restored",
+        "capture/calls/outliving.py",
+        "                    type.__setattr__(kind, name, value)",
+        "                    pass",
+        "the end of a with writes to a class for a recording that is given up, too",
+        ids("calls/first_runs", "what_a_call_does_while_it_is_left_is_done_once"),
+    ),
+    Mutation(
         "launches-of-the-interpreter",
         "capture/record/recorder.py",
         "0 if executable.is_ready else executable.launches",

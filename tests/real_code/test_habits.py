@@ -79,6 +79,10 @@ VALUES: dict[str, tuple[Callable[..., Any], Any]] = {
     "a hash": (lambda x: hash(x.max()), COUNTS),
     "gaps filled in place": (lambda x: np.nan_to_num(x, copy=False, nan=7.0), GAPS),
     "bytes": (lambda x: bytes(x * 2), ONES),
+    "bytes of whole numbers": (
+        lambda x: (bytes(x), bytes(x[::-1] + 1), bytes(x.max()), sum(bytearray(x * 2))),
+        COUNTS,
+    ),
     "a view of memory": (lambda x: memoryview(x * 2).nbytes, ONES),
     "a digest": (lambda x: hashlib.sha1(x * 2).hexdigest(), ONES),
     "an item": (lambda x: (x * 2)[0].item(), ONES),

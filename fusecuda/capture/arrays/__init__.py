@@ -4,6 +4,7 @@ from . import (  # noqa: F401 - each enters what it handles in the table
     at_once,
     borrowed,
     composed,
+    failures,
     finding,
     indexing,
     joining,

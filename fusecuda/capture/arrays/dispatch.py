@@ -7,7 +7,6 @@ its results become lazy arrays again, views of the operands where NumPy gives vi
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,12 +15,12 @@ import numpy as np
 from ...graph import build
 from ...graph.library import at_line
 from ..record.flight import recording
-from ..record.numbers import TracedScalar, value_seen
+from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder, user_line
-from ..record.structure import rebuilt
+from ..record.structure import SEQUENCES
 from . import ufuncs
 from .array import Array
-from .gathering import gathered, takes_arrays
+from .gathering import gathered, takes_arrays, without_objects
 from .table import ENTRIES, OUT_POSITION, TABLE, entry
 from .values import arrays_in, complete_together, is_any_picked, plain, wrap
 
@@ -127,41 +126,13 @@ def as_changed(function: Callable[..., Any]) -> Callable[..., Any]:
     return changed
 
 
-@entry
-def error_of(target: Callable[..., Any], args: Any, kwargs: Any) -> Exception | None:
-    """The error that NumPy's ``target`` raises for arrays of such shapes and types, if it does."""
-    if raising():
-        return None
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            target(*rebuilt(tuple(args), _blank), **rebuilt(kwargs, _blank))
-    except Exception as error:
-        return error.with_traceback(None)
-    return None
-
-
-_BLANKS = 1 << 20  # bytes; larger blank arrays are one element, which cannot be written to
-
-
-def _blank(value: Any) -> Any:
-    """``value``, or an array of zeros for a lazy one."""
-    if isinstance(value, Array):
-        writeable = value.writeable and value.storage.writeable
-        if value.nbytes > _BLANKS or not writeable:
-            return np.broadcast_to(np.zeros((), value.dtype), value.shape)
-        blank = np.zeros(value.shape, value.dtype)
-        return blank[()] if value.is_scalar else blank
-    return value_seen(value)
-
-
 def _has_subclass(values: Iterable[Any]) -> bool:
     """True if there is a masked array, matrix or the like: those have rules of their own."""
     for value in values:
         kind = type(value)
         if kind is Array or kind is np.ndarray:
             continue
-        if kind in (list, tuple):
+        if kind in SEQUENCES:
             if _has_subclass(value):
                 return True
         elif issubclass(kind, np.ndarray):
@@ -170,7 +141,7 @@ def _has_subclass(values: Iterable[Any]) -> bool:
 
 
 def _has_list(values: Iterable[Any]) -> bool:
-    return any([type(v) is list or type(v) is tuple for v in values])
+    return any([type(v) in SEQUENCES for v in values])
 
 
 def _named(handler: Any, args: Any, place: int) -> dict[str, Any]:
@@ -189,7 +160,9 @@ def call_ufunc(
     try:
         return _called(array_type, ufunc, method, inputs, kwargs)
     except Exception as error:
-        numpys = error_of(getattr(ufunc, method), inputs, kwargs)
+        if (arrays := without_objects(inputs)) is not None:
+            return call_ufunc(array_type, ufunc, method, arrays, kwargs)
+        numpys = ENTRIES.error_of(error, getattr(ufunc, method), inputs, kwargs)
         if numpys is None:
             raise
         raise numpys from error.__cause__
@@ -205,15 +178,15 @@ def operate(array_type: type[Array], ufunc: np.ufunc, inputs: Any) -> Any:
     try:
         result = ufuncs.apply(array_type, ufunc, inputs, None)
     except Exception as error:
-        numpys = error_of(ufunc, inputs, {})
+        if (arrays := without_objects(inputs)) is not None:
+            return call_ufunc(array_type, ufunc, "__call__", arrays, {})
+        numpys = ENTRIES.error_of(error, ufunc, inputs, {})
         if numpys is None:
             raise
         raise numpys from error.__cause__
-    return (
-        call_ufunc(array_type, ufunc, "__call__", inputs, {})
-        if result is NotImplemented
-        else result
-    )
+    if result is NotImplemented:
+        return call_ufunc(array_type, ufunc, "__call__", inputs, {})
+    return result
 
 
 def _called(
@@ -348,6 +321,8 @@ def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
         return target
     if cast:
         check_cast(as_dtype(result), target.dtype, cast)
+    if not isinstance(target, Array) and isinstance(result, Array):
+        current_recorder().fills_in()
     shape = getattr(result, "shape", ())
     if shape != target.shape and build.broadcast_shapes(shape, target.shape) != target.shape:
         raise ValueError(

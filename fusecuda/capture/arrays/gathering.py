@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...graph.dtypes import DType, is_supported
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
 from ..record.origin import is_users, module_of
-from ..record.structure import leaves, rebuilt
+from ..record.structure import SEQUENCES, leaves, rebuilt
 from . import ufuncs
 from .array import Array
 from .held import compute_first
@@ -47,7 +48,7 @@ def gathered(value: Any, dtype: DType | None = None) -> Any:
     What is none, or has too many parts, such as do not fit together or have no kernels, is returned
     as it is.
     """
-    if type(value) not in (list, tuple):
+    if type(value) not in SEQUENCES:
         return value
     arrays = [part for part in leaves(value) if type(part) is Array]
     if not arrays:
@@ -78,14 +79,48 @@ def of_object(value: Any, dtype: Any) -> Any:
         return None
     if not is_users(module_of(kind)):
         return None
-    return kind.__array__(value) if dtype is None else kind.__array__(value, dtype)
+    asked = _lazily.set(True)
+    try:
+        return kind.__array__(value) if dtype is None else kind.__array__(value, dtype)
+    finally:
+        _lazily.reset(asked)
+
+
+def without_objects(values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """``values`` with what a user's objects among them are as arrays, None if there are none."""
+    made = [of_object(value, None) for value in values]
+    if not any(isinstance(m, Array | np.ndarray) for m in made):  # of others NumPy complains
+        return None
+    return tuple([v if m is None else m for v, m in zip(values, made, strict=True)])
+
+
+_lazily = ContextVar("lazily", default=False)  # we ask an object what it is as an array
+
+
+def as_numpy_takes_it(method: Callable[..., Any]) -> Callable[..., Any]:
+    """``method``, an `__array__` of the user's, which NumPy's C code calls for an array of its own.
+
+    Where we ask, it may be a lazy one.
+    """
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        lazily = _lazily.get()
+        asked = _lazily.set(False)
+        try:
+            made = method(*args, **kwargs)
+        finally:
+            _lazily.reset(asked)
+        return made.hand_out() if type(made) is Array and not lazily else made
+
+    return call
 
 
 def _known(value: Any) -> Any:
     """``value`` with what its arrays show, None if something is pending."""
     if type(value) is Array:
         return values(value)
-    if type(value) not in (list, tuple):
+    if type(value) not in SEQUENCES:
         return value if type(value) is not TracedScalar else value.seen()
     parts = list(map(_known, value))
     return None if any(part is None for part in parts) else parts

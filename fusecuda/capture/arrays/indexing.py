@@ -15,6 +15,7 @@ from ...graph.node import Node
 from ..record.flight import atomic
 from ..record.numbers import TracedScalar
 from ..record.recorder import current_recorder, user_line
+from ..record.structure import LISTS
 from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array
@@ -101,7 +102,7 @@ def _settled(key: Any) -> Any:
     A list with lazy arrays in it is the array that it stands for.
     """
     kind = type(key)
-    if kind is list:
+    if kind in LISTS:
         return gathered(key)
     if kind is range:
         return np.array(key, np.intp)

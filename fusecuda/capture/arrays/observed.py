@@ -82,6 +82,7 @@ class Observed(Operators):
     __int__ = _seen_as(int)
     __complex__ = _seen_as(complex)
     __index__ = _seen_as(operator.index)
+    __bytes__ = _seen_as(bytes)
 
     def __trunc__(self) -> int:
         if not hasattr(self._numpys(), "__trunc__"):

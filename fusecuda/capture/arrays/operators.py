@@ -135,7 +135,7 @@ def _in_place_by(ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]) -> Callabl
         try:
             return _in_place(ufunc, plainly, in_place_plainly, self, other)
         except Exception as error:
-            numpys = ENTRIES.error_of(in_place_plainly, (self, other), {})
+            numpys = ENTRIES.error_of(error, in_place_plainly, (self, other), {})
             if numpys is None:
                 raise
             raise numpys from error.__cause__

@@ -53,7 +53,7 @@ def as_numpy_fails(target: Callable[..., Any], handler: Callable[..., Any]) -> C
         try:
             return handler(*args, **kwargs)
         except Exception as error:
-            numpys = ENTRIES.error_of(target, args, kwargs)
+            numpys = ENTRIES.error_of(error, target, args, kwargs)
             if numpys is None:
                 if isinstance(error, AxisError):
                     return NotImplemented

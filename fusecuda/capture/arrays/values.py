@@ -13,7 +13,7 @@ from ...graph.node import Node
 from ..record.numbers import TracedScalar, value_seen
 from ..record.recorder import current_recorder
 from ..record.storage import Storage
-from ..record.structure import leaves, rebuilt
+from ..record.structure import SEQUENCES, leaves, plain_kind, rebuilt
 from ..record.view import view_within
 from .array import Array
 from .opaque import StandIn
@@ -65,8 +65,8 @@ def seen(value: Any) -> Any:
         if value.ndim == 0:
             return value._seen(operator.itemgetter(()))
         return np.array(value.tolist(), value.dtype).reshape(value.shape)
-    if type(value) in (list, tuple):
-        return type(value)(seen(v) for v in value)
+    if type(value) in SEQUENCES:
+        return plain_kind(type(value))(seen(v) for v in value)
     return plain(value)
 
 

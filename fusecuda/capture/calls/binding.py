@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.creation import creators, modules_seen
+from ..arrays.gathering import as_numpy_takes_it
 from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import as_float, as_int, as_len, as_type
 from ..record.numbers import Computing, TracedScalar, followed
@@ -27,6 +28,8 @@ from .numpy_calls import library_call
 from .places import MISSING, Wrapper, is_constant
 from .purity import is_pure
 from .reads import Reads
+
+_ARRAY = "__array__"
 
 
 class Binder:
@@ -88,9 +91,13 @@ class Binder:
             if place.steps and id(value) in replaced
         ]
         replaced.update(modules_seen(members, [np] if creates else [], self.all_lazy))
-        if replaced or reads.asks_types:
-            every = [part for member in reads.exchanged for part in parts_of(*member)]
-            self.exchange = Exchange(reads.exchanged, {id(p): self._exchanged(p) for p in every})
+        converts = any(name == _ARRAY for _, name, _ in reads.exchanged)
+        if replaced or reads.asks_types or (converts and self.is_lazy):
+            every = [
+                (part, name) for k, name, v in reads.exchanged for part in parts_of(k, name, v)
+            ]
+            chosen = {id(part): self._chosen(part, name) for part, name in every}
+            self.exchange = Exchange(reads.exchanged, chosen)
         bound = self._follow(function)
         while self._unfilled:
             self._fill(self._unfilled.pop())
@@ -132,6 +139,11 @@ class Binder:
 
     def _exchanged(self, value: Any) -> Any:
         return self.replaced[id(value)] if id(value) in self.replaced else self._follow(value)
+
+    def _chosen(self, part: Any, name: str) -> Any:
+        """What stands for ``part`` of what a class holds under ``name``."""
+        made = self._exchanged(part)
+        return as_numpy_takes_it(made) if name == _ARRAY and self.is_lazy else made
 
     def _rebound(self, function: types.FunctionType) -> types.FunctionType:
         """A copy of ``function`` that reads other things under the same names, once it is filled.

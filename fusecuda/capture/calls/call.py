@@ -87,6 +87,7 @@ class Call:
         self.path = path or self.path_type()
         self.trace = self._new_trace()
         self.trace.catches = reads.catches
+        self.trace.all_lazy = all_lazy
         self.trace.names_lines = owner.traces < _NAMED
         self.trace.effects = self.outliving.changed
         self.why = self.reason = ""
@@ -111,9 +112,11 @@ class Call:
                 raise Unfollowed(self.trace.failure)
             return self._finish(result)
         except Unfollowed:
+            self.outliving.restore()
             raise
         except BaseException as error:
             if self.trace.failure:
+                self.outliving.restore()
                 raise Unfollowed(self.trace.failure) from None
             if self.execute:
                 if isinstance(error, Exception) and not verify_enabled():

@@ -25,7 +25,7 @@ from ..arrays.values import arrays_in
 from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from ..record.storage import Storage
-from ..record.structure import leaves
+from ..record.structure import SEQUENCES, leaves, plain_kind
 from ..record.view import view_within
 from .error_states import Recording, under
 from .loose import Loose
@@ -90,7 +90,7 @@ class NumpyCalls:
             self.trace.flush()
         if any(a.storage.error is not None or a.storage.shared for a in arrays):
             return NotImplemented
-        found = [path.slot_of(a.storage.buffer) for a in arrays]
+        found = [self._slot(a.storage) for a in arrays]
         slots = [slot for slot in found if slot is not None]
         if path.broken or len(slots) < len(arrays):
             return NotImplemented
@@ -121,6 +121,18 @@ class NumpyCalls:
         if structure == "raised":
             raise results[1]
         return put_together(structure, made)
+
+    def _slot(self, storage: Storage) -> int | None:
+        """Where a replay finds the array; what the function has made of plain data, it makes again.
+
+        None for what has come from elsewhere.
+        """
+        slot, buffer = self.path.slot_of(storage.buffer), storage.buffer
+        if slot is not None or storage.held or type(buffer) is not np.ndarray:
+            return slot
+        made_again = functools.partial(_made_again, buffer.copy("K"))
+        self.path.ran(made_again, [], [buffer], [storage])
+        return self.path.slot_of(buffer)
 
     def compacted(self, storage: Storage) -> Any:
         """The array of what a mask picks, which a kernel writes; NotImplemented if it cannot be.
@@ -213,9 +225,9 @@ class NumpyCalls:
             return self._finder(value)
         if kind is TracedScalar:
             return self.path.evaluated(value)
-        if kind in (list, tuple):
-            parts = [self.template(part) for part in value]
-            return lambda e: kind([part(e) for part in parts])
+        if kind in SEQUENCES:
+            parts, made = [self.template(part) for part in value], plain_kind(kind)
+            return lambda e: made([part(e) for part in parts])
         if kind is dict:
             named = {k: self.template(v) for k, v in value.items()}
             return lambda e: {k: part(e) for k, part in named.items()}
@@ -237,6 +249,11 @@ class NumpyCalls:
         )
         assert slot is not None
         return lambda e: shown(e[slot])[()] if scalar else shown(e[slot])
+
+
+def _made_again(array: NDArray, values: Sequence[Any]) -> list[NDArray]:
+    """``array`` as it was, in memory of its own, which may be written to."""
+    return [array.copy("K")]
 
 
 def _owner(made: Any) -> Any:

@@ -44,6 +44,26 @@ class Outliving:
                 return f"it writes to a {type(value).__name__} that a method reads by name"
         return ""
 
+    def restore(self) -> None:
+        """Take back what has been written: the call is made again, and writes it then.
+
+        Nothing had been written when recording was given up; what was left of the call, a
+        ``finally`` or the end of a ``with``, has run all the same.
+        """
+        for place, before in self._places:
+            if place.read() is not before and before is not MISSING:
+                place.write(before)
+        for kind, before in self._classes:
+            now = contents(kind)
+            for name in [n for n in now if n not in before]:
+                type.__delattr__(kind, name)
+            for name, value in before.items():
+                if now.get(name, MISSING) is not value:
+                    type.__setattr__(kind, name, value)
+        for container, parts in self._containers:
+            if not _alike(parts, _parts(container)):
+                apply_effect(container, None, parts)
+
     def finish(self, finished: Callable[[Any], Any]) -> None:
         """Put real arrays and numbers where lazy and followed ones have been written."""
         for place, before in self._places:

@@ -21,7 +21,7 @@ _PURE_BUILTINS = frozenset(
         *("isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next"),
         *("object", "ord", "pow", "property", "range", "repr", "reversed", "round", "set"),
         *("setattr", "slice", "sorted", "staticmethod", "classmethod", "str", "sum", "super"),
-        *("tuple", "type", "zip", "__build_class__", "format", "bytearray", "delattr"),
+        *("tuple", "type", "zip", "__build_class__", "format", "delattr"),
     )
 )
 _SEES_CALLER = (

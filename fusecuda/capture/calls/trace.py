@@ -51,6 +51,7 @@ class Trace(Recorder):
     names_lines = False  # nodes know the user's line: of the first recordings, which are planned
     wrote = False  # memory of the caller has been written to
     longest: int | None = None  # operations
+    all_lazy = False  # what the function makes of plain data is lazy, too
     failure = ""  # why the call has to be made again, though its function may swallow it
 
     def __init__(
@@ -231,6 +232,11 @@ class Trace(Recorder):
         """Start again rather than give out memory of which we would not see the changes."""
         self.give_up(f"{TAKES_MEMORY} ({user_line('numpy.')})")
 
+    def fills_in(self) -> None:
+        """Start again with what the function makes of plain data as lazy arrays."""
+        if not self.all_lazy:
+            self.give_up(f"{TAKES_MEMORY} ({user_line('numpy.')})")
+
     def give_up(self, why: str) -> None:
         """Start the call again without recording, if that is still possible."""
         may_restart = self.may_restart and not self.wrote and not self.path.trail
@@ -241,6 +247,8 @@ class Trace(Recorder):
 
     def used(self) -> None:
         """Something opaque is about to be used: a second run would use it again."""
+        if self.failure:  # this is what a ``finally`` does while the call is left
+            raise Unfollowed(self.failure)
         self.may_restart = False
         if any(s.held for s in self.pending()):
             self.flush()

@@ -180,6 +180,9 @@ class Recorder:
         """The array of what a mask picks, for which ``storage`` waits; by default its caller's."""
         return NotImplemented
 
+    def fills_in(self) -> None:
+        """Called before values are written into an array of NumPy's own."""
+
     def hands_out(self) -> None:
         """Called before the memory of an array is given to code that we do not follow."""
 

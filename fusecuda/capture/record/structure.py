@@ -69,6 +69,10 @@ def _touching(name: str) -> Callable[..., Any]:
     return method
 
 
+LISTS = frozenset({list, Growing})
+SEQUENCES = LISTS | {tuple}  # which NumPy takes for arrays
+
+
 for _name in (
     *("__setitem__", "__delitem__", "__iter__", "__len__", "__contains__"),
     *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__iadd__"),
@@ -263,7 +267,7 @@ def walk(value: Any, limit: int = 100_000) -> Iterator[Any]:
 def leaves(value: Any) -> Iterator[Any]:
     """The parts of plain lists, tuples, dicts and slices, one in another; else ``value`` itself."""
     kind = type(value)
-    if kind is list or kind is tuple:
+    if kind in SEQUENCES:
         for part in value:
             yield from leaves(part)
     elif kind is dict:
@@ -274,11 +278,16 @@ def leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
+def plain_kind(kind: Any) -> Any:
+    """The type of `SEQUENCES` that others know: of a twin of a list that of the list."""
+    return tuple if kind is tuple else list
+
+
 def rebuilt(value: Any, leaf: Callable[[Any], Any]) -> Any:
     """``value``, made anew with ``leaf(part)`` for each of its `leaves`."""
     kind = type(value)
-    if kind is list or kind is tuple:
-        return kind([rebuilt(part, leaf) for part in value])
+    if kind in SEQUENCES:
+        return plain_kind(kind)([rebuilt(part, leaf) for part in value])
     if kind is dict:
         return {key: rebuilt(part, leaf) for key, part in value.items()}
     if kind is slice:

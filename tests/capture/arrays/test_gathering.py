@@ -101,6 +101,61 @@ def test_followed_numbers_in_lists() -> None:
     assert fused.traces == 1
 
 
+def of_given_lists(x: Any, places: list[int], rows: list[Any]) -> Any:
+    written = x.copy()
+    written[places, 1:] = 7.0
+    np.add.at(written, (places, 0), 1.0)
+    np.put(written, places, [3.0, 4.0])
+    picked = x[places, :, None], np.take(x, places, 0), np.interp(rows[0], places, rows[0][:2])
+    return written, picked, np.mean(rows, axis=0), np.array(rows), rows[0] + rows, np.max(rows)
+
+
+def test_lists_that_are_given() -> None:
+    """NumPy takes them as any list; how long they are and what is in them may change."""
+    fused = fc.fused(of_given_lists, strict=True)
+    for places, count in (([2, 0], 2), ([0, 1], 2), ([1, 1], 3), ([2, 1], 2), ([0, 2], 1)):
+        x = np.arange(12.0).reshape(3, 4) + count
+        rows = [np.arange(4.0) * (k + count) for k in range(count)]
+        got, want = fused(x, places, rows), of_given_lists(x, places, rows)
+        assert repr(got) == repr(want)
+    assert "replayed" in fused.explain()
+
+
+class Wrapped:
+    """Something of the user's that NumPy takes for an array, and that counts how often it does."""
+
+    def __init__(self, values: Any) -> None:
+        self.values, self.asked = values, 0
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self.asked += 1
+        return np.array(self.values, dtype)
+
+
+def of_wrapped(w: Wrapped, x: Any) -> Any:
+    w.values[0] += 5
+    if w.values.sum() > 3:  # from here on the call cannot begin again
+        w.values[1] *= 2
+    return (
+        np.mean(w),
+        np.asarray(w) + 1,
+        np.add(w, x),
+        x * w,
+        np.stack([w, w]),
+        np.where(x > 1, w, x),
+    )  # type: ignore[call-overload]
+
+
+def test_objects_that_say_what_they_are_as_arrays() -> None:
+    """NumPy's own code asks them for arrays of its own."""
+    fused = fc.fused(of_wrapped)
+    for offset in range(3):
+        got, want = Wrapped(np.arange(4.0)), Wrapped(np.arange(4.0))
+        x = np.arange(4.0) + offset
+        assert repr(fused(got, x)) == repr(of_wrapped(want, x))
+        assert np.array_equal(got.values, want.values) and got.asked == want.asked
+
+
 def test_many_parts_are_put_together_by_numpy() -> None:
     """A plan of as many parts would take seconds."""
     fused = fc.fused(lambda x: (np.array([v * 2 for v in x]), np.mean([v + 1 for v in x])))

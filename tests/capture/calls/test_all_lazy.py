@@ -72,7 +72,30 @@ def grids(x: Any, y: Any) -> Any:
             np.logspace(0, 1, 4)[some] + y[some])  # fmt: skip
 
 
-EVERY = (lists, table, written, functions, branches, windows, grids)
+def filled(x: Any, y: Any) -> Any:
+    """Arrays of plain data that in-place operators write to."""
+    total = np.zeros_like(np.linspace(0, 1, 4))
+    total += x
+    weights = np.array(TABLE, float)
+    weights /= y.sum() + 1
+    grid = np.meshgrid(np.arange(4), np.arange(2))[0] * 1.0
+    grid[1] -= x
+    flags = np.array([True, False, True, False])
+    flags |= x > 2
+    return total, weights, grid, flags, np.add(x, y, out=np.full_like(np.eye(4)[0], 3.0))
+
+
+def given_to_numpy(x: Any, y: Any) -> Any:
+    """Arrays of plain data that functions take which NumPy computes, then and later."""
+    ramp = np.linspace(0, 1, 4)
+    middle, ends = np.median(ramp), np.convolve(ramp, y)
+    ramp += x
+    corner = np.diagonal(np.eye(3))
+    counted = np.repeat(np.sort([3, 1, 2, 0]), x.astype(int))
+    return ramp, middle, ends, np.convolve(ramp, ramp), counted, corner
+
+
+EVERY = (lists, table, written, functions, branches, windows, grids, filled, given_to_numpy)
 
 
 @pytest.mark.parametrize("function", EVERY, ids=lambda f: f.__name__)
@@ -93,7 +116,17 @@ def test_given_back_anew() -> None:
         table = np.array([[1.0, 2.0], [3.0, 4.0]])
         return table[x > 1], table[1], table, x.sum()
 
+    @fc.fused(strict=True)
+    def of_numpys(x: Any) -> Any:
+        ramp = np.linspace(0, 1, 3)
+        ramp[1:] += 0 * x  # from here on it is lazy
+        ends = np.arange(3.0)
+        return np.convolve(ends, x), ends, np.diagonal(np.eye(2)).copy()
+
     for _ in range(4):
+        ends, two, one = of_numpys(np.arange(2.0) + 1)
+        assert (ends.tolist(), two.tolist(), one.tolist()) == ([0, 1, 4, 4], [0, 1, 2], [1, 1])
+        ends[...] = two[...] = one[...] = 7
         some, row, whole, total = f(np.arange(2.0) + 1)
         assert some.tolist() == [[3, 4]] and row.tolist() == [3, 4] and total == 3
         assert whole.tolist() == [[1, 2], [3, 4]] and np.shares_memory(row, whole)

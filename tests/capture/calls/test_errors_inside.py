@@ -48,6 +48,35 @@ def test_an_error_that_passes_to_the_caller(operation: str, number: str) -> None
         run(program, calls(first, first, then, first, then, then, first))
 
 
+OF_ELEMENTS: dict[str, Callable[..., Any]] = {
+    "an index": lambda x, i: x[i],
+    "taken": np.take,
+    "of an axis": lambda x, i: np.stack([x, x])[:, i],
+    "along an axis": lambda x, i: np.take_along_axis(x, i, 0) + 1,
+    "written": lambda x, i: x.__setitem__(i, 7.0),
+    "a power": lambda x, i: i ** (2 - i),
+}
+
+
+@pytest.mark.parametrize("name", OF_ELEMENTS)
+def test_errors_of_elements_that_are_caught_have_numpys_text(name: str) -> None:
+    """After an effect, too, when the call cannot be made again."""
+    compute = OF_ELEMENTS[name]
+
+    def f(x: Any, i: Any) -> Any:
+        x += 1
+        try:
+            return compute(x, i)
+        except (IndexError, ValueError) as error:
+            return type(error), str(error)
+
+    fused = fc.fused(f)
+    for last in (2, 2, 7, 2, 7):
+        x, y, i = np.arange(4.0), np.arange(4.0), np.array([0, 1, last])
+        assert repr(fused(x, i)) == repr(f(y, i))
+        assert np.array_equal(x, y)
+
+
 def updates(x: Any, n: float) -> Any:
     """Divides between two updates, with a look before them."""
     s = float(x[0]) * n

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -102,6 +103,40 @@ def test_what_cannot_begin_again_is_interpreted_to_the_bit(compilers: Compilers)
     compilers.end()
     assert float(fused(x)) == float(tree_sum((y + 1.0) * (y + 1.0)) / 3.0)
     assert Interpreted.meanwhile == before + 2 and entry.trial._fused
+
+
+class Timed:
+    """Counts the blocks that it has been around, where no twin stands for it."""
+
+    ends = 0
+    kept: ClassVar[list[str]] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        Timed.ends += 1
+        self.kept.append("end")
+
+
+def test_what_a_call_does_while_it_is_left_is_done_once(compilers: Compilers) -> None:
+    """The end of a ``with`` and a ``finally`` run, too, where a recording is given up."""
+    counted = collections.Counter[str]()
+
+    def f(x: Any) -> Any:
+        try:
+            with Timed():
+                return np.exp(x * 1.25) if x.sum() > 0.0 else -x
+        finally:
+            counted["calls"] += 1
+
+    fused = fc.fused(f)
+    Timed.ends = 0
+    Timed.kept.clear()
+    for calls in range(1, 4):
+        fused(X + 1.0)
+        assert (Timed.ends, Timed.kept, counted["calls"]) == (calls, ["end"] * calls, calls)
+    assert len(compilers.jobs) == 1
 
 
 def test_blocks_are_computed_without_their_kernels(compilers: Compilers) -> None:

@@ -1,0 +1,63 @@
+"""Failures: NumPy's own errors, where what is recorded cannot be."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import is_before_effects
+from ..record.numbers import value_seen
+from ..record.recorder import current_recorder
+from ..record.structure import rebuilt
+from .array import Array
+from .dispatch import raising
+from .table import entry
+from .values import plain
+
+Target = Callable[..., Any]
+
+
+@entry
+def error_of(error: Exception, target: Target, args: Any, kwargs: Any) -> Exception | None:
+    """What NumPy's ``target`` raises for arrays of such shapes and types, where ours raise.
+
+    Where the function may see an ``error`` of an element, for arrays of such values.
+    """
+    if raising():
+        return None
+    found = _raised(target, args, kwargs, _blanks)
+    if found is None and is_before_effects(error) and current_recorder().catches:
+        found = _raised(target, args, kwargs, plain)
+    return found
+
+
+def _raised(target: Target, args: Any, kwargs: Any, made: Callable[[Any], Any]) -> Exception | None:
+    """The error that ``target`` raises for what is ``made`` of the arguments, None without one."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            target(*made(tuple(args)), **made(kwargs))
+    except Exception as error:
+        return error.with_traceback(None)
+    return None
+
+
+def _blanks(value: Any) -> Any:
+    return rebuilt(value, _blank)
+
+
+_BLANKS = 1 << 20  # bytes; larger blank arrays are one element, which cannot be written to
+
+
+def _blank(value: Any) -> Any:
+    """``value``, or an array of zeros for a lazy one."""
+    if isinstance(value, Array):
+        writeable = value.writeable and value.storage.writeable
+        if value.nbytes > _BLANKS or not writeable:
+            return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+        blank = np.zeros(value.shape, value.dtype)
+        return blank[()] if value.is_scalar else blank
+    return value_seen(value)
