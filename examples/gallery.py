@@ -11,6 +11,7 @@ import numpy as np
 import fusecuda as fc
 from fusecuda.tools import tables
 from fusecuda.tools.bench import facts
+from fusecuda.words import counted
 
 EXAMPLES = (
     "sum_of_product", "dense_softmax", "softmax", "digits", "lstm", "residual_block", "transformer",
@@ -43,7 +44,7 @@ def main():
         for made in Path(folder).iterdir():
             if made.suffix in (".svg", ".png", ".gif"):
                 shutil.copy(made, DOCS / "pictures")
-    machine = f"{facts.machine()}, {fc.info()['threads']} thread(s)"
+    machine = f"{facts.machine()}, {counted(fc.info()['threads'], 'thread')}"
     lines += ["", f"Plain is NumPy {np.__version__}; times are medians on {machine}."]
     page = DOCS / "gallery.md"
     text = "\n".join([*lines, ""])

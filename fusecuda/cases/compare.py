@@ -10,6 +10,7 @@ import numpy as np
 
 from ..graph.dtypes import hlo_name, part_of_complex
 from ..graph.node import Graph, Node, topological
+from ..words import counted
 
 Array = np.ndarray[Any, Any]
 
@@ -110,7 +111,7 @@ def first_difference(
             continue
         return (
             f"result {i}, {described(node)}, differs in {difference.differing:,} of "
-            f"{want.size:,} elements, {difference}; first at {list(at)}: {have[at]}, "
+            f"{counted(want.size, 'element')}, {difference}; first at {list(at)}: {have[at]}, "
             f"not {want[at]}"
         )
     return None

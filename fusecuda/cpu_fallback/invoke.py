@@ -19,6 +19,7 @@ from pathlib import Path
 from fusecuda.cpu_fallback.scratch import in_scratch_folder, refuse_full
 from fusecuda.cpu_fallback.shared_library import is_shared_library
 from fusecuda.errors import CompilerError
+from fusecuda.words import counted
 
 _SOURCE, _PRODUCT = "kernel.c", "kernel.so"
 _PRINTED_BYTES = 64 * 1024  # what is kept of what a compiler prints
@@ -239,7 +240,7 @@ def _describe(problem: str, command: Sequence[str], log: str = "", source: str =
     printed = [line[:_SHOWN_COLUMNS] for line in log.splitlines() if line.strip()]
     lines += [f"  {line}" for line in printed[:_SHOWN_LINES]]
     if len(printed) > _SHOWN_LINES:
-        lines.append(f"  ... and {len(printed) - _SHOWN_LINES} lines more")
+        lines.append(f"  ... and {counted(len(printed) - _SHOWN_LINES, 'line')} more")
     lines += _excerpt(source, log)
     return "\n".join(lines)
 

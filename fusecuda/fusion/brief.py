@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..graph.structure import operations
+from ..words import counted
 from .assembly import Assembly
 from .explain import KernelSummary, bytes_alone, label, recorded_lines, summarize
 from .walk import Launch
@@ -139,12 +140,6 @@ def size(count: float) -> str:
         if count >= scale:
             return f"{float(f'{count / scale:.3g}'):,.6g} {unit}"
     return f"{count:.0f} B"
-
-
-def counted(count: int, word: str) -> str:
-    """A number and what it counts."""
-    plural = {"launch": "launches"}.get(word, f"{word}s")
-    return f"{count:,} {word if count == 1 else plural}"
 
 
 def _share(part: int, whole: int) -> str:

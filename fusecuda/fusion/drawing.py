@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from ..graph.node import Graph, Node
+from ..words import counted
 from .assembly import Assembly
 from .explain import label, summarize
 from .walk import Launch
@@ -277,9 +278,8 @@ def _title_svg(box: _Box, anchor: str) -> str:
     more = ""
     if box.more:
         at = box.y + box.height - 6
-        more = (
-            f'<text x="{box.x + _PAD:.1f}" y="{at:.1f}">and {box.more:,} operations before</text>'
-        )
+        left = counted(box.more, "operation")
+        more = f'<text x="{box.x + _PAD:.1f}" y="{at:.1f}">and {left} before</text>'
     return (
         f'<a href="#{anchor}-k{box.number}"><text class="title" x="{box.x + _PAD:.1f}" '
         f'y="{box.y + 17:.1f}">{escape(box.title)}</text></a>{more}'

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..graph.node import Node
 from ..graph.structure import operations
+from ..words import counted
 from .assembly import Assembly
 from .kernel_ir import Compute, Statement
 from .lowering import Access, Lowered
@@ -160,10 +161,10 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
     kernels = sum(isinstance(s, Launch) for s in assembly.steps)
     shared = [c for c in assembly.launches if len(c) > 1]
     fewer = kernels - sum(len(c) - 1 for c in shared)
-    launches = f", {_plural(fewer, 'launch')}" if shared else ""
+    launches = f", {counted(fewer, 'launch')}" if shared else ""
     lines = [
-        f"{assembly.plan.graph.name}: {len(work)} operations in "
-        f"{_plural(kernels, 'kernel')}{launches}",
+        f"{assembly.plan.graph.name}: {counted(len(work), 'operation')} in "
+        f"{counted(kernels, 'kernel')}{launches}",
         f"  moves {moved:,} B, one operation at a time {max(alone, moved):,} B; "
         f"peak {peak_bytes:,} B",
     ]
@@ -185,11 +186,6 @@ def explain_plan(assembly: Assembly, peak_bytes: int) -> str:
 
 
 _NAMED = 3  # kernels in the name of a launch that they share
-
-
-def _plural(count: int, word: str) -> str:
-    several = f"{word}es" if word.endswith("ch") else f"{word}s"
-    return f"{count} {word if count == 1 else several}"
 
 
 def _operations(step: Launch) -> str:

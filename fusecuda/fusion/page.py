@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from ..graph.structure import operations
+from ..words import counted
 from .assembly import Assembly
-from .brief import brief, counted, size
+from .brief import brief, size
 from .drawing import draw, line_numbers
 from .explain import KernelSummary, bytes_alone, summarize
 from .walk import Launch

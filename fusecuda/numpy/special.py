@@ -15,6 +15,7 @@ from ..capture.arrays.array import Array
 from ..capture.arrays.dispatch import assign_result
 from ..capture.arrays.wrapping import lift, stay_in_namespace
 from ..graph.ops import OPS, SCIPY_NAMES
+from ..words import counted
 
 _OTHERWISE_CALLED = {"digamma": "psi"}
 
@@ -39,7 +40,7 @@ def _function(row: str) -> Any:
 
     def call(*inputs: Any, out: Any = None) -> Any:
         if len(inputs) != arity:
-            raise TypeError(f"{row}() takes {arity} arguments, {len(inputs)} were given")
+            raise TypeError(f"{row}() takes {counted(arity, 'argument')}, {len(inputs)} were given")
         result = ufuncs.apply_row(Array, row, [lift(v) for v in inputs])
         return result if out is None else assign_result(out, result)
 

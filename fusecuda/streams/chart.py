@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from ..words import counted
 from .timeline import RECORD, RUN, WAIT, Timeline
 
 BEGIN = -1  # as a step: what came before the call
@@ -67,11 +68,11 @@ class Chart:
     def __str__(self) -> str:
         end = max((b.end for b in self.bars if b.end is not None), default=None)
         lasts = "" if end is None else f", {end:,.1f} µs"
-        counted = (
-            f"{_plural(len(self.bars), 'step')} on {_plural(self.lanes, 'lane')}, "
-            f"{_plural(self.events, 'event')}{lasts}"
+        size = (
+            f"{counted(len(self.bars), 'step')} on {counted(self.lanes, 'lane')}, "
+            f"{counted(self.events, 'event')}{lasts}"
         )
-        lines = [f"{self.title}: {counted}"]
+        lines = [f"{self.title}: {size}"]
         lines += [f"  {self.note}"] if self.note else []
         for bar in self.bars:
             when = ""
@@ -179,7 +180,3 @@ def _lane_svg(lane: int) -> str:
 
 def _named(steps: Sequence[int]) -> str:
     return ", ".join("the beginning" if s == BEGIN else str(s) for s in sorted(steps))
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

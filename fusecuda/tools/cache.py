@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from ..codegen.cache import default_cache
+from ..words import counted
 from . import tables
 
 
@@ -20,13 +21,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print how much the cache holds, or empty it."""
     cache = default_cache()
     if arguments.action == "clear":
-        print(f"{_entries(cache.clear())} removed from {cache.folder}")
+        print(f"{counted(cache.clear(), 'entry')} removed from {cache.folder}")
         return 0
     stats = cache.stats()
     used, limit = tables.size(stats.bytes), tables.size(cache.limit_bytes)
-    print(f"{_entries(stats.entries)}, {used} of at most {limit}, in {stats.folder}")
+    print(f"{counted(stats.entries, 'entry')}, {used} of at most {limit}, in {stats.folder}")
     return 0
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"

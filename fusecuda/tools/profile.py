@@ -16,6 +16,7 @@ from ..fusion.explain import recorded_lines, summarize
 from ..graph.node import Node
 from ..options import Choices
 from ..watch import Lap, Watcher
+from ..words import counted
 from . import tables, trace
 from .measure import ProcessorCounters, Sensors, copy_bandwidth, ranges
 
@@ -220,14 +221,15 @@ class Profile(Watcher):
                 tables.places(row.step.lines),
             ])  # fmt: skip
         title = (
-            f"{len(self.launches):,} launches of {len(rows):,} kernels in {tables.seconds(whole)} "
-            f"of {tables.seconds(self.ended - self.began)}; copy on {device}: {tables.size(most)}/s"
+            f"{counted(len(self.launches), 'launch')} of {counted(len(rows), 'kernel')} "
+            f"in {tables.seconds(whole)} of {tables.seconds(self.ended - self.began)}; "
+            f"copy on {device}: {tables.size(most)}/s"
         )
         text = tables.table_text(title, _COLUMNS, lines)
         return text + "".join(f"{line}\n" for line in self._notes(len(rows) - limit))
 
     def _notes(self, left: int) -> list[str]:
-        notes = [f"… and {left:,} kernels more"] if left > 0 else []
+        notes = [f"… and {counted(left, 'kernel')} more"] if left > 0 else []
         for kind, title in (
             ("record", "recording"),
             ("plan", "planning"),
@@ -236,7 +238,9 @@ class Profile(Watcher):
             spans = [s for s in self.spans if s.kind == kind]
             if spans:
                 seconds = sum(s.end - s.begin for s in spans)
-                notes.append(f"{title} took {tables.seconds(seconds)} ({len(spans):,} times)")
+                notes.append(
+                    f"{title} took {tables.seconds(seconds)} ({counted(len(spans), 'time')})"
+                )
         if self.counters:
             notes.append(", ".join(f"{count:,} {name}" for name, count in self.counters.items()))
         if self._sensors is not None and self._sensors.samples:

@@ -26,6 +26,7 @@ from ..graph.node import Graph, Node, topological
 from ..graph.structure import structure_of
 from ..graph.text import parse_hlo
 from ..graph.verify import verify
+from ..words import counted
 from .bisect import told
 from .dumps import add_dump, cases, random_inputs, refuse_without_compiler
 from .outcome import Outcome, outcome
@@ -53,9 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
             small = reducer.run()
             output = Path(arguments.output or path.with_name(f"{path.stem}_reduced.hlo"))
             _write(replace(small, inputs=None) if reducer.is_text_enough else small, output)
+            before, after = (len(c.text.splitlines()) for c in (case, small))
             print(
-                f"{len(case.text.splitlines())} lines, {len(small.text.splitlines())} after "
-                f"{reducer.trials} trials: {told(outcome(small))}\n\n{small.text}\n"
+                f"{counted(before, 'line')}, {after} after {counted(reducer.trials, 'trial')}: "
+                f"{told(outcome(small))}\n\n{small.text}\n"
                 f"python -m fusecuda replay --check {output}"
             )
             return 1

@@ -19,6 +19,7 @@ from ..graph.dtypes import hlo_name
 from ..graph.interpret import interpret
 from ..graph.library import steady
 from ..graph.node import Graph, Node
+from ..words import counted
 from . import tables
 from .dumps import add_dump, array_module, build_case, cases
 from .edited import use_edited
@@ -72,7 +73,7 @@ def replay(path: Path, case: Case, checked: bool, edited: bool, repeat: int) -> 
         scratch = case.arguments(array_module(case.options.device))
         timing = side_by_side({"run": lambda: executable.run(scratch)}, 0, repeat, repeat)["run"]
         print(
-            f"{executable.launches} launches, median {tables.seconds(timing.median)} of "
+            f"{counted(executable.launches, 'launch')}, median {tables.seconds(timing.median)} of "
             f"{repeat} ({tables.seconds(timing.low)} – {tables.seconds(timing.high)})"
         )
         if not checked:

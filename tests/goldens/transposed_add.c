@@ -1,4 +1,4 @@
-transposed_add: 1 operations in 1 kernel
+transposed_add: 1 operation in 1 kernel
   moves 147,456 B, one operation at a time 147,456 B; peak 49,152 B
   0: loop_add (loop)
      reads 98,304 B, writes 49,152 B

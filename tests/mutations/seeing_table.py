@@ -209,4 +209,20 @@ SEEING = (
         "a number that a narrow type has no room for wraps around where Python raises",
         ids("export", "numbers_fail_as_pythons_do"),
     ),
+    Mutation(
+        "demo-cut-short",
+        "tools/demo.py",
+        "fused(shade, strict=True)",
+        "fused(shade)",
+        "on a busy machine the demo shows calls that had no time for their kernels",
+        ids("demo", "a_busy_machine_shows_the_same"),
+    ),
+    Mutation(
+        "one-kernels",
+        "words.py",
+        "word if count == 1 else",
+        "word if count < 1 else",
+        "one of a thing is told in the plural",
+        ids("words", "counted"),
+    ),
 )

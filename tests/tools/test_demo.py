@@ -31,12 +31,22 @@ def test_demo_writes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert str(path) in out
     assert "bit-equal" in out
-    assert "kernels" in out
+    assert "1 kernel " in out
     from matplotlib.image import imread
 
     picture = imread(path)
     assert min(picture.shape[:2]) > 500
     assert picture[..., :3].std() > 0.05  # something is to be seen
+
+
+def test_a_busy_machine_shows_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its calls wait for their kernels, where others had no time to."""
+    monkeypatch.setattr("fusecuda.capture.record.budget.Budget.FIRST", 0.0)
+    monkeypatch.setattr("fusecuda.capture.record.budget.Budget.SHARE", 0.0)
+    assert main(["demo", "--size", "1", "--seconds", "0", "--out", str(tmp_path / "x.png")]) == 0
+    assert "1 kernel " in capsys.readouterr().out
 
 
 def test_shading_is_fused_and_agrees_with_numpy() -> None:

@@ -134,7 +134,7 @@ def test_report_by_line(tmp_path: Path) -> None:
     # line 6 needs line 4 of the first row, which line 5 has not changed
     assert [int(c[0]) for c in counts.values()] == [1, 10, 5, 10, 1]
     after = sum(int(r.split()[1].replace(",", "")) for r in rows if "fused with" not in r)
-    assert head.startswith(f"fusecuda: 27 launches before, {after} after, in 1 flushes")
+    assert head == f"fusecuda: 27 launches before, {after} after, in 1 flush"
     assert after < 27
     saved = int(moved.split(": ")[-1].split()[0].replace(",", ""))
     total = sum(int(r.split()[2].replace(",", "")) for r in rows if "fused with" not in r)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...graph.node import Node
+from ...words import counted
 
 if TYPE_CHECKING:
     from ...engine import Executable
@@ -139,8 +140,8 @@ class Tally:
         """The report."""
         saved = max(self.alone - self.moved, 0)
         texts = [
-            f"fusecuda: {self.before:,} launches before, {self.after:,} after, "
-            f"in {self.flushes:,} flushes",
+            f"fusecuda: {counted(self.before, 'launch')} before, {self.after:,} after, "
+            f"in {counted(self.flushes, 'flush')}",
             f"fusecuda: {self.alone:,} B moved one operation at a time, {self.moved:,} B fused: "
             f"{saved:,} B saved",
         ]
@@ -153,7 +154,7 @@ class Tally:
         for (name, place), count in self.unrecorded.most_common():
             texts.append(
                 "not recorded, so what was pending was computed: "
-                f"{name} at {_short(place)} ({count:,} times)"
+                f"{name} at {_short(place)} ({counted(count, 'time')})"
             )
         return "\n".join(texts) + "\n"
 

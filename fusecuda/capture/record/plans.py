@@ -18,6 +18,7 @@ from ...graph.node import Graph, Node, Parameter, topological
 from ...interpreted import Interpreted
 from ...options import Options, dump_folder, fusion_enabled
 from ...watch import timed
+from ...words import counted
 from .budget import PROGRAM, Budget
 from .leaf import Leaf
 
@@ -117,8 +118,9 @@ def compacts(options: Options) -> bool:
 
 def _planned(executable: Executable) -> str:
     """What a new plan is, for the log."""
-    operations, launches = len(executable.graph.nodes()), executable.launches
-    return f"{operations:,} nodes planned as {launches:,} launches ({', '.join(executable.names)})"
+    nodes = counted(len(executable.graph.nodes()), "node")
+    launches = counted(executable.launches, "launch")
+    return f"{nodes} planned as {launches} ({', '.join(executable.names)})"
 
 
 class _Sought:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...words import counted
+
 if TYPE_CHECKING:
     from ...engine import Executable
 
@@ -22,13 +24,16 @@ def summary(reports: Sequence[Executable], full: bool = False) -> str:
         text = reports[0].explain(full).splitlines()
     else:
         launches = sum(executable.launches for executable in reports)
-        text = [f"{len(reports):,} runs of {len(runs):,} plans, {launches:,} launches"]
+        text = [
+            f"{counted(len(reports), 'run')} of {counted(len(runs), 'plan')}, "
+            f"{counted(launches, 'launch')}"
+        ]
         for same in hottest:
             title = f"run {len(same):,} times" if len(same) > 1 else "run once"
             text += ["", f"a plan {title}:", *same[0].explain(full).splitlines()]
     if not full and len(text) > SCREEN:
         more = len(text) - SCREEN + 1
-        text = [*text[: SCREEN - 1], f"… and {more:,} lines more, by explain(full=True)"]
+        text = [*text[: SCREEN - 1], f"… and {counted(more, 'line')} more, by explain(full=True)"]
     return "".join(f"{line}\n" for line in text)
 
 

@@ -120,8 +120,7 @@ def measured(
 def show(table: Table) -> None:
     """Print the table and what it comes to."""
     head, rows = report.screen(table)
-    title = f"unfused ÷ fused on {table.facts['machine']}, {table.facts['threads']} thread(s)"
-    tables.show_table(title, head, rows)
+    tables.show_table(f"unfused ÷ fused on {table.where}", head, rows)
     slower = report.behind(table)
     if slower:
         tables.show_table("where another is faster, by more than the noise", report.BEHIND, slower)

@@ -207,12 +207,10 @@ def inserted(document: str, table: Table, name: str) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         return document
-    facts = table.facts
-    where = f"{facts['machine']}, {facts['threads']} thread(s)"
     text = (
-        f"Geometric means over the named programs on {where}: how many times as long as fused each "
-        f"takes, of how many programs that it runs, and in how many of them it is faster by more "
-        f"than the noise. `python -m fusecuda bench` writes this table and [each "
+        f"Geometric means over the named programs on {table.where}: how many times as long as "
+        f"fused each takes, of how many programs that it runs, and in how many of them it is "
+        f"faster by more than the noise. `python -m fusecuda bench` writes this table and [each "
         f"program's](bench/results/{name}.md)."
     )
     lines = [

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...words import counted
 from ..timing import Timing
 from ..usage import UsageError, one_line
 from .peers import OURS, PLAIN
@@ -80,6 +81,11 @@ class Table:
 
     facts: dict[str, Any]
     rows: list[Row]
+
+    @property
+    def where(self) -> str:
+        """The machine, and how much of it was used."""
+        return f"{self.facts['machine']}, {counted(self.facts['threads'], 'thread')}"
 
     @property
     def sizes(self) -> list[int]:

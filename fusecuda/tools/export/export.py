@@ -19,6 +19,7 @@ from ...errors import NotFusedError
 from ...graph.node import Node
 from ...options import Choices, Options
 from ...streams.memory_plan import plan_memory
+from ...words import counted
 from .c_text import CText
 from .cuda_text import CudaText
 from .makefile import c_makefile, cuda_makefile
@@ -140,8 +141,7 @@ def _cuda_files(executable: Executable, recording: Recording, own: Signature) ->
 
 
 def _of(executable: Executable) -> str:
-    count = executable.launches
-    return f"{count} kernel{'s' * (count != 1)}"
+    return counted(executable.launches, "kernel")
 
 
 def _head(executable: Executable, own: Signature, how: str) -> str:
