@@ -8,9 +8,10 @@ thread is nothing at all. Of rows the numbers are picked so, and then the rows a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..codegen import names
+from ..codegen.compactions import needed
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
 from ..fusion.kernel_ir import forms_of
@@ -130,10 +131,10 @@ class RowCompactionEmitter(CompactionEmitter):
                     self._row(index, "i", stage.head, stage.body)
                     self.w.line(f"to += {names.value(mask)};")
             else:
-                self._numbers(index, _needed(stage.head, [mask]), mask)
+                self._numbers(index, needed(stage.head, [mask]), mask)
                 with self.w.block("for (int64_t i = 0; i < count; ++i, ++to)"):
                     used = [v for s in stage.body for v in operands(s) if v != mask]
-                    self._row(index, "picked[i]", _needed(stage.head, used), stage.body)
+                    self._row(index, "picked[i]", needed(stage.head, used), stage.body)
             self.w.line("row += rows;")
 
     def _numbers(self, index: dict[str, str], head: Sequence[ir.Statement], mask: int) -> None:
@@ -175,14 +176,3 @@ class RowCompactionEmitter(CompactionEmitter):
                 for statement in body:
                     self.w.lines(Place(self, "k", axes[-1], "").lines(statement))
             self.w.line("at += run;")
-
-
-def _needed(statements: Sequence[ir.Statement], values: Iterable[int]) -> list[ir.Statement]:
-    """Those of ``statements`` that ``values`` are computed from."""
-    needed = set(values)
-    found: list[ir.Statement] = []
-    for s in reversed(statements):
-        if not isinstance(s, ir.Effect) and s.out in needed:
-            needed.update(operands(s))
-            found.append(s)
-    return found[::-1]

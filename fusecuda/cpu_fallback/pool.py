@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen.compactions import keeps
 from ..graph.dtypes import DType
 
 SMALLEST = 1 << 16
@@ -136,3 +137,13 @@ class Pool:
 
 
 pool = Pool()
+
+
+def cut(array: Array, count: int) -> Array:
+    """The first ``count`` rows of ``array``, which nobody else has."""
+    rows = array[:count]
+    if keeps(array.nbytes, count, len(array)):
+        return rows if count < len(array) else array
+    own = pool.empty(rows.shape, array.dtype)
+    own[...] = rows
+    return own

@@ -11,10 +11,12 @@ import ctypes
 import math
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..codegen.compactions import cuts
+from ..codegen.layout import Layout
 from ..codegen.packing import NUMBER_BYTES, packer
 from ..errors import CompilerError
 from ..fusion.assembly import Assembly
@@ -23,13 +25,12 @@ from ..graph.node import Node
 from ..watch import Lap
 from .array_object import data_offset, offsets_of, shows_layouts
 from .backend import compile_kernels, load_driver
-from .cuts import compactions, cut
 from .library_calls import Views, has_threads, step_of
 from .loader import KernelSource
-from .pool import SMALLEST, pool
+from .pool import SMALLEST, cut, pool
 from .threads import set_thread_count, thread_count
 
-__all__ = ["ElementError", "Layout", "Program", "set_thread_count", "thread_count"]
+__all__ = ["ElementError", "Program", "set_thread_count", "thread_count"]
 
 Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
@@ -331,7 +332,7 @@ class Program:
                 if is_checked and i == 0:
                     lines[-1] = "if run(address): return None"
         lines += ["check(frame)"] * bool(self._sites)
-        for i, number in compactions(self.assembly):
+        for i, number in cuts(self.assembly).items():
             lines.append(f"r{i} = cut(r{i}, int(status[{_STATUS_WORDS * number + 1}]))")
         space |= self._views.space
         made = {i for i, _, _ in self._made}
@@ -395,20 +396,3 @@ class Program:
 
 
 _BYTE = np.dtype(np.uint8)
-
-
-class Layout(Protocol):
-    """What a program needs of the memory plan (see streams/memory_plan.py)."""
-
-    @property
-    def block_bytes(self) -> int: ...
-    @property
-    def companies(self) -> Sequence[tuple[int, ...]]: ...
-    @property
-    def buffer_offsets(self) -> tuple[int, ...]: ...
-    @property
-    def workspace_offsets(self) -> tuple[int, ...]: ...
-    @property
-    def scratch_offsets(self) -> tuple[int, ...]: ...
-    @property
-    def threads(self) -> int: ...

@@ -59,6 +59,11 @@ def epilogue() -> str:
 @cache
 def driver() -> str:
     """The driver, which runs the kernels of every library, as the text of one more kernel."""
+    return "\n".join([launcher(), read("cpu_fallback", "array_objects.h")])
+
+
+def launcher() -> str:
+    """Its part that knows nothing of Python: `fc_run_all` runs launches over addresses."""
     return read("cpu_fallback", "driver.h")
 
 

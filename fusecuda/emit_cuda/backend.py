@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
+from ..codegen.layout import Layout
 from ..codegen.texts import complex_text, read
 from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
@@ -37,7 +38,7 @@ from .emit import PLACEHOLDER, CudaEmitter, Text
 from .late import LateEmitter
 from .launch import CudaBound, Variant, bind
 from .loops import LoopEmitter
-from .program import CudaProgram, Layout, not_loaded
+from .program import CudaProgram, not_loaded
 from .rows import RowEmitter
 from .scans import LongScanEmitter, ScanEmitter
 from .shared import launched

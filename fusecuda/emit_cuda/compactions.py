@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..codegen import names
+from ..codegen.compactions import needed
 from ..codegen.scalar import c_type
 from ..fusion import kernel_ir as ir
 from ..fusion.verify import operands
 from .choice import COMPACTED, LOOP_THREADS, PICKS
-from .cuts import COUNT
 from .emit import CudaEmitter, CudaScope, Text
 
-_Valued = (
-    ir.Argument | ir.Load | ir.Index | ir.InRange | ir.Select | ir.Gather | ir.Compute | ir.Recall
-)
+COUNT, COUNT_BYTES = "count", 8  # the parameter of a launch for how many it picks, an int64
 _KEPT_BYTES = 16  # of an element, from the test on until it is written
 
 
@@ -100,8 +98,8 @@ class CompactionEmitter(CudaEmitter):
             self.elements(write, self.unravel("position", self.axes), [], element="")
 
     def _kept(
-        self, stage: ir.Stage, test: Sequence[_Valued]
-    ) -> tuple[list[_Valued], list[ir.Statement]]:
+        self, stage: ir.Stage, test: Sequence[ir.Valued]
+    ) -> tuple[list[ir.Valued], list[ir.Statement]]:
         """What the test has computed and is kept, and the statements that write what is picked."""
         tested = {s.out: s for s in test}
         rest = needed(stage.body, [s.value for s in self._compacts()])
@@ -169,14 +167,3 @@ class CompactionEmitter(CudaEmitter):
         scope = CudaScope(self, place)
         for statement in statements:
             self.w.lines(scope.lines(statement))
-
-
-def needed(statements: Sequence[ir.Statement], values: Iterable[int]) -> list[_Valued]:
-    """Those of ``statements`` that ``values`` are computed from, in their order."""
-    wanted = set(values)
-    found: list[_Valued] = []
-    for s in reversed(statements):
-        if isinstance(s, _Valued) and s.out in wanted:
-            wanted.update(operands(s))
-            found.append(s)
-    return found[::-1]

@@ -11,12 +11,12 @@ from weakref import WeakValueDictionary
 import cupy
 from cupy.cuda import driver
 
+from ..codegen.compactions import keeps
 from ..errors import CompilerError
 from ..graph.dtypes import DType
 from ..graph.library import Into, call
 from ..graph.node import LibraryCall, Node
 from .choice import Facts
-from .cuts import keeps
 from .device import Node as LaunchNode
 from .device import Prepared, Start
 from .driver_graph import DriverGraph, hold

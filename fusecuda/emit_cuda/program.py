@@ -7,14 +7,16 @@ bytes for each parameter, pointers first. A call writes the pointers and launche
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..codegen import names
+from ..codegen.compactions import cuts
+from ..codegen.layout import Layout
 from ..codegen.packing import NUMBER_BYTES, packer
 from ..errors import CompilerError, FlushError
 from ..fusion.assembly import Assembly
@@ -23,7 +25,7 @@ from ..fusion.together import common
 from ..graph.dtypes import INT64
 from ..graph.node import Node
 from ..watch import Lap
-from .cuts import COUNT, COUNT_BYTES, cuts
+from .compactions import COUNT, COUNT_BYTES
 from .device import PER_THREAD, Device, Frame, Lanes, Prepared
 from .device import Node as LaunchNode
 from .launch import CudaBound
@@ -31,22 +33,6 @@ from .library_calls import Called, called
 from .shared import company_source, is_launched, launched, limits
 from .source import CudaSource
 from .straight import EAGER, HELD, REPLAYED, TIMED, Calling, key_format, text
-
-
-class Layout(Protocol):
-    """What a program needs of the memory plan (see streams/memory_plan.py)."""
-
-    @property
-    def block_bytes(self) -> int: ...
-    @property
-    def companies(self) -> Sequence[tuple[int, ...]]: ...
-    @property
-    def buffer_offsets(self) -> tuple[int, ...]: ...
-    @property
-    def workspace_offsets(self) -> tuple[int, ...]: ...
-    @property
-    def commands(self) -> Sequence[tuple[str, int, int]]: ...
-    def parts(self, commands: Sequence[tuple[str, int, int]], kernels: Collection[int]) -> Any: ...
 
 
 class CudaProgram:
@@ -112,7 +98,7 @@ class CudaProgram:
             has_block=self.layout.block_bytes > 0 or any(is_temporary),
             has_counters=self._counter_words > 0,
             counts=len(self._counted),
-            cuts=cuts(self.assembly, self._counted),
+            cuts={i: self._counted.index(step) for i, step in cuts(self.assembly).items()},
             looks_at_alignment=self._make_unaligned is not None,
             steps=self._steps,
             numbers={n: p.dtype for p in scalars if (n := p.parameter.number) in dynamic},

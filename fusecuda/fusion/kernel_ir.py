@@ -179,7 +179,8 @@ class Compact:
 
 
 Effect = Keep | Store | Scatter | Compact  # statements that give no value
-Statement = Argument | Load | Index | InRange | Select | Gather | Compute | Recall | Scan | Effect
+Valued = Argument | Load | Index | InRange | Select | Gather | Compute | Recall | Scan
+Statement = Valued | Effect
 Reporting = Compute | Gather | Scatter  # statements that may set the status word
 
 

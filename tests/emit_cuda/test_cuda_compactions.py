@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fusecuda.codegen.compactions import keeps
 from fusecuda.emit_cuda import nvrtc
 from fusecuda.emit_cuda.backend import prelude, program
-from fusecuda.emit_cuda.cuts import keeps
 from fusecuda.errors import FlushError
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import BOOL, FLOAT32, FLOAT64, INT64

@@ -11,7 +11,7 @@ _PATH, _INPUTS, _TRACE = (
     "capture/calls/trace.py",
 )
 _BINDING = "capture/calls/binding.py"
-_DRIVER = "cpu_fallback/driver.h"
+_OBJECTS = "cpu_fallback/array_objects.h"
 _MEMORY, _OPAQUE = "capture/calls/memory.py", "capture/arrays/opaque.py"
 _NUMBERS, _PLANS = "capture/record/numbers.py", "capture/record/plans.py"
 
@@ -593,7 +593,7 @@ CALLS = (
     ),
     Mutation(
         "any-strides-fit",
-        _DRIVER,
+        _OBJECTS,
         "if (dims[a] != w[4 + a] || strides[a] != w[4 + rank + a]) return 0;",
         "if (dims[a] != w[4 + a]) return 0;",
         "a trace of contiguous arrays computes others as if they were contiguous",
@@ -601,7 +601,7 @@ CALLS = (
     ),
     Mutation(
         "any-dtype-fits",
-        _DRIVER,
+        _OBJECTS,
         "|| field[5] != w[1]) return 0;",
         ") return 0;",
         "a trace computes arrays of another dtype as if they were of its own",
@@ -633,7 +633,7 @@ CALLS = (
     ),
     Mutation(
         "only-the-first-fits",
-        _DRIVER,
+        _OBJECTS,
         "        const char *array = f->base[i];",
         "        if (i) break;\n        const char *array = f->base[i];",
         "of the arguments only the first is looked at",
@@ -641,7 +641,7 @@ CALLS = (
     ),
     Mutation(
         "read-only-fits",
-        _DRIVER,
+        _OBJECTS,
         "& 0x500) != 0x500) return 0;",
         "& 0x100) != 0x100) return 0;",
         "a trace overwrites what is read-only",
@@ -772,7 +772,7 @@ CALLS = (
     ),
     Mutation(
         "memory-is-shared-by-three",
-        _DRIVER,
+        _OBJECTS,
         "if (met > 1) return 1;",
         "if (met > 2) return 1;",
         "a trace of arrays that are apart computes ones of which two share memory",

@@ -44,8 +44,8 @@ COMPACTIONS = (
     ),
     Mutation(
         "compaction-keeps-all-memory",
-        "cpu_fallback/cuts.py",
-        "4 * count >= len(array)",
+        "codegen/compactions.py",
+        "_KEPT_SHARE * count >= rows",
         "count >= 0",
         "a few elements keep the memory of all",
         ids("fusion/compactions", "memory"),

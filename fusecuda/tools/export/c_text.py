@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...capture.record.leaf import Leaf
-from ...cpu_fallback.texts import driver, prelude, unit
+from ...cpu_fallback.texts import launcher, prelude, unit
 from ...engine import Executable
 from ...fusion.binding import Bound
 from ...graph.faults import element_error
@@ -127,8 +127,7 @@ class CText:
             if source is not None and isinstance(step, Bound) and step.launched:
                 kernels.setdefault(source.symbol, _static(source.text, source.symbol))
         name = self.own.name
-        ran = driver().replace("\nint64_t fc_run(", "\nstatic int64_t fc_run(")
-        texts = [*kernels.values(), *([ran, *self._launches()] if kernels else [])]
+        texts = [*kernels.values(), *([launcher(), *self._launches()] if kernels else [])]
         above = f'{head}#include "{name}.h"\n#include <stdlib.h>\n'
         return above + unit(prelude(), texts, "\n".join(self._functions()))
 
@@ -170,10 +169,10 @@ class CText:
         lines += ["    __atomic_load_n(&threads, __ATOMIC_RELAXED), launches,"]
         early = len(self._records) - self._late
         lines += [f"    {early}, 0, 0, 0, NULL", "};"]
-        lines += ["fc_run(&frame);"] * (early > 0) + self._looks(late=False)
+        lines += ["fc_run_all(&frame);"] * (early > 0) + self._looks(late=False)
         if self._late:  # arguments are overwritten when all else has been computed
             lines += ["if (!code) {", f"    frame.launches = launches + {early};"]
-            lines += [f"    frame.count = {self._late};", "    fc_run(&frame);", "}"]
+            lines += [f"    frame.count = {self._late};", "    fc_run_all(&frame);", "}"]
             lines += self._looks(late=True)
         return [*lines, "free(own);", "return code;"]
 

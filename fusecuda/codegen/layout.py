@@ -1,0 +1,26 @@
+"""Layout: what a program needs of the memory plan (streams/memory_plan.py), unseen from here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
+
+
+class Layout(Protocol):
+    """Where buffers lie in the memory of a call, which kernels share launches, in what order."""
+
+    @property
+    def block_bytes(self) -> int: ...
+    @property
+    def companies(self) -> Sequence[tuple[int, ...]]: ...
+    @property
+    def buffer_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def workspace_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def scratch_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def commands(self) -> Sequence[tuple[str, int, int]]: ...
+    def parts(self, commands: Sequence[tuple[str, int, int]], kernels: Collection[int]) -> Any: ...
