@@ -21,7 +21,8 @@ from fusecuda.fusion.explain import bytes_alone
 from fusecuda.graph.dtypes import ELEMENT_TYPES, FLOAT64
 from fusecuda.graph.node import REDUCTIONS
 from fusecuda.graph.ops import OWN, ROWS, SPECIAL, OpRow
-from fusecuda.graph.structure import STRUCTURES, Structure
+from fusecuda.graph.structural import Structure
+from fusecuda.graph.structure import STRUCTURES
 from fusecuda.graph.structure import operations as work_of
 from tests import programs
 

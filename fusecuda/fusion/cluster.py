@@ -11,7 +11,8 @@ from typing import NamedTuple
 from ..graph.index_map import IndexMap, Shape, axis_map, contiguous_strides, identity
 from ..graph.node import Node
 from ..graph.passes import are_disjoint
-from ..graph.structure import Demand, structure_of
+from ..graph.structural import Demand
+from ..graph.structure import structure_of
 from .cost import CPU, MAX_STATEMENTS, Machine
 from .kernel_ir import ELEMENT, FINAL, ROW
 from .positions import as_position, is_row_major, steps_apart

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ..graph.dtypes import is_supported
 from ..graph.index_map import IndexMap, Shape, identity
 from ..graph.node import Node
-from ..graph.structure import Demand, structure_of
+from ..graph.structural import Demand
+from ..graph.structure import structure_of
 
 
 def domain(node: Node) -> Shape:

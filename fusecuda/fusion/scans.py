@@ -8,8 +8,8 @@ NumPy's, one element after the other, so that the bits are NumPy's too; on a GPU
 from __future__ import annotations
 
 from ..graph import build
+from ..graph.folds import scan_of
 from ..graph.node import Graph, Node
-from ..graph.structure import scan_of
 from .cost import Machine
 
 

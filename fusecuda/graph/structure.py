@@ -7,75 +7,26 @@ that computes it otherwise than by its demands has statements of its own (fusion
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from ..errors import GraphError
 from . import library, tree
-from .dtypes import BOOL, INT64, is_reducible, is_supported
-from .index_map import IndexMap, Shape, axis_map
-from .node import REDUCTIONS, Attr, LibraryCall, Node, Operand, Parameter, Reduction
-from .tree import SEGMENTS, reduce_segments, tree_prod, tree_sum
+from .dtypes import INT64
+from .folds import Reduce, Scan, Segment, scan_of
+from .index_map import IndexMap, Shape
+from .node import LibraryCall, Node, Operand, Parameter
+from .structural import Demand, Structure, arity, fail, is_map, same_dtype
 from .views import Array, view, written
-
-Demand = tuple[Node, IndexMap]
-
-
-class Structure:
-    """A structural operation; its docstring tells what its value is.
-
-    What is said here holds for elementwise operations.
-    """
-
-    name: str
-    example: str  # a line of HLO text, without a name before it
-    cost: int = 0  # of one element, in units of one addition
-    is_leaf: bool = False  # it comes from outside the graph
-    is_free: bool = False  # nothing is computed or moved for it
-    is_view: bool = False  # its elements are those of operand 0, under other indices
-    is_choice: bool = False  # each element is one of an operand's, which depends on its index
-    may_fail: bool = False  # at some values of its operands
-    in_plans: bool = False  # only there: graphs have a library call instead
-    unstored: bool = False  # it has no memory of its own: the caller's, its operand's, or none
-    stored: str = ""  # why its value is always in memory
-    whole: str = ""  # why operand 0 lies in memory, whatever computes it
-    takes_views: bool = False  # it may be a view of what lies there
-
-    def check(self, node: Node) -> None:
-        """Raise GraphError if ``node`` breaks a rule."""
-        raise NotImplementedError
-
-    def value(self, node: Node, operands: list[Array], group: int) -> Any:
-        """What ``node`` is; lanes of a reduction take ``group`` neighbours at a time."""
-        raise NotImplementedError
-
-    def domain(self, node: Node) -> Shape:
-        """The shape over which the elements behind ``node`` are computed."""
-        return node.shape
-
-    def work(self, node: Node) -> int:
-        """How many elements are computed, if one is in several places of the domain only once."""
-        return math.prod(self.domain(node))
-
-    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
-        """What one element is computed from; ``at`` maps the loop indices to one of the `domain`.
-
-        Not listed: what is read at indices that depend on values, and the version that an update
-        goes on from. Of a choice, an element is the first operand's that has its index; a 0-d one
-        has every index.
-        """
-        return [(o, at if o.shape else at.leading(0)) for o in node.operands]
 
 
 class _Leaf(Structure):
     is_free = True
 
     def check(self, node: Node) -> None:
-        _arity(node, 0)
+        arity(node, 0)
 
 
 class _Argument(_Leaf):
@@ -130,10 +81,10 @@ class _Index(Structure):
     is_free = is_view = True
 
     def check(self, node: Node) -> None:
-        _arity(node, 1)
-        _same_dtype(node)
+        arity(node, 1)
+        same_dtype(node)
         (operand,) = node.operands
-        if not _is_map(node.attr, operand, node):
+        if not is_map(node.attr, operand, node):
             fail(node, "has a map of the wrong rank")
         if not node.map.fits(node.shape, operand.shape):
             fail(node, f"reads outside its operand: {node.map}")
@@ -153,116 +104,13 @@ class _Reshape(Structure):
     whole = "a reshape merges its axes"
 
     def check(self, node: Node) -> None:
-        _arity(node, 1)
-        _same_dtype(node)
+        arity(node, 1)
+        same_dtype(node)
         if node.operands[0].size != node.size:
             fail(node, "changes the number of elements")
 
     def value(self, node: Node, operands: list[Array], group: int) -> Any:
         return operands[0].reshape(node.shape)
-
-
-class _Reduce(Structure):
-    __doc__ = f"over the axes; kinds are {', '.join(REDUCTIONS)}"
-
-    name, example = "reduce", "f64[] reduce(%0), kind=sum, axes={0}"
-    stored = "a reduction ends its pass"
-
-    def check(self, node: Node) -> None:
-        _arity(node, 1)
-        (operand,) = node.operands
-        attr = node.attr
-        if not isinstance(attr, Reduction) or attr.kind not in REDUCTIONS:
-            fail(node, f"has no kind among {', '.join(REDUCTIONS)}")
-        if list(attr.axes) != sorted(set(attr.axes) & set(range(len(operand.shape)))):
-            fail(node, f"has axes {attr.axes} that are not ascending axes of its operand")
-        if node.shape != tuple(n for a, n in enumerate(operand.shape) if a not in attr.axes):
-            fail(node, "has the wrong shape")
-        if not is_reducible(attr.kind, operand.dtype):
-            fail(node, f"reduces {operand.dtype}, which has no {attr.kind}")
-        want = INT64 if attr.kind.startswith("arg") else operand.dtype
-        if node.dtype != want or (attr.kind in ("any", "all") and node.dtype != BOOL):
-            fail(node, "has the wrong dtype")
-
-    def value(self, node: Node, operands: list[Array], group: int) -> Any:
-        kind, axes = node.reduction.kind, node.reduction.axes
-        (array,) = operands
-        if kind not in _BY_ROWS:
-            return getattr(np, kind)(array, axis=axes)
-        kept = [a for a in range(array.ndim) if a not in axes]
-        length = math.prod(array.shape[a] for a in axes)
-        rows = array.transpose(*kept, *axes).reshape(*(array.shape[a] for a in kept), length)
-        return _BY_ROWS[kind](rows, group)
-
-    def domain(self, node: Node) -> Shape:
-        return node.operands[0].shape
-
-
-_BY_ROWS: dict[str, Callable[[Array, int], Any]] = {
-    "sum": tree_sum,
-    "prod": tree_prod,
-    "argmax": lambda rows, _: np.asarray(rows.argmax(axis=-1)),
-    "argmin": lambda rows, _: np.asarray(rows.argmin(axis=-1)),
-}
-
-
-class _Segment(Structure):
-    """`result[…, j, …]`: operand 0 from operand 1's `j` on, before operand 2's, reduced"""
-
-    name, example = "segment", "f64[4] segment(%0, %2, %4), kind=sum, axes={0}"
-    stored, may_fail = "a reduction ends its pass", True
-
-    def check(self, node: Node) -> None:
-        _arity(node, 3)
-        operand, *ends = node.operands
-        attr = node.attr
-        if not isinstance(attr, Reduction) or attr.kind not in SEGMENTS or len(attr.axes) != 1:
-            fail(node, f"has no kind among {', '.join(SEGMENTS)} along one axis")
-        (axis,) = attr.axes
-        if not 0 <= axis < len(operand.shape):
-            fail(node, "has no such axis")
-        if any(e.dtype != INT64 or e.shape != node.shape[axis : axis + 1] for e in ends):
-            fail(node, "needs two int64 ends for each element along its axis")
-        if node.shape != (*operand.shape[:axis], *ends[0].shape, *operand.shape[axis + 1 :]):
-            fail(node, "has the wrong shape")
-        if node.dtype != operand.dtype or not is_reducible(attr.kind, operand.dtype):
-            fail(node, f"reduces {operand.dtype}, which has no {attr.kind}")
-
-    def value(self, node: Node, operands: list[Array], group: int) -> Any:
-        array, first, last = operands
-        (axis,) = node.reduction.axes
-        if node.size and not np.all((first >= 0) & (first < last) & (last <= array.shape[axis])):
-            raise IndexError(f"a segment is out of bounds for size {array.shape[axis]}")
-        rows = np.moveaxis(array, axis, -1)
-        return np.moveaxis(reduce_segments(node.reduction.kind, rows, first, last, group), -1, axis)
-
-    def domain(self, node: Node) -> Shape:
-        (axis,) = node.reduction.axes
-        return (*node.shape, node.operands[0].shape[axis])
-
-    def work(self, node: Node) -> int:
-        return max(node.operands[0].size, node.size)
-
-    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
-        array, *ends = node.operands
-        (axis,), rank = node.reduction.axes, len(node.shape)
-        element = axis_map([(0, 1, rank if a == axis else a) for a in range(rank)], rank + 1)
-        own = axis_map([(0, 1, axis)], rank + 1)
-        return [(array, at.then(element)), *((end, at.then(own)) for end in ends)]
-
-
-class _Scan(Structure):
-    """running sum or product along one axis, in order"""
-
-    name, example, in_plans = "scan", "f64[6] scan(%0), kind=sum, axes={0}", True
-    stored = "a scan goes along its axis"
-
-    def value(self, node: Node, operands: list[Array], group: int) -> Any:
-        kind, (axis,) = node.reduction.kind, node.reduction.axes
-        if group > 1:
-            return tree.scan_by_tree(kind, operands[0], axis, node.dtype)
-        function: Any = {"sum": np.cumsum, "prod": np.cumprod}[kind]
-        return function(operands[0], axis=axis, dtype=node.dtype)
 
 
 class _Concatenate(Structure):
@@ -272,7 +120,7 @@ class _Concatenate(Structure):
     is_choice = True
 
     def check(self, node: Node) -> None:
-        _same_dtype(node)
+        same_dtype(node)
         axis = node.attr
         if not isinstance(axis, int) or not 0 <= axis < len(node.shape) or not node.operands:
             fail(node, "has no such axis")
@@ -303,8 +151,8 @@ class _Pad(Structure):
     is_choice = True
 
     def check(self, node: Node) -> None:
-        _arity(node, 2)
-        _same_dtype(node)
+        arity(node, 2)
+        same_dtype(node)
         operand, fill = node.operands
         widths = node.attr
         if fill.shape != () or not isinstance(widths, tuple) or len(widths) != len(node.shape):
@@ -354,12 +202,12 @@ class _Update(Structure):
     whole = "an update writes into it"
 
     def check(self, node: Node) -> None:
-        _arity(node, 2)
-        _same_dtype(node)
+        arity(node, 2)
+        same_dtype(node)
         old, value = node.operands
         if old.shape != node.shape:
             fail(node, "changes the shape")
-        if not _is_map(node.attr, old, value):
+        if not is_map(node.attr, old, value):
             fail(node, "has a map of the wrong rank")
         if not node.map.fits(value.shape, old.shape) or not node.map.is_injective(value.shape):
             fail(node, f"writes outside its operand or twice in one place: {node.map}")
@@ -440,7 +288,7 @@ class _Library(Structure):
 
 
 ROWS: tuple[Structure, ...] = (
-    _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), _Reduce(), _Segment(), _Scan(),
+    _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), Reduce(), Segment(), Scan(),
     _Concatenate(), _Pad(), _Gather(), _Update(), _Scatter(), _Compact(), _Library(),
 )  # fmt: skip
 STRUCTURES: dict[str, Structure] = {row.name: row for row in ROWS}
@@ -459,44 +307,6 @@ def is_compaction(node: Node) -> bool:
     )
 
 
-_SCANS = {"cumsum": "sum", "cumprod": "prod"}
-
-
-def scan_of(node: Node) -> Reduction | None:
-    """What ``node`` combines along which axis, if it is a scan."""
-    call = node.attr
-    if not isinstance(call, LibraryCall) or call.name not in _SCANS or call.args != (Operand(0),):
-        return None
-    (operand,) = node.operands
-    known = is_supported(node.dtype) and is_supported(operand.dtype) and node.dtype.kind != "b"
-    product = call.name == "cumprod" and node.dtype.kind == "c"  # NumPy's bits are the machine's
-    axis = dict(call.kwargs).get("axis")
-    if not known or product or not isinstance(axis, int) or not node.size > 0:
-        return None
-    axis %= len(node.shape)
-    return Reduction(_SCANS[call.name], (axis,))
-
-
 def operations(nodes: Iterable[Node]) -> list[Node]:
     """Those of ``nodes`` that compute or move something."""
     return [node for node in nodes if not structure_of(node).is_free]
-
-
-def fail(node: Node, why: str) -> NoReturn:
-    """Raise GraphError that names ``node`` and tells ``why`` it is not well formed."""
-    operands = ", ".join(f"{o.dtype}{list(o.shape)}" for o in node.operands)
-    raise GraphError(f"{node.op}({operands}) -> {node.dtype}{list(node.shape)} {why}")
-
-
-def _arity(node: Node, count: int) -> None:
-    if len(node.operands) != count:
-        fail(node, f"takes {count} operands")
-
-
-def _same_dtype(node: Node) -> None:
-    if any(o.dtype != node.dtype for o in node.operands):
-        fail(node, "changes the dtype")
-
-
-def _is_map(attr: Attr, operand: Node, result: Node) -> bool:
-    return isinstance(attr, IndexMap) and attr.has_ranks(len(operand.shape), len(result.shape))

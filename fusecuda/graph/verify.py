@@ -6,7 +6,8 @@ from ..errors import GraphError
 from .dtypes import BOOL
 from .node import Graph, Node, Parameter
 from .ops import OPS
-from .structure import STRUCTURES, fail, is_compaction
+from .structural import fail
+from .structure import STRUCTURES, is_compaction
 
 _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 _LOGIC = frozenset(("logical_and", "logical_or", "logical_xor", "logical_not"))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fusecuda.emit_cuda.backend import program
+from fusecuda.graph.folds import scan_of
 from fusecuda.graph.node import Graph
-from fusecuda.graph.structure import scan_of
 from fusecuda.streams.memory_plan import MemoryPlan, plan_memory
 from fusecuda.streams.timeline import with_events
 from tests.emulated import assembled
