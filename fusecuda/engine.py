@@ -21,7 +21,8 @@ from .errors import CompilerError
 from .fusion.assembly import Assembly, assemble
 from .fusion.brief import brief
 from .fusion.explain import KernelSummary, explain_plan, launch_names, summarize
-from .fusion.planner import Plan, make_plan
+from .fusion.plan import Plan
+from .fusion.planner import make_plan
 from .fusion.verify import verify_kernel
 from .fusion.walk import Launch
 from .graph.dtypes import DType

@@ -13,7 +13,7 @@ from ..graph.node import Node
 from .cluster import Cluster
 from .dependences import Needs, Touch, dependences, touched
 from .lowering import lower
-from .planner import Plan
+from .plan import Plan
 from .together import Company, brought_together, companies
 from .walk import Bind, Launch, Memory
 

@@ -7,7 +7,6 @@ out to be impossible, a decision (a copy, a temporary) is added and the attempt 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from ..graph.node import Graph, Node, topological, users
@@ -19,6 +18,7 @@ from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .order import Order
 from .placed import never_seen, placed
+from .plan import Plan, Refusal
 from .read_back import read_back
 from .region import Region, Roots, domain, runs_apart
 from .roots import choose_roots, unshaped
@@ -27,50 +27,6 @@ from .scatters import scattered
 from .unrolled import unrolled
 
 _ATTEMPTS = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Two operations that could have shared a kernel, and why they do not."""
-
-    producer: str
-    consumer: str
-    reason: str
-    nbytes: int  # what fusing them would have saved
-    line: str | None = None  # that recorded the consumer
-
-
-@dataclass(slots=True)
-class Plan:
-    """Steps in execution order, where each root's value lives, and why things are as they are.
-
-    ``home`` maps each root to the root or parameter whose buffer it is written into; a root with a
-    buffer of its own maps to itself.
-    """
-
-    graph: Graph
-    steps: list[Cluster | Node]
-    roots: Roots
-    home: dict[Node, Node]
-    refusals: list[Refusal]
-    stored: dict[Node, None] = field(default_factory=dict)
-    commits: int = 0  # so many steps at the end overwrite arguments, once nothing can fail
-    unseen: Collection[Node] = ()  # roots that are memory alone: others write all of it
-    is_fused: bool = True  # False where each operation is to have a launch of its own
-
-    def between(self) -> dict[Node, str]:
-        """The values that are stored between kernels, and why."""
-        why = self.roots.reasons
-        kept = (r for r in why if r in self.stored and r not in self._passed_over())
-        return {r: why[r] for r in kept if why[r] != "it is a result"}
-
-    def _passed_over(self) -> set[Node]:
-        """Values that a kernel overwrites before anybody reads that part of them."""
-        found = set(self.unseen)
-        for step in self.steps:
-            roots = [] if isinstance(step, Node) else [r for r in step.roles if r.writes]
-            found.update(v for r in roots if (v := self.roots.source(r.operands[0])) in roots)
-        return found
 
 
 def make_plan(
@@ -216,7 +172,6 @@ class _Attempt:
         if steps is None:
             return None
         plan = Plan(self.graph, steps, self.roots, self.order.home, self.refusals)
-        plan.stored = _stored(plan)
         plan.unseen = self.unseen
         plan.is_fused = self.fuse and not self.apart
         plan.commits = len({self.place[n] for n in self.commits})
@@ -386,24 +341,3 @@ def _cost(region: Region) -> float:
 def _label(node: Node) -> str:
     kind = node.reduction.kind if node.reduces else node.op
     return f"{kind} {node.dtype}{list(node.shape)}"
-
-
-def _stored(plan: Plan) -> dict[Node, None]:
-    """The roots that something outside their own kernel reads, and that are written to memory."""
-    stored: dict[Node, None] = {}
-    for output in plan.graph.outputs:
-        stored[plan.roots.source(output)] = None
-    for step in plan.steps:
-        if isinstance(step, Node):
-            stored.update(dict.fromkeys(plan.roots.source(o) for o in step.operands))
-            stored[step] = None
-            continue
-        for root, region in step.regions.items():
-            if root.writes:
-                stored[root] = None
-                stored[plan.roots.source(root.operands[0])] = None
-            for node, _ in region.reads:
-                if node not in step.roles:
-                    stored[plan.roots.source(node)] = None
-            stored.update(region.gathers)
-    return {n: None for n in stored if not structure_of(n).is_leaf}

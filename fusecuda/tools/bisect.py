@@ -21,7 +21,8 @@ from ..cases.checked import meaning_of
 from ..cases.compare import described, first_difference
 from ..engine import Executable, build_plan
 from ..fusion.cluster import Cluster
-from ..fusion.planner import Plan, plan_prepared, preparations
+from ..fusion.plan import Plan
+from ..fusion.planner import plan_prepared, preparations
 from ..graph import passes
 from ..graph.interpret import interpret
 from ..graph.library import steady
