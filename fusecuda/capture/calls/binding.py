@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import Array
-from ..arrays.creation import creators, modules_seen
+from ..arrays.creators import creators, modules_seen
 from ..arrays.gathering import as_numpy_takes_it
 from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import as_float, as_int, as_len, as_type

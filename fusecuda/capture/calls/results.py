@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import Array
-from ..arrays.creation import numpys
+from ..arrays.creators import numpys
 from ..arrays.opaque import StandIn, original
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
