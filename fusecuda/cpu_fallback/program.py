@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +18,15 @@ import numpy as np
 from ..codegen.compactions import cuts
 from ..codegen.layout import Layout
 from ..codegen.packing import NUMBER_BYTES, packer
-from ..errors import CompilerError
 from ..fusion.assembly import Assembly
 from ..fusion.binding import Bound
 from ..graph.node import Node
 from ..watch import Lap
 from .array_object import data_offset, offsets_of, shows_layouts
-from .backend import compile_kernels, load_driver
+from .backend import compile_kernels
+from .driver import NOTHING, POINTER_BYTES, refuse_unfit, run_function
 from .library_calls import Views, has_threads, step_of
-from .loader import KernelSource
+from .loader import KernelSource, LoadedKernel
 from .pool import SMALLEST, cut, pool
 from .threads import set_thread_count, thread_count
 
@@ -37,30 +37,9 @@ _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its f
 _FRAME_WORDS = 12  # of fc_frame
 _NOW = 8 * 6  # the byte at which a frame says what is to be run
 _STATUS_WORDS = 2  # of a step: the site of an element that failed, how many are picked
-_RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
-
 
 _DATA = data_offset()
-_POINTER_BYTES = struct.calcsize("P")
-_LAYOUTS = _POINTER_BYTES == 8 and shows_layouts(_DATA)
-
-
-def _refuse_unfit() -> None:
-    """Raise CompilerError where kernels cannot be called: frames hold pointers in 64-bit words."""
-    if _POINTER_BYTES != 8:
-        raise CompilerError(
-            f"kernels need 64-bit pointers, and those of this Python have {8 * _POINTER_BYTES} bits"
-        )
-
-
-_driver: list[Callable[[int], None]] = []
-
-
-def _run_function() -> Callable[[int], None]:
-    """The process's one driver, whose threads all launches share."""
-    if not _driver:
-        _driver.append(_RUN(load_driver().address()))
-    return _driver[0]
+_LAYOUTS = POINTER_BYTES == 8 and shows_layouts(_DATA)
 
 
 class ElementError(Exception):
@@ -99,7 +78,7 @@ class Program:
         layout: Layout,
         traffic: bool = False,
     ) -> None:
-        _refuse_unfit()
+        refuse_unfit()
         self.assembly = assembly
         self.layout = layout
         self.threads = 1 if traffic else layout.threads
@@ -115,9 +94,28 @@ class Program:
         self._constants = bytearray()
         self._dynamic: list[tuple[int, int, Callable[..., None]]] = []  # argument, byte, packer
         self._sites: list[tuple[int, Bound]] = []
-        self._run = _run_function() if kernels else _RUN()
+        self._run = run_function() if kernels else NOTHING
+        self._lay_out(kernels, sources)
+        self._arguments = [b.argument for b in assembly.buffers if b.argument is not None]
+        shapes = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
+        made = [b.output for b in assembly.buffers if b.output is not None]
+        self._made = [(i, *shapes[i]) for i in made]
+        self._pack = struct.Struct(f"={3 + len(self._arguments) + len(made) + 1}q").pack_into
+        self._frames: list[_Frame] = []
+        is_kept = layout.block_bytes <= _KEPT_BLOCK
+        self._views = Views(assembly, layout.buffer_offsets, is_kept)
+        self._placed: Sequence[Array] | None = None
+        self.call: Callable[..., list[Array | None]] = self._straight()
+        self.checked = self._straight(is_checked=True) if self._checks() else None
+        self._timed: Callable[..., list[Array | None]] | None = None
+
+    def _lay_out(
+        self, kernels: Mapping[str, LoadedKernel], sources: Sequence[KernelSource | None]
+    ) -> None:
+        """Make the segments: runs of launches, of which the driver reads records, and calls."""
+        assembly = self.assembly
         records: list[list[int]] = []
-        for company in layout.companies:
+        for company in self.layout.companies:
             if company[0] == len(assembly.steps) - assembly.plan.commits:
                 self._flush(records)
             first = assembly.steps[company[0]]
@@ -135,18 +133,6 @@ class Program:
                 own = len(company) if number == company[0] else 1
                 records.append([*self._record(number, step, addresses), own])
         self._flush(records)
-        self._arguments = [b.argument for b in assembly.buffers if b.argument is not None]
-        shapes = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
-        made = [b.output for b in assembly.buffers if b.output is not None]
-        self._made = [(i, *shapes[i]) for i in made]
-        self._pack = struct.Struct(f"={3 + len(self._arguments) + len(made) + 1}q").pack_into
-        self._frames: list[_Frame] = []
-        is_kept = layout.block_bytes <= _KEPT_BLOCK
-        self._views = Views(assembly, layout.buffer_offsets, is_kept)
-        self._placed: Sequence[Array] | None = None
-        self.call: Callable[..., list[Array | None]] = self._straight()
-        self.checked = self._straight(is_checked=True) if self._checks() else None
-        self._timed: Callable[..., list[Array | None]] | None = None
 
     def place_results(self, arrays: Sequence[Array]) -> None:
         """Let every call write its results into ``arrays``, one for each output."""
@@ -297,41 +283,8 @@ class Program:
             "run": self._run, "now": struct.Struct("=3q").pack_into, "pack": self._pack,
             "check": self._check, "numpy_empty": np.empty, "cut": cut,
         }  # fmt: skip
-        lines = [f"a{n} = arguments[{n}]" for n in self._arguments]
-        for i, shape, dtype in self._made:
-            space |= {f"shape{i}": shape, f"dtype{i}": dtype}
-            small = math.prod(shape) * dtype.itemsize < SMALLEST
-            lines.append(f"r{i} = {'numpy' if small else 'pool'}_empty(shape{i}, dtype{i})")
-        if self._placed is not None:
-            lines = lines[: len(self._arguments)]
-            lines += [f"r{i} = placed[{i}]" for i, _, _ in self._made]
-            space["placed"] = self._placed
-        if self.layout.block_bytes > _KEPT_BLOCK:
-            space |= {"block_shape": (self.layout.block_bytes,), "block_dtype": _BYTE}
-            lines.append("block = pool_empty(block_shape, block_dtype)")
-        unresolved = (0, 0) if _DATA is None else (len(bases), _DATA)
-        addresses = ", ".join(f"{b}.ctypes.data" if _DATA is None else f"id({b})" for b in bases)
-        known = *unresolved, self._layouts() if is_checked else 0
-        lines.append(f"pack(buffer, {_NOW + 24}, {', '.join(map(str, known))}, {addresses})")
-        for k, (number, offset, pack) in enumerate(self._dynamic):
-            space[f"pack{k}"] = pack
-            scalar = 8 * (_FRAME_WORDS + len(bases)) + offset
-            lines.append(f"pack{k}(buffer, {scalar}, arguments[{number}])")
-        lines += ["lap()"] * is_timed
-        if is_checked and isinstance(self._segments[0], Node):  # the driver looks, and runs nothing
-            lines += [f"now(buffer, {_NOW}, 0, 0, 0)", "if run(address): return None"]
-        for i, segment in enumerate(self._segments):
-            if i == len(self._segments) - bool(self.assembly.plan.commits) and self._sites:
-                lines.append("check(frame)")
-            if isinstance(segment, Node):
-                space[f"step{i}"] = step_of(segment, self.assembly)
-                lines.append(f"step{i}({self._shown(segment)})")
-                lines += ["lap()"] * is_timed
-            else:
-                lines += self._runs(i, segment, is_timed)
-                if is_checked and i == 0:
-                    lines[-1] = "if run(address): return None"
-        lines += ["check(frame)"] * bool(self._sites)
+        lines = self._memory(space) + self._filled(space, bases, is_checked)
+        lines += self._steps(space, is_timed, is_checked)
         for i, number in cuts(self.assembly).items():
             lines.append(f"r{i} = cut(r{i}, int(status[{_STATUS_WORDS * number + 1}]))")
         space |= self._views.space
@@ -350,6 +303,52 @@ class Program:
         ]
         exec(compile("\n".join(source), "<fusecuda call>", "exec"), space)
         return space["call"]  # type: ignore[no-any-return]
+
+    def _memory(self, space: dict[str, Any]) -> list[str]:
+        """The lines that name the arguments, and make results and the block of temporaries."""
+        lines = [f"a{n} = arguments[{n}]" for n in self._arguments]
+        if self._placed is not None:
+            space["placed"] = self._placed
+            lines += [f"r{i} = placed[{i}]" for i, _, _ in self._made]
+        else:
+            for i, shape, dtype in self._made:
+                space |= {f"shape{i}": shape, f"dtype{i}": dtype}
+                small = math.prod(shape) * dtype.itemsize < SMALLEST
+                lines.append(f"r{i} = {'numpy' if small else 'pool'}_empty(shape{i}, dtype{i})")
+        if self.layout.block_bytes > _KEPT_BLOCK:
+            space |= {"block_shape": (self.layout.block_bytes,), "block_dtype": _BYTE}
+            lines.append("block = pool_empty(block_shape, block_dtype)")
+        return lines
+
+    def _filled(self, space: dict[str, Any], bases: Sequence[str], is_checked: bool) -> list[str]:
+        """The lines that fill the frame: where ``bases`` are, and numbers that may change."""
+        unresolved = (0, 0) if _DATA is None else (len(bases), _DATA)
+        addresses = ", ".join(f"{b}.ctypes.data" if _DATA is None else f"id({b})" for b in bases)
+        known = *unresolved, self._layouts() if is_checked else 0
+        lines = [f"pack(buffer, {_NOW + 24}, {', '.join(map(str, known))}, {addresses})"]
+        for k, (number, offset, pack) in enumerate(self._dynamic):
+            space[f"pack{k}"] = pack
+            scalar = 8 * (_FRAME_WORDS + len(bases)) + offset
+            lines.append(f"pack{k}(buffer, {scalar}, arguments[{number}])")
+        return lines
+
+    def _steps(self, space: dict[str, Any], is_timed: bool, is_checked: bool) -> list[str]:
+        """The lines that run launches and library calls, and look whether an element has failed."""
+        lines = ["lap()"] * is_timed
+        if is_checked and isinstance(self._segments[0], Node):  # the driver looks, and runs nothing
+            lines += [f"now(buffer, {_NOW}, 0, 0, 0)", "if run(address): return None"]
+        for i, segment in enumerate(self._segments):
+            if i == len(self._segments) - bool(self.assembly.plan.commits) and self._sites:
+                lines.append("check(frame)")
+            if isinstance(segment, Node):
+                space[f"step{i}"] = step_of(segment, self.assembly)
+                lines.append(f"step{i}({self._shown(segment)})")
+                lines += ["lap()"] * is_timed
+            else:
+                lines += self._runs(i, segment, is_timed)
+                if is_checked and i == 0:
+                    lines[-1] = "if run(address): return None"
+        return lines + ["check(frame)"] * bool(self._sites)
 
     def _runs(self, i: int, segment: _Launches, is_timed: bool) -> list[str]:
         """The lines that run kernels, those of a call with one segment as a frame says already."""

@@ -155,9 +155,9 @@ MACHINE = (
     ),
     Mutation(
         "pointers-of-any-size",
-        "cpu_fallback/program.py",
-        "if _POINTER_BYTES != 8:",
-        "if _POINTER_BYTES > 8:",
+        "cpu_fallback/driver.py",
+        "if POINTER_BYTES != 8:",
+        "if POINTER_BYTES > 8:",
         "frames with words of 64 bits are given to kernels with pointers of 32",
         _ids(
             "without_compiler",
