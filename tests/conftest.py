@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from fusecuda.capture.record import plans, rest
 from fusecuda.capture.record.recorder import default_recorder
 
 GOLDENS = Path(__file__).parent / "goldens"
+ABOUT_KERNELS = ("codegen", "cpu_fallback", "emit_cuda", "fusion", "graph")
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
 collect_ignore_glob = [] if HAS_CUPY else ["capture/cupy/*.py"]
 
@@ -143,13 +145,32 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keep compiled kernels away from the user's own cache.
 
-    Each run starts with an empty folder; FUSECUDA_TEST_CACHE names one to keep instead.
+    Each run starts with an empty folder for all its processes; FUSECUDA_TEST_CACHE names one to
+    keep instead.
     """
     kept = os.environ.get("FUSECUDA_TEST_CACHE")
-    folder = Path(kept).absolute() if kept else tmp_path_factory.mktemp("kernel-cache")
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    folder = Path(kept).absolute() if kept else shared / "kernel-cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUSECUDA_CACHE_DIR", str(folder))
         yield folder
+
+
+@pytest.fixture(autouse=True)
+def quick_compilations(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Kernels of tests that are about something else are compiled without optimisation.
+
+    Their bits are the same. Where FUSECUDA_CC is set, as for `make test-features`, and in slow
+    tests all kernels are compiled as they are elsewhere.
+    """
+    room = request.path.relative_to(Path(__file__).parent).parts[0]
+    as_they_are = room in ABOUT_KERNELS or request.node.get_closest_marker("slow") is not None
+    found = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
+    with pytest.MonkeyPatch.context() as patch:
+        if found and not as_they_are and "FUSECUDA_CC" not in os.environ:
+            patch.setenv("FUSECUDA_CC", f"{found} -O0")
+        yield
 
 
 @pytest.fixture

@@ -45,13 +45,14 @@ def other_libm(folder: Path) -> Path | None:
 
 def settings(folder: Path) -> dict[str, dict[str, str]]:
     """The environment of each setting, by what it is called."""
+    optimised = {"FUSECUDA_CC": "cc"}  # kernels as they are elsewhere, in all tests
     narrow = {"NPY_DISABLE_CPU_FEATURES": " ".join(DISPATCHED)}
     library = other_libm(folder)
     if library:
         narrow["LD_PRELOAD"] = str(library)
     return {
-        "NumPy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": " ".join(WIDE)},
-        "NumPy without AVX2, and another C library": narrow,
+        "NumPy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": " ".join(WIDE)} | optimised,
+        "NumPy without AVX2, and another C library": narrow | optimised,
         "kernels without AVX-512": {"FUSECUDA_CC": "cc -mno-avx512f"},
     }
 

@@ -67,8 +67,10 @@ def environment_variables() -> set[str]:
     """Each name in the package that can only be a variable's: a whole string, or C's getenv."""
     names: set[str] = set()
     for path in PACKAGE.rglob("*.py"):
-        strings = python_strings(path.read_text(encoding="utf-8"))
-        names.update(text for text in strings if ENVIRONMENT_NAME.fullmatch(text))
+        source = path.read_text(encoding="utf-8")
+        if ENVIRONMENT_NAME.search(source):  # to take a file apart costs more
+            strings = python_strings(source)
+            names.update(text for text in strings if ENVIRONMENT_NAME.fullmatch(text))
     for suffix in ("*.c", "*.h"):
         for path in PACKAGE.rglob(suffix):
             names.update(C_GETENV.findall(path.read_text(encoding="utf-8")))
