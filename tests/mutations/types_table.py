@@ -49,6 +49,14 @@ TYPES = (
         ids("ops", "rows_give_numpys_values[float16-contiguous]"),
     ),
     Mutation(
+        "variances-of-halves-summed-as-halves",
+        "capture/arrays/reductions.py",
+        "count, wider = _count(x, axis), computed_in(loop)",
+        "count, wider = _count(x, axis), loop",
+        "the squares of a variance are summed as halves, and their number is one",
+        ids("halves_and_complex", "a_sum_of_halves_is_rounded_once[recorded]"),
+    ),
+    Mutation(
         "fused-complex-product",
         _COMPLEX,
         "FC_ROUNDED(a.re * b.re) - FC_ROUNDED(a.im * b.im)",

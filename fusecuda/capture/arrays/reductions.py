@@ -179,7 +179,7 @@ def mean(
         return NotImplemented
     if loop.kind not in "fc" or _warns(x, axis, 0):
         return NotImplemented
-    wider = computed_in(loop) if dtype is None else loop
+    wider = computed_in(loop)
     keep = keepdims is True
     total: Any = np.sum(x, axis=axis, dtype=wider, keepdims=keep, where=where)
     if _masks(where):
@@ -209,16 +209,18 @@ def var(
         return NotImplemented
     if _masks(where):
         return _var_under(x, axis, loop, ddof, keepdims is True, array_of(where))
-    count = _count(x, axis)
-    center = np.sum(x, axis=axis, dtype=loop, keepdims=True) / loop.type(count)
-    distance = np.subtract(x, center)
+    count, wider = _count(x, axis), computed_in(loop)  # sums, and counts, of which are rounded once
+    center: Any = np.sum(x, axis=axis, dtype=wider, keepdims=True)
+    center = center / wider.type(count)
+    distance = np.subtract(x, center if wider == loop else center.astype(loop))
     if loop.kind == "c":
-        loop = part_of_complex(loop)
+        loop = wider = part_of_complex(loop)
         squares = np.square(distance.real) + np.square(distance.imag)
     else:
         squares = distance * distance
-    total = np.sum(squares, axis=axis, dtype=loop, keepdims=keepdims is True)
-    return total / loop.type(max(count - ddof, 0))
+    total: Any = np.sum(squares, axis=axis, dtype=wider, keepdims=keepdims is True)
+    found = total / wider.type(max(count - ddof, 0))
+    return found if wider == loop else found.astype(loop)
 
 
 def _var_under(x: Array, axis: Any, loop: Any, ddof: Any, keep: bool, where: Array) -> Any:
