@@ -18,6 +18,7 @@ from ...graph.dtypes import (
     computed_in,
     is_reducible,
     is_supported,
+    kind_of,
     part_of_complex,
 )
 from ...graph.index_map import Shape, transpose
@@ -177,7 +178,7 @@ def mean(
     loop = _mean_type(x, dtype)
     if not is_supported(x.dtype) or not is_supported(loop):
         return NotImplemented
-    if loop.kind not in "fc" or _warns(x, axis, 0):
+    if kind_of(loop) not in "fc" or _warns(x, axis, 0):
         return NotImplemented
     wider = computed_in(loop)
     keep = keepdims is True
@@ -202,7 +203,7 @@ def var(
     if (
         not is_supported(x.dtype)
         or not is_supported(loop)
-        or loop.kind not in "fc"
+        or kind_of(loop) not in "fc"
         or any(v is not np._NoValue and v is not True for v in kwargs.values())
         or _warns(x, axis, ddof)
     ):
@@ -276,6 +277,7 @@ handles(np.nanprod)(_ignoring_nan(np.prod, 1))
 
 
 # --- extremes and moments of what is not NaN; where nothing is left, NaN
+# NumPy's sums and moments look for NaN in its own types alone, its extremes in bfloat16 too.
 
 
 def _number(value: Any) -> Array:
@@ -288,7 +290,7 @@ def _extreme_but_nan(reduce: Handler, least: float) -> Handler:
         x, keep = array_of(a), keepdims is True
         if not is_supported(x.dtype) or x.dtype.kind == "c":
             return NotImplemented
-        if x.dtype.kind != "f":
+        if kind_of(x.dtype) != "f":
             return reduce(x, axis=axis, keepdims=keep)
         missing, kind = np.isnan(x), x.dtype.type
         found = reduce(np.where(missing, kind(least), x), axis=axis, keepdims=keep)
