@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from .graph.dtypes import kind_of
 from .graph.interpret import PLAIN, Meaning, interpret
 from .graph.node import Graph, Node
 from .graph.tree import CHUNK
@@ -102,13 +103,15 @@ def _seconds_of_translation() -> float:
 
 def _is_translated(node: Node) -> bool:
     """True for a function that the interpreter computes by a translation of its C text."""
-    return node.is_elementwise and (node.op, node.operands[0].dtype.kind) in _kernels().elementwise
+    return (
+        node.is_elementwise and (node.op, kind_of(node.operands[0].dtype)) in _kernels().elementwise
+    )
 
 
 def _seconds_of(node: Node) -> float:
     """About how much longer ``node`` takes to the bit than by NumPy's own function."""
     if _is_translated(node):
-        kind = node.operands[0].dtype.kind
+        kind = kind_of(node.operands[0].dtype)
         return _SECONDS_AN_ELEMENT[kind] * node.size
     if node.op == "reduce" and node.reduction.kind in ("sum", "prod"):
         (operand,) = node.operands

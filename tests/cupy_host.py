@@ -48,7 +48,7 @@ def seen(array: Any) -> np.ndarray[Any, Any]:
             "typestr": array.dtype.str,
         },
     )
-    return np.asarray(window)
+    return np.asarray(window).view(array.dtype)  # which an interface may not tell
 
 
 def _map(value: Any) -> Any:

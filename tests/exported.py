@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fusecuda.graph.dtypes import ELEMENT_TYPES
+
 NDArray = np.ndarray[Any, Any]
 
 
@@ -48,6 +50,10 @@ def half(x: Any, s: float) -> Any:
     return x * s + np.float16(1.5), x.sum()
 
 
+def brief(x: Any, n: int) -> Any:
+    return x * n - x / 3, x.sum(), np.where(x > n, x, 1)
+
+
 def turned(z: Any) -> Any:
     return np.exp(z) * 1j, z.conj().sum()
 
@@ -67,6 +73,11 @@ def mixed(x: Any, a: float, n: int, f: Any) -> Any:
 def random(shape: Any, dtype: str = "f8") -> NDArray:
     values = np.random.default_rng(7).standard_normal(shape) * 3
     return (values + 1j * values[::-1] if dtype[0] == "c" else values).astype(dtype)
+
+
+def has_bfloat16() -> bool:
+    """True if NumPy has bfloat16, which fusecuda has asked for."""
+    return any(dtype.name == "bfloat16" for dtype in ELEMENT_TYPES)
 
 
 @dataclass

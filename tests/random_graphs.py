@@ -30,6 +30,7 @@ from fusecuda.graph.dtypes import (
     DType,
     complex_of,
     is_reducible,
+    kind_of,
     part_of_complex,
 )
 from fusecuda.graph.index_map import Shape
@@ -67,6 +68,14 @@ class Case:
     arguments: list[Any]
     strides: dict[int, Shape]
     name: str = ""
+
+
+def _common(a: DType, b: DType) -> DType:
+    """The dtype of both; NumPy knows none of float16 and bfloat16."""
+    try:
+        return np.result_type(a, b)
+    except TypeError:
+        return np.dtype(np.float32)
 
 
 class _Drawing:
@@ -133,7 +142,7 @@ class _Drawing:
 
     def one_zero(self, node: Node) -> Node:
         """``node`` without negative zeros, where NumPy leaves open which zero comes out."""
-        if node.dtype.kind != "f":
+        if kind_of(node.dtype) != "f":
             return node
         return build.elementwise("add", [node, build.constant(0.0, node.dtype)], node.dtype)
 
@@ -141,10 +150,12 @@ class _Drawing:
         """``node`` converted to ``dtype``, kept within its range first."""
         if node.dtype.kind == "c" and dtype.kind not in "bc":
             node = build.elementwise("real", [node], part_of_complex(node.dtype))
-        if node.dtype.kind == "f" and dtype.kind in "iu":
+        if kind_of(node.dtype) == "f" and dtype.kind in "iu":
             value = self.value(node)
             low, high = (0, 100) if dtype.kind == "u" else (-100, 100)
-            if not np.all((value > low) & (value < high)):
+            with np.errstate(invalid="ignore"):
+                inside = (value > low) & (value < high)
+            if not np.all(inside):
                 bounded = [build.constant(b, node.dtype) for b in (low, high)]
                 node = build.elementwise("fmax", [self.one_zero(node), bounded[0]], node.dtype)
                 node = build.elementwise("fmin", [node, bounded[1]], node.dtype)
@@ -201,7 +212,7 @@ class _Drawing:
     def where(self) -> None:
         a = self.pick()
         b = self.partner(a.shape)
-        dtype = np.result_type(a.dtype, b.dtype)
+        dtype = _common(a.dtype, b.dtype)
         shape = np.broadcast_shapes(a.shape, b.shape)
         self.add(build.where(self.partner(shape), self.cast(a, dtype), self.cast(b, dtype)))
 

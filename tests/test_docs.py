@@ -22,6 +22,7 @@ import pytest
 import fusecuda as fc
 from fusecuda import options
 from fusecuda.back_ends import BACK_ENDS
+from fusecuda.graph.dtypes import BY_HLO_NAME
 from fusecuda.graph.text import print_hlo
 from tests import pages, stubs
 
@@ -93,6 +94,8 @@ def test_tables_are_what_is_generated(name: str, update_goldens: bool) -> None:
     if update_goldens:
         (pages.DOCS / name).write_text(made, encoding="utf-8")
     there = (pages.DOCS / name).read_text(encoding="utf-8")
+    if "bf16" not in BY_HLO_NAME:  # without ml_dtypes
+        there = re.sub(r"^\| `bf16` .*\n", "", there, flags=re.MULTILINE)
     assert there == made, f"docs/{name} is not up to date; `make golden` writes it"
 
 

@@ -22,6 +22,7 @@ from fusecuda.fusion.assembly import Assembly
 from fusecuda.fusion.cost import Machine
 from fusecuda.fusion.lowering import Lowered
 from fusecuda.fusion.walk import Launch, Lower, MemoryOf, walk
+from fusecuda.graph.dtypes import type_text
 from fusecuda.graph.index_map import IndexMap
 from fusecuda.graph.interpret import evaluate
 from fusecuda.graph.node import Node
@@ -112,7 +113,7 @@ def _read(statement: ir.Load | ir.Index | ir.Gather | ir.InRange) -> str:
 def _computed(statement: ir.Compute) -> str:
     """A row of the op table: its name is that of NumPy's function."""
     if statement.op == "convert":
-        return f'at.convert(v{statement.operands[0]}, "{statement.dtype.str}")'
+        return f'at.convert(v{statement.operands[0]}, "{type_text(statement.dtype)}")'
     text = f"{statement.op}({', '.join(f'v{o}' for o in statement.operands)})"
     return text if statement.site < 0 else f"at.may_fail({statement.site}, lambda: {text})"
 

@@ -156,6 +156,8 @@ def _value(path: Path, node: Node, kept: Mapping[str, Array]) -> Any:
     if name not in kept:
         raise ValueError(f"{path} has no {name}, which the graph takes")
     value = kept[name]
+    if value.dtype == np.dtype(("V", node.dtype.itemsize)):  # NumPy's files know no bfloat16
+        value = value.view(node.dtype)
     if (value.shape, value.dtype) != (node.shape, node.dtype):
         raise ValueError(f"{path}: {name} is {_type(value)}, and the graph takes {_type(node)}")
     return value[()] if node.parameter.scalar else value

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.dtypes import hlo_name, part_of_complex
+from ..graph.dtypes import hlo_name, kind_of, part_of_complex
 from ..graph.node import Graph, Node, topological
 from ..words import counted
 
@@ -37,7 +37,7 @@ def compare(a: Array, b: Array) -> Difference:
         raise ValueError(f"{a.dtype}{list(a.shape)} is not {b.dtype}{list(b.shape)}")
     if a.dtype.kind == "c":
         return _of_parts(a, b)
-    if a.dtype.kind == "f":
+    if kind_of(a.dtype) == "f":
         bits = f"i{a.itemsize}"
         differs = (a.view(bits) != b.view(bits)) & ~(np.isnan(a) & np.isnan(b))
     else:
@@ -50,7 +50,7 @@ def compare(a: Array, b: Array) -> Difference:
         x, y = a[differs].astype(np.float64), b[differs].astype(np.float64)
         apart = np.abs(x - y)
     largest = float(np.max(np.where(np.isnan(apart), np.inf, apart)))
-    ulps = _ulps(a[differs], b[differs]) if a.dtype.kind == "f" else 0
+    ulps = _ulps(a[differs], b[differs]) if kind_of(a.dtype) == "f" else 0
     return Difference(count, ulps, largest, first)
 
 
@@ -86,7 +86,7 @@ def is_exact(output: Node) -> bool:
 
 def close(a: Array, b: Array) -> bool:
     """True if results that round otherwise agree as well as can be asked of any program."""
-    if a.dtype.kind not in "fc":
+    if kind_of(a.dtype) not in "fc":
         return bool(np.array_equal(a, b))
     tolerance = {2: 2e-2, 4: 1e-4, 8: 1e-10}[a.real.dtype.itemsize]
     finite = np.abs(b[np.isfinite(b)])
@@ -103,7 +103,7 @@ def first_difference(
     floats are among what they are computed of.
     """
     for i, (node, have, want) in enumerate(zip(graph.outputs, found, expected, strict=True)):
-        if not exact and node.dtype.kind not in "fc" and _sees_floats(node):
+        if not exact and kind_of(node.dtype) not in "fc" and _sees_floats(node):
             continue
         difference = compare(have, want)
         at = difference.first
@@ -126,4 +126,4 @@ def described(node: Node) -> str:
 
 
 def _sees_floats(node: Node) -> bool:
-    return any(n.dtype.kind in "fc" for n in topological([node]))
+    return any(kind_of(n.dtype) in "fc" for n in topological([node]))

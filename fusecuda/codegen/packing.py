@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ..graph.dtypes import DType, part_of_complex
 
 NUMBER_BYTES = 16  # room for a number of any type
@@ -15,6 +17,9 @@ NUMBER_BYTES = 16  # room for a number of any type
 @cache
 def packer(dtype: DType) -> Callable[[Any, int, Any], None]:
     """What writes a number of ``dtype`` into a buffer from a byte on: (buffer, byte, number)."""
+    if dtype.kind == "V":  # void to NumPy, and nothing to `struct`
+        bits = struct.Struct(f"={dtype.itemsize}s").pack_into
+        return lambda buffer, at, number: bits(buffer, at, np.array(number, dtype).tobytes())
     if dtype.kind != "c":
         return struct.Struct(f"={_code(dtype)}").pack_into
     both = struct.Struct(f"=2{_code(part_of_complex(dtype))}").pack_into
@@ -22,7 +27,12 @@ def packer(dtype: DType) -> Callable[[Any, int, Any], None]:
 
 
 def words_of(dtype: DType, name: str) -> tuple[str, list[str]]:
-    """The struct codes of a number of ``dtype``, and the texts of what they take of ``name``."""
+    """The struct codes of a number of ``dtype``, and the texts of what they take of ``name``.
+
+    They tell numbers apart that `packer` writes otherwise.
+    """
+    if dtype.kind == "V":
+        return "d", [f"float({name})"]
     if dtype.kind != "c":
         return _code(dtype), [name]
     return 2 * _code(part_of_complex(dtype)), [f"{name}.real", f"{name}.imag"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..fusion.kernel_ir import Reduce, Scan
-from ..graph.dtypes import BOOL, ELEMENT_TYPES, DType, computed_in
+from ..graph.dtypes import BOOL, ELEMENT_TYPES, DType, computed_in, kind_of
 from .scalar import c_type, computed, expression, rounded, suffix, zero
 
 
@@ -44,7 +44,7 @@ def result(reduce: Reduce, partial: str) -> str:
         return f"{partial}.index"
     # A sum of negative zeros alone is +0.0 (NumPy starts from it).
     starts = reduce.kind == "sum" and reduce.from_zero
-    if starts and reduce.dtype.kind == "f":
+    if starts and kind_of(reduce.dtype) == "f":
         return rounded(reduce.dtype, f"{partial} + 0")
     if starts and reduce.dtype.kind == "c":
         return f"fc_add_{suffix(reduce.dtype)}({partial}, {zero(reduce.dtype)})"

@@ -74,6 +74,8 @@ def computed(
     """
     if op == "convert":
         return _conversion(dtype, operand_dtypes[0], operands[0])
+    if ELEMENT_TYPES[operand_dtypes[0]].hlo in OPS[op].text:
+        return expression(op, dtype, operand_dtypes, operands)
     wider = [computed_in(d) for d in operand_dtypes]
     text = expression(op, computed_in(dtype), wider, operands)
     return text if OPS[op].exact else rounded(dtype, text)
@@ -107,8 +109,8 @@ def _conversion(dtype: DType, source: DType, operand: str) -> str:
         part = _conversion(part_of_complex(dtype), source, operand)
         return f"fc_make_{suffix(dtype)}({part}, 0)"
     if computed_in(dtype) != dtype:
-        if source.itemsize == 8 and source.kind == "f":  # rounded once
-            return f"fc_round_{ELEMENT_TYPES[dtype].hlo}_of_{suffix(source)}({operand})"
+        if source == FLOAT64 and ELEMENT_TYPES[dtype].of_double:  # rounded once
+            return ELEMENT_TYPES[dtype].of_double.format(operand)
         return rounded(dtype, _conversion(computed_in(dtype), source, operand))
     if dtype == FLOAT64 and source == UINT64:
         return f"fc_double_of({operand})"

@@ -38,7 +38,7 @@ typedef union {
     uint8_t pred;
     int8_t s8; int16_t s16; int32_t s32; int64_t s64;
     uint8_t u8; uint16_t u16; uint32_t u32; uint64_t u64;
-    uint16_t f16; float f32; double f64;
+    uint16_t f16, bf16; float f32; double f64;
     fc_c64 c64; fc_c128 c128;
 } fc_scalar;
 

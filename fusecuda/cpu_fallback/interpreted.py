@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fusecuda.codegen.texts import complex_text, read
-from fusecuda.graph.dtypes import hlo_name
+from fusecuda.graph.dtypes import computed_in, hlo_name
 from fusecuda.graph.interpret import Meaning
 from fusecuda.graph.ops import SCIPY_NAMES
 
@@ -55,9 +55,10 @@ def is_translated() -> bool:
 def call(name: str, *operands: Any) -> Array:
     """``name`` of the operands, which are broadcast and of one floating dtype."""
     arrays = np.broadcast_arrays(*operands)
-    if arrays[0].dtype == np.float16:
-        return call(name, *(a.astype(np.float32) for a in arrays)).astype(np.float16)
-    result = np.empty(arrays[0].shape, arrays[0].dtype)
+    dtype, wider = arrays[0].dtype, computed_in(arrays[0].dtype)
+    if wider != dtype:
+        return call(name, *(a.astype(wider) for a in arrays)).astype(dtype)
+    result = np.empty(arrays[0].shape, dtype)
     flat, out = [a.reshape(-1) for a in arrays], result.reshape(-1)
     function = _function(name, "f64" if result.dtype == np.float64 else "f32")
     with np.errstate(all="ignore"):

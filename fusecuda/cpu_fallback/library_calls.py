@@ -142,7 +142,7 @@ class _Window(_Part):
     """The same of an array that is laid out anyhow."""
 
     def __call__(self, base: Array) -> Array:
-        return np.asarray(_Memory(base, self))
+        return np.asarray(_Memory(base, self)).view(self.dtype)  # which it may not tell
 
 
 class _Nothing:

@@ -196,6 +196,7 @@ def prelude() -> str:
             read("emit_cuda", "halves.cuh").replace(
                 '#include "halves.h"', read("codegen", "halves.h")
             ),
+            read("codegen", "bfloats.h"),
             read("emit_cuda", "complex.cuh"),
             complex_text(),
         )

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from ..fusion import kernel_ir as ir
+from ..graph.dtypes import kind_of
 
 KIND = "online"  # of a reduction with two results: `Reduce.second` is the sum
 
@@ -45,7 +46,7 @@ def _pair(first: ir.Stage, second: ir.Stage) -> ir.Reduce | None:
         return None
     (total,) = second.reduces
     exponential = _computed(second.body, total.value, "exp")
-    if total.kind != "sum" or total.dtype.kind != "f" or exponential is None:
+    if total.kind != "sum" or kind_of(total.dtype) != "f" or exponential is None:
         return None
     difference = _computed(second.body, exponential.operands[0], "subtract")
     if difference is None:

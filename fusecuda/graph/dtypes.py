@@ -15,8 +15,9 @@ class ElementType:
 
     A value in a kernel has type ``value``, an element in memory ``memory``; ``load`` makes the one
     of the other, ``store`` the other of the one. ``computes`` names the type whose texts compute
-    it, if it has none of its own: what they give is then ``rounded``. ``reduces`` lists the kinds
-    of reductions that kernels know of it, in values of the type that computes it.
+    it, if it has none of its own: what they give is then ``rounded``, and a double is rounded to it
+    by ``of_double``, where that is not what is made of the float nearest to it. ``reduces`` lists
+    the kinds of reductions that kernels know of it, in values of the type that computes it.
     """
 
     dtype: DType
@@ -30,12 +31,14 @@ class ElementType:
     store: str = "{0}"
     computes: str = ""
     rounded: str = "{0}"
+    of_double: str = ""
     reduces: frozenset[str] = frozenset()
+    digits: int = 0  # binary ones that a floating number, or a part of a complex one, has
 
     @property
     def kind(self) -> str:
-        """NumPy's kind letter: ``b``, ``i``, ``u``, ``f`` or ``c``."""
-        return self.dtype.kind
+        """NumPy's kind letter: ``b``, ``i``, ``u``, ``f`` or ``c``, ``f`` for its void."""
+        return "f" if self.dtype.kind == "V" else self.dtype.kind
 
 
 _ANY = frozenset({"any", "all"})
@@ -57,6 +60,32 @@ def _integer(kind: str, bits: int) -> ElementType:
     )
 
 
+def _narrow(dtype: DType, name: str, digits: int, of_double: str = "") -> ElementType:
+    """A floating type of 16 bits that is computed in float32, and rounded."""
+    return ElementType(
+        dtype,
+        name,
+        "float",
+        "uint16_t",
+        load=f"fc_widen_{name}({{0}})",
+        store=f"fc_narrow_{name}({{0}})",
+        computes="f32",
+        rounded=f"fc_round_{name}({{0}})",
+        of_double=of_double,
+        reduces=_ORDERED,
+        digits=digits,
+    )
+
+
+def _bfloats() -> tuple[ElementType, ...]:
+    """Bfloat16, which NumPy has where ml_dtypes is installed; of a double it takes the float."""
+    try:
+        from ml_dtypes import bfloat16  # noqa: PLC0415 - it is optional
+    except ImportError:
+        return ()
+    return (_narrow(np.dtype(bfloat16), "bf16", 8),)
+
+
 def _complex(bits: int) -> ElementType:
     name = f"c{bits}"
     return ElementType(
@@ -66,6 +95,7 @@ def _complex(bits: int) -> ElementType:
         f"fc_{name}",
         zero=f"fc_make_{name}(0, 0)",
         reduces=frozenset({"sum"}),
+        digits={64: 24, 128: 53}[bits],
     )
 
 
@@ -77,13 +107,12 @@ _ROWS = (
     ),
     *(_integer("i", bits) for bits in (8, 16, 32, 64)),
     *(_integer("u", bits) for bits in (8, 16, 32, 64)),
+    _narrow(np.dtype(np.float16), "f16", 11, "fc_round_f16_of_f64({0})"),
+    *_bfloats(),
     ElementType(
-        np.dtype(np.float16), "f16", "float", "uint16_t",
-        load="fc_widen_f16({0})", store="fc_narrow_f16({0})",
-        computes="f32", rounded="fc_round_f16({0})", reduces=_ORDERED,
+        np.dtype(np.float32), "f32", "float", "float", literal="f", reduces=_ORDERED, digits=24,
     ),
-    ElementType(np.dtype(np.float32), "f32", "float", "float", literal="f", reduces=_ORDERED),
-    ElementType(np.dtype(np.float64), "f64", "double", "double", reduces=_ORDERED),
+    ElementType(np.dtype(np.float64), "f64", "double", "double", reduces=_ORDERED, digits=53),
     _complex(64),
     _complex(128),
 )  # fmt: skip
@@ -96,6 +125,17 @@ INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
+
+
+def kind_of(dtype: DType) -> str:
+    """NumPy's kind letter for ``dtype``, and that of its row for what NumPy calls void."""
+    row = ELEMENT_TYPES.get(dtype)
+    return row.kind if row else dtype.kind
+
+
+def is_numeric(dtype: DType) -> bool:
+    """True for bools and numbers of any size."""
+    return dtype.kind in "biufc" or dtype in ELEMENT_TYPES
 
 
 def is_supported(dtype: DType) -> bool:
@@ -128,6 +168,11 @@ def hlo_name(dtype: DType) -> str:
     """The name of ``dtype`` in HLO text; types outside the table show NumPy's own name."""
     row = ELEMENT_TYPES.get(dtype)
     return row.hlo if row else dtype.str.lstrip("<|=")
+
+
+def type_text(dtype: DType) -> str:
+    """What `numpy.dtype` makes ``dtype`` of again: its layout, or its name where that is void."""
+    return dtype.name if dtype.kind == "V" and dtype in ELEMENT_TYPES else dtype.str
 
 
 def parse_dtype(name: str) -> DType:

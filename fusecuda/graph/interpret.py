@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import INT64, computed_in
+from .dtypes import INT64, computed_in, kind_of
 from .node import Graph, Node
 from .ops import row_of
 from .structure import STRUCTURES, is_compaction
@@ -127,7 +127,7 @@ def _elementwise(node: Node, operands: list[Array], meaning: Meaning) -> Any:
         return np.empty(node.shape, node.dtype)
     if node.op in _ROUNDING and node.dtype.kind in "biu":  # NumPy 2.0 would go by way of floats
         return np.broadcast_to(operands[0], node.shape)
-    own = meaning.elementwise.get((node.op, node.operands[0].dtype.kind))
+    own = meaning.elementwise.get((node.op, kind_of(node.operands[0].dtype)))
     if own is not None:  # in the type that kernels compute in
         operands = [o.astype(computed_in(o.dtype), copy=False) for o in operands]
     result = (own or row_of(node.op).numpy)(*operands)

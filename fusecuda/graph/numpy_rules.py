@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import DType
+from .dtypes import DType, is_numeric, kind_of
 
 _SHORT = (2, 0.5, -1, 1, 0)  # exponents that some NumPy treats in another way than `numpy.power`
 
@@ -51,7 +51,7 @@ def power_looks_at(dtype: DType, exponent: DType, in_place: bool = False) -> boo
 
     So it is up to NumPy 2.2, where an array without axes counts as a number.
     """
-    if dtype.kind not in "biufc" or exponent.kind not in "biuf":
+    if not is_numeric(dtype) or kind_of(exponent) not in "biuf":
         return False
     one = np.ones(1, dtype)
     try:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import DType, complex_of, hlo_name
+from .dtypes import ELEMENT_TYPES, DType, complex_of, hlo_name, kind_of
 from .philox import below, philox, philox_rest
 
 Text = dict[str, str]  # operand kind ("b", "i", "u", "f", "c") -> C expression; a type's own first
@@ -35,10 +35,13 @@ class OpRow:
     may_fail: str = ""  # the message of the ValueError that some operands raise
     home: str = "numpy"  # the module whose function of this name it is
     exact: bool = False  # gives an operand, or one with another sign: nothing is to be rounded
+    by_type: bool = False  # what a wider type computes is of no use to one that is rounded
 
     def c_text(self, dtype: DType) -> str | None:
         """The C expression for operands of ``dtype``, or None where there is no such loop."""
-        return self.text.get(hlo_name(dtype), self.text.get(dtype.kind)) or None
+        if self.by_type and dtype in ELEMENT_TYPES and ELEMENT_TYPES[dtype].computes:
+            return None
+        return self.text.get(hlo_name(dtype), self.text.get(kind_of(dtype))) or None
 
     @property
     def is_expensive(self) -> bool:
@@ -173,7 +176,12 @@ ROWS: tuple[OpRow, ...] = (
         "sign",
         np.sign,
         1,
-        {"i": "({T})(({0} > 0) - ({0} < 0))", "u": "({T})({0} > 0)", "f": "fc_sign_{t}({0})"},
+        {
+            "i": "({T})(({0} > 0) - ({0} < 0))",
+            "u": "({T})({0} > 0)",
+            "f": "fc_sign_{t}({0})",
+            "bf16": "{0} == 0 ? {0} : fc_sign_f32({0})",  # -0.0 stays
+        },
     ),
     OpRow(
         "square",
@@ -253,7 +261,7 @@ ROWS: tuple[OpRow, ...] = (
     ),
     OpRow("real", np.real, 1, _complex("real")),
     OpRow("imag", np.imag, 1, _complex("imag")),
-    OpRow("join", _join, 2, {"f": "fc_join_{t}({0}, {1})", "f16": ""}),
+    OpRow("join", _join, 2, {"f": "fc_join_{t}({0}, {1})"}, by_type=True),
     OpRow(
         "conjugate",
         np.conjugate,
@@ -262,7 +270,7 @@ ROWS: tuple[OpRow, ...] = (
         exact=True,
     ),
     OpRow("copysign", np.copysign, 2, _call2("copysign"), exact=True),
-    OpRow("nextafter", np.nextafter, 2, {**_call2("nextafter"), "f16": ""}, cost=24),
+    OpRow("nextafter", np.nextafter, 2, _call2("nextafter"), cost=24, by_type=True),
     OpRow("heaviside", np.heaviside, 2, _call2("heaviside")),
     # comparison and logic
     OpRow("equal", np.equal, 2, {**_compare("=="), **_complex2("equal")}),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import build, index_map
-from .dtypes import DType, part_of_complex
+from .dtypes import ELEMENT_TYPES, DType, kind_of, part_of_complex
 from .index_map import Shape
 from .interpret import evaluate
 from .motion import drop_overwritten, gather_operands, gather_to_view, move_reshapes
@@ -120,7 +120,7 @@ def drop_identity_arithmetic(node: Node) -> Node | None:
     a, b = node.operands
     if node.dtype.kind in "bc" or node.dtype != a.dtype:  # i * inf, of parts, is not a number
         return None
-    zero = -0.0 if node.dtype.kind == "f" else 0
+    zero = -0.0 if kind_of(node.dtype) == "f" else 0
     if node.op == "multiply" and _is_constant(b, 1):
         return _whole(node, a)
     if node.op == "multiply" and _is_constant(a, 1):
@@ -182,8 +182,8 @@ def is_lossless(source: DType, target: DType) -> bool:
     """True if every value of ``source`` is a value of ``target`` and casting back restores it."""
     if target.kind == "c" and source.kind != "c":
         target = part_of_complex(target)
-    if source.kind in "iu" and target.kind == "f":
-        return 8 * source.itemsize - (source.kind == "i") <= np.finfo(str(target)).nmant + 1
+    if source.kind in "iu" and kind_of(target) == "f":
+        return 8 * source.itemsize - (source.kind == "i") <= ELEMENT_TYPES[target].digits
     return bool(np.can_cast(source, target, "safe"))
 
 

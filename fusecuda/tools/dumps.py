@@ -14,6 +14,7 @@ from ..cpu_fallback.compiler import find_compiler, why_no_compiler
 from ..emit_cuda.backend import has_device
 from ..engine import Executable, build
 from ..errors import FusecudaError, GraphError
+from ..graph.dtypes import kind_of
 from ..graph.node import Graph, Node, topological
 from ..options import DEVICES
 from .usage import UsageError, one_line
@@ -123,7 +124,7 @@ def _random(rng: np.random.Generator, node: Node, limit: int) -> Array:
         return rng.random(shape) < 0.5
     if dtype.kind in "iu":
         return np.asarray(rng.integers(0, max(1, limit), shape), dtype)
-    if dtype.kind == "f":
+    if kind_of(dtype) == "f":
         return np.asarray(rng.normal(size=shape), dtype)
     if dtype.kind == "c":
         return np.asarray(rng.normal(size=shape) + 1j * rng.normal(size=shape), dtype)

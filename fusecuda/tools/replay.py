@@ -15,7 +15,7 @@ from ..cases.checked import results_of as all_results
 from ..cases.compare import compare, first_difference, is_exact
 from ..engine import Executable
 from ..errors import CompilerError
-from ..graph.dtypes import hlo_name
+from ..graph.dtypes import hlo_name, kind_of
 from ..graph.interpret import interpret
 from ..graph.library import steady
 from ..graph.node import Graph, Node
@@ -133,7 +133,7 @@ def _type(node: Node) -> str:
 
 
 def _range(array: Array) -> str:
-    if not array.size or array.dtype.kind not in "iuf":
+    if not array.size or kind_of(array.dtype) not in "iuf":
         return ""
     nan = np.isnan(array)
     nans, some = int(np.count_nonzero(nan)), array[~nan]

@@ -291,7 +291,7 @@ GRAPH = (
     Mutation(
         "plus-zero",
         _PASSES,
-        'zero = -0.0 if node.dtype.kind == "f" else 0',
+        'zero = -0.0 if kind_of(node.dtype) == "f" else 0',
         "zero = 0",
         "x + 0.0 is x, also for -0.0",
         _ids("passes", "look_alikes_are_left_alone"),

@@ -2,10 +2,47 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from .mutation import Mutation, ids
 
 _COMPLEX, _HALVES = "codegen/complex.h", "codegen/halves.h"
 _SCANS, _UNROLLED = "codegen/scans.py", "fusion/unrolled.py"
+
+_OF_BFLOAT16 = () if find_spec("ml_dtypes") is None else (
+    Mutation(
+        "bfloats-round-up",
+        "codegen/bfloats.h",
+        "u + 0x7fffu + (u >> 16 & 1)",
+        "u + 0x8000u",
+        "a float between two bfloat16 numbers becomes the larger, not the even one",
+        ids("ops", "rows_on_every_value[bfloat16]"),
+    ),
+    Mutation(
+        "own-text-forgotten",
+        "codegen/scalar.py",
+        "if ELEMENT_TYPES[operand_dtypes[0]].hlo in OPS[op].text:",
+        "if ELEMENT_TYPES[operand_dtypes[0]].hlo in ():",
+        "the sign of a negative zero is float32's zero, not bfloat16's",
+        ids("bfloat16", "programs_have_numpys_bits[extremes]"),
+    ),
+    Mutation(
+        "clipped-as-it-is-promoted",
+        "capture/arrays/selection.py",
+        'if any(v.dtype.kind == "V" for v',
+        'if any(v.dtype.kind == "U" for v',
+        "bfloat16 stays itself between bounds, where NumPy has no loop for it",
+        ids("bfloat16", "programs_have_numpys_bits[choices]"),
+    ),
+    Mutation(
+        "void-in-a-library-call",
+        "graph/dtypes.py",
+        'return dtype.name if dtype.kind == "V" and dtype in ELEMENT_TYPES else dtype.str',
+        "return dtype.str",
+        "a library call is told to make void of what is to be bfloat16",
+        ids("bfloat16", "text_files_and_sources"),
+    ),
+)  # fmt: skip
 
 TYPES = (
     Mutation(
@@ -43,11 +80,20 @@ TYPES = (
     Mutation(
         "halves-summed-as-halves",
         "graph/dtypes.py",
-        'computes="f32", rounded="fc_round_f16({0})", reduces=_ORDERED,',
-        'computes="f32", rounded="{0}", reduces=_ORDERED,',
+        'rounded=f"fc_round_{name}({{0}})",',
+        'rounded="{0}",',
         "what is computed of halves is not rounded to halves",
         ids("ops", "rows_give_numpys_values[float16-contiguous]"),
     ),
+    Mutation(
+        "variances-of-halves-summed-as-halves",
+        "capture/arrays/reductions.py",
+        "count, wider = _count(x, axis), computed_in(loop)",
+        "count, wider = _count(x, axis), loop",
+        "the squares of a variance are summed as halves, and their number is one",
+        ids("halves_and_complex", "a_sum_of_halves_is_rounded_once[recorded]"),
+    ),
+    *_OF_BFLOAT16,
     Mutation(
         "fused-complex-product",
         _COMPLEX,

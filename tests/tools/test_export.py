@@ -17,12 +17,14 @@ import fusecuda as fc
 from tests.exported import (
     NDArray,
     Program,
+    brief,
     c_argument,
     copied,
     counted,
     diffuse,
     flat,
     half,
+    has_bfloat16,
     made,
     mixed,
     picked,
@@ -55,6 +57,7 @@ PROGRAMS = [
     Program(scaled, (random(7, "c8"), 0.1, 3)),
     Program(mixed, (random(9), 1.7, 5, np.float32(0.1))),
     Program(softmax, (np.empty((0, 4)),)),
+    *([Program(brief, (random((3, 50), "bfloat16"), 3))] if has_bfloat16() else []),
 ]
 
 

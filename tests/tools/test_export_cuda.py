@@ -27,6 +27,7 @@ from tests.exported import (
     counted,
     diffuse,
     flat,
+    has_bfloat16,
     random,
     scaled,
     several,
@@ -102,6 +103,7 @@ CUDA_PROGRAMS = [
     Program(lambda x, n: (x - x.mean()) / x.std() + n, (random(20_001), 3)),
     Program(counted, (random(1000, "i1"), random(1000) > 0, -7)),
     Program(scaled, (random(7, "c8"), 0.1, 3)),
+    *([Program(softmax, (random((9, 33), "bfloat16"),))] if has_bfloat16() else []),
 ]
 HOOK = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 3, ctypes.c_void_p, ctypes.c_size_t,

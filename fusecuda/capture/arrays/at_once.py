@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.dtypes import is_numeric
 from ..record.flight import is_idle
 from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
@@ -245,7 +246,7 @@ def _with_keywords(ufunc: np.ufunc, method: str, plain: Any, kwargs: Any, limit:
 def _lazy_outcome(result: Any) -> Any:
     kind = type(result)
     if kind is _ndarray or isinstance(result, np.generic):
-        return new(Array, result) if result.dtype.kind in "biufc" else result
+        return new(Array, result) if is_numeric(result.dtype) else result
     return tuple([_lazy_outcome(part) for part in result]) if kind is tuple else result
 
 
@@ -328,7 +329,7 @@ def _taken(result: Any, found: Any, call: Any, known: bool) -> Any:
     if kind is _ndarray:
         return _taken_array(result, found, call)
     if isinstance(result, np.generic):
-        return new(Array, result) if known and result.dtype.kind in "biufc" else result
+        return new(Array, result) if known and is_numeric(result.dtype) else result
     if kind in (list, tuple):
         parts = [_taken(part, found, (None, None, None), known) for part in result]
         return NotImplemented if any(p is NotImplemented for p in parts) else kind(parts)
@@ -343,7 +344,7 @@ def _taken_array(result: NDArray, found: Iterable[tuple[Array | None, Any]], cal
     for array, shown in found:
         if result is shown:
             return result if array is None else array
-    if result.dtype.kind not in "biufc":
+    if not is_numeric(result.dtype):
         return result
     if result.base is None and result.flags.writeable:
         return new(Array, result)

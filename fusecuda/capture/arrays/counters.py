@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import build, philox
-from ...graph.dtypes import BOOL, FLOAT32, FLOAT64, UINT64, DType
+from ...graph.dtypes import BOOL, ELEMENT_TYPES, FLOAT32, FLOAT64, UINT64, DType
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.leaf import Leaf
@@ -258,7 +258,7 @@ def _with(op: str, node: Node, number: Any) -> Node:
 
 def _fraction(bits: Node, dtype: DType) -> Node:
     """Evenly spaced numbers in [0, 1), of as many bits as ``dtype`` holds."""
-    dropped = 2 ** (63 - np.finfo(str(dtype)).nmant)
+    dropped = 2 ** (64 - ELEMENT_TYPES[dtype].digits)
     return _of_one(_with("bitwise_and", bits, _PERIOD - dropped), dtype)
 
 

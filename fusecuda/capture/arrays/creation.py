@@ -120,7 +120,7 @@ def share(values: NDArray) -> Any:
     if not values.flags.c_contiguous:
         if any(s % values.itemsize for s in values.strides):
             raise ValueError("Unable to avoid copy of elements that are not a whole number apart")
-        flat = union(values).view(values.dtype)
+        flat = union(values)
         values, view = flat, view_in(values, flat)
     result = Array.of_array(values, copy=False)
     storage = result.storage

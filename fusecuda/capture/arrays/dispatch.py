@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
+from ...graph.dtypes import is_numeric
 from ...graph.library import at_line
 from ..record.flight import recording
 from ..record.numbers import TracedScalar
@@ -252,7 +253,7 @@ def _with_arrays(ufunc: np.ufunc, inputs: Any) -> Any:
 
 def _is_data(value: Any) -> bool:
     if isinstance(value, np.ndarray):
-        return type(value) is np.ndarray and value.dtype.kind in "biufc"
+        return type(value) is np.ndarray and is_numeric(value.dtype)
     return type(value) is TracedScalar or isinstance(value, int | float | complex | np.generic)
 
 

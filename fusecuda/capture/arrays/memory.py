@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.dtypes import is_numeric
 from ..record.flight import is_idle
 from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
@@ -25,7 +26,6 @@ ndarray = np.ndarray
 _new = object.__new__
 _NUMBERS = frozenset((int, float, bool, complex))
 _WATCHED = 1 << 16  # bytes; a view of less may keep memory that its storage has given up
-_KINDS = "biufc"
 
 
 def values(array: Any) -> Any:
@@ -127,7 +127,7 @@ def operand(value: Any, cls: Any) -> Any:
     if kind in _NUMBERS:
         return value
     if kind is ndarray or issubclass(kind, np.generic):
-        return value if value.dtype.kind in _KINDS else None
+        return value if is_numeric(value.dtype) else None
     return value.value if kind is TracedScalar else None  # of a trace that does not follow it
 
 

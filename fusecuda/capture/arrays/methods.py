@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ...graph.dtypes import is_numeric
 from ...graph.index_map import contiguous_strides
 from ..record.recorder import current_recorder
 from .flags import Flags
@@ -74,7 +75,7 @@ class Methods(Observed):
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
         if not kw and (known := self._small()) is not None:
             cast = known.astype(dtype, order, casting)
-            if cast.dtype.kind in "biufc":
+            if is_numeric(cast.dtype):
                 return new(type(self), cast if not self.is_scalar else cast[()])
         recorder = in_force()
         if recorder.run is not None and not kw and order == "K" and casting == "unsafe":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.dtypes import kind_of
 from ..record.recorder import current_recorder
 from .memory import in_force, values
 from .operators import Operators
@@ -37,7 +38,12 @@ class Observed(Operators):
 
     def item(self, *args: Any) -> Any:
         recorder = in_force()
-        if not args and not recorder.at_once_below and self.size == 1 and self.dtype.kind == "f":
+        if (
+            not args
+            and not recorder.at_once_below
+            and self.size == 1
+            and kind_of(self.dtype) == "f"
+        ):
             return recorder.number(self, _item)
         return self._seen(lambda values: values.item(*args))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.dtypes import is_numeric
 from ...graph.numpy_rules import power_looks_at, power_ufunc
 from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
@@ -184,10 +185,10 @@ def _operate(
             return NotImplemented  # a sequence is repeated
         made = ENTRIES.gathered(other)
         made = made if type(made) is type(array) else np.asarray(other)
-        if made.dtype.kind not in "biufc":
+        if not is_numeric(made.dtype):
             return ENTRIES.eager(plainly, *inputs)
         inputs = (array, made) if inputs[0] is array else (made, array)
-    elif kind is np.ndarray and other.dtype.kind not in "biufc":
+    elif kind is np.ndarray and not is_numeric(other.dtype):
         return ENTRIES.eager(plainly, *inputs)
     return ENTRIES.call_ufunc(type(array), ufunc, "__call__", inputs, {})
 

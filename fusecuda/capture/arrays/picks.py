@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, DType, is_supported
+from ...graph.dtypes import BOOL, DType, is_supported, kind_of
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from ...graph.ops import OPS
@@ -278,9 +278,9 @@ def _axes(pick: Pick, axis: Any) -> Any:
 
 def _extreme(function: Any, pick: Pick, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
     """The largest or least of what is picked; NotImplemented where that is nothing."""
-    if args or kwargs or axis not in (None, 0) or pick.dtype.kind not in "iuf":
+    if args or kwargs or axis not in (None, 0) or kind_of(pick.dtype) not in "iuf":
         return NotImplemented
-    kind: Any = np.finfo if pick.dtype.kind == "f" else np.iinfo
+    kind: Any = np.finfo if kind_of(pick.dtype) == "f" else np.iinfo
     ends = [-np.inf, np.inf] if kind is np.finfo else [kind(pick.dtype).min, kind(pick.dtype).max]
     worst = build.constant(ends[function is np.min], pick.dtype)
     chosen = _of(build.where(pick.where(), pick.whole.node, worst))

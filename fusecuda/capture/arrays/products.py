@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build, library
-from ...graph.dtypes import INT64
+from ...graph.dtypes import INT64, type_text
 from ...graph.node import Operand
 from ..record.recorder import user_line
 from .kept_order import along_kept_order
@@ -75,7 +75,7 @@ def _accumulated(name: str, total: Any) -> Handler:
             x, axis = ravel(x), 0
         along = normalize_axis_index(axis, x.ndim)
         kind = np.dtype(dtype) if dtype is not None else total(np.empty(0, x.dtype)).dtype
-        return along_kept_order(_along, (x,), along, name, kind, ("dtype", kind.str))
+        return along_kept_order(_along, (x,), along, name, kind, ("dtype", type_text(kind)))
 
     return handler
 

@@ -18,6 +18,7 @@ from ...graph.dtypes import (
     computed_in,
     is_reducible,
     is_supported,
+    kind_of,
     part_of_complex,
 )
 from ...graph.index_map import Shape, transpose
@@ -177,9 +178,9 @@ def mean(
     loop = _mean_type(x, dtype)
     if not is_supported(x.dtype) or not is_supported(loop):
         return NotImplemented
-    if loop.kind not in "fc" or _warns(x, axis, 0):
+    if kind_of(loop) not in "fc" or _warns(x, axis, 0):
         return NotImplemented
-    wider = computed_in(loop) if dtype is None else loop
+    wider = computed_in(loop)
     keep = keepdims is True
     total: Any = np.sum(x, axis=axis, dtype=wider, keepdims=keep, where=where)
     if _masks(where):
@@ -202,23 +203,25 @@ def var(
     if (
         not is_supported(x.dtype)
         or not is_supported(loop)
-        or loop.kind not in "fc"
+        or kind_of(loop) not in "fc"
         or any(v is not np._NoValue and v is not True for v in kwargs.values())
         or _warns(x, axis, ddof)
     ):
         return NotImplemented
     if _masks(where):
         return _var_under(x, axis, loop, ddof, keepdims is True, array_of(where))
-    count = _count(x, axis)
-    center = np.sum(x, axis=axis, dtype=loop, keepdims=True) / loop.type(count)
-    distance = np.subtract(x, center)
+    count, wider = _count(x, axis), computed_in(loop)  # sums, and counts, of which are rounded once
+    center: Any = np.sum(x, axis=axis, dtype=wider, keepdims=True)
+    center = center / wider.type(count)
+    distance = np.subtract(x, center if wider == loop else center.astype(loop))
     if loop.kind == "c":
-        loop = part_of_complex(loop)
+        loop = wider = part_of_complex(loop)
         squares = np.square(distance.real) + np.square(distance.imag)
     else:
         squares = distance * distance
-    total = np.sum(squares, axis=axis, dtype=loop, keepdims=keepdims is True)
-    return total / loop.type(max(count - ddof, 0))
+    total: Any = np.sum(squares, axis=axis, dtype=wider, keepdims=keepdims is True)
+    found = total / wider.type(max(count - ddof, 0))
+    return found if wider == loop else found.astype(loop)
 
 
 def _var_under(x: Array, axis: Any, loop: Any, ddof: Any, keep: bool, where: Array) -> Any:
@@ -274,6 +277,7 @@ handles(np.nanprod)(_ignoring_nan(np.prod, 1))
 
 
 # --- extremes and moments of what is not NaN; where nothing is left, NaN
+# NumPy's sums and moments look for NaN in its own types alone, its extremes in bfloat16 too.
 
 
 def _number(value: Any) -> Array:
@@ -286,7 +290,7 @@ def _extreme_but_nan(reduce: Handler, least: float) -> Handler:
         x, keep = array_of(a), keepdims is True
         if not is_supported(x.dtype) or x.dtype.kind == "c":
             return NotImplemented
-        if x.dtype.kind != "f":
+        if kind_of(x.dtype) != "f":
             return reduce(x, axis=axis, keepdims=keep)
         missing, kind = np.isnan(x), x.dtype.type
         found = reduce(np.where(missing, kind(least), x), axis=axis, keepdims=keep)

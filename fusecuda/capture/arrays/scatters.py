@@ -14,7 +14,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.bounds import bounds
-from ...graph.dtypes import INT64, is_supported
+from ...graph.dtypes import INT64, is_numeric, is_supported
 from ...graph.index_map import axis_map
 from ...graph.library import SCATTERS
 from ...graph.node import Node
@@ -105,7 +105,7 @@ def applied_at(ufunc: np.ufunc, array: Array, key: Any, *values: Any) -> bool:
     given = value if isinstance(value, Array | np.ndarray) else np.asarray(plain(value))
     if any(type(k) is Array and k.is_loose for k in (*keys, given)):
         return False
-    if given.dtype.kind not in "biufc" or array.dtype.kind == "c":
+    if not is_numeric(given.dtype) or array.dtype.kind == "c":
         return False
     loop = build.resolve(ufunc, array.dtype, given.dtype)
     if not _computes_alike(ufunc.__name__, loop[-1], array.dtype):

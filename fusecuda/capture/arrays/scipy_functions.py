@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.dtypes import is_supported
+from ...graph.dtypes import is_supported, kind_of
 from ..record.origin import module_of
 from .array import Array
 
@@ -27,7 +27,7 @@ def _as_floats(a: Any) -> Any:
         return None
     if not is_supported(a.dtype):
         return None
-    return a if a.dtype.kind == "f" else a.astype(np.float64)
+    return a if kind_of(a.dtype) == "f" else a.astype(np.float64)
 
 
 def logsumexp(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
-from ...graph.dtypes import BOOL, is_supported
+from ...graph.dtypes import BOOL, is_numeric, is_supported, kind_of
 from ...graph.numpy_rules import where_number
 from ..record.numbers import TracedScalar
 from . import ufuncs
@@ -66,15 +66,15 @@ def _typed(value: Any) -> bool:
 
 def _common(values: Sequence[Any]) -> np.dtype[Any]:
     """NumPy's result type of arrays and numbers, Python numbers being weak."""
-    probes = [
-        v.value
-        if type(v) is TracedScalar
-        else v
-        if isinstance(v, int | float | complex) and not isinstance(v, np.generic)
-        else np.empty((), v.dtype)
-        for v in values
-    ]
-    return np.result_type(*probes)
+    return np.result_type(*map(_probe, values))
+
+
+def _probe(value: Any) -> Any:
+    """A number, or an array of no axes, that counts in type resolution as ``value`` does."""
+    if value is None or type(value) is TracedScalar:
+        return getattr(value, "value", None)
+    is_number = isinstance(value, int | float | complex) and not isinstance(value, np.generic)
+    return value if is_number else np.zeros((), value.dtype)
 
 
 @handles(np.clip)
@@ -92,7 +92,10 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **kwarg
     bounds = [b for b in (low, high) if b is not None]
     if not all(_typed(b) for b in bounds):
         return NotImplemented
-    dtype = _common([x, *bounds])
+    if any(v.dtype.kind == "V" for v in (x, *bounds) if hasattr(v, "dtype")):  # it has no such loop
+        dtype = np.clip(np.empty(0, x.dtype), _probe(low), _probe(high)).dtype
+    else:
+        dtype = _common([x, *bounds])
     if not is_supported(dtype) or dtype == BOOL:
         return NotImplemented
     result = x if x.dtype == dtype else astype(x, dtype)
@@ -109,14 +112,14 @@ def round_(a: Any, decimals: Any = 0, out: None = None) -> Any:
     x, decimals = array_of(a), operator.index(seen(decimals))
     if x.dtype.kind in "iu" and decimals >= 0:
         return copy(x)
-    if x.dtype.kind != "f":
+    if kind_of(x.dtype) != "f":
         return NotImplemented
     if decimals == 0:
         return np.rint(x)
-    scale = x.dtype.type(10.0 ** abs(decimals))
+    scale, kind = 10.0 ** abs(decimals), x.dtype  # bfloat16 is scaled in float32, and rounded
     if decimals > 0:
-        return np.rint(x * scale) / scale
-    return np.rint(x / scale) * scale
+        return (np.rint((x * scale).astype(kind)) / scale).astype(kind)
+    return (np.rint((x / scale).astype(kind)) * scale).astype(kind)
 
 
 @entry
@@ -140,7 +143,7 @@ def astype(
         )
     if target == x.dtype and not copy:
         return x
-    if target.kind not in "biufc":
+    if not is_numeric(target):
         return eager(_cast, x, target)
     return in_order_of(
         lambda given: of_node(ufuncs.converted(given.read_node(), target), is_scalar=x.is_scalar),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, is_supported
+from ...graph.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, is_supported, kind_of, type_text
 from ...graph.library import at_line
 from ...graph.node import Node, Operand
 from ...graph.ops import OPS
@@ -111,7 +111,7 @@ def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Any:
     arrays = [v if type(v) in known or hasattr(v, "dtype") else np.asarray(v) for v in inputs]
     kinds = [type_of(v) for v in arrays]
     found = np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds))
-    if found.kind not in "biuf" or found.itemsize > 8:
+    if kind_of(found) not in "biuf" or found.itemsize > 8:
         raise TypeError(f"{name} is not defined for {found}")
     dtype = FLOAT32 if found == FLOAT32 else FLOAT64
     loop = (dtype,) * (len(arrays) + 1)
@@ -149,7 +149,9 @@ def converted(node: Node, dtype: DType) -> Node:
     if node.dtype == dtype or (is_supported(node.dtype) and is_supported(dtype)):
         return build.convert(node, dtype)
     line = user_line()
-    return build.library("astype", [node], node.shape, dtype, (Operand(0), dtype.str), line=line)
+    return build.library(
+        "astype", [node], node.shape, dtype, (Operand(0), type_text(dtype)), line=line
+    )
 
 
 def _counting(array: np.ndarray[Any, Any]) -> Node | None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from ...graph.dtypes import is_numeric, kind_of
 from ...graph.node import Node
 from ..record.numbers import TracedScalar, value_seen
 from ..record.recorder import current_recorder
@@ -23,14 +24,14 @@ _SEEN_LIMIT = 64  # elements of an array that is a condition
 
 def as_float(value: Any) -> Any:
     """``float(value)``, which of a lazy number need not be looked at."""
-    if type(value) is Array and value.size == 1 and value.dtype.kind == "f":
+    if type(value) is Array and value.size == 1 and kind_of(value.dtype) == "f":
         return current_recorder().number(value, float)
     return value if type(value) is TracedScalar and type(value.value) is float else float(value)
 
 
 def as_int(value: Any) -> Any:
     """``int(value)``, which of a lazy number need not be looked at."""
-    if type(value) is Array and value.size == 1 and value.dtype.kind in "fiu":
+    if type(value) is Array and value.size == 1 and kind_of(value.dtype) in "fiu":
         return current_recorder().number(value, int)
     return value if type(value) is TracedScalar and type(value.value) is int else int(value)
 
@@ -94,7 +95,7 @@ def wrap(value: Any, sources: list[Array] | None = None) -> Any:
 
     An array that shows memory of one of ``sources`` becomes a view of that one.
     """
-    if type(value) is np.ndarray and value.dtype.kind in "biufc":
+    if type(value) is np.ndarray and is_numeric(value.dtype):
         for source in sources or ():
             buffer = source.storage.buffer
             if buffer is None or buffer.dtype != value.dtype:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.dtypes import is_numeric
 from ...graph.numpy_rules import parameters_of
 from .array import Array
 from .gathering import gathered, takes_arrays
@@ -20,7 +21,6 @@ from .values import plain
 
 Function = Callable[..., Any]
 DISPATCHED = type(np.sum)  # the functions that know `__array_function__`
-_NUMBERS = "biufc"  # what lazy arrays hold; other arrays stay NumPy's
 _UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")  # `at` writes to its argument
 
 # These look at arrays without computing with them, or write to one: their arguments stay as they
@@ -41,7 +41,7 @@ def lift(value: Any) -> Any:
     """``value`` with every plain NumPy array in it copied into a lazy one."""
     kind = type(value)
     if kind is np.ndarray:
-        return Array.of_array(value) if value.dtype.kind in _NUMBERS else value
+        return Array.of_array(value) if is_numeric(value.dtype) else value
     if kind in (list, tuple) and value and type(value[0]) in (np.ndarray, list, tuple):
         return kind(lift(v) for v in value)
     return value
@@ -63,11 +63,11 @@ def lazy(value: Any, given: Iterable[Any] = ()) -> Any:
     if kind is Array:
         return value
     if kind is np.ndarray:
-        if value.dtype.kind not in _NUMBERS or any(value is g for g in given):
+        if not is_numeric(value.dtype) or any(value is g for g in given):
             return value
         own = value.flags.owndata and value.flags.writeable
         return _made_lazy(value, own)
-    if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
+    if isinstance(value, np.generic) and is_numeric(value.dtype):
         return _made_lazy(value, own=True)
     if isinstance(value, tuple) and hasattr(value, "_make"):
         return value._make(lazy(v, given) for v in value)

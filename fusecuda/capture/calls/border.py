@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...cpu_fallback.pool import has_own_memory
+from ...graph.dtypes import is_numeric
 from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
 from ..record.view import view_in
@@ -19,7 +20,6 @@ _ITEMS_LIMIT = 10_000  # of a list that is passed on
 _ARRAYS_LIMIT = 32  # of one that holds arrays
 _DEPTH_LIMIT = 4
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
-_KINDS = "biufc"
 
 
 class RecordedError(Exception):
@@ -186,12 +186,12 @@ class Border:
         if known is not None:
             return known[1]
         if kind is _ndarray:
-            if value.dtype.kind in _KINDS:
+            if is_numeric(value.dtype):
                 made = new(Array, value) if has_own_memory(value) else self._view(value)
                 return self._remembered(value, made)
             return value
         if issubclass(kind, np.generic):
-            known_kind = value.dtype.kind in _KINDS
+            known_kind = is_numeric(value.dtype)
             return self._remembered(value, new(Array, value)) if known_kind else value
         if kind in (FunctionType, MethodType):
             return self._original(kind, value)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.dtypes import is_numeric
 from ..arrays.array import Array
 from ..record.numbers import NUMBERS, TracedScalar
 from ..record.recorder import current_recorder
@@ -337,7 +338,7 @@ def apply_effect(container: Any, step: Step | None, value: Any) -> None:
 
 def why_not(array: NDArray) -> str:
     """Why kernels cannot work on ``array`` where it lies, or an empty string."""
-    if array.dtype.kind not in "biufc":
+    if not is_numeric(array.dtype):
         return f"an argument has dtype {array.dtype.name}"
     if array.dtype.itemsize == 0 or not array.dtype.isnative:
         return f"an argument has dtype {array.dtype}"

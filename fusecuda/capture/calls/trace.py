@@ -10,6 +10,7 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from ...fusion.cost import may_fail
+from ...graph.dtypes import kind_of
 from ...graph.node import LibraryCall, Node
 from ...interpreted import Interpreted
 from ...options import Options
@@ -292,9 +293,9 @@ class Trace(Recorder):
         if array.storage.pending:
             self._piece(array)
         slot = self.path.slot_of(array.storage.buffer)
-        if slot is None or self.path.broken or array.dtype.kind not in "fiu":
+        if slot is None or self.path.broken or kind_of(array.dtype) not in "fiu":
             return self.seen(array, kind)
-        if kind is int and array.dtype.kind == "f":  # of NaN there is none
+        if kind is int and kind_of(array.dtype) == "f":  # of NaN there is none
             return self._tried(int, [looker(slot, array.shown_of, array.is_scalar, _itself)])
         look = looker(slot, array.shown_of, array.is_scalar, kind)
         if self.path.replaying:

@@ -99,8 +99,9 @@ class CupyCall(Call):
                     complete(*members)
                 try:
                     storage = enter_together(self.trace, members)
-                except Unrecorded:
-                    self._break("the elements of arguments that overlap do not lie on one grid")
+                except Unrecorded as error:
+                    why = "the elements of arguments that overlap do not lie on one grid"
+                    self._break(str(error) or why)
                     return
                 self.memories.append(_Memory(storage, group))
                 self.trace.memories.append(storage)

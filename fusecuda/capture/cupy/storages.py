@@ -52,6 +52,8 @@ class CupyStorage(Storage):
     def __init__(self, recorder: Any, node: Node | None, buffer: Any = None) -> None:
         if node is None:
             node = Leaf(buffer, buffer.shape, buffer.dtype)
+        if node.dtype.kind == "V":  # of bfloat16, for which its rules are not known to be NumPy's
+            raise Unrecorded("CuPy computes bfloat16 itself")
         super().__init__(recorder, node, buffer)
         self.memory: weakref.ref[PendingMemory] | None = None
         self.readers = set()

@@ -214,7 +214,7 @@ def union(*members: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             "typestr": dtype.str,
         },
     )
-    return np.asarray(window)
+    return np.asarray(window).view(dtype)  # of bfloat16 the interface tells the size
 
 
 def address_of(a: np.ndarray[Any, Any]) -> int:

@@ -11,6 +11,7 @@ from ...capture.record.leaf import Leaf
 from ...cpu_fallback.texts import launcher, prelude, unit
 from ...engine import Executable
 from ...fusion.binding import Bound
+from ...graph.dtypes import ELEMENT_TYPES, hlo_name
 from ...graph.faults import element_error
 from ...graph.node import Node
 from ...streams.memory_plan import MemoryPlan
@@ -115,7 +116,7 @@ class CText:
             return
         leaf = self.leaves[node.parameter.number]
         text = self.numbers.cast(leaf.array, node.dtype)
-        self._scalars.append(("{0}", f".{_member(node)} = {text}"))
+        self._scalars.append(("{0}", f".{hlo_name(node.dtype)} = {text}"))
 
     # --- the texts
 
@@ -239,20 +240,15 @@ def _braced(words: Sequence[int]) -> str:
     return "{" + ", ".join(map(str, words or [0])) + "}"
 
 
-def _member(node: Node) -> str:
-    """The member of fc_scalar that holds a number of a node's dtype."""
-    kind, bits = node.dtype.kind, 8 * node.dtype.itemsize
-    return "pred" if kind == "b" else f"{'s' if kind == 'i' else kind}{bits}"
-
-
 def constant(node: Node) -> str:
     """The initializer of an fc_scalar that holds a constant."""
     value: Any = node.value
+    element = ELEMENT_TYPES[node.dtype]
     if node.dtype.kind == "c":
         text = f"{{{float_text(float(value.real))}, {float_text(float(value.imag))}}}"
-    elif node.dtype.kind == "f" and math.isfinite(value) and node.dtype.itemsize > 2:
+    elif element.kind == "f" and math.isfinite(value) and not element.computes:
         text = float_text(float(value))
-    elif node.dtype.kind == "f":
+    elif element.kind == "f":
         assert isinstance(node.attr, bytes)
         bits = int.from_bytes(node.attr, "little")
         return f"{{.u{8 * node.dtype.itemsize} = {bits:#x}}}  /* {value} */"
@@ -260,4 +256,4 @@ def constant(node: Node) -> str:
         text = "INT64_MIN" if int(value) == -(2**63) else f"INT64_C({int(value)})"
     else:
         text = f"UINT64_C({int(value)})"
-    return f"{{.{_member(node)} = {text}}}"
+    return f"{{.{element.hlo} = {text}}}"

@@ -7,8 +7,6 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ...capture.record.leaf import Leaf
 from ...codegen.packing import NUMBER_BYTES
 from ...emit_cuda.backend import prelude
@@ -17,6 +15,7 @@ from ...emit_cuda.program import CudaProgram
 from ...emit_cuda.source import CudaSource
 from ...engine import Executable
 from ...errors import NotFusedError
+from ...graph.dtypes import ELEMENT_TYPES
 from .numbers import POWER, Statements, float_text
 from .signature import Codes, Signature, header, message_function, wrapped
 
@@ -112,7 +111,7 @@ class CudaText:
     def _number(self, number: int) -> str:
         """The expression of a number of the caller's."""
         dtype = self.executable.graph.parameters[number].dtype
-        if dtype == np.float16:
+        if ELEMENT_TYPES[dtype].computes:
             raise NotFusedError(f"a number becomes a {dtype}: give an array of no axes")
         return self.numbers.cast(self.leaves[number].array, dtype)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...capture.record.numbers import TracedScalar, value_of
 from ...errors import NotFusedError
-from ...graph.dtypes import DType
+from ...graph.dtypes import ELEMENT_TYPES, DType, kind_of
 from .signature import Codes, c_number_type
 
 _SYMBOLS = {operator.add: "+", operator.sub: "-", operator.mul: "*"}
@@ -48,12 +48,14 @@ class Statements:
         if dtype.kind == "c":
             part = c_number_type(dtype)
             return f"{{({part})(double)({text}), 0}}"
-        if dtype == np.float16:
-            wide = "fc_round_f16_of_f64((double)({}))" if kind != "float" else "fc_round_f16({})"
-            return f"fc_narrow_f16({wide.format(text)})"
+        row = ELEMENT_TYPES[dtype]
+        if row.computes:
+            once = row.of_double and kind != "float"
+            near = row.of_double if once else row.rounded
+            return row.store.format(near.format(f"({'double' if once else 'float'})({text})"))
         if dtype.kind in "iu" and kind == _INT:
             self._check_range(text, dtype)
-        through = "(double)" if dtype.kind == "f" and kind == _INT else ""  # as Python does
+        through = "(double)" if kind_of(dtype) == "f" and kind == _INT else ""  # as Python does
         return f"({c_number_type(dtype)}){through}({text})"
 
     def _check_range(self, text: str, dtype: DType) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...capture.calls.recording import Recording
 from ...errors import NotFusedError
-from ...graph.dtypes import DType
+from ...graph.dtypes import ELEMENT_TYPES, DType, hlo_name, kind_of, part_of_complex
 
 _KEYWORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const
@@ -32,19 +32,12 @@ stderr stdin stdout strlen system tan tanh tgamma time trunc unix write y0 y1 yn
 """
 _OURS = "workspace stream base scalar status ptr code frame own power launches block error NULL"
 _TAKEN = frozenset(f"{_KEYWORDS} {_LIBRARY} {_OURS}".split())
-_TYPES = {
-    "b1": "uint8_t",
-    "f2": "uint16_t",
-    "f4": "float",
-    "f8": "double",
-    "c8": "float",
-    "c16": "double",
-}
 _FORMS = {
-    "b1": "each 0 or 1",
-    "f2": "the bits of halves",
-    "c8": "real and imaginary part of each element",
-    "c16": "real and imaginary part of each element",
+    "pred": "each 0 or 1",
+    "f16": "the bits of halves",
+    "bf16": "the bits of bfloat16 numbers",
+    "c64": "real and imaginary part of each element",
+    "c128": "real and imaginary part of each element",
 }
 
 
@@ -58,10 +51,7 @@ def c_name(name: str) -> str:
 
 def c_number_type(dtype: DType) -> str:
     """The C type of a number, or of an element (of a part of it, if complex)."""
-    code = f"{dtype.kind}{dtype.itemsize}"
-    if dtype.kind in "iu":
-        return f"{'u' * (dtype.kind == 'u')}int{8 * dtype.itemsize}_t"
-    return _TYPES[code]
+    return ELEMENT_TYPES[part_of_complex(dtype) if dtype.kind == "c" else dtype].memory
 
 
 @dataclass
@@ -120,7 +110,7 @@ def signature_of(recording: Recording, name: str | None) -> Signature:
     numbers: dict[str, str] = {}
     for recipe, (called, value) in recording.numbers.items():
         dtype = np.dtype(type(value))
-        if dtype.kind not in "iuf" or dtype == np.float16:
+        if kind_of(dtype) not in "iuf" or ELEMENT_TYPES[dtype].computes:
             raise NotFusedError(f"{called} is a {type(value).__name__}: give an array of no axes")
         numbers[recipe] = _unlike(c_name(called), taken)
         about = f"a number ({'int' if type(value) is int else dtype})"
@@ -142,7 +132,7 @@ def _array(
     name: str, like: Any, role: str, argument: int | None, output: int | None, shape: Any = None
 ) -> Parameter:
     dtype = like.dtype
-    form = _FORMS.get(f"{dtype.kind}{dtype.itemsize}")
+    form = _FORMS.get(hlo_name(dtype))
     extents = list(like.shape if shape is None else shape)
     about = f"{dtype}{extents}, {role}" + (f"; {form}" if form else "")
     const = "" if "written" in role else "const "

@@ -66,6 +66,7 @@ def test_a_sum_of_halves_is_rounded_once() -> None:
     x = np.ones(6000, np.float16)
     assert fc.fused(lambda a: a.sum())(x) == np.float16(6000)
     assert fc.fused(lambda a: a.mean())(np.full(70000, 3, np.float16)) == 3
+    assert fc.fused(lambda a: a.var())(np.tile([1, 3], 35000).astype(np.float16)) == 1
 
 
 def test_extremes_of_halves() -> None:
