@@ -35,13 +35,13 @@ class Plan:
     roots: Roots
     home: dict[Node, Node]
     refusals: list[Refusal]
-    stored: dict[Node, None] = field(init=False)
+    stored: dict[Node, None] = field(default_factory=dict)  # in an order that others count by
     commits: int = 0  # so many steps at the end overwrite arguments, once nothing can fail
     unseen: Collection[Node] = ()  # roots that are memory alone: others write all of it
     is_fused: bool = True  # False where each operation is to have a launch of its own
 
     def __post_init__(self) -> None:
-        self.stored = self._kept()
+        self.stored = self.stored or self._kept()
 
     def between(self) -> dict[Node, str]:
         """The values that are stored between kernels, and why."""

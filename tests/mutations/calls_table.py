@@ -786,4 +786,12 @@ CALLS = (
         "a trace of arrays that are apart computes ones that share one element",
         ids("layouts", "memory_is_looked_at"),
     ),
+    Mutation(
+        "numbers-left-in-sets",
+        "capture/calls/call.py",
+        "        self.inputs.settle_sets()\n",
+        "",
+        "a number that is followed stays in a set of the caller's",
+        ids("users_programs", "sets_hold_pythons_numbers"),
+    ),
 )

@@ -144,6 +144,7 @@ class Call:
 
     def _finish(self, result: Any) -> Any:
         effects = list(self.inputs.effects())
+        self.inputs.settle_sets()
         longer, touched = self.inputs.grown()
         if touched & self.owner.growing:
             self.owner.growing -= touched

@@ -87,6 +87,7 @@ class Inputs:
         self.known: dict[int, str] = {}  # the names of containers, by their identity
         self._names: dict[int, str] = {}  # of constants, by their identity
         self._followed: set[int] = set()  # those that get twins
+        self.sets: list[set[Any]] = []  # which have no twins
         self.containers: list[Any] = []  # that twins stand for, and those that are only compared
         self._count = 0
         self.twins: list[Twin] = []
@@ -115,8 +116,8 @@ class Inputs:
             self.conditions.append(("type", name, kind))
         elif is_constant(value):
             self.conditions.append(("same", name, value))
-        elif type(value) is set and all(map(is_constant, value)):
-            self.conditions.append(("equal", name, frozenset(value)))
+        elif isinstance(value, set):
+            self._take_set(value, name)
         elif kind_of(value) not in (None, SET):
             self._take_parts(value, name, follow)
         elif isinstance(value, Wrapper) and is_followed(value):
@@ -129,11 +130,21 @@ class Inputs:
                 self.functions.append(value)
             self.conditions.append(("is", name, value))
         else:
-            self.conditions.append(("is", name, value))
-            if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
-                self.unfusable = f"an argument is a {type(value).__name__}"
-            self.functions.append(value)
-            self.objects.append(value)
+            self._take_opaque(value, name)
+
+    def _take_opaque(self, value: Any, name: str) -> None:
+        self.conditions.append(("is", name, value))
+        if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
+            self.unfusable = f"an argument is a {type(value).__name__}"
+        self.functions.append(value)
+        self.objects.append(value)
+
+    def _take_set(self, value: set[Any], name: str) -> None:
+        self.sets.append(value)
+        if type(value) is set and all(map(is_constant, value)):
+            self.conditions.append(("equal", name, frozenset(value)))
+        else:
+            self._take_opaque(value, name)
 
     def _take_parts(self, value: Any, name: str, follow: bool) -> None:
         kind = kind_of(value)
@@ -292,13 +303,26 @@ class Inputs:
                 if effect.step[0] == "grow"
                 else finished(effect.value),
             )
+        self.settle_sets()
+
+    def settle_sets(self) -> None:
+        """Put numbers where followed ones have been put into the caller's sets."""
+        for held in self.sets:
+            plain = [(v, _plain(v)) for v in held]
+            held.difference_update([v for v, number in plain if number is not v])
+            held.update([number for v, number in plain if number is not v])
 
 
 def plain_step(step: Step) -> Step:
     """A step whose key has numbers, which are looked at, for lazy and followed ones."""
     kind, key = step
-    plain = mapped(key, _plain_key) if isinstance(key, tuple | frozenset) else _plain_key(key)
+    plain = _plain(key)
     return step if plain is key else (kind, plain)
+
+
+def _plain(key: Any) -> Any:
+    """A key, or an element of a set, with numbers for lazy and followed ones."""
+    return mapped(key, _plain_key) if isinstance(key, tuple | frozenset) else _plain_key(key)
 
 
 def _is_key(value: Any) -> bool:
