@@ -92,7 +92,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **kwarg
     bounds = [b for b in (low, high) if b is not None]
     if not all(_typed(b) for b in bounds):
         return NotImplemented
-    if any(v.dtype.kind == "V" for v in (x, *bounds) if hasattr(v, "dtype")):  # it has no such loop
+    known = [v for v in (x, *bounds) if type(v) is not TracedScalar and hasattr(v, "dtype")]
+    if any(v.dtype.kind == "V" for v in known):  # bfloat16, for which it has no loop
         dtype = np.clip(np.empty(0, x.dtype), _probe(low), _probe(high)).dtype
     else:
         dtype = _common([x, *bounds])
