@@ -9,7 +9,9 @@ safely is not, and `why_not` says so.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import importlib
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -116,6 +118,9 @@ def text_of(hooks: list[Hook]) -> str:
 
 def numpy_hooks() -> list[Hook]:
     """The places of NumPy's functions; raises LookupError where they are not as we know them."""
+    for home in _NUMPY_HOMES:  # NumPy imports some of them when they are asked for
+        with contextlib.suppress(ImportError):
+            importlib.import_module(home)
     core = sys.modules["numpy._core._multiarray_umath"]
     functions = [(getattr(core, n, None), f"numpy.{n}", False) for n in _FUNCTIONS]
     functions += [(np.ndarray.__dict__.get(n), f"numpy.ndarray.{n}", False) for n in _METHODS]

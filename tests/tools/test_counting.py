@@ -56,6 +56,19 @@ def test_functions_methods_and_other_libraries_ufuncs_count() -> None:
     assert none.total == 0, none.by_name
 
 
+def test_modules_that_are_imported_later_count() -> None:
+    """NumPy imports its transforms when they are asked for, which may be while somebody counts."""
+    program = (
+        "import numpy as np, fusecuda as fc\n"
+        "with fc.count_launches() as count: np.fft.fft(np.ones(8))\n"
+        "print(*count.by_name)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "numpy.fft" in found.stdout.split(), found
+
+
 def test_numbers_do_not_count() -> None:
     """What a replay computes of numbers passes over no memory."""
     x = np.linspace(0, 1, 1000)
