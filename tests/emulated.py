@@ -237,7 +237,7 @@ def _at(base: Any, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
     if 0 in tuple(shape):
         return np.empty(tuple(shape), dtype)
     window = _Window(base, offset, tuple(shape), tuple(strides), dtype)
-    return np.asarray(window)
+    return np.asarray(window).view(dtype)  # of some types the interface tells only the size
 
 
 class _Window:

@@ -226,7 +226,7 @@ def _blocks(text: str) -> list[Block]:
         jump = _TARGET.search(i.operands)
         if jump and i.name == "BRA":
             targets.append((len(blocks) - 1, jump[1]))
-        if i.predicate or re.match(r"\s*!?U?[PU]\w*,|\s*UR", i.operands):  # or goes on
+        if i.predicate or re.match(r"\s*[!~]?U?[PU]\w*,|\s*~?UR", i.operands):  # or goes on
             blocks[-1].follows.append(len(blocks))
         blocks.append(Block())
     for number, label in targets:
