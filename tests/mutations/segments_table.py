@@ -89,12 +89,4 @@ SEGMENTS = (
         "an index that is not below the next gives no element",
         ids("arrays/segments", "lowered_functions[totals]"),
     ),
-    Mutation(
-        "segments-not-looked-at",
-        _USERS,
-        "or not reaches(places, x.shape[axis], low=0):",
-        "or not reaches(places, x.shape[axis], low=-x.shape[axis]):",
-        "negative indices are taken, and fail late, without NumPy's text",
-        ids("arrays/segments", "numpys_errors[[-1, 2]]"),
-    ),
 )

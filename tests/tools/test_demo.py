@@ -43,6 +43,8 @@ def test_a_busy_machine_shows_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its calls wait for their kernels, where others had no time to."""
+    monkeypatch.delenv("FUSECUDA_WAIT", raising=False)
+    monkeypatch.setenv("FUSECUDA_CACHE_DIR", str(tmp_path / "cache"))  # nothing is at hand
     monkeypatch.setattr("fusecuda.capture.record.budget.Budget.FIRST", 0.0)
     monkeypatch.setattr("fusecuda.capture.record.budget.Budget.SHARE", 0.0)
     assert main(["demo", "--size", "1", "--seconds", "0", "--out", str(tmp_path / "x.png")]) == 0
