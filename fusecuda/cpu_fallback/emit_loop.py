@@ -14,6 +14,7 @@ from ..fusion.binding import Variant
 from ..fusion.byte_chains import Chain, chains_of, without
 from ..fusion.kernel_ir import forms_of
 from ..fusion.verify import operands
+from . import quotients
 from .emit import PLACEHOLDER, KernelEmitter, Place
 
 
@@ -90,7 +91,7 @@ class LoopEmitter(KernelEmitter):
                 index = self.unravel("at", axes)
             tests = self.tests(body)
             length = f"fc_min({last} - {index[last]}, {end} - at)"
-            if self.divisors_of(body):
+            if quotients.divides(body):
                 length = f"fc_min(FC_ROOM, {length})"
             elif self.streamed_by(body):
                 length = f"fc_min(a->streams ? FC_ROOM : INT64_MAX, {length})"

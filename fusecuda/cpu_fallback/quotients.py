@@ -17,6 +17,14 @@ _LONGEST = 80  # statements of a loop that is worth being written twice
 _DEAREST = 10  # times a division that its elements may cost for each one that is saved
 
 
+def divides(body: Sequence[ir.Statement]) -> bool:
+    """True if a loop over some of ``body`` may have such divisors: its runs are to be short."""
+    return any(
+        isinstance(s, ir.Compute) and s.op == "divide" and s.dtype in (FLOAT32, FLOAT64)
+        for s in body
+    )
+
+
 def divisors_of(body: Sequence[ir.Statement], varying: Iterable[int] = ()) -> dict[int, DType]:
     """The values that ``body`` divides by and that are the same for all of a loop over it.
 

@@ -108,6 +108,22 @@ def test_in_place(kind: Any, special: float) -> None:
         assert same_bits(got, wanted + kind(1))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_rows_in_place(kind: Any) -> None:
+    """What is put aside has room, where the divisor is read once for a row of any length."""
+
+    def scaled(x: Any, by: Any) -> None:
+        x /= by
+
+    rng = np.random.default_rng(16)
+    x, by = (rng.random((3, 40_000)) + 1).astype(kind), (rng.random((3, 1)) + 1).astype(kind)
+    exe = fc.lower(scaled, x, by)
+    assert _is_multiplied(exe)
+    wanted = x / by
+    exe(x, by)
+    assert same_bits(x, wanted)
+
+
 def test_running_totals() -> None:
     """A running total is a divisor of one element alone."""
 

@@ -10,7 +10,7 @@ black_scholes: 34 operations in 1 kernel
 //   in2 reads parameter float64[64, 96]
 //   out3 writes subtract float64[64, 96]
 //   out4 writes add float64[64, 96]
-void loop_multiply_add_log_sqrt_subtract_72adeadf7aee(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void loop_multiply_add_log_sqrt_subtract_6121080b4394(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     (void)scratch;
     const int64_t n0 = a->dim[2];
     const int64_t n1 = a->dim[3];
@@ -36,7 +36,7 @@ void loop_multiply_add_log_sqrt_subtract_72adeadf7aee(const fc_args *a, int64_t 
         rest_n0 /= n1;
         int64_t i_n0 = rest_n0 % n0;
         for (int64_t at = begin; at < end;) {
-            const int64_t run = fc_min(a->streams ? FC_ROOM : INT64_MAX, fc_min(n1 - i_n1, end - at));
+            const int64_t run = fc_min(FC_ROOM, fc_min(n1 - i_n1, end - at));
             const double *in0 = (const double *)(a->ptr[0] + i_n0 * s0_n0 + i_n1 * s0_n1);
             const double *in1 = (const double *)(a->ptr[1] + i_n0 * s1_n0 + i_n1 * s1_n1);
             const double *in2 = (const double *)(a->ptr[2] + i_n0 * s2_n0 + i_n1 * s2_n1);
