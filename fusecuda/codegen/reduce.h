@@ -82,6 +82,31 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
         return t->top == 1 ? t->slot[0] : fc_total_##name(t);                                      \
     }
 
+// The same across rows: rows of n values meet in a lane's, element by element. In the order of
+// fc_turned, lanes that are through can be joined as they come: the last two that wait, and so on. What
+// parts of chunks have left stands side by side; the first of them becomes what all have left.
+static const int8_t fc_turned[FC_LANES] = {0, 16, 8, 24, 4, 20, 12, 28, 2, 18, 10, 26, 6, 22, 14, 30,
+                                           1, 17, 9, 25, 5, 21, 13, 29, 3, 19, 11, 27, 7, 23, 15, 31};
+#define FC_CROSS(name, V)                                                                          \
+    FC_INLINE void fc_blank_##name(V *restrict to, int64_t n) {                                    \
+        for (int64_t k = 0; k < n; ++k) to[k] = fc_identity_##name();                              \
+    }                                                                                              \
+    FC_INLINE void fc_meet_##name(V *restrict to, const V *restrict v, int64_t n) {                \
+        for (int64_t k = 0; k < n; ++k) to[k] = fc_combine_##name(to[k], fc_leaf_##name(v[k], 0)); \
+    }                                                                                              \
+    FC_OUTLINE void fc_join_##name(V *restrict to, const V *restrict with, int64_t n) {            \
+        for (int64_t k = 0; k < n; ++k) to[k] = fc_combine_##name(to[k], with[k]);                 \
+    }                                                                                              \
+    FC_OUTLINE void fc_foot_##name(V *left, int64_t chunks, int64_t parts, int64_t n) {            \
+        for (int64_t w = parts / 2; w; w /= 2)                                                     \
+            for (int64_t c = 0; c < chunks * parts; c += parts)                                    \
+                for (int64_t l = c; l < c + w; ++l)                                                \
+                    fc_join_##name(left + l * n, left + (l + w) * n, n);                           \
+        for (int64_t apart = 1; apart < chunks; apart *= 2)                                        \
+            for (int64_t c = 0; c + apart < chunks; c += 2 * apart)                                \
+                fc_join_##name(left + c * parts * n, left + (c + apart) * parts * n, n);           \
+    }
+
 // argmax and argmin: the first of the largest; NaN is larger (smaller) than any number. The lanes
 // of a chunk have the first of theirs, and its place in an integer P as wide as V, or nearly.
 #define FC_IS_BETTER(a, BETTER, b) (((a) BETTER (b)) | (((a) != (a)) & ((b) == (b))))

@@ -64,6 +64,13 @@ def instance(reduce: Reduce) -> str:
     return f"#ifndef FC_HAVE_{name}\n#define FC_HAVE_{name}\n{text}\n#endif\n"
 
 
+def cross_instance(reduce: Reduce) -> str:
+    """The macro call that makes of the tree what reduces across rows, once for each unit."""
+    name, value = tree_name(reduce), c_type(computed_in(reduce.value_dtype))
+    text = f"FC_CROSS({name}, {value})"
+    return f"#ifndef FC_HAVE_CROSS_{name}\n#define FC_HAVE_CROSS_{name}\n{text}\n#endif\n"
+
+
 def scan_start(scan: Scan) -> str:
     """The C expression of what a scan starts from: it leaves the first element as it is."""
     return _RULES[scan.kind](computed_in(scan.dtype))[0]

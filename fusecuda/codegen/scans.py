@@ -48,9 +48,9 @@ def pieces(stage: ir.Stage) -> list[Piece]:
                 continue
             made[s.out] = len(found) - 1
         kinds[s.out] = c_type(s.dtype)
-    for r in stage.reduces:
+    found[-1].reduces = [*stage.reduces, *stage.cross]
+    for r in found[-1].reduces:
         _use(found, made, kinds, r.value)
-    found[-1].reduces = list(stage.reduces)
     return found
 
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from ..fusion.binding import ANY, COLUMN, COMPACTED_ROWS, COMPACTION, LATE, LOOP, ROW, Bound
+from ..fusion.binding import (
+    ANY,
+    COLUMN,
+    COMPACTED_ROWS,
+    COMPACTION,
+    CROSSED,
+    LATE,
+    LOOP,
+    ROW,
+    Bound,
+)  # fmt: skip
 from .emit import PLACEHOLDER, KernelEmitter
 from .emit_columns import AnyEmitter, ColumnEmitter
 from .emit_compaction import CompactionEmitter, RowCompactionEmitter
+from .emit_crossed import CrossedEmitter
 from .emit_late import LateEmitter
 from .emit_loop import LoopEmitter
 from .emit_reduction import RowEmitter
@@ -23,6 +34,7 @@ _EMITTERS: dict[str, type[KernelEmitter]] = {
     ROW: RowEmitter,
     COLUMN: ColumnEmitter,
     ANY: AnyEmitter,
+    CROSSED: CrossedEmitter,
 }
 
 

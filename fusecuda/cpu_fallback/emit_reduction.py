@@ -6,6 +6,9 @@ FC_CHUNK into a small buffer that is folded by the tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..codegen import names, reductions, scans
 from ..codegen.scalar import c_type, memory_type
 from ..codegen.scans import scans_of
@@ -22,8 +25,10 @@ class ReductionEmitter(KernelEmitter):
     def prologue(self) -> None:
         """The instances of the tree and the kernel's comment."""
         seen = {}
-        for reduce in [r for s in self.kernel.stages for r in s.reduces] + self.kernel.outer:
+        for reduce in [*self.inner, *self.kernel.cross, *self.kernel.outer]:
             seen[reductions.tree_name(reduce)] = reductions.instance(reduce)
+        for reduce in self.kernel.cross:
+            seen[f"cross_{reductions.tree_name(reduce)}"] = reductions.cross_instance(reduce)
         for text in seen.values():
             self.w.lines(text.splitlines())
         self.w.lines(self.kernel.comment.splitlines())
@@ -83,19 +88,22 @@ class ReductionEmitter(KernelEmitter):
         with self.w.block(f"void {PLACEHOLDER}_finish(const fc_args *a)"):
             final_forms = forms_of(self.kernel.final)
             of_rows = self._row_statements() if self._ends_rows else []
-            self.head(forms_of([*of_rows, *self.kernel.final]), [*of_rows, *self.kernel.final])
+            used = [*of_rows, *self.kernel.final, *self.kernel.foot]
+            self.head(forms_of(used), used)
             if self.kernel.splittable:
                 self._join_parts()
             elif self._ends_rows:
                 self._end_rows(forms_of(of_rows))
-            if not self.kernel.outer:
-                return
             for number, reduce in enumerate(self.kernel.outer):
                 self._reduce_rows(number, reduce)
             self.bases(final_forms, "row_", "", {}, typed=False)
             place = Place(self, "", "", "row_")
             for statement in self.kernel.final:
                 self.w.lines(place.lines(statement))
+            self.foot()
+
+    def foot(self) -> None:
+        """What comes of reductions across rows."""
 
     def _join_parts(self) -> None:
         with (
@@ -232,11 +240,8 @@ class RowEmitter(ReductionEmitter):
             self.head(forms, statements)
             if not self.is_phased:
                 self.keeps("")
-            with self.w.block("for (int64_t item = begin; item < end; ++item)"):
-                if self.is_phased or kernel.splittable:
-                    self._part()
-                else:
-                    self.w.line("const int64_t row = item;")
+            item = "for (int64_t item = begin; item < end; ++item)"
+            with self.w.block(item), self.rows_of_item():
                 index = self.unravel("row", self.layout.row_axes)
                 self.bases(forms, "row_", "", index, typed=False)
                 self._stages()
@@ -244,9 +249,18 @@ class RowEmitter(ReductionEmitter):
                     self.tail(Place(self, "", "", "row_"), "row")
                 else:
                     self._end_of_part()
-        if kernel.splittable or self._ends_rows or kernel.outer:
+        if kernel.splittable or self._ends_rows or kernel.outer or kernel.cross:
             self.finish()
         return self.w.text()
+
+    @contextmanager
+    def rows_of_item(self) -> Iterator[None]:
+        """What surrounds a row, or the part of one, that is a work item."""
+        if self.is_phased or self.kernel.splittable:
+            self._part()
+        else:
+            self.w.line("const int64_t row = item;")
+        yield
 
     def _stages(self) -> None:
         """The passes over a row."""
@@ -254,7 +268,7 @@ class RowEmitter(ReductionEmitter):
         for stage in self.kernel.stages:
             for statement in stage.head:
                 self.w.lines(Place(self, "", "", "row_").lines(statement))
-            if not stage.body and not stage.reduces:
+            if not stage.body and not stage.reduces and not stage.cross:
                 continue
             if self.is_phased:
                 self._phase(stage, phase)
@@ -311,11 +325,14 @@ class RowEmitter(ReductionEmitter):
             first, last = "first", "last"
         with self.w.block(f"for (int64_t at = {first}; at < {last}; at += FC_CHUNK)"):
             self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {last} - at);")
-            for r in stage.reduces:
+            for r in (*stage.reduces, *stage.cross):
                 self.w.line(f"{c_type(r.value_dtype)} b{r.out}[FC_CHUNK];")
             for number, kind in scans.buffers(stage).items():
                 self.w.line(f"{kind} b{number}[FC_CHUNK];")
             self._chunk(stage)
+            for r in stage.cross:
+                name = reductions.tree_name(r)
+                self.w.line(f"fc_meet_{name}(lane{r.out} + at, b{r.out}, count);")
             for r in stage.reduces:
                 name = reductions.tree_name(r)
                 self.w.line(f"fc_push_{name}(&tree{r.out}, fc_fold_{name}(b{r.out}, count, at));")

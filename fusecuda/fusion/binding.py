@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ..graph.ops import OPS
 from ..graph.tree import CHUNK
-from . import cost, kernel_ir
+from . import cost, crossing, kernel_ir
 from .byte_chains import MANY, chains_of
 from .lowering import Lowered
 from .stages import ALL, COSTLY
@@ -19,6 +19,7 @@ from .walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
 LOOP, ROW, COLUMN, ANY = "loop", "row", "column", "any"
 COMPACTION, COMPACTED_ROWS = "compaction", "compacted rows"
 LATE = "late"  # a loop with late stores
+CROSSED = "crossed"  # rows that are reduced along and across
 _COMPACTED = 4096  # elements that one thread at least takes of a compaction
 COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
 _SHORT_ROW = 32  # elements up to which rows are computed side by side however they lie
@@ -56,10 +57,11 @@ class Bound(Launch):
     """One launch of the C back end: which variant, and its integers in the order of the ABI.
 
     ``dims`` holds the parts of a row and their length (where rows are computed side by side, how
-    many are; and 0 parts say so to a kernel that can do both), the extents (rows first), then for
-    each form its strides (and, for an index form, its offset), then the limits, and the `Wait` of
-    late stores. ``work`` counts elements of a loop, (parts of) rows of a reduction, or blocks of
-    rows side by side.
+    many are; and 0 parts say so to a kernel that can do both; where it reduces across rows, the
+    parts of a chunk of them), the extents (rows first), then for each form its strides (and, for an
+    index form, its offset), then the limits, and the `Wait` of late stores. ``work`` counts
+    elements of a loop, (parts of) rows of a reduction, blocks of rows side by side, or parts of
+    chunks.
     """
 
     variant: Variant = Variant(LOOP, None)
@@ -75,7 +77,7 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     ``memory(node)`` tells where ``node`` is in memory.
     """
     lowered, walked, variant = _walked(lower(ALL), memory)
-    if variant.skeleton == ROW and lowered.ir.resident:
+    if variant.skeleton in (ROW, CROSSED) and variant.steps and lowered.ir.resident:
         # Elements side by side are read as quickly as what would be kept of them.
         lowered, walked, variant = _walked(lower(COSTLY), memory)
     kernel, rows, elements = lowered.ir, walked.rows, walked.elements
@@ -93,11 +95,15 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     dims += [limit_value(limit, memory) for limit in lowered.limits]
     if wait is not None:
         dims += [wait.behind, wait.ahead, wait.room]
-    work, per_item = _work(variant, rows, lowered.work, parts, block)
+    work, per_item = _work(kernel, variant, rows, lowered.work, parts, block)
     count = math.prod(rows.extents)
     scratch = _scratch(kernel, max(1, block) * math.prod(elements.extents))
     scratch += sum(_whole(s.dtype.itemsize * wait.room) for s in kernel.late) if wait else 0
-    kept = count * scratch if parts > 1 else 0  # all threads share what is kept of rows in parts
+    in_parts = parts > 1 and not kernel.cross  # the rows, or what else is walked
+    kept = count * scratch if in_parts else 0  # all threads share what is kept of rows in parts
+    if kernel.cross:
+        kept = crossing.left(kernel, work, length)
+        scratch += crossing.waiting(kernel, length)
     if wait is not None:  # how many elements each part has, and those that wait for other parts'
         each = parts * (wait.behind + wait.ahead)
         kept = _whole(8 * parts) + sum(_whole(each * s.dtype.itemsize) for s in kernel.late)
@@ -106,12 +112,12 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         walked.buffers(),
         walked.byte_offsets(),
         work,
-        _workspace(kernel, count, parts) + kept,
-        0 if parts > 1 and wait is None else scratch,
+        _workspace(kernel, count, parts if in_parts else 1) + kept,
+        0 if in_parts and wait is None else scratch,
         variant,
         dims,
         _grain(kernel, work, per_item),
-        kernel.phases if parts > 1 else 1,
+        kernel.phases if in_parts else 1,
         _streams(kernel, walked),
     )
 
@@ -173,6 +179,8 @@ def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
         steps = _STEPS_OF_LONG if elements.extents[-1] >= _LONG else _STEPS
         return Variant(LOOP, _pattern(kernel, elements, steps), tables)
     by_row = _pattern(kernel, elements)
+    if kernel.cross:
+        return Variant(CROSSED, by_row)
     if by_row is not None and not _are_short(kernel, rows, elements):
         return Variant(ROW, by_row)
     by_column = _pattern(kernel, rows) if stand_side_by_side(kernel, rows) else None
@@ -224,6 +232,8 @@ def _split(
     if wait is not None:
         each = wait.part(cost.GRAIN_ELEMENTS // 2)
         return -(-length // each), each
+    if kernel.cross:
+        return crossing.parts_of_chunk(math.prod(rows.extents)), length
     if kernel.compacts:
         each = max(1, _COMPACTED // length) if kernel.row_rank else _COMPACTED
         return -(-(math.prod(rows.extents) if kernel.row_rank else length) // each), each
@@ -256,13 +266,18 @@ def _block(kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: W
     return min(most, -(-inner // (8 * blocks)) * 8)
 
 
-def _work(variant: Variant, rows: Walk, elements: int, parts: int, block: int) -> tuple[int, float]:
+def _work(
+    kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: int, parts: int, block: int
+) -> tuple[int, float]:
     """The number of work items and how many of all ``elements`` each one has."""
     if variant.skeleton == LOOP:
         return elements, 1
     if variant.skeleton in (COMPACTION, COMPACTED_ROWS, LATE):
         return parts, elements / max(parts, 1)
     count = math.prod(rows.extents)
+    if kernel.cross:
+        items = crossing.chunks(count) * parts
+        return items, elements / items
     length = elements / max(count, 1)
     if block:
         inner = rows.extents[-1]

@@ -26,6 +26,7 @@ class Machine:
     kernel, which all of the machine works on. On the CPU all threads pass over a row together. No
     kernel passes twice over a row of more than ``longest`` elements. A lane of the reduction tree
     takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop.
+    Rows of ``crossed`` elements, fewest and most, are reduced along and across in one pass.
     Where it is ``ordered``, a thread taking one element after the other pays: scatters are kernels.
     So are running sums where ``scanned_row`` is not 0; rows of more elements are shared by blocks
     that reduce nothing besides. Where it ``compacts``, so is what masks pick. An update may read
@@ -39,6 +40,7 @@ class Machine:
     row_bytes: int
     group: int = 1
     short: int = 0
+    crossed: tuple[int, int] = (1, 0)
     ordered: bool = False
     compacts: bool = False
     waits: int = 0
@@ -52,8 +54,8 @@ class Machine:
 
 # Passes wait for all threads.
 CPU = Machine(
-    rows=2, row_bytes=1 << 62, short=8, ordered=True, compacts=True, waits=1 << 62,
-    scanned_row=1 << 62,
+    rows=2, row_bytes=1 << 62, short=8, crossed=(33, 1 << 14), ordered=True, compacts=True,
+    waits=1 << 62, scanned_row=1 << 62,
 )  # fmt: skip
 
 

@@ -38,9 +38,10 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     read = _bytes(lowered, store=False)
     written = _bytes(lowered, store=True)
     rows = math.prod(lowered.row_shape)
-    body = sum(len(s.reduces) + _count(s.body) for s in lowered.ir.stages)
+    body = sum(len(s.reduces) + len(s.cross) + _count(s.body) for s in lowered.ir.stages)
     heads = _count(lowered.ir.tail) + sum(_count(s.head) for s in lowered.ir.stages)
     flops = lowered.work * body + rows * heads + _count(lowered.ir.final)
+    flops += math.prod(lowered.shape) * _count(lowered.ir.foot)
     kind = "resident" if lowered.ir.resident else _kind(lowered)
     return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
 
@@ -149,6 +150,8 @@ def _header(step: Launch, assembly: Assembly) -> str:
     if stages > 1:
         stays = ", which stays resident between them" if lowered.ir.resident else ""
         lines.append(f"// {stages} passes over each row{stays}")
+    if lowered.ir.cross:
+        lines.append(f"// and across all rows: {', '.join(r.kind for r in lowered.ir.cross)}")
     return "\n".join(lines) + "\n"
 
 
@@ -191,8 +194,7 @@ _NAMED = 3  # kernels in the name of a launch that they share
 def _operations(step: Launch) -> str:
     """The operations of a kernel in the order of execution, each name once with its count."""
     names = [s.op for s in step.lowered.ir.statements() if isinstance(s, Compute)]
-    names += [r.kind for stage in step.lowered.ir.stages for r in stage.reduces]
-    names += [r.kind for r in step.lowered.ir.outer]
+    names += [r.kind for r in step.lowered.ir.reductions]
     counted = Counter(names)
     return ", ".join(n if c == 1 else f"{c} {n}" for n, c in counted.items()) or "copy"
 

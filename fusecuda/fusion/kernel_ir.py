@@ -1,9 +1,11 @@
 """Kernel IR: what one kernel does, free of shapes; between the plan and the emitters.
 
-A kernel walks rows, and in each row elements. Its values stand at one of three levels: *element*
-(one for each element of a row), *row* (one for each row) and *final* (one for the launch). Elements
+A kernel walks rows, and in each row elements. Its values stand at one of four levels: *element*
+(one for each element of a row), *row* (one for each row), *final* (one for the launch) and *foot*
+(one for each place in a row, when all rows are done, as totals stand below a table). Elements
 are computed in stages, one pass over the row each; a reduction made in one stage is a row value for
-the next. A loop kernel is one row of all elements in one stage with no reduction.
+the next, a cross reduction one at the foot. A loop kernel is one row of all elements in one stage
+with no reduction.
 
 Extents, strides and offsets are arguments of the kernel. A *form* is an affine function of the loop
 indices: the address of an access, or an index as a value.
@@ -16,7 +18,7 @@ from dataclasses import dataclass, field
 
 from ..graph.dtypes import DType
 
-ELEMENT, ROW, FINAL = "element", "row", "final"
+ELEMENT, ROW, FINAL, FOOT = "element", "row", "final", "foot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,7 @@ def reports(statement: Statement) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """``out`` combines ``value`` over the elements of a row (or the rows of a launch).
+    """``out`` combines ``value`` over the elements of a row, or over the rows of a launch.
 
     A kind with two results has ``second``, of the same type, for the other one. A sum that is
     ``from_zero`` is +0.0 where all is -0.0.
@@ -222,16 +224,20 @@ class Segment:
 
 @dataclass(slots=True)
 class Stage:
-    """One pass over a row: row values first, then for each element the body, then reductions."""
+    """One pass over a row: row values first, then for each element the body, then reductions.
+
+    Those that ``cross`` combine the elements at one place of all rows.
+    """
 
     head: list[Statement] = field(default_factory=list)
     body: list[Statement] = field(default_factory=list)
     reduces: list[Reduce] = field(default_factory=list)
+    cross: list[Reduce] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class KernelIR:
-    """One kernel: stages over each row, the row's tail, reductions over rows, the final part."""
+    """One kernel: stages over each row, its tail, reductions over rows, final part and foot."""
 
     name: str
     kind: str  # "loop" or "reduction"
@@ -244,6 +250,7 @@ class KernelIR:
     tail: list[Statement] = field(default_factory=list)
     outer: list[Reduce] = field(default_factory=list)
     final: list[Statement] = field(default_factory=list)
+    foot: list[Statement] = field(default_factory=list)
     resident: list[DType] = field(default_factory=list)
     comment: str = ""
     segment: Segment | None = None  # of all its rows, each of one axis; known in the first head
@@ -256,6 +263,7 @@ class KernelIR:
             yield from stage.body
         yield from self.tail
         yield from self.final
+        yield from self.foot
 
     @property
     def is_ordered(self) -> bool:
@@ -278,18 +286,29 @@ class KernelIR:
         return any(isinstance(s, Scan) for stage in self.stages for s in stage.body)
 
     @property
+    def cross(self) -> list[Reduce]:
+        """The reductions at each place of all rows."""
+        return [r for stage in self.stages for r in stage.cross]
+
+    @property
+    def reductions(self) -> list[Reduce]:
+        """All reductions, in the order of execution."""
+        inside = [r for stage in self.stages for r in (*stage.reduces, *stage.cross)]
+        return inside + self.outer
+
+    @property
     def splittable(self) -> bool:
         """True if one row may be cut into parts that are reduced apart and combined afterwards."""
         if self.kind != "reduction" or len(self.stages) > 1 or self.segment is not None:
             return False
-        return not self.compacts and not self.scans
+        return not self.compacts and not self.scans and not self.cross
 
     @property
     def phases(self) -> int:
         """In how many passes a row is computed; parts of it may be, one pass after the other."""
         ordered = any(isinstance(s, Scan | Scatter | Compact) for s in self.statements())
-        if ordered or self.segment is not None:
-            return 1  # one element after the other, or each row as long as it is
+        if ordered or self.segment is not None or self.cross:
+            return 1  # one element after the other, each row as long as it is, or groups of rows
         return sum(bool(stage.body or stage.reduces) for stage in self.stages)
 
 

@@ -12,12 +12,12 @@ from ..graph.node import Node
 from ..graph.ops import OPS
 from ..graph.structure import structure_of
 from . import kernel_ir as ir
-from .cluster import OUTER, Cluster
-from .kernel_ir import ELEMENT, FINAL, ROW
+from .cluster import CROSS, OUTER, Cluster
+from .kernel_ir import ELEMENT, FINAL, FOOT, ROW
 from .region import Roots, demands, root_demands
 from .stages import ALL, Key, Schedule, Value
 
-_RANK = {ROW: 0, ELEMENT: 1, FINAL: 2}
+_RANK = {ROW: 0, ELEMENT: 1, FINAL: 2, FOOT: 2}
 
 
 class Access(NamedTuple):
@@ -87,10 +87,10 @@ class _Lowering:
         kept = () if loop else cluster.kept
         reduced = tuple(range(rank)) if loop else cluster.reduced or ()
         self.row_rank = len(kept)
-        # Axes are renumbered: those that count rows first, then those within a row.
-        order = kept + reduced
+        order = kept + reduced  # axes are renumbered: those that count rows come first
         self.whole = axis_map([(0, 1, order.index(a)) for a in range(rank)], rank)
         self.row = axis_map([(0, 1, j) for j in range(len(kept))], rank)
+        self.foot = axis_map([(0, 1, j) for j in range(len(kept), rank)], rank)
         kind = "loop" if loop else "reduction"
         kernel = ir.KernelIR(name, kind, len(kept), rank - len(kept))
         shape = tuple(cluster.shape[a] for a in order)
@@ -122,7 +122,7 @@ class _Lowering:
         role = self.cluster.roles[root]
         if role in (OUTER, FINAL):
             return self.whole.leading(0)
-        return self.row if role == ROW else self.whole
+        return {ROW: self.row, CROSS: self.foot, FOOT: self.foot}.get(role, self.whole)
 
     def canonical(self, key: Key) -> Key:
         """``key`` with inlined views resolved: a view's value is its operand's elsewhere."""
@@ -180,12 +180,12 @@ class _Lowering:
         stage = max((v.stage for v in operands), default=0)
         role = self.cluster.roles.get(key.node)
         if key.node.reduces and role and not key.inside:
-            return (FINAL, stage) if role == OUTER else (ROW, stage + 1)
+            return {OUTER: (FINAL, stage), CROSS: (FOOT, stage)}.get(role, (ROW, stage + 1))
         level = max((v.level for v in operands), key=_RANK.__getitem__, default=ROW)
         touches = not operands or key.inside or key.guard or key.node.op == "gather"
         if key.node.op == "scan" and role and not key.inside:
             level = ELEMENT
-        if touches and level != FINAL and self._walks_row(key.at):
+        if touches and level not in (FINAL, FOOT) and self._walks_row(key.at):
             level = ELEMENT
         return level, stage
 
@@ -202,10 +202,11 @@ class _Lowering:
                 self.analyse(needed)
         reduces = [r for r, role in self.cluster.roles.items() if r.reduces]
         inner = [r for r in reduces if self.cluster.roles[r] == ROW]
+        cross = [r for r in reduces if self.cluster.roles[r] == CROSS]
         written = [r for r in self.cluster.roles if r in stored]
         elements = [r for r in written if self.cluster.roles[r] == ELEMENT]
         last = [self.values[sinks[r]].stage - 1 for r in inner]
-        last += [self.values[sinks[r]].stage for r in elements]
+        last += [self.values[sinks[r]].stage for r in (*elements, *cross)]
         kernel.stages = [ir.Stage() for _ in range(max(last, default=0) + 1)]
         schedule = Schedule(
             kernel, self.values, self.statements, self.cluster.roles, self.roots, self.keep
@@ -214,6 +215,9 @@ class _Lowering:
             for root in inner:
                 if self.values[sinks[root]].stage - 1 == number:
                     stage.reduces.append(self._reduce(root, schedule, number))
+            for root in cross:
+                if self.values[sinks[root]].stage == number:
+                    stage.cross.append(self._reduce(root, schedule, number))
             stored_here = [r for r in elements if self._store_stage(r, sinks[r]) == number]
             for root in stored_here:  # all is read before anything may be overwritten
                 schedule.need(sinks[root], number)
@@ -238,6 +242,8 @@ class _Lowering:
         for root in written:
             if roles[root] in (OUTER, FINAL):
                 self._store(root, schedule, Schedule.FINAL)
+            elif roles[root] in (CROSS, FOOT):
+                self._store(root, schedule, Schedule.FOOT)
 
     def _reduce(self, root: Node, schedule: Schedule, stage: int) -> ir.Reduce:
         key = self.key_of(root)

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from ..graph.index_map import identity
 from ..graph.node import Graph, Node, users
-from .cluster import Cluster, place_of
+from .cluster import Cluster
 from .kernel_ir import ELEMENT
 from .legalize import Decisions, Legal
+from .overwriting import place_of
 from .region import Roots, domain
 
 

@@ -15,8 +15,8 @@ from ..graph import build
 from ..graph.index_map import axis_map
 from ..graph.node import Graph, Node, users
 from ..graph.passes import are_disjoint
-from .cluster import Place, place_of
 from .cost import SELECTED_COST, op_cost
+from .overwriting import Place, place_of
 from .region import Roots
 
 _SHORT = 64  # elements of a line, below which to test where it lies costs more than a launch,

@@ -11,12 +11,13 @@ from functools import partial
 
 from ..graph.node import Graph, Node, topological, users
 from ..graph.structure import structure_of
-from .cluster import Cluster, can_wait, overlaps, place_of, verdict, versions_of
+from .cluster import Cluster
 from .compactions import compacted
 from .cost import CPU, Machine, may_fail, op_cost, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .order import Order
+from .overwriting import can_wait, overlaps, place_of, versions_of
 from .placed import never_seen, placed
 from .plan import Plan, Refusal
 from .read_back import read_back
@@ -25,6 +26,7 @@ from .roots import choose_roots, unshaped
 from .scans import scanned
 from .scatters import scattered
 from .unrolled import unrolled
+from .verdict import verdict
 
 _ATTEMPTS = 16
 

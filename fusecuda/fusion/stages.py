@@ -46,7 +46,7 @@ class Schedule:
     worth it, what is COSTLY to compute, but not what is read once more, or NOTHING.
     """
 
-    TAIL, FINAL = -1, -2
+    TAIL, FINAL, FOOT = -1, -2, -3
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class Schedule:
         self.slots: dict[Key, int] = {}
 
     def place(self, stage: int) -> list[ir.Statement]:
-        """The statement list of a stage's body, of the row's tail, or of the final part."""
-        if stage == self.TAIL:
-            return self.kernel.tail
-        return self.kernel.final if stage == self.FINAL else self.kernel.stages[stage].body
+        """The statement list of a stage's body, of the row's tail, the final part, or the foot."""
+        apart = {self.TAIL: self.kernel.tail, self.FINAL: self.kernel.final}
+        apart[self.FOOT] = self.kernel.foot
+        return apart[stage] if stage in apart else self.kernel.stages[stage].body
 
     def need(self, sink: Key, stage: int) -> None:
         """Make ``sink`` available in ``stage``, with everything it is computed from."""
@@ -92,7 +92,7 @@ class Schedule:
                 continue
             stack.pop()
             done.add(key)
-            if self.values[key].level == ELEMENT:
+            if self.values[key].level == ELEMENT and stage != self.FOOT:
                 self.first.setdefault(key, stage)
             target.extend(self.statements(key))
 
@@ -108,8 +108,8 @@ class Schedule:
     def _where(self, key: Key, stage: int) -> tuple[int, list[ir.Statement]]:
         """The scope and the list in which ``key`` is computed when ``stage`` needs it."""
         value = self.values[key]
-        if stage == self.FINAL:
-            return self.FINAL, self.kernel.final
+        if stage in (self.FINAL, self.FOOT):
+            return stage, self.place(stage)
         if value.level == ELEMENT:
             return stage, self.place(stage)
         if stage == self.TAIL and self.kernel.splittable:
@@ -122,7 +122,7 @@ class Schedule:
         """Take ``key`` from an earlier stage if that is better than computing it again."""
         value = self.values[key]
         first = self.first.get(key, stage)
-        if value.level != ELEMENT or first == stage or self.keep == NOTHING:
+        if value.level != ELEMENT or stage in (first, self.FOOT) or self.keep == NOTHING:
             return False
         if not self._worth_keeping(key):
             return False

@@ -12,22 +12,26 @@ def verify_kernel(kernel: ir.KernelIR) -> None:
     """Raise GraphError if ``kernel`` is not well formed; else do nothing.
 
     Row values are visible in later stages and in the tail, element values in their stage only,
-    results of outer reductions in the final part only. Forms, limits, scalars and resident rows
-    that are named exist; what is stored to is a store form, what is loaded from is not.
+    results of outer reductions in the final part only, those of cross reductions at the foot only.
+    Forms, limits, scalars and resident rows that are named exist; what is stored to is a store
+    form, what is loaded from is not.
     """
     rows: set[int] = set()
+    foot: set[int] = set()
     for stage in kernel.stages:
         _scope(kernel, stage.head, rows, rows)
         if kernel.segment is not None:
             _segment(kernel, kernel.segment, rows)
         elements = set(rows)
         _scope(kernel, stage.body, elements, elements)
+        _reduces(kernel, stage.cross, elements, foot)
         _reduces(kernel, stage.reduces, elements, rows)
     tail = {r.out for s in kernel.stages for r in s.reduces} if kernel.splittable else rows
     _scope(kernel, kernel.tail, tail, tail)
     final: set[int] = set()
     _reduces(kernel, kernel.outer, tail, final)
     _scope(kernel, kernel.final, final, final)
+    _scope(kernel, kernel.foot, foot, foot)
 
 
 def operands(statement: ir.Statement) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ COMPACTIONS = (
     ),
     Mutation(
         "compaction-of-another-mask",
-        "fusion/cluster.py",
+        "fusion/verdict.py",
         "if any(_mask_of(r) is not _mask_of(root) for r in cluster.roles):",
         "if any((_mask_of(r) is None) != (_mask_of(root) is None) for r in cluster.roles):",
         "a kernel with two masks counts what one of them picks",

@@ -614,7 +614,7 @@ SCANS = (
     ),
     Mutation(
         "cuda-scan-reduced-by-a-tile",
-        "fusion/cluster.py",
+        "fusion/verdict.py",
         "    return longest > cluster.machine.scanned_row and reduces",
         "    return False",
         "a reduction joins a kernel of which no block has a whole row",

@@ -45,7 +45,7 @@ LATE = (
     ),
     Mutation(
         "late-in-rows",
-        "fusion/cluster.py",
+        "fusion/verdict.py",
         "if cluster.late and (domain(root) != cluster.shape or root.op in _NOT_LATE):",
         "if cluster.late and domain(root) != cluster.shape:",
         "a reduction joins a kernel whose stores wait",
@@ -93,7 +93,7 @@ LATE = (
     ),
     Mutation(
         "late-more-than-there-is-room",
-        "fusion/cluster.py",
+        "fusion/verdict.py",
         "    if cluster.late and _late_bytes(cluster, root) > cluster.machine.late_bytes:",
         "    if cluster.late and not cluster.machine.late_bytes:",
         "more arrays wait than shared memory has room for",

@@ -59,7 +59,7 @@ SCATTERS = (
     ),
     Mutation(
         "scatter-over-what-it-reads",
-        "fusion/cluster.py",
+        "fusion/overwriting.py",
         "if place.exact and same and",
         "if same and",
         "a scatter whose value is what it overwrites reads what it has written",
@@ -67,7 +67,7 @@ SCATTERS = (
     ),
     Mutation(
         "scatters-joined-where-they-meet",
-        "fusion/cluster.py",
+        "fusion/verdict.py",
         "if not all(other.is_beside(place.at, place.over, root) for other in chain.places):",
         "if not all(place and other for other in chain.places):",
         "two scatters into places that meet are one kernel",

@@ -59,7 +59,7 @@ SEGMENTS = (
     ),
     Mutation(
         "segment-beside-whole-rows",
-        "fusion/cluster.py",
+        "fusion/verdict.py",
         '    if over == cluster.shape and cluster.segments is not None:\n        return ""\n',
         "",
         "a kernel of segments computes them for what needs whole rows",
@@ -67,7 +67,7 @@ SEGMENTS = (
     ),
     Mutation(
         "segments-taken-for-each-other",
-        "fusion/cluster.py",
+        "fusion/verdict.py",
         "same = over == cluster.shape and segments_of(root) == cluster.segments",
         "same = over == cluster.shape and cluster.segments is not None",
         "segments are reduced between the ends of other ones",

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from .calls_table import CALLS
 from .compactions_table import COMPACTIONS
+from .crossed_table import CROSSED
 from .cuda_table import CUDA
 from .cupy_table import CUPY
 from .first_runs_table import FIRST_RUNS
@@ -34,7 +35,7 @@ _COLUMNS, _RUNS = "cpu_fallback/emit_columns.py", "cpu_fallback/runs.h"
 _LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
 _MAP, _PASSES = "graph/index_map.py", "graph/passes.py"
 _STORAGE = "capture/record/storage.py"
-_CLUSTER, _ORDER = "fusion/cluster.py", "fusion/order.py"
+_VERDICT, _ORDER = "fusion/verdict.py", "fusion/order.py"
 
 EMITTER = (
     Mutation(
@@ -334,7 +335,7 @@ GRAPH = (
 FUSION = (
     Mutation(
         "places-that-cross",
-        _CLUSTER,
+        _VERDICT,
         "if not all(other.is_beside(place.at, place.over, root) for other in chain.places):",
         "if False:",
         "one kernel writes two values to the same element",
@@ -342,7 +343,7 @@ FUSION = (
     ),
     Mutation(
         "older-version-not-minded",
-        _CLUSTER,
+        _VERDICT,
         "dict.fromkeys((version, *chain.versions, *older), (place,))",
         "dict.fromkeys((version,), (place,))",
         "a kernel overwrites what it still reads of an array from before its own first write",
@@ -358,7 +359,7 @@ FUSION = (
     ),
     Mutation(
         "update-of-own-reads",
-        _CLUSTER,
+        "fusion/overwriting.py",
         "            if not place.is_beside(at, over, source):\n                return True\n",
         "",
         "a stencil overwrites elements that it still reads",
@@ -366,15 +367,15 @@ FUSION = (
     ),
     Mutation(
         "other-rows",
-        _CLUSTER,
-        "if reader == FINAL or not at.same_over(own, over):",
-        "if reader == FINAL:",
+        _VERDICT,
+        "if reader in (FINAL, FOOT) or not at.same_over(own, over):",
+        "if reader in (FINAL, FOOT):",
         "a kernel reads row values before they are known",
         _ids(_SURVIVORS, "sums_of_rows_meet_other_rows"),
     ),
     Mutation(
         "other-axes",
-        _CLUSTER,
+        _VERDICT,
         "if over == cluster.shape and cluster.reduced in (None, axes):",
         "if over == cluster.shape:",
         "reductions over different axes share a kernel",
@@ -637,6 +638,7 @@ MUTATIONS = (
     *LATE,
     *SHARED_DIVISORS,
     *SEGMENTS,
+    *CROSSED,
     *TYPES,
     *FUNCTIONS,
     *FIRST_RUNS,

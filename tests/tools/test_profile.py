@@ -25,7 +25,7 @@ HERE = Path(__file__).name
 
 def layer(x: np.ndarray, w: np.ndarray) -> Any:
     e = np.exp(x - x.max(axis=1, keepdims=True))
-    return (e / e.sum(axis=1, keepdims=True)) @ w, x.sum(axis=0)
+    return (e / e.sum(axis=1, keepdims=True)) @ w, x.argmax(axis=0)
 
 
 @pytest.fixture

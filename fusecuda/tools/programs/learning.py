@@ -159,9 +159,7 @@ PROGRAMS = (
             why=ROWS, rtol=1e-14),
     Program("layer norm backward", layer_norm_backward,
             lambda n: (*rows_of_1000(n), uniform(0, 1, 1000), 0.1 * rows_of_1000(n)[0]),
-            why="one pass: a row stays in cache, and adds to the sums of the columns", rtol=1e-13,
-            above="sums over rows and over columns are passes of their own, with values stored "
-            "for the second"),
+            why="one pass: a row stays in cache, and adds to the sums of the columns", rtol=1e-13),
     Program("RMS norm", rms_norm, lambda n: (*rows_of_1000(n), uniform(0, 1, 1000)),
             why=ROWS, rtol=1e-14),
     Program("batch norm", batch_norm, _images,

@@ -1,0 +1,92 @@
+"""Emission of rows that are reduced along and across: one pass over what would be read twice.
+
+A work item takes the rows of some lanes of a chunk (see `fusion.crossing`), lane by lane, as the
+row skeleton takes rows. Beside each chunk of a row stand its lane's values at those places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..codegen import names, reductions
+from ..codegen.scalar import c_type
+from ..fusion import kernel_ir as ir
+from ..fusion.kernel_ir import forms_of
+from ..graph.dtypes import computed_in
+from .emit import Place
+from .emit_reduction import RowEmitter
+
+
+class CrossedEmitter(RowEmitter):
+    """Rows one after the other, whose elements meet across rows, too."""
+
+    def outer_slot(self, number: int, row: str) -> str:
+        dtype = c_type(self.kernel.outer[number].value_dtype)
+        return f"(({dtype} *)(a->workspace + 16 * rows * {number}))[{row} * (16 / sizeof({dtype}))]"
+
+    @contextmanager
+    def rows_of_item(self) -> Iterator[None]:
+        """Lane by lane, the rows of one; lanes that are through are joined, the last is left."""
+        self.w.line("const int64_t chunk = item / parts * FC_CHUNK, part = item % parts;")
+        self.w.line("const int64_t behind = fc_min(rows, chunk + FC_CHUNK);")
+        self._rows_left()
+        self.w.line("char *lanes = free_scratch;")
+        for r in self.kernel.cross:
+            self.w.line(f"{_value(r)} *const lanes{r.out} = ({_value(r)} *)lanes;")
+            self.w.line(f"lanes += {_lines(f'6 * length * sizeof *lanes{r.out}')};")
+        self.w.line("int64_t waiting = 0;  // lanes that are through, some of them joined")
+        with self.w.block("for (int64_t turn = 0; turn < FC_LANES / parts; ++turn)"):
+            for r in self.kernel.cross:
+                self.w.line(f"{_value(r)} *const lane{r.out} = lanes{r.out} + waiting * length;")
+                self.w.line(f"fc_blank_{reductions.tree_name(r)}(lane{r.out}, length);")
+            first = "chunk + part + fc_turned[turn]"
+            with self.w.block(f"for (int64_t row = {first}; row < behind; row += FC_LANES)"):
+                yield
+            self.w.line("++waiting;")
+            with self.w.block("for (int64_t others = turn; others & 1; others >>= 1)"):
+                self.w.line("--waiting;")
+                for r in self.kernel.cross:
+                    join, last = reductions.tree_name(r), f"lanes{r.out} + waiting * length"
+                    self.w.line(f"fc_join_{join}({last} - length, {last}, length);")
+        for r in self.kernel.cross:
+            size = f"(size_t)length * sizeof *lanes{r.out}"
+            self.w.line(f"memcpy(left{r.out} + item * length, lanes{r.out}, {size});")
+
+    def _rows_left(self) -> None:
+        """Declare where work items leave the values of each place."""
+        self.w.line("const int64_t chunks = (rows + FC_CHUNK - 1) / FC_CHUNK;")
+        self.w.line(f"char *left = a->workspace + 16 * rows * {len(self.kernel.outer)};")
+        for r in self.kernel.cross:
+            self.w.line(f"{_value(r)} *const left{r.out} = ({_value(r)} *)left;")
+            self.w.line(f"left += {_lines(f'chunks * parts * length * sizeof *left{r.out}')};")
+
+    def foot(self) -> None:
+        """The totals of each place, and what is computed of them."""
+        self._rows_left()
+        for r in self.kernel.cross:
+            self.w.line(f"fc_foot_{reductions.tree_name(r)}(left{r.out}, chunks, parts, length);")
+        axes = self.layout.axes
+        with self.w.block("for (int64_t at = 0; at < length;)"):
+            index = self.unravel("at", axes)
+            self.w.line(f"const int64_t run = {axes[-1]} - {index[axes[-1]]};")
+            self.bases(forms_of(self.kernel.foot), "", "", index, self.typed)
+            place = Place(self, "k", axes[-1], "")
+            loop = self.loop("for (int64_t k = 0; k < run; ++k)")
+            with self.watched(self.kernel.foot), loop:
+                for r in self.kernel.cross:
+                    total = reductions.result(r, f"left{r.out}[at + k]")
+                    self.w.line(f"const {c_type(r.dtype)} {names.value(r.out)} = {total};")
+                for statement in self.kernel.foot:
+                    self.w.lines(place.lines(statement))
+            self.w.line("at += run;")
+
+
+def _value(reduce: ir.Reduce) -> str:
+    """The C type of what is combined."""
+    return c_type(computed_in(reduce.value_dtype))
+
+
+def _lines(nbytes: str) -> str:
+    """So many bytes, as whole cache lines."""
+    return f"({nbytes} + 63) / 64 * 64"

@@ -1,0 +1,47 @@
+"""Crossing: how threads share the rows of a kernel that reduces across them, and what they leave.
+
+The tree of a place in the rows is that of any reduction: a chunk is CHUNK rows, a lane of it every
+row LANES further on. A work item is a part of a chunk: every lane that leaves the same remainder.
+It has one value for each place of the lane at hand, and of lanes before it that wait to be folded;
+in the end it leaves one for each place. So what is left is little beside many rows.
+"""
+
+from __future__ import annotations
+
+from ..graph.dtypes import computed_in
+from ..graph.tree import CHUNK, LANES
+from . import kernel_ir
+
+_FEWEST = 8  # items there are at least, if there are rows for them: enough for the threads
+_LINE = 64  # bytes
+
+
+def parts_of_chunk(rows: int) -> int:
+    """Into how many work items a chunk is cut where there are so many rows."""
+    parts = 1
+    while parts < LANES and chunks(rows) * parts < _FEWEST:
+        parts *= 2
+    return parts
+
+
+def chunks(rows: int) -> int:
+    """How many chunks so many rows are."""
+    return -(-rows // CHUNK)
+
+
+def left(kernel: kernel_ir.KernelIR, items: int, length: int) -> int:
+    """The bytes that ``items`` leave of rows of ``length`` places."""
+    return sum(_lines(items * length * _size(r)) for r in kernel.cross)
+
+
+def waiting(kernel: kernel_ir.KernelIR, length: int) -> int:
+    """The bytes that a thread needs for the lanes that wait, and the one at hand."""
+    return sum(_lines(LANES.bit_length() * length * _size(r)) for r in kernel.cross)
+
+
+def _size(reduce: kernel_ir.Reduce) -> int:
+    return computed_in(reduce.value_dtype).itemsize
+
+
+def _lines(nbytes: int) -> int:
+    return -(-nbytes // _LINE) * _LINE

@@ -1,0 +1,153 @@
+"""Rows are reduced along and across in one pass, by the tree of any reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.cpu_fallback.program import set_thread_count
+from fusecuda.engine import build as compile_graph
+from fusecuda.fusion.binding import CROSSED, Bound
+from fusecuda.graph import build
+from fusecuda.graph.dtypes import is_reducible, kind_of
+from fusecuda.graph.interpret import interpret
+from fusecuda.graph.node import Graph, Node
+from fusecuda.options import Options
+from tests.strategies import DTYPES, lay_out, mixed_values, same_bits, strides_of
+
+X, Y = np.random.default_rng(7).normal(size=(2, 700, 70))
+SHAPES = ((64, 33), (65, 512), (511, 40), (513, 513), (1100, 100), (70, 1030))
+KINDS = ("sum", "prod", "max", "min", "any", "all")
+
+
+def both(x: Any, y: Any) -> Any:
+    return x.sum(axis=0), x.sum(axis=1)
+
+
+def turned(x: Any, y: Any) -> Any:
+    """What is first reduced is the column."""
+    z = x * y
+    return z.mean(axis=0), z.max(axis=1) - z.min(axis=1), y.mean(axis=0) - x.max(axis=0)
+
+
+def training(x: Any, y: Any) -> Any:
+    """The loss, its gradient and what a bias becomes."""
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    p = e / e.sum(axis=1, keepdims=True)
+    d = (p - y) / len(x)
+    return (y * np.log(p)).sum(axis=1).mean(), d, y[0] - 0.1 * d.sum(axis=0)
+
+
+def in_place(x: Any, y: Any) -> Any:
+    """What was there before and what is there now."""
+    before = x.sum(axis=0)
+    x -= x.mean(axis=1, keepdims=True)
+    return before, x.sum(axis=0), x
+
+
+def of_three_axes(x: Any, y: Any) -> Any:
+    x, y = x.reshape(70, 10, 70), y.reshape(70, 10, 70)
+    z = x / np.abs(y).sum(axis=2, keepdims=True)
+    return z, z.sum(axis=(0, 1)), (x * y).max(axis=(0, 1)) * 2
+
+
+def of_two_in_a_row(x: Any, y: Any) -> Any:
+    x, y = x.reshape(140, 5, 70), y.reshape(140, 5, 70)
+    z = x - y.mean(axis=(1, 2), keepdims=True)
+    return z, (z * z).sum(axis=0), y.min(axis=0) + 1
+
+
+def broadcast(x: Any, y: Any) -> Any:
+    """A row's value stands at all of its places."""
+    z = x[:1] + y[:, :1]
+    return z.sum(axis=1), z.sum(axis=0), np.broadcast_to(y.sum(axis=1)[:, None], y.shape).sum(0)
+
+
+def running(x: Any, y: Any) -> Any:
+    """A running sum is no such row's."""
+    return np.cumsum(x, axis=1), x.sum(axis=0)
+
+
+def read_by_rows(x: Any, y: Any) -> Any:
+    """A mean of columns is known when all rows are done."""
+    return x.sum(axis=1), x - x.mean(axis=0)
+
+
+def centered(x: Any, y: Any) -> Any:
+    """Nor is one that stands beside elements to be at the foot of them."""
+    z = x - x.mean(axis=0)
+    return z.max(axis=1), y
+
+
+PROGRAMS: dict[Callable[..., Any], int] = {
+    both: 1, turned: 1, training: 1, in_place: 1, of_three_axes: 1, of_two_in_a_row: 1,
+    broadcast: 1, running: 2, read_by_rows: 2, centered: 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("layout", ["contiguous", "fortran", "backwards", "spread"])
+def test_launches_and_values(function: Callable[..., Any], layout: str) -> None:
+    """One kernel, with NumPy's values, however the rows lie in memory."""
+    if layout == "contiguous":
+        assert len(fc.lower(function, X, Y).kernels) == PROGRAMS[function]
+    ways = {"fortran": np.asfortranarray, "backwards": lambda a: a[::-1, ::-1].copy()[::-1, ::-1]}
+    laid = ways.get(layout, lambda a: np.repeat(a, 2, axis=1)[:, ::2] if layout == "spread" else a)
+    found = fc.fused(function)(laid(X.copy()), laid(Y.copy()))
+    for a, b in zip(found, function(X.copy(), Y.copy()), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_emitted_c(golden: Callable[[str, str], None]) -> None:
+    """The text, as one would read it."""
+    executable = fc.lower(turned, X, Y)
+    golden("crossed_rows.c", executable.explain(full=True) + "\n" + "\n".join(executable.emit("c")))
+
+
+def _crossed(number: int, shape: tuple[int, ...], dtype: Any) -> tuple[Node, list[Node]]:
+    """All reductions of an array along its rows and across them; see `all_kinds` about -0."""
+    x = build.parameter(number, shape, dtype)
+    found = []
+    for kind in KINDS:
+        if not is_reducible(kind, dtype):
+            continue
+        operand = x
+        if kind in ("max", "min") and kind_of(dtype) == "f":
+            operand = build.elementwise("add", [x, build.constant(0.0, dtype)], dtype)
+        found += [build.reduce(kind, operand, (axis,)) for axis in (1, 0)]
+    return x, found
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_bits(dtype: Any, threads: int) -> None:
+    """Of every kind, type and extent, special values included, by one thread or several."""
+    rng = np.random.default_rng(3)
+    pairs = [_crossed(number, shape, dtype) for number, shape in enumerate(SHAPES)]
+    graph = Graph(tuple(x for x, _ in pairs), tuple(o for _, found in pairs for o in found))
+    arrays = [lay_out(mixed_values(rng, dtype, shape), "mixed") for shape in SHAPES]
+    executable = compile_graph(graph, strides_of(arrays), Options())
+    before = set_thread_count(threads)
+    try:
+        with np.errstate(all="ignore"):
+            results = executable.run(arrays)
+    finally:
+        set_thread_count(before)
+    bound = [s for s in executable.assembly.steps if isinstance(s, Bound)]
+    assert any(step.variant.skeleton == CROSSED for step in bound)
+    with np.errstate(all="ignore"):
+        expected = interpret(graph, arrays)
+    for node, got, want in zip(graph.outputs, results, expected, strict=True):
+        assert got is not None and same_bits(got, want), (node.reduction, node.operands[0].shape)
+
+
+def test_few_rows_and_short_ones_are_reduced_apart() -> None:
+    """What such rows leave would be as much as they are, or they are computed side by side."""
+    for shape in ((8, 4000), (4000, 8), (100, 40_000)):
+        plan = fc.lower(both, np.ones(shape), np.ones(shape)).assembly.plan
+        roles = [set(step.roles.values()) for step in plan.steps if not isinstance(step, Node)]
+        assert all("cross" not in role for role in roles), shape
