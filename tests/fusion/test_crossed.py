@@ -17,7 +17,7 @@ from fusecuda.graph.dtypes import is_reducible, kind_of
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph, Node
 from fusecuda.options import Options
-from tests.strategies import DTYPES, lay_out, mixed_values, same_bits, strides_of
+from tests.strategies import DTYPES, lay_out, mixed_values, random_values, same_bits, strides_of
 
 X, Y = np.random.default_rng(7).normal(size=(2, 700, 70))
 SHAPES = ((64, 33), (65, 512), (511, 40), (513, 513), (1100, 100), (70, 1030))
@@ -127,9 +127,10 @@ def _crossed(number: int, shape: tuple[int, ...], dtype: Any) -> tuple[Node, lis
 def test_bits(dtype: Any, threads: int) -> None:
     """Of every kind, type and extent, special values included, by one thread or several."""
     rng = np.random.default_rng(3)
-    pairs = [_crossed(number, shape, dtype) for number, shape in enumerate(SHAPES)]
+    drawn = [values(rng, dtype, s) for values in (mixed_values, random_values) for s in SHAPES]
+    pairs = [_crossed(number, values.shape, dtype) for number, values in enumerate(drawn)]
     graph = Graph(tuple(x for x, _ in pairs), tuple(o for _, found in pairs for o in found))
-    arrays = [lay_out(mixed_values(rng, dtype, shape), "mixed") for shape in SHAPES]
+    arrays = [lay_out(values, "mixed") for values in drawn]
     executable = compile_graph(graph, strides_of(arrays), Options())
     before = set_thread_count(threads)
     try:
