@@ -1,7 +1,7 @@
 """Emission of rows that are reduced along and across: one pass over what would be read twice.
 
-A work item takes the rows of some lanes of a chunk (see `fusion.crossing`), lane by lane, as the
-row skeleton takes rows. Beside each chunk of a row stand its lane's values at those places.
+A work item takes the rows of some lanes of a chunk (see `fusion.crossing`), some side by side, as
+the row skeleton takes rows. Beside each chunk of a row stand its lane's values at those places.
 """
 
 from __future__ import annotations
@@ -27,31 +27,51 @@ class CrossedEmitter(RowEmitter):
 
     @contextmanager
     def rows_of_item(self) -> Iterator[None]:
-        """Lane by lane, the rows of one; lanes that are through are joined, the last is left."""
+        """The rows of some lanes; those that are through are joined, until one is left."""
         self.w.line("const int64_t chunk = item / parts * FC_CHUNK, part = item % parts;")
         self.w.line("const int64_t behind = fc_min(rows, chunk + FC_CHUNK);")
+        self.w.line("const int64_t side = part_length;  // lanes side by side")
         self._rows_left()
         self.w.line("char *lanes = free_scratch;")
         for r in self.kernel.cross:
             self.w.line(f"{_value(r)} *const lanes{r.out} = ({_value(r)} *)lanes;")
-            self.w.line(f"lanes += {_lines(f'6 * length * sizeof *lanes{r.out}')};")
+            self.w.line(f"lanes += {_lines(f'6 * side * length * sizeof *lanes{r.out}')};")
         self.w.line("int64_t waiting = 0;  // lanes that are through, some of them joined")
-        with self.w.block("for (int64_t turn = 0; turn < FC_LANES / parts; ++turn)"):
+        with self.w.block("for (int64_t turn = 0; turn * side * parts < FC_LANES; ++turn)"):
             for r in self.kernel.cross:
-                self.w.line(f"{_value(r)} *const lane{r.out} = lanes{r.out} + waiting * length;")
-                self.w.line(f"fc_blank_{reductions.tree_name(r)}(lane{r.out}, length);")
-            first = "chunk + part + fc_turned[turn]"
-            with self.w.block(f"for (int64_t row = {first}; row < behind; row += FC_LANES)"):
-                yield
-            self.w.line("++waiting;")
+                start = f"lanes{r.out} + waiting * length"
+                self.w.line(f"fc_blank_{reductions.tree_name(r)}({start}, side * length);")
+            self.w.line("const int64_t first = chunk + part + fc_turned[turn];")
+            with self.w.block(
+                "for (int64_t at_once = first; at_once < behind; at_once += FC_LANES)"
+            ):
+                rows = "for (int64_t lane = 0, row = at_once; lane < side && row < behind;"
+                with self.w.block(f"{rows} ++lane, row += parts)"):
+                    self._lanes_of_row()
+                    yield
+            self.w.line("waiting += side;")
             with self.w.block("for (int64_t others = turn; others & 1; others >>= 1)"):
-                self.w.line("--waiting;")
+                self.w.line("waiting -= side;")
                 for r in self.kernel.cross:
-                    join, last = reductions.tree_name(r), f"lanes{r.out} + waiting * length"
-                    self.w.line(f"fc_join_{join}({last} - length, {last}, length);")
+                    self._join(r, "(waiting - side)", "waiting", "side")
+        with self.w.block("for (int64_t half = side / 2; half; half /= 2)"):
+            for r in self.kernel.cross:
+                self._join(r, "0", "half", "half")
         for r in self.kernel.cross:
             size = f"(size_t)length * sizeof *lanes{r.out}"
             self.w.line(f"memcpy(left{r.out} + item * length, lanes{r.out}, {size});")
+
+    def _lanes_of_row(self) -> None:
+        """Declare where the row at hand meets others."""
+        for r in self.kernel.cross:
+            start = f"lanes{r.out} + (waiting + lane) * length"
+            self.w.line(f"{_value(r)} *const lane{r.out} = {start};")
+
+    def _join(self, reduce: ir.Reduce, to: str, other: str, count: str) -> None:
+        """Join ``count`` lanes from ``to`` on with those from ``other`` on."""
+        lanes = [f"lanes{reduce.out} + {n} * length" for n in (to, other)]
+        name = reductions.tree_name(reduce)
+        self.w.line(f"fc_join_{name}({', '.join(lanes)}, {count} * length);")
 
     def _rows_left(self) -> None:
         """Declare where work items leave the values of each place."""

@@ -58,10 +58,10 @@ class Bound(Launch):
 
     ``dims`` holds the parts of a row and their length (where rows are computed side by side, how
     many are; and 0 parts say so to a kernel that can do both; where it reduces across rows, the
-    parts of a chunk of them), the extents (rows first), then for each form its strides (and, for an
-    index form, its offset), then the limits, and the `Wait` of late stores. ``work`` counts
-    elements of a loop, (parts of) rows of a reduction, blocks of rows side by side, or parts of
-    chunks.
+    parts of a chunk of them and the lanes side by side), the extents (rows first), then for each
+    form its strides (and, for an index form, its offset), then the limits, and the `Wait` of late
+    stores. ``work`` counts elements of a loop, (parts of) rows of a reduction, blocks of rows side
+    by side, or parts of chunks.
     """
 
     variant: Variant = Variant(LOOP, None)
@@ -102,8 +102,8 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     in_parts = parts > 1 and not kernel.cross  # the rows, or what else is walked
     kept = count * scratch if in_parts else 0  # all threads share what is kept of rows in parts
     if kernel.cross:
-        kept = crossing.left(kernel, work, length)
-        scratch += crossing.waiting(kernel, length)
+        kept = crossing.left(kernel, work, math.prod(elements.extents))
+        scratch += crossing.waiting(kernel, length, math.prod(elements.extents))
     if wait is not None:  # how many elements each part has, and those that wait for other parts'
         each = parts * (wait.behind + wait.ahead)
         kept = _whole(8 * parts) + sum(_whole(each * s.dtype.itemsize) for s in kernel.late)
@@ -233,7 +233,8 @@ def _split(
         each = wait.part(cost.GRAIN_ELEMENTS // 2)
         return -(-length // each), each
     if kernel.cross:
-        return crossing.parts_of_chunk(math.prod(rows.extents)), length
+        parts = crossing.parts_of_chunk(math.prod(rows.extents))
+        return parts, crossing.lanes_at_hand(kernel, parts, length)
     if kernel.compacts:
         each = max(1, _COMPACTED // length) if kernel.row_rank else _COMPACTED
         return -(-(math.prod(rows.extents) if kernel.row_rank else length) // each), each

@@ -2,8 +2,9 @@
 
 The tree of a place in the rows is that of any reduction: a chunk is CHUNK rows, a lane of it every
 row LANES further on. A work item is a part of a chunk: every lane that leaves the same remainder.
-It has one value for each place of the lane at hand, and of lanes before it that wait to be folded;
-in the end it leaves one for each place. So what is left is little beside many rows.
+It takes lanes side by side, so that rows are read as they lie, as far as the caches hold a value
+for each place of each of them; others before these wait to be folded. In the end it leaves one for
+each place. So what is left is little beside many rows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ..graph.tree import CHUNK, LANES
 from . import kernel_ir
 
 _FEWEST = 8  # items there are at least, if there are rows for them: enough for the threads
+_AT_HAND = 1 << 16  # bytes of lanes side by side, which a second cache holds beside the rows
 _LINE = 64  # bytes
 
 
@@ -22,6 +24,14 @@ def parts_of_chunk(rows: int) -> int:
     while parts < LANES and chunks(rows) * parts < _FEWEST:
         parts *= 2
     return parts
+
+
+def lanes_at_hand(kernel: kernel_ir.KernelIR, parts: int, length: int) -> int:
+    """How many lanes of rows of ``length`` places a work item takes side by side."""
+    each, lanes = length * sum(map(_size, kernel.cross)), 1
+    while lanes < LANES // parts and 2 * lanes * each <= _AT_HAND:
+        lanes *= 2
+    return lanes
 
 
 def chunks(rows: int) -> int:
@@ -34,9 +44,9 @@ def left(kernel: kernel_ir.KernelIR, items: int, length: int) -> int:
     return sum(_lines(items * length * _size(r)) for r in kernel.cross)
 
 
-def waiting(kernel: kernel_ir.KernelIR, length: int) -> int:
-    """The bytes that a thread needs for the lanes that wait, and the one at hand."""
-    return sum(_lines(LANES.bit_length() * length * _size(r)) for r in kernel.cross)
+def waiting(kernel: kernel_ir.KernelIR, lanes: int, length: int) -> int:
+    """The bytes that a thread needs at most for the ``lanes`` at hand, and for those that wait."""
+    return sum(_lines(LANES.bit_length() * lanes * length * _size(r)) for r in kernel.cross)
 
 
 def _size(reduce: kernel_ir.Reduce) -> int:

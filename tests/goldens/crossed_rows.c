@@ -1,5 +1,5 @@
 turned: 10 operations in 1 kernel
-  moves 790,720 B, one operation at a time 3,169,600 B; peak 40,512 B
+  moves 790,720 B, one operation at a time 3,169,600 B; peak 181,440 B
   0: reduce_multiply_sum_max_min_subtract (reduction)
      reads 784,000 B, writes 6,720 B
      multiply, 2 subtract, 2 divide, 2 max, min, 2 sum
@@ -31,7 +31,7 @@ FC_CROSS(sum_f64, double)
 #define FC_HAVE_CROSS_max_f64
 FC_CROSS(max_f64, double)
 #endif
-void reduce_multiply_sum_max_min_subtract_f8003ff27e66(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_sum_max_min_subtract_4746f2dad71a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -49,6 +49,7 @@ void reduce_multiply_sum_max_min_subtract_f8003ff27e66(const fc_args *a, int64_t
     for (int64_t item = begin; item < end; ++item) {
         const int64_t chunk = item / parts * FC_CHUNK, part = item % parts;
         const int64_t behind = fc_min(rows, chunk + FC_CHUNK);
+        const int64_t side = part_length;  // lanes side by side
         const int64_t chunks = (rows + FC_CHUNK - 1) / FC_CHUNK;
         char *left = a->workspace + 16 * rows * 0;
         double *const left3 = (double *)left;
@@ -59,76 +60,84 @@ void reduce_multiply_sum_max_min_subtract_f8003ff27e66(const fc_args *a, int64_t
         left += (chunks * parts * length * sizeof *left10 + 63) / 64 * 64;
         char *lanes = free_scratch;
         double *const lanes3 = (double *)lanes;
-        lanes += (6 * length * sizeof *lanes3 + 63) / 64 * 64;
+        lanes += (6 * side * length * sizeof *lanes3 + 63) / 64 * 64;
         double *const lanes9 = (double *)lanes;
-        lanes += (6 * length * sizeof *lanes9 + 63) / 64 * 64;
+        lanes += (6 * side * length * sizeof *lanes9 + 63) / 64 * 64;
         double *const lanes10 = (double *)lanes;
-        lanes += (6 * length * sizeof *lanes10 + 63) / 64 * 64;
+        lanes += (6 * side * length * sizeof *lanes10 + 63) / 64 * 64;
         int64_t waiting = 0;  // lanes that are through, some of them joined
-        for (int64_t turn = 0; turn < FC_LANES / parts; ++turn) {
-            double *const lane3 = lanes3 + waiting * length;
-            fc_blank_sum_f64(lane3, length);
-            double *const lane9 = lanes9 + waiting * length;
-            fc_blank_sum_f64(lane9, length);
-            double *const lane10 = lanes10 + waiting * length;
-            fc_blank_max_f64(lane10, length);
-            for (int64_t row = chunk + part + fc_turned[turn]; row < behind; row += FC_LANES) {
-                const int64_t i_m0 = row;
-                const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
-                const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
-                char *row_out2 = a->ptr[2] + i_m0 * s2_m0;
-                fc_tree_max_f64 tree6;
-                fc_start_max_f64(&tree6);
-                fc_tree_min_f64 tree7;
-                fc_start_min_f64(&tree7);
-                for (int64_t at = 0; at < length; at += FC_CHUNK) {
-                    const int64_t count = fc_min(FC_CHUNK, length - at);
-                    double b6[FC_CHUNK];
-                    double b7[FC_CHUNK];
-                    double b3[FC_CHUNK];
-                    double b9[FC_CHUNK];
-                    double b10[FC_CHUNK];
-                    {
-                        const int64_t run = count;
-                        const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                        const double *in1 = (const double *)(row_in1 + at * s1_n0);
-                        #pragma GCC ivdep
-                        for (int64_t k = 0; k < run; ++k) {
-                            const double v0 = in0[k];
-                            const double v1 = in1[k];
-                            const double v2 = v1 * v0;
-                            b6[k] = v2;
-                            b7[k] = v2;
-                            b3[k] = v2;
-                            b9[k] = v0;
-                            b10[k] = v1;
+        for (int64_t turn = 0; turn * side * parts < FC_LANES; ++turn) {
+            fc_blank_sum_f64(lanes3 + waiting * length, side * length);
+            fc_blank_sum_f64(lanes9 + waiting * length, side * length);
+            fc_blank_max_f64(lanes10 + waiting * length, side * length);
+            const int64_t first = chunk + part + fc_turned[turn];
+            for (int64_t at_once = first; at_once < behind; at_once += FC_LANES) {
+                for (int64_t lane = 0, row = at_once; lane < side && row < behind; ++lane, row += parts) {
+                    double *const lane3 = lanes3 + (waiting + lane) * length;
+                    double *const lane9 = lanes9 + (waiting + lane) * length;
+                    double *const lane10 = lanes10 + (waiting + lane) * length;
+                    const int64_t i_m0 = row;
+                    const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
+                    const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
+                    char *row_out2 = a->ptr[2] + i_m0 * s2_m0;
+                    fc_tree_max_f64 tree6;
+                    fc_start_max_f64(&tree6);
+                    fc_tree_min_f64 tree7;
+                    fc_start_min_f64(&tree7);
+                    for (int64_t at = 0; at < length; at += FC_CHUNK) {
+                        const int64_t count = fc_min(FC_CHUNK, length - at);
+                        double b6[FC_CHUNK];
+                        double b7[FC_CHUNK];
+                        double b3[FC_CHUNK];
+                        double b9[FC_CHUNK];
+                        double b10[FC_CHUNK];
+                        {
+                            const int64_t run = count;
+                            const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                            const double *in1 = (const double *)(row_in1 + at * s1_n0);
+                            #pragma GCC ivdep
+                            for (int64_t k = 0; k < run; ++k) {
+                                const double v0 = in0[k];
+                                const double v1 = in1[k];
+                                const double v2 = v1 * v0;
+                                b6[k] = v2;
+                                b7[k] = v2;
+                                b3[k] = v2;
+                                b9[k] = v0;
+                                b10[k] = v1;
+                            }
                         }
+                        fc_meet_sum_f64(lane3 + at, b3, count);
+                        fc_meet_sum_f64(lane9 + at, b9, count);
+                        fc_meet_max_f64(lane10 + at, b10, count);
+                        fc_push_max_f64(&tree6, fc_fold_max_f64(b6, count, at));
+                        fc_push_min_f64(&tree7, fc_fold_min_f64(b7, count, at));
                     }
-                    fc_meet_sum_f64(lane3 + at, b3, count);
-                    fc_meet_sum_f64(lane9 + at, b9, count);
-                    fc_meet_max_f64(lane10 + at, b10, count);
-                    fc_push_max_f64(&tree6, fc_fold_max_f64(b6, count, at));
-                    fc_push_min_f64(&tree7, fc_fold_min_f64(b7, count, at));
+                    const double v6 = fc_finish_max_f64(&tree6);
+                    const double v7 = fc_finish_min_f64(&tree7);
+                    const double v8 = v6 - v7;
+                    *(double *)(row_out2) = v8;
                 }
-                const double v6 = fc_finish_max_f64(&tree6);
-                const double v7 = fc_finish_min_f64(&tree7);
-                const double v8 = v6 - v7;
-                *(double *)(row_out2) = v8;
             }
-            ++waiting;
+            waiting += side;
             for (int64_t others = turn; others & 1; others >>= 1) {
-                --waiting;
-                fc_join_sum_f64(lanes3 + waiting * length - length, lanes3 + waiting * length, length);
-                fc_join_sum_f64(lanes9 + waiting * length - length, lanes9 + waiting * length, length);
-                fc_join_max_f64(lanes10 + waiting * length - length, lanes10 + waiting * length, length);
+                waiting -= side;
+                fc_join_sum_f64(lanes3 + (waiting - side) * length, lanes3 + waiting * length, side * length);
+                fc_join_sum_f64(lanes9 + (waiting - side) * length, lanes9 + waiting * length, side * length);
+                fc_join_max_f64(lanes10 + (waiting - side) * length, lanes10 + waiting * length, side * length);
             }
+        }
+        for (int64_t half = side / 2; half; half /= 2) {
+            fc_join_sum_f64(lanes3 + 0 * length, lanes3 + half * length, half * length);
+            fc_join_sum_f64(lanes9 + 0 * length, lanes9 + half * length, half * length);
+            fc_join_max_f64(lanes10 + 0 * length, lanes10 + half * length, half * length);
         }
         memcpy(left3 + item * length, lanes3, (size_t)length * sizeof *lanes3);
         memcpy(left9 + item * length, lanes9, (size_t)length * sizeof *lanes9);
         memcpy(left10 + item * length, lanes10, (size_t)length * sizeof *lanes10);
     }
 }
-void reduce_multiply_sum_max_min_subtract_f8003ff27e66_finish(const fc_args *a) {
+void reduce_multiply_sum_max_min_subtract_4746f2dad71a_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
