@@ -18,8 +18,8 @@ CROSSED = (
     Mutation(
         "rows-of-the-next-chunk",
         "cpu_fallback/emit_crossed.py",
-        "row < behind; row += FC_LANES",
-        "row < rows; row += FC_LANES",
+        "behind = fc_min(rows, chunk + FC_CHUNK);",
+        "behind = rows;",
         "rows behind a chunk are reduced with it, and once more",
         _BITS,
     ),
