@@ -225,4 +225,12 @@ SEEING = (
         "one of a thing is told in the plural",
         ids("words", "counted"),
     ),
+    Mutation(
+        "programs-without-modules",
+        "tools/programs/program.py",
+        "sys.modules[module.__name__] = module",
+        "sys.modules.setdefault(self.function.__module__, module)",
+        "`torch.compile` cannot import the module in which it looks up a program's globals",
+        ids("bench", "a_program_can_be_imported_by_the_name_of_its_module"),
+    ),
 )

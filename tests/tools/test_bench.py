@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -274,6 +275,16 @@ def test_what_calls_overwrite_is_put_back(program: Program) -> None:
     contender.sample(3)
     contender.move()
     assert not disagreement(before, values_of(way, None, contender.given), 0.0, strict=True)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_a_program_can_be_imported_by_the_name_of_its_module(program: Program) -> None:
+    """`torch.compile` looks globals up in the module of that name, and keeps to the first one."""
+    made = [program.make(np), program.make(np)]
+    modules = [importlib.import_module(f.__module__) for f in made]
+    assert [vars(m) for m in modules] == [f.__globals__ for f in made]
+    assert modules[0] is not modules[1]
+    assert not made[0].__module__.startswith("fusecuda.")
 
 
 def test_all_programs_that_write_to_arguments_say_so() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import math
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ import numpy
 
 FILLED = "zeros are filled in before elements are added to them, in order"
 SIZES = (1_000, 100_000, 10_000_000)  # small, medium, large: elements of the largest argument
+_NUMBERS = itertools.count()  # of the modules that functions are made in
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,9 @@ class Program:
     def make(self, xp: Any) -> Callable[..., Any]:
         """The function of the arguments alone, in which ``xp`` is a global name.
 
-        Its text is the program's own, so that compilers of Python functions take it as well; its
-        module has a name outside of this package, so that its lines count as the user's.
+        Its text is the program's own, so that compilers of Python functions take it as well. It
+        has a module to itself, which can be imported by its name, as `torch.compile` does to look
+        up globals; the name is outside of this package, so that its lines count as the user's.
         """
         (definition,) = ast.parse(inspect.getsource(self.function)).body
         assert isinstance(definition, ast.FunctionDef)
@@ -55,10 +59,11 @@ class Program:
         del definition.args.args[0]
         ast.increment_lineno(definition, self.function.__code__.co_firstlineno - 1)
         code = compile(ast.Module([definition], []), inspect.getfile(self.function), "exec")
-        module = self.function.__module__.rpartition(".")[2]
-        space = {**self.function.__globals__, "xp": xp, "__name__": f"programs.{module}"}
-        exec(code, space)
-        made = space[definition.name]
+        module = types.ModuleType(f"program_{next(_NUMBERS)}_{definition.name}")
+        vars(module).update({**self.function.__globals__, "xp": xp, "__name__": module.__name__})
+        exec(code, vars(module))
+        sys.modules[module.__name__] = module
+        made = vars(module)[definition.name]
         assert isinstance(made, types.FunctionType)
         return made
 
