@@ -166,7 +166,10 @@ def call_ufunc(
         numpys = ENTRIES.error_of(error, getattr(ufunc, method), inputs, kwargs)
         if numpys is None:
             raise
-        raise numpys from error.__cause__
+        try:
+            raise numpys from error.__cause__
+        finally:
+            del numpys  # no cycle of error and frame keeps arrays alive
 
 
 @entry
@@ -184,7 +187,10 @@ def operate(array_type: type[Array], ufunc: np.ufunc, inputs: Any) -> Any:
         numpys = ENTRIES.error_of(error, ufunc, inputs, {})
         if numpys is None:
             raise
-        raise numpys from error.__cause__
+        try:
+            raise numpys from error.__cause__
+        finally:
+            del numpys  # no cycle of error and frame keeps arrays alive
     if result is NotImplemented:
         return call_ufunc(array_type, ufunc, "__call__", inputs, {})
     return result

@@ -139,7 +139,10 @@ def _in_place_by(ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]) -> Callabl
             numpys = ENTRIES.error_of(error, in_place_plainly, (self, other), {})
             if numpys is None:
                 raise
-            raise numpys from error.__cause__
+            try:
+                raise numpys from error.__cause__
+            finally:
+                del numpys  # no cycle of error and frame keeps arrays alive
 
     return in_place
 

@@ -58,7 +58,10 @@ def as_numpy_fails(target: Callable[..., Any], handler: Callable[..., Any]) -> C
                 if isinstance(error, AxisError):
                     return NotImplemented
                 raise
-            raise numpys from error.__cause__
+            try:
+                raise numpys from error.__cause__
+            finally:
+                del numpys  # no cycle of error and frame keeps arrays alive
 
     return call
 

@@ -71,12 +71,14 @@ class Call:
         path: Path | None = None,
         all_lazy: bool = False,
         follows_numbers: bool = True,
+        growing: frozenset[str] | None = None,
     ) -> None:
         self.owner = owner
+        growing = frozenset(owner.growing) if growing is None else growing
         self.all_lazy = all_lazy  # arrays are that the function makes of plain data
         self.follows_numbers = follows_numbers  # else they are conditions
         self.execute = execute
-        self.inputs = Inputs(args, self.array_type, owner.growing, follows_numbers)
+        self.inputs = Inputs(args, self.array_type, growing, follows_numbers)
         others = self.inputs.functions
         reads = self.reads = reads_of(owner.function, *others) if others else owner.read()
         for place, value in reads.constants.values():
@@ -146,8 +148,8 @@ class Call:
         effects = list(self.inputs.effects())
         self.inputs.settle_sets()
         longer, touched = self.inputs.grown()
-        if touched & self.owner.growing:
-            self.owner.growing -= touched
+        self.owner.growing -= touched
+        if touched & self.inputs.growing:
             self.trace.give_up("it looks at a list that it made longer before")
             self._break("it looks at a list that it made longer before")
         changed = [e.value for e in effects]
@@ -241,11 +243,12 @@ class Call:
             guard.distinct([t.name for t in self.inputs.twins if t.kind.mutable])
 
     def _same_kind(self) -> Callable[..., Any]:
-        """What makes a call that is recorded in the same manner."""
-        if self.follows_numbers and not self.all_lazy:
-            return type(self)
+        """What makes a call that is recorded in the same manner, its inputs taken apart alike."""
         return functools.partial(
-            type(self), all_lazy=self.all_lazy, follows_numbers=self.follows_numbers
+            type(self),
+            all_lazy=self.all_lazy,
+            follows_numbers=self.follows_numbers,
+            growing=self.inputs.growing,
         )
 
     def _observed(self, guard: Guard) -> None:

@@ -9,7 +9,7 @@ been computed, and again by each replay.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ class Inputs:
         self,
         args: Sequence[Any],
         array_type: type = np.ndarray,
-        growing: Collection[str] = frozenset(),
+        growing: frozenset[str] = frozenset(),
         follows_numbers: bool = True,
     ) -> None:
         self.args = args

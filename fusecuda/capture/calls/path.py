@@ -209,6 +209,13 @@ class Path:
         """An array that nobody looks at."""
         return np.empty(shape, dtype)
 
+    def blank_at(self, slot: int, shape: Any, dtype: Any) -> Any:
+        """An array that nobody looks at, in the place of the one in ``slot``."""
+        self._take_away(slot)
+        array = self.environment[slot] = self._blank(shape, dtype)
+        self._place(array, slot)
+        return array
+
     def _owner(self, storage: Storage) -> Callable[[], Any]:
         """What gives None when nobody can ask for the value of ``storage`` any more."""
         return weakref.ref(storage)

@@ -6,6 +6,7 @@ are found where they lie when all has been computed.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,9 +57,10 @@ class CupyCall(Call):
         args: tuple[Any, ...],
         path: CupyPath | None = None,
         why: str = "",
+        growing: frozenset[str] | None = None,
     ) -> None:
         self.memories: list[_Memory] = []
-        super().__init__(owner, args, path=path)
+        super().__init__(owner, args, path=path, growing=growing)
         self.arrays = self.lazies = [a for _, a in self.inputs.arrays]
         by_name = [a for _, a in self.reads.device_arrays.values()]
         self.by_name = [a if a.base is None else a.base for a in by_name]
@@ -67,6 +69,9 @@ class CupyCall(Call):
             self._enter()
         if self.path.broken and self.path.trail:
             raise FlushError(f"the call cannot go on after what it has run: {self.path.broken}")
+
+    def _same_kind(self) -> Callable[..., Any]:
+        return functools.partial(type(self), growing=self.inputs.growing)
 
     def _new_trace(self) -> CupyTrace:
         return CupyTrace(self.owner.options, self.owner.device_chosen, self.path)
