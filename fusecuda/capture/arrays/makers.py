@@ -17,7 +17,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import FLOAT64, is_supported
-from ...graph.index_map import Shape, broadcast, identity
+from ...graph.index_map import IndexMap, Shape, broadcast, identity
 from ...graph.node import Node
 from ...graph.ops import OPS
 from ..record.flight import recording
@@ -34,6 +34,8 @@ _LIMIT = 4096
 _makers: dict[tuple[Any, ...], Maker | None] = {}  # by ufunc and operands
 _makers_of_views: dict[tuple[Any, ...], Maker | None] = {}
 _makers_seen: dict[tuple[Any, ...], tuple[View, Maker | None]] = {}  # by a view's identity
+_composed: dict[tuple[int, int], tuple[IndexMap, ...]] = {}  # by identity, and what is meant
+_UNKNOWN: Any = object()  # for what no maker has been sought yet
 _WHOLE = Maker("whole", (), Kind((), FLOAT64))  # of a view that shows all there is, as it is
 _acquire, _release = recording.acquire, recording.release
 _new = object.__new__
@@ -70,12 +72,29 @@ def new_array(node: Recorded, is_scalar: bool) -> Array:
 
 
 @entry
+def recorded_of_two(recorder: Any, ufunc: np.ufunc, one: Any, other: Any) -> Any:
+    """As `recorded`, of two operands."""
+    if raising():
+        return NotImplemented
+    try:
+        _acquire()
+        node = _made_of_two(recorder, ufunc, one, other)
+        if node is None:
+            return NotImplemented
+        made = new_array(node, not node.shape)
+        recorder.made(made)
+        return made
+    finally:
+        _release()
+
+
+@entry
 def updated(recorder: Any, ufunc: np.ufunc, array: Array, other: Any) -> bool:
     """Record what ``ufunc`` makes of ``array`` in its place by a maker; False without one."""
     if array.is_scalar or raising():
         return False
     with recording:
-        node = _made(recorder, ufunc, (array, other))
+        node = _made_of_two(recorder, ufunc, array, other)
         if node is None:
             return False
         if array._node is not None and array._node.kind is node.kind:  # nobody else sees it
@@ -90,10 +109,12 @@ def updated(recorder: Any, ufunc: np.ufunc, array: Array, other: Any) -> bool:
 
 def _made(recorder: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Recorded | None:
     """The node of ``ufunc`` by a maker, if there is one."""
+    if len(inputs) == 2:
+        return _made_of_two(recorder, ufunc, *inputs)
     run = recorder.run
     key: list[Any] = [ufunc]
     operands: list[Any] = []
-    places: list[Any] = []
+    places: list[int] = []
     for value in inputs:
         kind: Any = type(value)
         if kind is Array:
@@ -102,9 +123,7 @@ def _made(recorder: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Recorded | N
                 node = operand(recorder, run, value)
                 if node is None:
                     return None
-                kind, place = told(run, node)
-            else:
-                kind, place = node.kind, node.place
+            kind, place = told(run, node)
             operands.append(node)
             places.append(place)
         elif kind is float or kind is int or issubclass(kind, np.number):
@@ -112,13 +131,68 @@ def _made(recorder: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Recorded | N
         else:
             return None
         key.append(kind)
-    known = tuple(key)
-    maker = _makers[known] if known in _makers else _maker(known)
+    maker = _makers.get(known := tuple(key), _UNKNOWN)
+    if maker is _UNKNOWN:
+        maker = _maker(known)
     if maker is None or recorder.run is not run:  # an operand has been computed
         return None
     if maker.given and not _give(maker, operands, run):
         return None
-    made: Recorded = run.make(maker, operands, places)
+    made: Recorded = run.make(maker, tuple(operands), (maker, *places))
+    return made
+
+
+def _made_of_two(  # noqa: C901, PLR0912 - each call would take longer than what it does
+    recorder: Any, ufunc: np.ufunc, one: Any, other: Any
+) -> Recorded | None:
+    """As `_made`, of two operands: straight, for it is in the way of each operation."""
+    run = recorder.run
+    first, second = one, other
+    kind: Any = type(one)
+    if kind is Array:
+        first = one._node
+        if first is None or first.run is not run:
+            first = operand(recorder, run, one)
+            if first is None:
+                return None
+            kind, place = told(run, first)
+        else:
+            kind, place = first.kind, first.place
+    elif not (kind is float or kind is int or issubclass(kind, np.number)):
+        return None
+    kind_of_other: Any = type(other)
+    if kind_of_other is Array:
+        second = other._node
+        if other is one:
+            second, kind_of_other, its = first, kind, place
+        elif second is None or second.run is not run:
+            second = operand(recorder, run, other)
+            if second is None:
+                return None
+            kind_of_other, its = told(run, second)
+        else:
+            kind_of_other, its = second.kind, second.place
+    elif not (
+        kind_of_other is float or kind_of_other is int or issubclass(kind_of_other, np.number)
+    ):
+        return None
+    maker = _makers.get((ufunc, kind, kind_of_other), _UNKNOWN)
+    if maker is _UNKNOWN:
+        maker = _maker((ufunc, kind, kind_of_other))
+    if maker is None or recorder.run is not run:  # an operand has been computed
+        return None
+    entry: tuple[Any, ...] = (
+        (maker, its) if type(kind) is not Kind
+        else (maker, place) if type(kind_of_other) is not Kind
+        else (maker, place, its)
+    )  # fmt: skip
+    operands = (first, second)
+    if maker.given:
+        given = [first, second]
+        if not _give(maker, given, run):
+            return None
+        operands = tuple(given)
+    made: Recorded = run.make(maker, operands, entry)
     return made
 
 
@@ -126,7 +200,7 @@ def operand(recorder: Any, run: Run, array: Array) -> Node | None:
     """The present value of an array whose elements lie in rows, or None."""
     if array.pick is not None or array.loose is not None or array._part:
         return None
-    own, view = array._storage, array._shown or array._view
+    own, view = array._own or array._storage, array._shown or array._view
     version = own.version
     if version is None:
         version = own.leaf() if own.leaf is not None else None
@@ -136,11 +210,15 @@ def operand(recorder: Any, run: Run, array: Array) -> Node | None:
         version = None
     if version is None or own.shared or own.error is not None:
         return _read(recorder, run, array)
-    kind, at = told(run, version)
-    maker = _maker_of_view("index", view, kind)
+    if type(version) is Recorded and version.run is run:
+        kind, at = version.kind, version.place
+    else:
+        kind, at = told(run, version)
+    seen = _makers_seen.get(("index", id(view), kind))
+    maker = _maker_of_view("index", view, kind) if seen is None else seen[1]
     if maker is _WHOLE or maker is None:
         return None if maker is None else version
-    return run.make(maker, (version,), (at,))
+    return run.make(maker, (version,), (maker, at))
 
 
 def _read(recorder: Any, run: Run, array: Array) -> Node | None:
@@ -165,23 +243,31 @@ def written(recorder: Any, array: Array, view: View, value: Node, place: int) ->
 
     ``place`` is that of the value.
     """
-    run, own = recorder.run, array._storage
+    run, own = recorder.run, array._own or array._storage
     if type(own) is not Storage or not array.writeable or array._part:
         return False
     version = own.version
-    if type(version) is not Recorded or version.run is not run:  # others may have read it
+    if type(version) is Recorded and version.run is run:
+        kind, at = version.kind, version.place
+    else:  # others may have read it
         own.belongs_to(recorder)
         if recorder.run is not run or not own.writeable:
             return False
         version = own.read()
-    kind, at = told(run, version)
-    maker = _maker_of_view("update", view, kind)
+        kind, at = told(run, version)
+    seen = _makers_seen.get(("update", id(view), kind))
+    maker = _maker_of_view("update", view, kind) if seen is None else seen[1]
     if maker is _WHOLE:
         own.write(value)
         return True
     if maker is None or (value.op == "index" and value.size == version.size):
         return False
-    own.write(run.make(maker, (version, value), (at, place)))
+    node = run.make(maker, (version, value), (maker, at, place))
+    if own.noted and own.keepers is None and not (own.escaped or own.shared):
+        own.version = node  # as `write`, without its calls
+        recorder.told(node)
+    else:
+        own.write(node)
     return True
 
 
@@ -191,7 +277,8 @@ def filled(run: Run, value: float, shape: Shape) -> Node:
     if not shape:
         return number
     run.numbers.append(number)
-    return run.make(_maker_of_filled(shape), (number,), ())
+    maker = _maker_of_filled(shape)
+    return run.make(maker, (number,), (maker,))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -205,10 +292,10 @@ def _give(maker: Maker, operands: list[Any], run: Run) -> bool:
     for i, dtype, spread in maker.given:
         value = operands[i]
         if isinstance(value, Node):
-            node = converted(value, dtype)
+            node = value if value.dtype is dtype else converted(value, dtype)
             if spread is not None:  # views of views are one map
                 seen = node.op == "index"
-                view = spread.then(node.map) if seen else spread
+                view = _through(spread, node.map) if seen else spread
                 of = node.operands if seen else (node,)
                 node = Node("index", of, maker.kind.shape, dtype, view)
             operands[i] = node
@@ -224,6 +311,16 @@ def _give(maker: Maker, operands: list[Any], run: Run) -> bool:
         numbers.append(operands[i])
     run.numbers += numbers
     return True
+
+
+def _through(outer: IndexMap, inner: IndexMap) -> IndexMap:
+    """``outer.then(inner)``, found by identity: no map is hashed."""
+    known = _composed.get((id(outer), id(inner)))
+    if known is None:
+        if len(_composed) >= _LIMIT:
+            _composed.clear()
+        known = _composed[id(outer), id(inner)] = outer, inner, outer.then(inner)
+    return known[2]
 
 
 # --- makers

@@ -88,7 +88,7 @@ def _one_way(
             if exact and rests(a, b, limit):
                 return new(type(self), by_numpy(ufunc, b, a) if turned else by_numpy(ufunc, a, b))
         elif recorder.run is not None:
-            made = ENTRIES.recorded(recorder, ufunc, inputs)
+            made = ENTRIES.recorded_of_two(recorder, ufunc, *inputs)
             if made is not NotImplemented:
                 return made
         return _operate(ufunc, plainly, self, other, inputs)

@@ -61,7 +61,8 @@ class _Pattern:
             nodes.append(node)
             if is_number:
                 run.numbers.append(node)
-        return run.make(self.maker, [nodes[i] for i in self.operands], places)
+        own = tuple([nodes[i] for i in self.operands])
+        return run.make(self.maker, own, (self.maker, *places))
 
 
 def _items(root: Node, operands: list[Node], numbers: Sequence[Node]) -> list[Item]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ...graph import build
 from ...graph.dtypes import FLOAT64
+from ...graph.index_map import Shape, broadcast
 from ..record.flight import recording
+from ..record.run import Kind, Maker, kind_of
 from ..record.view import View, basic_index
 from .array import Array
 from .makers import filled, operand, told, written
@@ -25,7 +28,7 @@ def shown(array: Array, key: Any) -> Array | None:
     """The view ``array[key]`` for slices, integers, None and Ellipsis; None for other keys."""
     if array.pick is not None or array.loose is not None:
         return None
-    own = array._storage
+    own = array._own or array._storage
     view = _view(array._shown or array._view, key)
     if view is None or not view.shape:  # a number
         return None
@@ -67,14 +70,17 @@ def assigned(recorder: Any, array: Array, key: Any, value: Any) -> bool:
     """Record ``array[key] = value`` for such a key; False if it is to be recorded otherwise."""
     if array.pick is not None or array.loose is not None or array.is_scalar:
         return False
+    if type(value) is Array and value._own is array._own is not None:
+        own, view = array._own, _view(array._shown or array._view, key)
+        if value._shown is view and value._part == array._part and view is not None:
+            is_written = own.version is not None or own.writeable
+            return array.writeable and is_written  # Python's, after an operator in place
     with recording:
         own, run = array._storage, recorder.run
         view = _view(array._shown or array._view, key)
         if view is None:
             return False
         if type(value) is Array:
-            if value._own is own and value._shown is view and value._part == array._part:
-                return array.writeable and own.writeable  # Python's, after an operator in place
             node = operand(recorder, run, value)
         elif own.dtype is FLOAT64 and (
             type(value) is float or (type(value) is int and -_EXACT < value < _EXACT)
@@ -85,10 +91,20 @@ def assigned(recorder: Any, array: Array, key: Any, value: Any) -> bool:
         if node is None or node.dtype != own.dtype or recorder.run is not run:
             return False
         if node.shape != view.shape:
-            if node.shape:
+            try:
+                spread = _spread(told(run, node)[0], view.shape)
+            except ValueError:  # which NumPy says in its words
                 return False
-            node = build.broadcast_to(node, view.shape)
+            node = run.make(spread, (node,), (spread, told(run, node)[1]))
         return written(recorder, array, view, node, told(run, node)[1])
+
+
+@functools.lru_cache(maxsize=1024)
+def _spread(kind: Kind, shape: Shape) -> Maker:
+    """What makes a value of ``kind`` one of ``shape``; raises ValueError where they do not fit."""
+    if build.broadcast_shapes(kind.shape, shape) != shape:
+        raise ValueError
+    return Maker("index", (), kind_of(shape, kind.dtype), broadcast(kind.shape, shape))
 
 
 def _view(view: View, key: Any) -> View | None:
@@ -96,7 +112,17 @@ def _view(view: View, key: Any) -> View | None:
 
     So for keys that do not fit: others know the error.
     """
-    frozen = _frozen(key)
+    frozen: Any
+    if type(key) is slice:
+        start, stop, step = key.start, key.stop, key.step
+        plain = (
+            (start is None or type(start) is int)
+            and (stop is None or type(stop) is int)
+            and (step is None or type(step) is int)
+        )
+        frozen = ((start, stop, step),) if plain else None
+    else:
+        frozen = _frozen(key)
     if frozen is None:
         return None
     known = _views.get((id(view), frozen))
@@ -118,11 +144,8 @@ def _remembered(parent: View, key: Any, view: View | None) -> tuple[View, View |
 
 
 def _frozen(key: Any) -> Any:
-    """``key`` as something that tells it from others, or None if there is an array or the like."""
+    """``key``, no slice, as something that tells it from others; None if there is an array."""
     kind = type(key)
-    if kind is slice:
-        part = _frozen_slice(key)
-        return None if part is None else (part,)
     if kind is int:
         return (key,)
     if kind is not tuple:

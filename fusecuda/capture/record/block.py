@@ -18,6 +18,7 @@ from .storage import Storage
 if TYPE_CHECKING:
     from ...engine import Executable
 
+_reference = weakref.ref
 _REPORTS_LIMIT = 1000  # plans of a block that `explain` tells about, the last ones
 
 
@@ -41,7 +42,7 @@ class Region(Recorder):
 
     def note(self, node: Node, storage: Storage) -> None:
         if type(node) is Recorded and storage.noted:
-            self._told(node)
+            self.told(node)
             return
         if self.tally is not None:
             self.tally.recorded(user_line(), node, self.call)
@@ -58,10 +59,13 @@ class Region(Recorder):
 
     def made(self, array: Any) -> None:
         """Note that ``array``, which has no storage yet, waits for its node."""
-        self._live.append(weakref.ref(array))
-        self._told(array._node)
+        self._live.append(_reference(array))
+        sequence = self._sequence  # as `told`, without a call
+        sequence.append(array._node.sign)
+        if len(sequence) >= self._cut:
+            self._flush_at_period()
 
-    def _told(self, node: Recorded) -> None:
+    def told(self, node: Recorded) -> None:
         """Flush if a repeating body ends with ``node``, which the run knows."""
         self._sequence.append(node.sign)
         if len(self._sequence) >= self._cut:

@@ -96,12 +96,15 @@ class Run:
         self._is_known = True  # what has been recorded is told by the entries
         self._key: Key = ()
 
-    def make(self, maker: Maker, operands: Sequence[Node], places: Sequence[int]) -> Recorded:
-        """The node that ``maker`` makes of ``operands``; those that are no numbers have places."""
+    def make(self, maker: Maker, operands: tuple[Node, ...], entry: Key) -> Recorded:
+        """The node that ``maker`` makes of ``operands``.
+
+        The ``entry`` is the maker, and the places of those operands that are no numbers.
+        """
         entries, kind = self.entries, maker.kind
         node: Recorded = _new(Recorded)  # without a call: this is in the way of each operation
         node.op = maker.name
-        node.operands = tuple(operands)
+        node.operands = operands
         node.shape = kind.shape
         node.dtype = kind.dtype
         node.attr = maker.attr
@@ -110,7 +113,7 @@ class Run:
         node.sign = maker.sign
         node.place = len(entries)
         node.run = self
-        entries.append((maker, *places))
+        entries.append(entry)
         return node
 
     def place_of(self, node: Node) -> int:

@@ -116,6 +116,7 @@ def test_who_reads_what() -> None:
     programs: list[Callable[..., Any]] = [
         lambda x, y: x - y, lambda x, y: y - x, lambda x, y: (x - y) * x, lambda x, y: (x - y) * y,
         lambda x, y: x - x, lambda x, y: x[1:] - y[:-1], lambda x, y: x[:-1] - y[1:],
+        lambda x, y: (x + y) * (x - y), lambda x, y: (x + y) * (y - y),
     ]  # fmt: skip
     for program in programs * 2:
         both(program, X, X + 1)
@@ -133,6 +134,28 @@ def test_one_array_and_two() -> None:
     for _ in range(3):
         both(program, X, X)
         both(program, X, X + 1)
+
+
+def test_rows_that_are_written_to_several() -> None:
+    """What is written is spread as NumPy spreads it; what does not fit is NumPy's error."""
+
+    def program(x: Any) -> Any:
+        x[1:-1] = x[:1] - x[-1:]
+        x[3:] = x[0]
+        x[:, 1:3] = x[:, :1]
+        x[1:-1] += x[:1]
+        x[1:-1] += x[1:2]
+        x[::2, 4:] = x[1:2, 4:][:, ::-1]
+        return x + x[::-1][:1]
+
+    def unfit(x: Any) -> str:
+        with pytest.raises(ValueError, match="could not broadcast") as error:
+            x[1:3] = x[:3]
+        return str(error.value)
+
+    for _ in range(3):
+        both(program, X)
+        both(unfit, X)
 
 
 def test_a_temporary_has_no_storage(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +281,8 @@ def test_a_write_waits_for_who_has_read() -> None:
     outer = copy_context()
     for _ in range(2):
         want = np.asarray(x) * 2
-        with fused(strict=True):
+        with fused(strict=True) as region:
             other = outer.run(lambda: x * 2)  # by the process's own recorder
             x[1:] += 1.0
+        assert region.launches == 1  # the write is the block's
         equal(other, want)
