@@ -17,7 +17,7 @@ from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
 from ..arrays.array import Array
-from ..record.flight import Flight, Job, is_idle, recording, wait_for
+from ..record.flight import Flight, Job, is_idle, recording, versions_of, wait_for
 from ..record.lines import name_line
 from ..record.numbers import argument_of
 from ..record.periods import smallest_period
@@ -28,7 +28,6 @@ from ..record.recorder import (
     default_recorder,
     recorder_in_force,
     user_line,
-    versions_of,
 )
 from ..record.storage import Storage
 from ..record.view import View

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.node import Node
 from ...options import Options
-from .flight import Flight, Job
+from .flight import Flight, Job, versions_of
 from .lines import Tally
 from .numbers import argument_of
-from .recorder import Recorder, user_line, versions_of
+from .recorder import Recorder, user_line
 from .run import Recorded, Run
 from .storage import Storage
 

@@ -26,7 +26,17 @@ from ...interpreted import Interpreted
 from ...options import Options
 from ...watch import watchers
 from .budget import PROGRAM, Budget
-from .flight import Flight, Job, base_of, divided, pass_gate, recording, unlocked, wait_for
+from .flight import (
+    Flight,
+    Job,
+    base_of,
+    divided,
+    pass_gate,
+    recording,
+    unlocked,
+    versions_of,
+    wait_for,
+)
 from .leaf import Leaf
 from .numbers import argument_of
 from .periods import smallest_period
@@ -332,7 +342,10 @@ class Recorder:
 
     def _in_place(self, storage: Storage, node: Node) -> bool:
         """True if the version ``node`` belongs in the storage's present memory."""
-        return in_place(storage, node)
+        if storage.buffer is None:
+            return False
+        base = base_of(node)
+        return storage.held or (base is not None and base.array is storage.buffer)
 
     def _run(self, executable: Executable | Interpreted, arrays: Sequence[Any]) -> Sequence[Any]:
         """The results of ``executable``, in the memory that this recorder's arrays lie in."""
@@ -361,23 +374,6 @@ class Recorder:
         options = self.options
         asked = options.strict or options.check or options.device != "cpu"
         return None if asked or watchers else self.budget
-
-
-def versions_of(jobs: Iterable[Job]) -> tuple[list[Node], list[Leaf | None]]:
-    """The versions that ``jobs`` compute, and the memory that each of them overwrites, if any."""
-    own = [
-        Leaf(j.storage.buffer, j.storage.shape, j.storage.dtype) if j.in_place else None
-        for j in jobs
-    ]
-    return [job.node for job in jobs], own
-
-
-def in_place(storage: Storage, node: Node) -> bool:
-    """True if the version ``node`` belongs in the storage's present memory."""
-    if storage.buffer is None:
-        return False
-    base = base_of(node)
-    return storage.held or (base is not None and base.array is storage.buffer)
 
 
 def user_line(*others: str) -> str:
