@@ -26,7 +26,14 @@ class Tape(Protocol):
         """What makes nodes of the numbers among ``operands``, in turn."""
 
 
-class Recording(Protocol):
+class Owning(Protocol):
+    """What storages are made for."""
+
+    def own(self, array: Any) -> Any:
+        """The storage in which the memory of ``array`` is to be known, if there is one already."""
+
+
+class Recording(Owning, Protocol):
     """A region around CuPy code."""
 
     cupy_options: Options
@@ -44,9 +51,6 @@ class Recording(Protocol):
     def recorded(self) -> int: ...
     @property
     def resting(self) -> bool: ...
-
-    def own(self, array: Any) -> Any:
-        """The storage in which the memory of ``array`` is to be known, if there is one already."""
 
     def flush(self, needed: Any = None) -> None:
         """Compute all that is pending."""
