@@ -1,4 +1,4 @@
-"""Special: what classes hold that is reached without its name, or means nothing to a trace."""
+"""Special: what of classes is reached, by name or without, and what means nothing to a trace."""
 
 from __future__ import annotations
 
