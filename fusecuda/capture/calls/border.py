@@ -19,7 +19,7 @@ _ndarray = np.ndarray
 _ITEMS_LIMIT = 10_000  # of a list that is passed on
 _ARRAYS_LIMIT = 32  # of one that holds arrays
 _DEPTH_LIMIT = 4
-_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
 
 class RecordedError(Exception):
@@ -37,7 +37,7 @@ def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
             found.append(size.bit_length())
         elif kind is int:
             found.append(-value.bit_length())
-        elif kind in _PLAIN or issubclass(kind, np.generic | np.dtype | type):
+        elif kind in PLAIN or issubclass(kind, np.generic | np.dtype | type):
             found.append(kind)
         else:
             size = _size_inside(kind, value, depth)
@@ -57,7 +57,7 @@ def _size_inside(kind: type, value: Any, depth: int) -> Any:
     if len(value) > _ITEMS_LIMIT or depth > _DEPTH_LIMIT:
         return None
     parts = value.values() if kind is dict else value
-    if all([type(part) in _PLAIN for part in parts]):
+    if all([type(part) in PLAIN for part in parts]):
         return kind, len(value).bit_length()
     return size_of(parts, depth + 1) if len(value) <= _ARRAYS_LIMIT else None
 
@@ -69,7 +69,7 @@ def is_simple(result: Any) -> bool:
         return all(map(is_simple, result))
     if kind is dict:
         return all(map(is_simple, result.values()))
-    return kind is Array or kind in _PLAIN or (kind.__module__ != "builtins" and is_own(kind))
+    return kind is Array or kind in PLAIN or (kind.__module__ != "builtins" and is_own(kind))
 
 
 class Twins(Protocol):
@@ -137,7 +137,7 @@ class Border:
         before: dict[str, Any] = {}
         self._containers.append((twin, value, before))
         for name, part in vars(value).items():
-            before[name] = part if type(part) in _PLAIN else self.given(part)
+            before[name] = part if type(part) in PLAIN else self.given(part)
         twin.__dict__.update(before)
         return twin
 
@@ -147,7 +147,7 @@ class Border:
             if own is value:
                 return twin
         before = list(value.values() if kind is dict else value)
-        parts = [part if type(part) in _PLAIN else self.given(part) for part in before]
+        parts = [part if type(part) in PLAIN else self.given(part) for part in before]
         twin = value
         if any([part is not own for part, own in zip(parts, before, strict=True)]):
             twin = dict(zip(value, parts, strict=True)) if kind is dict else kind(parts)
@@ -180,7 +180,7 @@ class Border:
     def taken(self, value: Any) -> Any:
         """``value`` with lazy arrays in the place of NumPy's; lists and dicts stay themselves."""
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return value
         known = self._known.get(id(value))
         if known is not None:

@@ -196,10 +196,6 @@ class Table:
         self._entries.insert(place, storage)
         self.exact[storage.span[0]] = storage
 
-    def entries(self) -> list[CupyStorage]:
-        """All of them."""
-        return list(self._entries)
-
     def leave(self, recorder: Recorder) -> None:
         """Forget what only ``recorder`` has read or written."""
         for entry in self._entries:
