@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import FunctionType, MethodType
-from typing import Any, Protocol
+from types import FunctionType, MappingProxyType, MethodType
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ _ndarray = np.ndarray
 _ITEMS_LIMIT = 10_000  # of a list that is passed on
 _ARRAYS_LIMIT = 32  # of one that holds arrays
 _DEPTH_LIMIT = 4
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
 
@@ -72,22 +73,19 @@ def is_simple(result: Any) -> bool:
     return kind is Array or kind in PLAIN or (kind.__module__ != "builtins" and is_own(kind))
 
 
-class Twins(Protocol):
-    """What stands for classes, and what functions by identity stand for, in one call."""
-
-    @property
-    def kinds(self) -> Mapping[type, Any]: ...
-    @property
-    def originals(self) -> Mapping[int, Any]: ...
-
-
 class Border:
-    """One call's: which lazy array each NumPy array stands for."""
+    """One call's: which lazy array each NumPy array stands for.
 
-    __slots__ = ("_containers", "_known", "_memory", "_twin_of_call", "odd")
+    ``kinds`` are what stands for classes, ``originals`` what functions by identity stand for.
+    """
 
-    def __init__(self, twin: Twins) -> None:
-        self._twin_of_call = twin
+    __slots__ = ("_containers", "_kinds", "_known", "_memory", "_originals", "odd")
+
+    def __init__(
+        self, kinds: Mapping[type, Any] = _NOTHING, originals: Mapping[int, Any] = _NOTHING
+    ) -> None:
+        self._kinds = kinds
+        self._originals = originals
         # By the identity of what they show, which they keep alive.
         self._known: dict[int, tuple[Any, Any]] = {}
         self._containers: list[tuple[Any, Any, Any]] = []  # twins, what they stand for, their parts
@@ -124,7 +122,7 @@ class Border:
 
     def _object(self, kind: type, value: Any) -> Any:
         """An instance of the class's twin, if it is one of the script's."""
-        twin_kind = self._twin_of_call.kinds.get(kind)
+        twin_kind = self._kinds.get(kind)
         if twin_kind is None:
             if not isinstance(value, np.generic | np.dtype):
                 raise RecordedError
@@ -200,7 +198,7 @@ class Border:
     def _original(self, kind: type, value: Any) -> Any:
         """The function that ``value`` is the twin of, or the method of the object itself."""
         if kind is FunctionType:
-            return self._twin_of_call.originals.get(id(value), value)
+            return self._originals.get(id(value), value)
         known = self._known.get(id(value.__self__))
         return value if known is None else getattr(known[1], value.__name__)
 

@@ -213,7 +213,7 @@ class Whole(Wrapper):
 
     def _as_whole(self, twin: Twin, args: Any, kwargs: Any) -> Any:
         """What the twin returns on the memory of the arrays, with lazy arrays in its place."""
-        border = Border(twin)
+        border = Border(twin.kinds, twin.originals)
         try:
             given = [v if type(v) in PLAIN else border.given(v) for v in args]
             named = {name: border.given(v) for name, v in kwargs.items()}

@@ -124,11 +124,6 @@ class CupyRegion(Lazies):
             self.tape.planned((), (), None)
             self.tape.end()
 
-    def _landed(self, flight: Flight) -> None:
-        if isinstance(flight, CupyFlight) and flight.tape is not None:
-            flight.tape.end()
-            flight.tape = None
-
     def _compute(self, flight: Flight) -> None:
         token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
         try:

@@ -77,10 +77,6 @@ class Region(Recorder):
             else:
                 flight.run = run
 
-    def _landed(self, flight: Flight) -> None:
-        if flight.run is not None:
-            flight.run.end()
-
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
         run = flight.run
         if run is None:

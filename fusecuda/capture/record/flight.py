@@ -196,6 +196,8 @@ class Flight:
 
     def end(self) -> None:
         """All storages have been settled: who waits goes on."""
+        if self.run is not None:
+            self.run.end()
         jobs = self.jobs
         self.is_over = True
         _changed.notify_all()

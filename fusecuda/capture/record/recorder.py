@@ -302,11 +302,7 @@ class Recorder:
             self.launches += executable.launches
             if not isinstance(executable, Interpreted):
                 self._ran(executable)
-        self._landed(flight)
         flight.end()
-
-    def _landed(self, flight: Flight) -> None:
-        """Called when the storages of ``flight`` have been settled."""
 
     def _failed(self, storage: Storage, error: BaseException) -> None:
         """Let ``storage`` raise ``error`` when its value is needed."""
