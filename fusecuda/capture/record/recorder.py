@@ -388,8 +388,5 @@ default_recorder.one_by_one = False  # of all threads, which may flush at once
 recorder_in_force: contextvars.ContextVar[Recorder] = contextvars.ContextVar(
     "fusecuda_recorder", default=default_recorder
 )
-
-
-def current_recorder() -> Recorder:
-    """The recorder that takes new operations: the innermost trace's, or the process's own."""
-    return recorder_in_force.get()
+# The recorder that takes new operations: the innermost trace's, or the process's own.
+current_recorder = recorder_in_force.get
