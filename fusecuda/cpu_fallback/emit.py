@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..codegen import names
-from ..codegen.scalar import c_type, computed, loaded, memory_type, stored, suffix, zero
-from ..codegen.statements import Scope
+from ..codegen.scalar import memory_type
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import Variant
-from ..graph.dtypes import DType, hlo_name
+from ..graph.dtypes import DType
 from . import quotients
 from .index_tests import NO_TESTS, Tests, tests_of
+from .place import Place
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
 
@@ -47,174 +46,6 @@ class Layout:
         """Declarations of the integer arguments ``used``, in their order."""
         found = sorted(set(used), key=self.position.__getitem__)
         return [f"const int64_t {name} = a->dim[{self.position[name]}];" for name in found]
-
-
-class Place(Scope):
-    """How the statements of one scope are written: element values, row values, or final ones.
-
-    ``step`` is the loop variable of the elements, empty for row values; ``axis`` the axis it walks.
-    ``tests`` have been made: what they guard is read anyway. ``steps`` tell how forms walk that
-    axis: as the kernel's variant says, unless it is another axis; None for any strides.
-    """
-
-    def __init__(
-        self, emitter: KernelEmitter, step: str, axis: str, base: str, tests: Tests = NO_TESTS
-    ) -> None:
-        self.emitter = emitter
-        self.step = step
-        self.axis = axis
-        self.base = base  # prefix of the pointers and indices that the scope starts from
-        self.tests = tests
-        self.steps = emitter.variant.steps
-
-    def lines(self, statement: ir.Statement) -> list[str]:
-        if statement in self.tests.made:
-            return []
-        if isinstance(statement, ir.Load) and statement.form in self.tests.guards:
-            statement = dataclasses.replace(statement, guard=None)
-        if isinstance(statement, ir.Compute) and self._is_by_shared_divisor(statement):
-            value, divisor = statement.operands
-            text, note = quotients.quotient(statement.dtype, self.name(value), divisor)
-            return [self.define(statement.out, c_type(statement.dtype), text), note]
-        return super().lines(statement)
-
-    def _is_by_shared_divisor(self, statement: ir.Compute) -> bool:
-        return statement.op == "divide" and statement.operands[1] in self.emitter.divisors
-
-    def address(self, form: int) -> str:
-        if form in self.emitter.late:
-            return f"late{form}[{self.step}]"
-        if form in self.emitter.streamed:
-            return f"to{form}[{self.step}]"
-        return self.emitter.counted(form, self.lvalue(form))
-
-    def lvalue(self, form: int) -> str:
-        """The element at hand of ``form`` in memory."""
-        kernel, steps = self.emitter.kernel, self.steps
-        name = self.base + names.pointer(kernel, form)
-        dtype = kernel.forms[form].dtype
-        assert dtype is not None
-        if not self.step:
-            return self.emitter.dereference(name, "", dtype, form)
-        if steps is not None:
-            times = {1: "", -1: "-"}.get(steps[form], f"{steps[form]} * ")
-            return f"{name}[{times}{self.step}]" if steps[form] else f"*{name}"
-        return self.emitter.dereference(name, f" + {self.step} * {self.stride(form)}", dtype, form)
-
-    def stride(self, form: int) -> str:
-        """The name of the bytes from one element to the next."""
-        if self.tests.guards.get(form):
-            return f"step_{names.pointer(self.emitter.kernel, form)}"
-        return names.stride(form, self.axis)
-
-    def index(self, form: int) -> str:
-        name = self.base + names.index(form)
-        return f"{name} + {self.step} * {names.stride(form, self.axis)}" if self.step else name
-
-    def argument(self, number: int, dtype: DType) -> str:
-        return loaded(dtype, f"a->scalar[{number}].{hlo_name(dtype)}")
-
-    def kept(self, slot: int) -> str:
-        return f"keep{slot}[{self.step}]"
-
-    def choice(self, test: int, value: str, other: str, dtype: DType) -> str:
-        if test not in self.tests.steady or dtype.kind == "c":
-            return super().choice(test, value, other, dtype)
-        return f"fc_choose_{suffix(dtype)}(mask{test}, {value}, {other})"
-
-    def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
-        if not ir.reports(statement):
-            return []
-        return [self.failed(statement.site, f"{operands[1]} < 0")]
-
-    def failed(self, site: int, test: str) -> str:
-        """The statement that reports what ``test`` finds."""
-        if site in self.emitter.watched_sites:
-            return f"failed{site} |= {test};"
-        return f"if ({test}) a->status[0] = {site + 1};"
-
-    def gather(self, statement: ir.Gather) -> list[str]:
-        out = statement.out
-        lines, displaced, inside = self.displaced(f"g{out}", statement)
-        pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
-        lines.append(f"const bool ok{out} = {inside};")
-        lines.append(self.failed(statement.site, f"!ok{out}"))
-        element = self.emitter.dereference(
-            f"(const char *){pointer}", displaced, statement.dtype, statement.form
-        )
-        element = self.emitter.counted(statement.form, element)
-        value, nothing = loaded(statement.dtype, element), zero(statement.dtype)
-        lines.append(self.define(out, c_type(statement.dtype), f"ok{out} ? {value} : {nothing}"))
-        return lines
-
-    def scatter(self, statement: ir.Scatter) -> list[str]:
-        form, dtype = statement.form, statement.dtype
-        lines, displaced, inside = self.displaced(f"to{form}", statement)
-        kind = memory_type(dtype)
-        pointer = self.base + names.pointer(self.emitter.kernel, form)
-        value = self.name(statement.value)
-        if statement.op is not None:
-            pair = [loaded(dtype, f"*to{form}"), value]
-            value = computed(statement.op, dtype, (dtype, dtype), pair, self.expression)
-        target = self.emitter.counted(form, f"*to{form}")
-        return [
-            *lines,
-            f"if ({inside}) {{",
-            f"    {kind} *const to{form} = ({kind} *)((char *){pointer}{displaced});",
-            f"    {target} = {stored(dtype, value)};",
-            f"}} else a->status[0] = {statement.site + 1};",
-        ]
-
-    def found(self, statement: ir.Gather) -> list[str]:
-        """Where a gather reads from, if the indices are the same for all of a run."""
-        out = statement.out
-        lines, terms, inside = self._counted_indices(f"g{out}", statement)
-        pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
-        kind = f"const {memory_type(statement.dtype)} *"
-        return [
-            *lines,
-            f"if (!({inside})) {{",
-            f"    a->status[0] = {statement.site + 1};",
-            "    return;",
-            "}",
-            f"{kind}const from{out} = ({kind})((const char *){pointer}{terms});",
-        ]
-
-    def gathered(self, statement: ir.Gather) -> str:
-        """The element of a gather whose place has been found."""
-        assert self.emitter.variant.steps is not None
-        out, step = statement.out, self.emitter.variant.steps[statement.form]
-        element = self.emitter.counted(statement.form, f"from{out}[{step} * {self.step}]")
-        return self.define(out, c_type(statement.dtype), loaded(statement.dtype, element))
-
-    def compact(self, statement: ir.Compact) -> list[str]:
-        pointer = names.pointer(self.emitter.kernel, statement.form)
-        element = self.emitter.counted(statement.form, f"{pointer}[{self.emitter.compacted}]")
-        return [f"{element} = {stored(statement.dtype, self.name(statement.value))};"]
-
-    def displaced(self, name: str, statement: ir.Gather | ir.Scatter) -> tuple[list[str], str, str]:
-        """Computed indices counted from the start, the bytes to where they lead, a test of them."""
-        lines, terms, inside = self._counted_indices(name, statement)
-        steps = self.steps
-        if self.step and (steps is None or steps[statement.form] not in (0, 1)):
-            terms += f" + {self.step} * {names.stride(statement.form, self.axis)}"
-        elif self.step and steps and steps[statement.form]:
-            terms += f" + {self.step} * (int64_t)sizeof({memory_type(statement.dtype)})"
-        return lines, terms, inside
-
-    def _counted_indices(
-        self, name: str, statement: ir.Gather | ir.Scatter
-    ) -> tuple[list[str], str, str]:
-        """The same, without the bytes to the element at hand of the run."""
-        lines, terms, tests = [], [], []
-        for i, (index, (extent, stride)) in enumerate(
-            zip(statement.indices, statement.limits, strict=True)
-        ):
-            at, n, value = f"{name}_{i}", names.limit(extent), self.name(index)
-            lines.append(f"const int64_t {at} = {value} < 0 ? {value} + {n} : {value};")
-            tests.append(f"((uint64_t){at} < (uint64_t){n})")
-            terms.append(f"{at} * {names.limit(stride)}")
-        return lines, "".join(f" + {t}" for t in terms), " & ".join(tests)
 
 
 class KernelEmitter:

@@ -15,9 +15,10 @@ from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..fusion.kernel_ir import forms_of
 from ..graph.dtypes import DType
 from ..graph.ops import OPS
-from .emit import PLACEHOLDER, Place
+from .emit import PLACEHOLDER
 from .emit_reduction import ReductionEmitter, RowEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
+from .place import Place
 
 
 class _ColumnPlace(Place):

@@ -13,8 +13,9 @@ from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import Variant
 from ..fusion.kernel_ir import forms_of
-from .emit import PLACEHOLDER, Place
+from .emit import PLACEHOLDER
 from .emit_loop import LoopEmitter
+from .place import Place
 
 
 class LateEmitter(LoopEmitter):

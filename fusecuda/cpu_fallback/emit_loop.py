@@ -15,7 +15,8 @@ from ..fusion.byte_chains import Chain, chains_of, without
 from ..fusion.kernel_ir import forms_of
 from ..fusion.verify import operands
 from . import quotients
-from .emit import PLACEHOLDER, KernelEmitter, Place
+from .emit import PLACEHOLDER, KernelEmitter
+from .place import Place
 
 
 class LoopEmitter(KernelEmitter):

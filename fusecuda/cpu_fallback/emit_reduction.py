@@ -15,8 +15,9 @@ from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
 from ..fusion.kernel_ir import forms_of
 from ..graph.tree import CHUNK
-from .emit import PLACEHOLDER, KernelEmitter, Place
+from .emit import PLACEHOLDER, KernelEmitter
 from .index_tests import Tests
+from .place import Place
 
 
 class ReductionEmitter(KernelEmitter):

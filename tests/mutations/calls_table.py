@@ -28,7 +28,7 @@ CALLS = (
     ),
     Mutation(
         "calls-that-always-raise",
-        "capture/calls/function.py",
+        "capture/calls/recorded.py",
         "        entry.raised += 1\n",
         "",
         "what raises again and again is recorded ever more rarely",
@@ -689,8 +689,8 @@ CALLS = (
     ),
     Mutation(
         "paths-grow-for-ever",
-        "capture/calls/function.py",
-        "            self._entry(_signature(args)).postponed()\n",
+        "capture/calls/recorded.py",
+        "            self._entry(signature(args)).postponed()\n",
         "            pass\n",
         "a function that sees new values at each call is recorded at each call",
         ids("slow_recording", "paths_that_grow_at_each_call_take_no_more_than_their_time"),

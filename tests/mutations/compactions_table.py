@@ -117,8 +117,8 @@ COMPACTIONS = (
     Mutation(
         "cupy-picks-of-another-extent",
         "capture/cupy/trace.py",
-        "return tuple([len(environment[slot]) for slot in slots])",
-        "return tuple([0 for slot in slots])",
+        "tuple([len(env[slot]) for slot in slots])",
+        "tuple([0 for slot in slots])",
         "a replay goes on with arrays of another extent",
         ids("cupy/cupy_picked", "in_a_function[cpu]"),
     ),

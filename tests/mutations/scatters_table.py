@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_EMIT, _LOOPS = "cpu_fallback/emit.py", "cpu_fallback/emit_loop.py"
+_PLACE, _LOOPS = "cpu_fallback/place.py", "cpu_fallback/emit_loop.py"
 _FUSION, _USERS = "fusion/scatters.py", "capture/arrays/scatters.py"
 _BITS = ids("fusion/scatters", "bits[float64]")
 
@@ -27,7 +27,7 @@ SCATTERS = (
     ),
     Mutation(
         "scatter-indices-not-wrapped",
-        _EMIT,
+        _PLACE,
         "{value} < 0 ? {value} + {n} : {value};",
         "{value};",
         "negative indices do not count from the end",

@@ -33,6 +33,7 @@ _REDUCE = "fusion/binding.py", "cpu_fallback/emit_reduction.py", "codegen/reduce
 _BINDING, _ROWS, _TREE = _REDUCE
 _COLUMNS, _RUNS = "cpu_fallback/emit_columns.py", "cpu_fallback/runs.h"
 _LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
+_PLACE = "cpu_fallback/place.py"
 _MAP, _PASSES = "graph/index_map.py", "graph/passes.py"
 _STORAGE = "capture/record/storage.py"
 _VERDICT, _ORDER = "fusion/verdict.py", "fusion/order.py"
@@ -48,7 +49,7 @@ EMITTER = (
     ),
     Mutation(
         "wrong-step",
-        _LOOP,
+        _PLACE,
         "        return names.stride(form, self.axis)",
         '        return names.stride(form, self.axis[0] + "0")',
         "elements of any stride step along the first axis",
@@ -56,7 +57,7 @@ EMITTER = (
     ),
     Mutation(
         "known-step-forwards",
-        _LOOP,
+        _PLACE,
         '-1: "-"',
         '-1: ""',
         "narrow elements that lie backwards are read forwards",
@@ -144,7 +145,7 @@ EMITTER = (
     ),
     Mutation(
         "status-not-set-by-gather",
-        _LOOP,
+        _PLACE,
         'self.failed(statement.site, f"!ok{out}")',
         'f"(void)ok{out};"',
         "an index out of bounds is no error",
@@ -152,7 +153,7 @@ EMITTER = (
     ),
     Mutation(
         "status-not-set-by-power",
-        _LOOP,
+        _PLACE,
         'self.failed(statement.site, f"{operands[1]} < 0")',
         '""',
         "an integer to a negative power is no error",

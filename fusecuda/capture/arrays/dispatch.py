@@ -316,18 +316,13 @@ def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
     """Write ``result`` into ``target`` under NumPy's casting rule; ``target`` is returned."""
     if isinstance(target, tuple):
         (target,) = target
-    if getattr(target, "pick", None) is not None:
-        if cast:
-            check_cast(as_dtype(result), target.dtype, cast)
-        if ENTRIES.assign_picked(target, result):
-            return target
-    if current_recorder().loose and getattr(target, "loose", None) is not None:
-        if cast:
-            check_cast(as_dtype(result), target.dtype, cast)
-        target[...] = result
-        return target
     if cast:
         check_cast(as_dtype(result), target.dtype, cast)
+    if getattr(target, "pick", None) is not None and ENTRIES.assign_picked(target, result):
+        return target
+    if current_recorder().loose and getattr(target, "loose", None) is not None:
+        target[...] = result
+        return target
     if not isinstance(target, Array) and isinstance(result, Array):
         current_recorder().fills_in()
     shape = getattr(result, "shape", ())

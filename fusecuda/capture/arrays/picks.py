@@ -80,15 +80,19 @@ class Pick:
             return type(self.whole) is Index and self.mask is other.mask
         return other.whole.is_own and other.whole.array.storage.pending
 
+    @property
+    def has_kernel(self) -> bool:
+        """True if a kernel can write what is picked."""
+        nodes = self.whole.node, self.mask.node
+        return nodes[0].size > 0 and all(is_supported(node.dtype) for node in nodes)
+
     def begun(self) -> Pick | Compaction:
         """The compaction that writes what is picked, recorded; itself where that is NumPy's."""
         recorder = current_recorder()
-        if not recorder.compacts:
+        if not recorder.compacts or not self.has_kernel:
             return self
-        whole, mask = self.whole.node, self.mask.node
-        if not whole.size or not all(is_supported(n.dtype) for n in (whole, mask)):
-            return self
-        return Compaction(recorder.value(build.compact(whole, mask, user_line())), self.ndim)
+        made = build.compact(self.whole.node, self.mask.node, user_line())
+        return Compaction(recorder.value(made), self.ndim)
 
     def settled(self) -> Array:
         """What NumPy picks."""

@@ -236,11 +236,15 @@ def _var_under(x: Array, axis: Any, loop: Any, ddof: Any, keep: bool, where: Arr
     return (squares / freedom).astype(loop)
 
 
-@handles(np.std)
-def std(a: Any, *args: Any, **kwargs: Any) -> Any:
-    """The square root of the variance."""
-    found = var(a, *args, **kwargs)
-    return found if found is NotImplemented else np.sqrt(found)
+def _root_of(variance: Handler) -> Handler:
+    def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
+        found = variance(a, *args, **kwargs)
+        return found if found is NotImplemented else np.sqrt(found)
+
+    return handler
+
+
+std = handles(np.std)(_root_of(var))
 
 
 @handles(np.ptp)
@@ -340,8 +344,4 @@ def nanvar(
     return _number(np.where(freedom <= 0, kind.type(np.nan), found))
 
 
-@handles(np.nanstd)
-def nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
-    """The square root of the variance."""
-    found = nanvar(a, *args, **kwargs)
-    return found if found is NotImplemented else np.sqrt(found)
+handles(np.nanstd)(_root_of(nanvar))

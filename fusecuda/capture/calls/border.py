@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import FunctionType, MethodType
-from typing import Any, Protocol
+from types import FunctionType, MappingProxyType, MethodType
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,8 @@ _ndarray = np.ndarray
 _ITEMS_LIMIT = 10_000  # of a list that is passed on
 _ARRAYS_LIMIT = 32  # of one that holds arrays
 _DEPTH_LIMIT = 4
-_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
 
 class RecordedError(Exception):
@@ -37,7 +38,7 @@ def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
             found.append(size.bit_length())
         elif kind is int:
             found.append(-value.bit_length())
-        elif kind in _PLAIN or issubclass(kind, np.generic | np.dtype | type):
+        elif kind in PLAIN or issubclass(kind, np.generic | np.dtype | type):
             found.append(kind)
         else:
             size = _size_inside(kind, value, depth)
@@ -57,7 +58,7 @@ def _size_inside(kind: type, value: Any, depth: int) -> Any:
     if len(value) > _ITEMS_LIMIT or depth > _DEPTH_LIMIT:
         return None
     parts = value.values() if kind is dict else value
-    if all([type(part) in _PLAIN for part in parts]):
+    if all([type(part) in PLAIN for part in parts]):
         return kind, len(value).bit_length()
     return size_of(parts, depth + 1) if len(value) <= _ARRAYS_LIMIT else None
 
@@ -69,25 +70,22 @@ def is_simple(result: Any) -> bool:
         return all(map(is_simple, result))
     if kind is dict:
         return all(map(is_simple, result.values()))
-    return kind is Array or kind in _PLAIN or (kind.__module__ != "builtins" and is_own(kind))
-
-
-class Twins(Protocol):
-    """What stands for classes, and what functions by identity stand for, in one call."""
-
-    @property
-    def kinds(self) -> Mapping[type, Any]: ...
-    @property
-    def originals(self) -> Mapping[int, Any]: ...
+    return kind is Array or kind in PLAIN or (kind.__module__ != "builtins" and is_own(kind))
 
 
 class Border:
-    """One call's: which lazy array each NumPy array stands for."""
+    """One call's: which lazy array each NumPy array stands for.
 
-    __slots__ = ("_containers", "_known", "_memory", "_twin_of_call", "odd")
+    ``kinds`` are what stands for classes, ``originals`` what functions by identity stand for.
+    """
 
-    def __init__(self, twin: Twins) -> None:
-        self._twin_of_call = twin
+    __slots__ = ("_containers", "_kinds", "_known", "_memory", "_originals", "odd")
+
+    def __init__(
+        self, kinds: Mapping[type, Any] = _NOTHING, originals: Mapping[int, Any] = _NOTHING
+    ) -> None:
+        self._kinds = kinds
+        self._originals = originals
         # By the identity of what they show, which they keep alive.
         self._known: dict[int, tuple[Any, Any]] = {}
         self._containers: list[tuple[Any, Any, Any]] = []  # twins, what they stand for, their parts
@@ -124,7 +122,7 @@ class Border:
 
     def _object(self, kind: type, value: Any) -> Any:
         """An instance of the class's twin, if it is one of the script's."""
-        twin_kind = self._twin_of_call.kinds.get(kind)
+        twin_kind = self._kinds.get(kind)
         if twin_kind is None:
             if not isinstance(value, np.generic | np.dtype):
                 raise RecordedError
@@ -137,7 +135,7 @@ class Border:
         before: dict[str, Any] = {}
         self._containers.append((twin, value, before))
         for name, part in vars(value).items():
-            before[name] = part if type(part) in _PLAIN else self.given(part)
+            before[name] = part if type(part) in PLAIN else self.given(part)
         twin.__dict__.update(before)
         return twin
 
@@ -147,7 +145,7 @@ class Border:
             if own is value:
                 return twin
         before = list(value.values() if kind is dict else value)
-        parts = [part if type(part) in _PLAIN else self.given(part) for part in before]
+        parts = [part if type(part) in PLAIN else self.given(part) for part in before]
         twin = value
         if any([part is not own for part, own in zip(parts, before, strict=True)]):
             twin = dict(zip(value, parts, strict=True)) if kind is dict else kind(parts)
@@ -180,7 +178,7 @@ class Border:
     def taken(self, value: Any) -> Any:
         """``value`` with lazy arrays in the place of NumPy's; lists and dicts stay themselves."""
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return value
         known = self._known.get(id(value))
         if known is not None:
@@ -200,7 +198,7 @@ class Border:
     def _original(self, kind: type, value: Any) -> Any:
         """The function that ``value`` is the twin of, or the method of the object itself."""
         if kind is FunctionType:
-            return self._twin_of_call.originals.get(id(value), value)
+            return self._originals.get(id(value), value)
         known = self._known.get(id(value.__self__))
         return value if known is None else getattr(known[1], value.__name__)
 

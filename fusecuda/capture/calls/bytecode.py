@@ -10,13 +10,17 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..record.structure import leaves
+import numpy as np
+
+from ..record.structure import leaves, walk
 from .places import Place
 
 _SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
 GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+PARTS_LIMIT = 2000  # of what one name leads to
 
 
 @functools.lru_cache(maxsize=256)  # the same ones are asked for again and again, to read a function
@@ -69,6 +73,14 @@ def writes_outside(function: types.FunctionType) -> bool:
     """True for a function that is called as it is, because it writes globals."""
     every = (i for code in codes_of(function.__code__) for i in instructions_of(code))
     return any(i.opname in OUTLIVING for i in every)
+
+
+def reads_arrays(function: types.FunctionType) -> bool:
+    """True if ``function`` reads arrays by name."""
+    names = {name for code in codes_of(function.__code__) for name in code.co_names}
+    places = [global_place(function, name) for name in names]
+    places += [Place("cell", cell) for cell in function.__closure__ or ()]
+    return any(isinstance(part, np.ndarray) for p in places for part in walk(p.read(), PARTS_LIMIT))
 
 
 _NAMES_THAT_COMPARE = frozenset(

@@ -11,49 +11,23 @@ import inspect
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-import numpy as np
-
-from ...errors import NotFusedError
 from ...interpreted import Interpreted
 from ...options import Options
 from ...streams.launches import is_counting
-from ...watch import log, span
-from ..arrays.array import Array
-from ..arrays.dispatch import raising
-from ..record.block import Region
-from ..record.budget import PROGRAM
-from ..record.numbers import TracedScalar
-from ..record.recorder import recorder_in_force
 from ..record.rest import undisturbed
-from ..record.structure import walk
 from ..record.summary import summary
-from .call import Call
-from .entry import Entries, Entry, Replay
+from .entry import Entry
 from .guard import MISS, direct_call, plain_call, while_it_has_turns
-from .host import HostCall
 from .keywords import Orders
-from .memory import provider
-from .path import Path, Tree
 from .places import Wrapper
-from .purity import is_pure
-from .reads import Reads
-from .scan import reads_of
-from .trace import (
-    KERNELS_ARE_COMPILED,
-    NO_TIME,
-    RECORDING_IS_SLOW,
-    TAKES_MEMORY,
-    Trace,
-    Unfollowed,
-)
-from .why import History, line_of
+from .recorded import RecordedFunction, joins, signature
 
 if TYPE_CHECKING:
-    from ...engine import Executable
+    pass
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -68,7 +42,7 @@ class _Callable:
     direct: Any
 
 
-class FusedFunction(_Callable, Wrapper, Generic[P, R]):
+class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
     """A function whose array operations are recorded once and replayed as fused kernels.
 
     A trace is replayed only if shapes, dtypes, layouts, overlap of written arguments, and all that
@@ -85,26 +59,13 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         self.device_chosen = device_chosen
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function)
+        super().__init__(options)
         self._given = function
         self.head: tuple[Any, ...] = ()
         self.function: Any = self._plain_function(function)
         self.plain: Callable[..., Any] = self.function  # what is called where nothing is recorded
-        self.options = options
-        self.traces = 0  # how often the function has been recorded
-        self._newest: Replay = _never
-        self._entries = Entries(options.strict or options.check > 0)
-        self._entry = self._entries.at
         self._orders = Orders()
         self._inner: dict[Any, FusedFunction[..., Any]] = {}
-        self._reads: Reads | None = None
-        self._why = "not called yet"
-        self._history = History()
-        self._reports: Sequence[Executable] = ()
-        self.growing: set[str] = set()
-        self.keeps_arrays = False
-        self.budget = PROGRAM
-        self._follows_numbers = True  # those that it is given
-        self._all_lazy = False  # arrays that it makes of plain data have to be lazy too
 
     def _plain_function(self, function: Any) -> Any:
         """The function to be recorded; of a method or an object that is called, with its self."""
@@ -144,7 +105,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
 
     def _search(self, args: tuple[Any, ...]) -> Any:
         """The result by a trace that holds, or else by recording, or plainly."""
-        key = _signature(args)
+        key = signature(args)
         entry = self._entries.get(key)
         if entry is None:
             return self._record(key, args)
@@ -152,7 +113,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             return self.plain(*args)
         entry.trial.look_again()
         if entry.unfused or (entry.trial.wants_plain and not is_counting()):
-            tells_no_time = entry.unfused or entry.trial.plain or _joins(args)
+            tells_no_time = entry.unfused or entry.trial.plain or joins(args)
             return self.plain(*args) if tells_no_time else self._timed(entry, args)
         begin, before, meanwhile = perf_counter(), self.traces, Interpreted.meanwhile
         for replay in entry.replays:
@@ -199,174 +160,6 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
             self.direct = direct
             self.__class__ = PassedThrough
 
-    def _record(self, key: Any, args: tuple[Any, ...]) -> Any:
-        if "cupy" in sys.modules and (library := provider()) and library.holds_array(args):
-            return self._on_cupy(library, key, args)
-        if _joins(args):
-            return self.plain(*args)
-        if raising():
-            why = "numpy.errstate asks for errors or calls on floating-point faults"
-            return self._unfused(None, why, args)
-        asked = self.options.strict or self.options.check or is_counting()
-        if not asked and not self.budget.allows():
-            self._why = f"ran unfused: {NO_TIME}"
-            return self.plain(*args)
-        self._history.missed(self.function, args, self.__name__, self._entries.get(key))
-        while True:
-            begin, meanwhile = perf_counter(), Interpreted.meanwhile
-            tracer = HostCall(
-                self, args, all_lazy=self._all_lazy, follows_numbers=self._follows_numbers
-            )
-            if tracer.unfusable:
-                return self._unfused(key, tracer.unfusable, args)
-            try:
-                with span("record", self.__name__):
-                    result = tracer.run()
-            except Unfollowed as unfollowed:
-                why = str(unfollowed)
-                if not self._can_otherwise(why, tracer):
-                    break
-            except Exception:
-                self._raised(key)
-                raise
-            else:
-                seconds = perf_counter() - begin
-                self._recorded(key, tracer, seconds, meanwhile == Interpreted.meanwhile)
-                return result
-            finally:
-                self.budget.spend(tracer.trace.seconds_of(perf_counter() - begin))
-        if why == KERNELS_ARE_COMPILED:
-            return self._while_compiled(key, tracer, args)
-        return self._unfused(key, why, args)
-
-    def _can_otherwise(self, why: str, tracer: HostCall) -> bool:
-        """True if the call, which was not followed, may be if it is recorded in another manner."""
-        if why.startswith(TAKES_MEMORY) and not tracer.all_lazy:
-            self._all_lazy = True
-            return True
-        self._follows_numbers = why != "it raised TypeError" or not tracer.inputs.scalars
-        return not self._follows_numbers  # code in C that takes an `int` and nothing like one
-
-    def _while_compiled(self, key: Any, tracer: Call, args: tuple[Any, ...]) -> Any:
-        """The result by the function itself, as the next ones until the kernels are there."""
-        awaited = tracer.trace.awaited
-        assert awaited is not None
-        self._entry(key).awaited = awaited
-        self._why, self._reports = f"ran unfused: {KERNELS_ARE_COMPILED}", [awaited]
-        log("capture", "%s: %s", self.__name__, self._why)
-        return self.plain(*args)
-
-    def _recorded(self, key: Any, tracer: Call, seconds: float = 0.0, counts: bool = True) -> None:
-        """A call has been recorded: from now on it is replayed, or its time ``counts``."""
-        self.traces += 1
-        self._why = tracer.why
-        self._reports = tracer.reports()
-        log("capture", "%s: %s", self.__name__, tracer.why)
-        entry = self._entry(key)
-        if tracer.replay is not None:
-            self._history.newest = tracer.replay
-            self._entries.keep(entry, tracer.replay)
-        elif self.options.strict and isinstance(tracer, HostCall):
-            self._refuse(tracer.why)
-        if entry.recorded and counts:
-            entry.trial.took(seconds, plain=False)
-        entry.recorded = True
-        entry.raised = 0
-
-    def resume(self, kind: type[Call], tree: Tree, path: Path, args: tuple[Any, ...]) -> Any:
-        """The result of a replay that has come to a value not seen before: the path goes on."""
-        tracer = kind(self, args, path=path)
-        assert not tracer.unfusable, tracer.unfusable
-        before = perf_counter()
-        try:
-            result = tracer.run()
-        except Unfollowed as unfollowed:  # the first piece has failed: nothing is done yet
-            return self._unfused(_signature(args), str(unfollowed), args)
-        except Exception:
-            if isinstance(tracer, HostCall):  # CuPy's arrays may lie where CuPy cannot compute
-                self._raised(_signature(args))
-            raise
-        self.traces += 1
-        if isinstance(tracer, HostCall):  # of others it is not known what they take
-            self.budget.spend(tracer.trace.seconds_of(perf_counter() - before))
-            if not (self.options.strict or self.budget.allows()):  # that is too much
-                self._newest = _never
-                self._entry(_signature(args)).postponed()
-        self._why = tracer.why
-        seen = repr(path.values[-1]) if path.values else "an error"
-        self._history.note = f"it saw a value not seen before: {seen:.60}"
-        log("capture", "%s is recorded again: %s", self.__name__, self._history.note)
-        if tracer.path.broken:  # it will be so again
-            self._newest = _never
-            self._entries.forget(tree, tracer.path.broken)
-        return result
-
-    def _raised(self, key: Any) -> None:
-        """A call that was recorded has raised an error: if the next one does, too, calls rest."""
-        entry = self._entry(key)
-        entry.raised += 1
-        self._newest = _never  # so that it is seen when one ends well
-        if entry.raised > 1 and not self.options.strict:
-            entry.postponed()
-
-    def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:
-        """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""
-        if isinstance(recorder_in_force.get(), Region):
-            return self.plain(*args)  # joins what is being recorded
-        _SHAPED.add(library.ndarray)
-        key = _signature(args)
-        self._history.missed(self.function, args, self.__name__, self._entries.get(key))
-        entry = self._entry(key)
-        entry.trial.plain = False  # what CuPy's kernels take is not seen from here
-        known, forgone = entry.recorded, entry.followed()
-        call = library.CupyCall(self, args, why=forgone)
-        with span("record", self.__name__):
-            result = call.run()
-        self._recorded(key, call)
-        if call.replay is not None:
-            self._newest = call.replay
-        elif known and not forgone:
-            entry.forgo(call.reason)
-        return result
-
-    def read(self) -> Reads:
-        """What the function reads, looked up again only if some of it has changed."""
-        function = self.function
-        if not isinstance(function, types.ModuleType) and is_pure(function):
-            return Reads()
-        if not isinstance(function, types.FunctionType):
-            return Reads(opaque=f"a {type(function).__name__} is not a Python function")
-        reads = self._reads
-        if reads is None or not reads.unchanged():
-            self._reads = reads = reads_of(function)
-        return reads
-
-    def stopped(self, error: BaseException, finished: Callable[[Any], Any]) -> None:
-        """A call ends with ``error``, after an effect."""
-
-    def _unfused(self, key: Any, why: str, args: tuple[Any, ...]) -> Any:
-        raised, may_later = why.startswith("it raised"), why.startswith("planning")
-        if self.options.strict and raised:
-            self.function(*args)  # raises, unless it was recording's own fault
-            self._refuse(f"{why} when it was recorded, but not as it is, which has now been done")
-        if self.options.strict:
-            self._refuse(why)
-        self._reports = ()
-        log("capture", "%s runs unfused: %s", self.__name__, why)
-        result = self.plain(*args) if raised else None  # as above
-        self._why = f"{'ran' if raised or may_later or key is None else 'runs'} unfused: {why}"
-        if may_later:  # and goes on from there
-            self._entry(key).postponed(why == RECORDING_IS_SLOW)
-        elif key is not None:
-            self._entry(key).unfused = why
-        return result if raised else self.plain(*args)
-
-    def _refuse(self, why: str) -> None:
-        raise NotFusedError(f"{self.__name__} ({self._where()}) cannot be fused: {why}")
-
-    def _where(self) -> str:
-        return line_of(self.function) or "no Python code"
-
     # --- keyword arguments
 
     def _keywords(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -410,7 +203,7 @@ class FusedFunction(_Callable, Wrapper, Generic[P, R]):
         """
         if args:
             given = self.head + args
-            key = _signature(given)
+            key = signature(given)
             return self.__name__ + self._history.would(self.function, given, self._entries.get(key))
         return f"{self.__name__}{self._history.told(self.function)}; {self._why}"
 
@@ -439,22 +232,3 @@ class PassedThrough(FusedFunction[P, R]):
 
 
 PassedThrough.__name__ = PassedThrough.__qualname__ = FusedFunction.__name__
-
-
-_SHAPED: set[type] = {np.ndarray}  # types of arrays
-
-
-def _signature(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What calls have in common that may be replayed alike."""
-    return tuple([a.shape if type(a) in _SHAPED else type(a) for a in args])
-
-
-def _joins(args: Any) -> bool:
-    """True if a call is part of what is being recorded: it is given what stands for something."""
-    if isinstance(recorder_in_force.get(), Trace):
-        return True
-    return any(type(part) is Array or type(part) is TracedScalar for part in walk(args))
-
-
-def _never(args: tuple[Any, ...]) -> Any:
-    return MISS

@@ -35,12 +35,11 @@ from ..record.structure import (
     slots_of,
 )
 from .identity import Identity
-from .places import Place, Wrapper, is_constant
+from .places import MISSING, Place, Wrapper, is_constant
 from .purity import is_followed, is_pure
 
 NDArray = np.ndarray[Any, Any]
 _PARTS_LIMIT = 500  # more of them cost more to look at than fusion saves
-_MISSING = object()
 
 
 @dataclass(slots=True)
@@ -98,7 +97,7 @@ class Inputs:
     def read(self, place: Place, value: Any, follow: bool) -> str:
         """Take what is read by name, too; ``follow`` it, or only compare it. Gives its name."""
         name = f"r{len(self._roots)}"
-        self._roots.append((name, value if follow else _MISSING))
+        self._roots.append((name, value if follow else MISSING))
         self.conditions.append(("read", name, place))
         self._take(value, name, follow)
         return name
@@ -218,7 +217,7 @@ class Inputs:
         read = {
             id(value): self._build(value, name, leaf, done)
             for name, value in self._roots
-            if value is not _MISSING
+            if value is not MISSING
         }
         return given, read
 
@@ -281,7 +280,7 @@ class Inputs:
                 continue
             old = dict(twin.before)
             for step, value in now:
-                if old.get(step, _MISSING) is not value:
+                if old.get(step, MISSING) is not value:
                     yield Effect(twin, step, value)
 
     def grown(self) -> tuple[set[str], set[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..arrays.array import Array
 from .border import Border, RecordedError
@@ -11,21 +11,8 @@ from .places import is_constant
 _ITEMS_LIMIT = 256  # of a container next to lazy arrays, of which all parts are looked at
 
 
-class _NoTwin:
-    """What `Border` asks of the twin of a function, where there is none."""
-
-    kinds: ClassVar[dict[type, type]] = {}
-    originals: ClassVar[dict[int, Any]] = {}
-
-
-_NO_TWIN = _NoTwin()
-
-
 class LentMemory(Border):
     """Lets through what holds no lazy arrays in a way that nobody follows."""
-
-    def __init__(self) -> None:
-        super().__init__(_NO_TWIN)
 
     def given(self, value: Any) -> Any:
         kind = type(value)

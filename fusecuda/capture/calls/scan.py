@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dis
 import enum
-import functools
 import sys
 import types
 from collections.abc import Sequence
@@ -22,7 +21,9 @@ import numpy as np
 from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
 from .bytecode import (
+    ATTRIBUTES,
     OUTLIVING,
+    PARTS_LIMIT,
     asks_by_name,
     codes_of,
     global_place,
@@ -30,6 +31,7 @@ from .bytecode import (
     is_of_local,
     is_of_self,
     is_passed_on,
+    reads_arrays,
     strings,
     tells_apart,
     variable_of,
@@ -47,19 +49,17 @@ from .purity import (
     sees_caller,
 )
 from .reads import Key, Reads
-from .special import FUNCTION, HARMLESS, MAKING, ON_DEMAND, special
+from .special import FUNCTION, HARMLESS, inside, reached
 
-_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
 _FROM_OTHERS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "copy"})
 _BUILDERS = frozenset({"r_", "c_", "mgrid", "ogrid"})
 _CREATORS = _FROM_OTHERS | _BUILDERS | {"zeros", "ones", "empty", "full"}
-_PARTS_LIMIT = 2000  # of what one name leads to
 
 
 def reads_of(*roots: Any) -> Reads:
     """What ``roots`` read, functions and objects whose methods may be called."""
-    scan = _Scan()
+    scan = Scan()
     for root in roots:
         if isinstance(root, types.FunctionType):
             scan.pending.append((root, False))
@@ -69,17 +69,7 @@ def reads_of(*roots: Any) -> Reads:
     return scan.reads
 
 
-def _reads(function: types.FunctionType) -> bool:
-    """True if ``function`` reads arrays by name."""
-    names = {name for code in codes_of(function.__code__) for name in code.co_names}
-    places = [global_place(function, name) for name in names]
-    places += [Place("cell", cell) for cell in function.__closure__ or ()]
-    return any(
-        isinstance(part, np.ndarray) for p in places for part in walk(p.read(), _PARTS_LIMIT)
-    )
-
-
-class _Scan:
+class Scan:
     """Follows code from name to name until nothing new is found."""
 
     def __init__(self) -> None:
@@ -113,7 +103,7 @@ class _Scan:
 
     def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""
-        for part in walk(value, _PARTS_LIMIT):
+        for part in walk(value, PARTS_LIMIT):
             self.met.setdefault(id(part), self.at)
             if isinstance(part, types.FunctionType) and is_followed(part):
                 self.pending.append((part, bound))
@@ -266,7 +256,7 @@ class _Scan:
         for instruction in following:
             if not isinstance(value, types.ModuleType):
                 break
-            if instruction.opname not in _ATTRIBUTES:
+            if instruction.opname not in ATTRIBUTES:
                 by_name = instruction.opname == "LOAD_CONST" and type(instruction.argval) is str
                 if not (asked and by_name):
                     break
@@ -322,7 +312,7 @@ class _Scan:
         self._volatile(f"it passes the module {module.__name__} on", at_once=True)
 
     def _contents(self, place: Place, value: Any, bound: bool, name: str) -> None:
-        parts = list(walk(value, _PARTS_LIMIT))
+        parts = list(walk(value, PARTS_LIMIT))
         self.value(value, bound)
         if not bound:
             self.reads.inputs[place.key] = (place, value)
@@ -353,7 +343,11 @@ class _Scan:
     def _is_vectorized(self, place: Place, value: Any) -> bool:
         """True for what `numpy.vectorize` made of a function, which is called as it is."""
         function = getattr(value, "pyfunc", None) if type(value) is np.vectorize else None
-        if not isinstance(function, FUNCTION) or not is_followed(function) or _reads(function):
+        if (
+            not isinstance(function, FUNCTION)
+            or not is_followed(function)
+            or reads_arrays(function)
+        ):
             return False
         inner = place.attribute("pyfunc")
         self.reads.values[inner.key] = (inner, function)
@@ -365,11 +359,7 @@ class _Scan:
     def _members(self) -> None:
         """Enter what the classes hold under the names that the code uses."""
         for kind in list(self.classes.values()):
-            names = vars(kind).keys() & self.names | special(kind)
-            if id(kind) not in self.made and not self.names & {"__class__", "type"}:
-                names -= MAKING - self.names
-            names |= {n for n, by in ON_DEMAND.items() if n in vars(kind) and by & self.names}
-            for name in names:
+            for name in reached(kind, self.names, id(kind) in self.made):
                 if (id(kind), name) in self.looked:
                     continue
                 self.looked.add((id(kind), name))
@@ -390,14 +380,7 @@ class _Scan:
                 self._contents(place, part, False, place.title)
 
     def _member(self, kind: type, name: str, value: Any) -> None:
-        if isinstance(value, staticmethod | classmethod):
-            value = value.__func__
-        if isinstance(value, Wrapper):
-            value = value.function
-        if isinstance(value, FUNCTION) and is_standard(value.__code__.co_filename):
-            value = getattr(value, "__wrapped__", None)
-        if isinstance(value, functools.cached_property):
-            value = value.func
+        value = inside(value)
         if isinstance(value, property):
             for part in (value.fget, value.fset, value.fdel):
                 if isinstance(part, FUNCTION):

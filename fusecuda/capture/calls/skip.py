@@ -41,14 +41,9 @@ def _raise() -> None:
     raise Skipped
 
 
-def watch(frame: FrameType, line: int, seen: Callable[[], None]) -> None:
-    """Call ``seen`` when ``frame`` comes to ``line``, the first one of a body."""
-    _await(frame, line, seen)
-
-
 def skip(frame: FrameType, line: int) -> None:
     """Raise `Skipped` when ``frame`` comes to ``line``, the first one of a body."""
-    _await(frame, line, _raise)
+    watch(frame, line, _raise)
 
 
 def end(frame: FrameType) -> None:
@@ -87,7 +82,8 @@ if sys.version_info >= (3, 12):
                 return number
         return None
 
-    def _await(frame: FrameType, line: int, then: Callable[[], None]) -> None:
+    def watch(frame: FrameType, line: int, then: Callable[[], None]) -> None:
+        """Call ``then`` when ``frame`` comes to ``line``, the first one of a body."""
         code = frame.f_code
         begins = _begins.get(id(code))
         if begins is None or line not in begins:
@@ -131,7 +127,8 @@ else:
     def _trace_nothing(frame: FrameType, event: str, arg: object) -> None:
         return None
 
-    def _await(frame: FrameType, line: int, then: Callable[[], None]) -> None:
+    def watch(frame: FrameType, line: int, then: Callable[[], None]) -> None:
+        """Call ``then`` when ``frame`` comes to ``line``, the first one of a body."""
         _awaited.frame, _awaited.line, _awaited.then = frame, line, then
         frame.f_trace = _trace_line
         sys.settrace(_trace_nothing)

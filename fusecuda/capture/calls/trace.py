@@ -17,11 +17,11 @@ from ...options import Options
 from ..arrays.array import Array
 from ..arrays.values import plain
 from ..record.budget import Budget
-from ..record.flight import Flight, Job
+from ..record.flight import Flight, Job, versions_of
 from ..record.lines import name_line
 from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_long, value_of
 from ..record.periods import repeats
-from ..record.recorder import PENDING_LIMIT, Recorder, user_line, versions_of
+from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
 from .error_states import under
 from .numpy_calls import NumpyCalls

@@ -16,15 +16,14 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..record.origin import is_users
-from .bytecode import codes_of, instructions_of, strings
+from .bytecode import ATTRIBUTES, codes_of, instructions_of, strings
 from .objects import functions_of, is_only_of_objects, members, stores_to_itself, twin_class
 from .places import MISSING, Place, Wrapper, is_constant
 from .reads import Reads
-from .scan import _Scan
+from .scan import Scan
 
 _NAMESPACES = ("cupy", "fusecuda.numpy")
 _OF_MODULES = ("__builtins__", "__name__")
-_ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 
 
 def _names(text: str) -> frozenset[str]:
@@ -63,7 +62,7 @@ _OF_ARRAYS = _names(
 class Twin:
     """A copy of a function with other globals, and what it stands on."""
 
-    def __init__(self, function: types.FunctionType, scan: Scan) -> None:
+    def __init__(self, function: types.FunctionType, scan: TwinScan) -> None:
         self._checks: list[list[Any]] = []  # globals, a name, what it means, and the twins' globals
         self._codes = [(f, f.__code__, f.__defaults__) for f in scan.reads.functions.values()]
         self._spaces: dict[int, dict[str, Any]] = {}
@@ -165,7 +164,7 @@ class Twin:
         return self._modules.setdefault(id(module), types.ModuleType(module.__name__))
 
 
-class Scan(_Scan):
+class TwinScan(Scan):
     """What a function reads, lazy arrays by name among it."""
 
     def __init__(self) -> None:
@@ -215,7 +214,7 @@ def _is_drawing(value: Any) -> bool:
 
 def twin_of(function: types.FunctionType, kinds: Iterable[type] = ()) -> Twin | str:
     """The twin of ``function``, which is given objects of ``kinds``, or why it has none."""
-    scan = Scan()
+    scan = TwinScan()
     scan.pending.append((function, False))
     scan.run()
     scan.names.add(function.__name__)  # it may be a method
@@ -223,7 +222,7 @@ def twin_of(function: types.FunctionType, kinds: Iterable[type] = ()) -> Twin | 
     return next(_faults(scan), None) or Twin(function, scan)
 
 
-def _faults(scan: Scan) -> Iterator[str]:
+def _faults(scan: TwinScan) -> Iterator[str]:
     """Why there is no twin."""
     reads = scan.reads
     yield from filter(None, (reads.opaque, reads.volatile, scan.odd))
@@ -247,7 +246,9 @@ def _parts(reads: Reads) -> frozenset[str]:
     return frozenset(name for place, _ in reads.values.values() for _, name in place.steps)
 
 
-def _faults_of(function: types.FunctionType, parts: frozenset[str], scan: Scan) -> Iterator[str]:
+def _faults_of(
+    function: types.FunctionType, parts: frozenset[str], scan: TwinScan
+) -> Iterator[str]:
     known = _OF_ARRAYS | _OF_OTHERS | parts
     own = function.__code__
     stores = id(function) in scan.methods and stores_to_itself(function, instructions_of(own))
@@ -260,7 +261,7 @@ def _faults_of(function: types.FunctionType, parts: frozenset[str], scan: Scan) 
             name, argument = instruction.opname, instruction.argval
             if name in _LEFT_OUT and not (name == "STORE_ATTR" and stores and code is own):
                 yield f"{code.co_name} has {name}"
-            if name in _ATTRIBUTES and argument not in known and not scan.has(argument):
+            if name in ATTRIBUTES and argument not in known and not scan.has(argument):
                 yield f"{code.co_name} uses .{argument}"
             if _shows_kind(name, argument, instruction.argrepr):
                 yield f"{code.co_name} looks at kinds"
@@ -272,7 +273,7 @@ def _faults_with_objects(function: types.FunctionType) -> Iterator[str]:
         if code is not function.__code__ and code.co_name not in _COMPREHENSIONS:
             yield f"{function.__name__} makes functions"
         for one, following in pairwise(instructions_of(code)):
-            passed_on = one.opname == "LOAD_GLOBAL" and following.opname not in _ATTRIBUTES
+            passed_on = one.opname == "LOAD_GLOBAL" and following.opname not in ATTRIBUTES
             if passed_on and _is_namespace(function.__globals__.get(one.argval)):
                 yield f"{function.__name__} passes {one.argval} on"
 

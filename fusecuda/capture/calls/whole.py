@@ -15,7 +15,7 @@ from time import thread_time
 from typing import Any
 
 from ..arrays.memory import in_force
-from .border import Border, RecordedError, is_simple, size_of
+from .border import PLAIN, Border, RecordedError, is_simple, size_of
 from .bytecode import codes_of, strings
 from .objects import kinds_of
 from .places import Wrapper
@@ -24,7 +24,6 @@ from .twins import Twin, twin_of
 _ENTRIES_LIMIT = 256  # sizes of arguments, beyond which others are not looked at
 _TWINS_LIMIT = 8  # times that what the function reads may change
 _EVERY = 16  # calls, of which one is timed
-_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _ROUND = 4  # calls that are compared, every other one a whole
 _MARGIN = 1.2  # of the time of other calls, within which wholes are made
 _SLOWER, _LONG, _LATE = 8.0, 1e-3, 3  # than at first; seconds; calls
@@ -214,9 +213,9 @@ class Whole(Wrapper):
 
     def _as_whole(self, twin: Twin, args: Any, kwargs: Any) -> Any:
         """What the twin returns on the memory of the arrays, with lazy arrays in its place."""
-        border = Border(twin)
+        border = Border(twin.kinds, twin.originals)
         try:
-            given = [v if type(v) in _PLAIN else border.given(v) for v in args]
+            given = [v if type(v) in PLAIN else border.given(v) for v in args]
             named = {name: border.given(v) for name, v in kwargs.items()}
             for space, name, array in twin.arrays:
                 space[name] = border.shown(array)
@@ -226,7 +225,7 @@ class Whole(Wrapper):
             result = twin.function(*given, **named)
         finally:
             border.write_back()
-        if type(result) not in _PLAIN:
+        if type(result) not in PLAIN:
             result = border.taken(result)
             if border.odd:
                 self.refused = f"it returns a {border.odd}"

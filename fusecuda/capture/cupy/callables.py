@@ -8,8 +8,7 @@ Each is one of
 - *peeking*: free, but looks at where arrays lie, which a replay does not know;
 - *composed*: CuPy's own Python text, over functions and operators that are recorded;
 - *creating*: makes an array of other data; runs at once, arrays among its arguments are completed;
-- *flushing*: what is pending is completed, then CuPy runs it;
-- *refused*: raises RuntimeError inside a block.
+- *flushing*: what is pending is completed, then CuPy runs it.
 
 A name that stands nowhere is flushing, which is always right; a test lists those that are.
 """
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import creation, movement, ranges, selection
-from ..arrays.dispatch import assign_result, call_function
+from ..arrays.dispatch import call_function
 from ..arrays.table import TABLE
 from . import internals
 
@@ -43,7 +42,6 @@ def _said(name: str, value: Any) -> bool:
 # --- functions of the namespace that NumPy's handlers record
 
 _SAME = """
-    all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
     all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
     compress concatenate copy cumprod cumsum diff dot dstack empty_like extract flatnonzero
     full_like hstack inner isclose kron matmul max mean min nan_to_num nanmax nanmean nanmin
@@ -172,7 +170,6 @@ METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
     "ravel": (("order",), RECORDED["ravel"]),
     "__matmul__": (("b",), TABLE[np.matmul]),
     "__rmatmul__": (("b",), lambda a, b: TABLE[np.matmul](b, a)),
-    "__imatmul__": (("b",), lambda a, b: assign_result(a, TABLE[np.matmul](a, b))),
 }
 
 # --- what CuPy does itself, over pending memory or without arrays' values
@@ -203,7 +200,6 @@ CREATING = internals.names(
     hamming hanning indices kaiser load loadtxt logspace mask_indices tri tril_indices triu_indices
     """
 )
-REFUSED: frozenset[str] = frozenset()
 
 _SAMPLING = internals.names("choice permutation shuffle")  # these read the array they are given
 # Written in Python over functions, operators and methods that are recorded: CuPy's own text runs on
@@ -237,7 +233,6 @@ def class_of(name: str) -> str:
         ("free", FREE),
         ("peeking", PEEKING),
         ("creating", CREATING),
-        ("refused", REFUSED),
     ):
         if name in names:
             return kind

@@ -30,14 +30,12 @@ _CALLED = (
 _METHODS: tuple[tuple[Any, str], ...] = (
     (cupy.cuda.Function, "linear_launch"),
     *((cupy.ufunc, name) for name in ("reduce", "accumulate", "reduceat", "at", "outer")),
-    *((_gufuncs._GUFunc, name) for name in ("__call__",)),
-    *((fusion.Fusion, name) for name in ("__call__",)),
+    (_gufuncs._GUFunc, "__call__"),
+    (fusion.Fusion, "__call__"),
     *((cupy.flatiter, name) for name in ("__getitem__", "__setitem__", "__iter__", "__next__")),
     *((cupy.cuda.Stream, name) for name in ("use", "__enter__", "__exit__", "synchronize")),
-    *(
-        (cupy.cuda.Stream, name)
-        for name in ("begin_capture", "end_capture", "record", "wait_event")
-    ),
+    *((cupy.cuda.Stream, name) for name in ("begin_capture", "end_capture")),
+    *((cupy.cuda.Stream, name) for name in ("record", "wait_event")),
     *((cupy.cuda.Graph, name) for name in ("launch", "upload")),
     *((cupy.cuda.Event, name) for name in ("record", "synchronize")),
     *((cupy.cuda.Device, name) for name in ("use", "synchronize", "__enter__", "__exit__")),

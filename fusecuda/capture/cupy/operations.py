@@ -17,14 +17,14 @@ from ..record.recorder import user_line
 from ..record.structure import leaves
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
-from .recording import Recording
+from .region import CupyRegion
 from .step_maker import FLOATS
 from .storages import CupyStorage, OvertakenError, table
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis), np.int64, np.int32, np.intp})
 
 
-def kernel_called(region: Recording, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) -> Any:
     """A ufunc or an elementwise kernel is called with a CuPy array among its arguments."""
     ufunc = ufuncs.UFUNCS.get(kernel)
     if ufunc is None:
@@ -55,13 +55,13 @@ def kernel_called(region: Recording, kernel: Any, *args: Any, **kwargs: Any) -> 
     return result if out is None else out
 
 
-def elementwise(region: Recording, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
+def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
     """The usual case of `kernel_called` by a shorter way; NotImplemented for all others."""
     result = region.record_numbered(ufunc, args, _elementwise)
     return args[ufunc.nin] if result is None else result
 
 
-def _elementwise(region: Recording, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
+def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
     generation = table.generation
     operands: list[Any] = []
     types: list[Any] = []
@@ -108,7 +108,7 @@ def _elementwise(region: Recording, ufunc: np.ufunc, args: Sequence[Any]) -> Any
     return None
 
 
-def _node(region: Recording, array: Any) -> Node:
+def _node(region: CupyRegion, array: Any) -> Node:
     """The present value of ``array``; whole arrays of this region by a shorter way."""
     pointer = internals.pointer_of(array)
     memory = pointer.mem
@@ -131,7 +131,7 @@ def _node(region: Recording, array: Any) -> Node:
     return found
 
 
-def _new(region: Recording, node: Node) -> Any:
+def _new(region: CupyRegion, node: Node) -> Any:
     """A pending array of the value ``node``."""
     storage = CupyStorage(region, node)
     storage.device = region.device
@@ -139,7 +139,7 @@ def _new(region: Recording, node: Node) -> Any:
     return storage.array(node.shape)
 
 
-def getitem(region: Recording, array: Any, key: Any) -> Any:
+def getitem(region: CupyRegion, array: Any, key: Any) -> Any:
     """``array[key]``, a selection, is recorded; views CuPy makes itself."""
     result = region.record(indexing.getitem, (array, _keys(key)), {})
     if result is NotImplemented:
@@ -147,7 +147,7 @@ def getitem(region: Recording, array: Any, key: Any) -> Any:
     return result
 
 
-def setitem(region: Recording, array: Any, key: Any, value: Any) -> None:
+def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
     """``array[key] = value``."""
     if is_basic(key):
         target = internals.getitem(array, key)
@@ -166,7 +166,7 @@ def setitem(region: Recording, array: Any, key: Any, value: Any) -> None:
         region.native(internals.setitem, (array, key, value), {}, "__setitem__")
 
 
-def _fill(region: Recording, _function: Any, args: tuple[Any, float]) -> Any:
+def _fill(region: CupyRegion, _function: Any, args: tuple[Any, float]) -> Any:
     """Record that all of an array, of a floating-point type and not 0-d, is a number.
 
     A 0-d one would be the number itself, which a cast makes another one when it is recorded.
@@ -181,7 +181,7 @@ def _fill(region: Recording, _function: Any, args: tuple[Any, float]) -> Any:
     return None
 
 
-def _assign(region: Recording, function: Any, args: tuple[Any, Any]) -> Any:
+def _assign(region: CupyRegion, function: Any, args: tuple[Any, Any]) -> Any:
     """Record that all of an array is another one."""
     target, value = args
     return region.lowered(function, (target, ..., value), {})

@@ -206,21 +206,6 @@ def _recorded(
     return call
 
 
-def _in_place(name: str, function: Function, original: Function) -> Function:
-    """A stand-in for an operator or method that gives back its first argument."""
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        region = region_in_force()
-        if region is None:
-            complete(self, args)
-            return original(self, *args, **kwargs)
-        if region.record(function, (self, *args), kwargs) is NotImplemented:
-            return region.native(original, (self, *args), kwargs, name)
-        return self
-
-    return call
-
-
 def _flushing(name: str, original: Function, escapes: bool = False) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         region = region_in_force()
@@ -301,8 +286,6 @@ def _prepare() -> None:
             names, function = callables.METHODS[name]
             if names == ("*shape",):
                 stand_in = _recorded(name, function, original, (), is_view=True)
-            elif name in ("__imatmul__",):
-                stand_in = _in_place(name, function, original)
             else:
                 stand_in = _recorded(name, function, original, names, name == "ravel")
             _attributes[name] = stand_in

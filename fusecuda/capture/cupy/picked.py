@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...graph.dtypes import is_supported
-from ...graph.node import Node
 from ..arrays.array import Array
 from ..arrays.compaction import Compaction
 from ..arrays.picks import Pick
@@ -33,7 +31,7 @@ def begun(result: Any) -> Begun | None:
     """The compactions of a ``result`` that is picks alone, recorded; None for any other."""
     parts = result if type(result) in (list, tuple) else [result]
     picks = [part.pick for part in parts if type(part) is Array and type(part.pick) is Pick]
-    if len(picks) < len(parts) or not all(map(_has_kernel, picks)):
+    if len(picks) < len(parts) or not all(pick.has_kernel for pick in picks):
         return None
     storages = []
     for pick in picks:
@@ -41,8 +39,3 @@ def begun(result: Any) -> Begun | None:
         assert type(compaction) is Compaction
         storages.append(compaction.storage)
     return Begun(None if parts[0] is result else type(result), storages)
-
-
-def _has_kernel(pick: Pick) -> bool:
-    nodes: list[Node] = [pick.whole.node, pick.mask.node]
-    return nodes[0].size > 0 and all(is_supported(node.dtype) for node in nodes)

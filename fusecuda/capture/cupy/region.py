@@ -11,13 +11,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from ...graph.index_map import contiguous_strides
 from ...graph.node import Node
 from ...options import Options
-from ..arrays.array import Array
-from ..record.flight import Flight, Job, is_idle, recording, wait_for
+from ..record.flight import Flight, Job, is_idle, recording, versions_of, wait_for
 from ..record.lines import name_line
 from ..record.numbers import argument_of
 from ..record.periods import smallest_period
@@ -28,25 +24,21 @@ from ..record.recorder import (
     default_recorder,
     recorder_in_force,
     user_line,
-    versions_of,
 )
 from ..record.storage import Storage
-from ..record.view import View
 from . import internals
-from .internals import Pending, ndarray
-from .layout import view_of
+from .internals import ndarray
+from .lazies import Lazies
 from .picked import Begun, begun
 from .steps import Key, Slot, Step
-from .storages import CupyStorage, OvertakenError, Unrecorded, storage_of, table
+from .storages import CupyStorage, OvertakenError, Unrecorded, table
 from .tape import OFF, Tape
 from .taped_flight import CupyFlight
-from .unrecorded import Natives
 
-_NUMBERS = frozenset({int, float, bool, complex})
 _ATTEMPTS = 3  # at recording an operation that other threads overtake
 
 
-class CupyRegion(Natives):
+class CupyRegion(Lazies):
     """Records operations on CuPy arrays, and on lazy arrays as any region does."""
 
     def __init__(self, options: Options, chosen: bool = True) -> None:
@@ -54,12 +46,7 @@ class CupyRegion(Natives):
         self.flushes = 0
         self.dispatching = False
         self._picks = False  # an operation has given what masks pick, and no more comes of it
-        self.device = -1
-        self.operands = 0  # arrays that the operation at hand has taken so far
-        self._escaped: list[tuple[int, int]] = []
-        self.flush_after = False
         self._on_device = False
-        self._named: dict[str, Any] = {}
         self.tape = Tape(self)
 
     @property
@@ -137,11 +124,6 @@ class CupyRegion(Natives):
             self.tape.planned((), (), None)
             self.tape.end()
 
-    def _landed(self, flight: Flight) -> None:
-        if isinstance(flight, CupyFlight) and flight.tape is not None:
-            flight.tape.end()
-            flight.tape = None
-
     def _compute(self, flight: Flight) -> None:
         token = recorder_in_force.set(default_recorder)  # nothing is recorded meanwhile
         try:
@@ -167,10 +149,6 @@ class CupyRegion(Natives):
     def is_taped(self) -> bool:
         """True if what repeats may be known from before; not where every operation is told."""
         return self.tally is None
-
-    def own(self, array: Any) -> CupyStorage | None:
-        """The storage in which the memory of ``array`` is to be known, if there is one already."""
-        return None
 
     @property
     def recorded(self) -> int:
@@ -323,7 +301,8 @@ class CupyRegion(Natives):
 
     def lowered(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """What ``function``, of lazy arrays, makes of CuPy's."""
-        result = function(*self._lifted(args, kwargs), **self._named)
+        given, named = self.lifted(args, kwargs)
+        result = function(*given, **named)
         if result is NotImplemented:
             return result
         self._picks = True
@@ -332,95 +311,6 @@ class CupyRegion(Natives):
         finally:
             self._picks = False
         return self.lower(result) if picked is None else picked
-
-    def _lifted(self, args: Any, kwargs: Any) -> list[Any]:
-        """``args`` lifted, with ``kwargs`` in ``_named``: all after the last flush that it took."""
-        for _ in range(3):
-            wait_for(self)
-            generation, self.operands = table.generation, 0
-            given = [self.lift(a) for a in args]
-            self._named = {k: self.lift(v) for k, v in kwargs.items()} if kwargs else {}
-            if table.generation == generation:
-                return given
-        raise Unrecorded
-
-    def lift(self, value: Any) -> Any:
-        """``value`` with a lazy array for each CuPy array in it."""
-        kind = type(value)
-        if kind is ndarray or kind is Pending:
-            return self.lazy(value)
-        if kind in _NUMBERS or value is None:
-            return value
-        if kind is tuple:
-            return tuple([self.lift(v) for v in value])
-        if isinstance(value, list):
-            return [self.lift(v) for v in value]
-        if isinstance(value, np.ndarray | ndarray):
-            raise Unrecorded  # NumPy arrays and subclasses are CuPy's own affair
-        return value
-
-    def lazy(self, array: Any) -> Array:
-        """The lazy array that stands for ``array``."""
-        storage, offset = storage_of(self, array)
-        if storage.recorder is not self:
-            storage.readers.update((self, storage.recorder))
-            if storage.pending:
-                storage.complete()
-                storage, offset = storage_of(self, array)
-        if storage.device != self.device:
-            self._meet(storage.device)
-        self.operands += 1
-        if self._escaped and _within(storage.span, self._escaped):
-            self.flush_after = True
-        strides = None
-        item = storage.dtype.itemsize
-        if not array._c_contiguous:
-            strides = tuple([s // item for s in array.strides])
-        return Array(storage, view_of(storage.shape, array.shape, strides, offset // item))
-
-    def _meet(self, device: int) -> None:
-        """One region has one device at a time; operands of several are CuPy's own affair."""
-        if self.operands:
-            raise Unrecorded
-        if self.pending():
-            self.flush()  # `_lifted` then begins again
-        self.device = device
-
-    def lower(self, value: Any) -> Any:
-        """``value`` with a pending CuPy array for each lazy array in it."""
-        if isinstance(value, Array):
-            return self.pending_array(value)
-        if type(value) in (list, tuple):
-            return type(value)([self.lower(v) for v in value])
-        return value
-
-    def pending_array(self, array: Array) -> Any:
-        """A CuPy array that shows what the lazy ``array`` shows."""
-        storage, view = array.storage, array.view_of_storage
-        if not isinstance(storage, CupyStorage):
-            node = array.read_node()
-            storage = self.value(node)
-            assert isinstance(storage, CupyStorage)
-            view = View.whole(node.shape)
-        item = storage.dtype.itemsize
-        strides, offset = None, 0
-        if not view.is_whole():
-            steps = view.strides()
-            strides = tuple([s * item for s in steps])
-            offset = view.map.offset(contiguous_strides(view.base_shape)) * item
-        return storage.array(view.shape, strides, offset)
-
-    # --- what others see
-
-    @property
-    def has_escaped(self) -> bool:
-        """True if somebody else sees the memory of some array."""
-        return bool(self._escaped)
-
-    def escape(self, array: Any) -> None:
-        """From now on somebody else sees the memory of ``array``: nothing there stays pending."""
-        self.flush()
-        self._escaped.append(internals.span_of(array))
 
 
 _idle: Callable[[], None] | None = None
@@ -440,7 +330,3 @@ def region_in_force() -> CupyRegion | None:
     if _idle is not None:
         _idle()
     return None
-
-
-def _within(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
-    return any(low < span[1] and span[0] < high for low, high in spans)

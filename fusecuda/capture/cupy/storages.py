@@ -24,7 +24,7 @@ from ..record.storage import Storage
 from ..record.structure import leaves
 from . import internals
 from .internals import PendingMemory
-from .recording import Recording
+from .recording import Owning, Recording
 
 
 class Unrecorded(BaseException):
@@ -196,10 +196,6 @@ class Table:
         self._entries.insert(place, storage)
         self.exact[storage.span[0]] = storage
 
-    def entries(self) -> list[CupyStorage]:
-        """All of them."""
-        return list(self._entries)
-
     def leave(self, recorder: Recorder) -> None:
         """Forget what only ``recorder`` has read or written."""
         for entry in self._entries:
@@ -219,7 +215,7 @@ class Table:
 table = Table()
 
 
-def storage_of(region: Recording, array: Any) -> tuple[CupyStorage, int]:
+def storage_of(region: Owning, array: Any) -> tuple[CupyStorage, int]:
     """The storage that holds ``array``, and the byte in it at which the array begins.
 
     Raises Unrecorded for arrays whose elements do not lie on a grid.
@@ -270,7 +266,7 @@ def release(entry: CupyStorage) -> None:
             return
 
 
-def _enter(region: Recording, array: Any, spans: list[tuple[int, int]]) -> CupyStorage:
+def _enter(region: Owning, array: Any, spans: list[tuple[int, int]]) -> CupyStorage:
     """A new entry for the memory of ``array`` or of the array that it is a view of."""
     own: CupyStorage | None = region.own(array)
     if own is not None:
@@ -288,7 +284,7 @@ def _enter(region: Recording, array: Any, spans: list[tuple[int, int]]) -> CupyS
     return _make(region, root, (low, high), alone=not spans)
 
 
-def enter_together(region: Recording, arrays: Sequence[Any]) -> CupyStorage:
+def enter_together(region: Owning, arrays: Sequence[Any]) -> CupyStorage:
     """A new entry for just the memory of ``arrays``, which overlap if there are several.
 
     Raises Unrecorded if their elements do not lie on one grid, or the memory is known already.
@@ -306,7 +302,7 @@ def enter_together(region: Recording, arrays: Sequence[Any]) -> CupyStorage:
     return _make(region, first, (low, high), alone=all(a is first for a in arrays))
 
 
-def _make(region: Recording, root: Any, span: tuple[int, int], alone: bool) -> CupyStorage:
+def _make(region: Owning, root: Any, span: tuple[int, int], alone: bool) -> CupyStorage:
     """A storage over the memory of ``root``, or, with others, over all of ``span``."""
     low, high = span
     item = root.dtype.itemsize

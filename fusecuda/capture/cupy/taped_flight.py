@@ -47,3 +47,9 @@ class CupyFlight(Flight):
         for job, result in zip(self.jobs, results, strict=True):
             keep(job, result)
         return True
+
+    def end(self) -> None:
+        if self.tape is not None:
+            self.tape.end()
+            self.tape = None
+        super().end()

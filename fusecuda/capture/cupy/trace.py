@@ -231,14 +231,7 @@ class CupyTrace(CupyRegion, Trace):
         slots = [slot for whole in wholes if (slot := path.slot_of(whole)) is not None]
         if self.is_unfollowed or len(slots) < len(wholes):
             return wholes
-        known, extents = path.known_value()
-
-        def look(environment: Environment) -> Any:
-            return tuple([len(environment[slot]) for slot in slots])
-
-        if not known:
-            extents = look(path.environment)
-        path.looked(look, extents)
+        extents = self.calls.seen(lambda env: tuple([len(env[slot]) for slot in slots]))
         made = []
         for whole, extent in zip(wholes, extents, strict=True):
             shape = (extent, *whole.shape[1:])  # which nobody has looked at yet in a replay

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.node import Node
 from ...options import Options
-from .flight import Flight, Job
+from .flight import Flight, Job, versions_of
 from .lines import Tally
 from .numbers import argument_of
-from .recorder import Recorder, user_line, versions_of
+from .recorder import Recorder, user_line
 from .run import Recorded, Run
 from .storage import Storage
 
@@ -80,10 +80,6 @@ class Region(Recorder):
                 run.end()
             else:
                 flight.run = run
-
-    def _landed(self, flight: Flight) -> None:
-        if flight.run is not None:
-            flight.run.end()
 
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
         run = flight.run

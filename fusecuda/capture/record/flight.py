@@ -13,7 +13,7 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import starmap
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
@@ -69,6 +69,15 @@ class Job:
         self.in_place = False  # the version belongs in the storage's present memory
         self.result: Any = None  # the memory that it lies in
         self.error: BaseException | None = None
+
+
+def versions_of(jobs: Iterable[Job]) -> tuple[list[Node], list[Leaf | None]]:
+    """The versions that ``jobs`` compute, and the memory that each of them overwrites, if any."""
+    own = [
+        Leaf(j.storage.buffer, j.storage.shape, j.storage.dtype) if j.in_place else None
+        for j in jobs
+    ]
+    return [job.node for job in jobs], own
 
 
 class Flight:
@@ -187,6 +196,8 @@ class Flight:
 
     def end(self) -> None:
         """All storages have been settled: who waits goes on."""
+        if self.run is not None:
+            self.run.end()
         jobs = self.jobs
         self.is_over = True
         _changed.notify_all()

@@ -26,7 +26,17 @@ from ...interpreted import Interpreted
 from ...options import Options
 from ...watch import watchers
 from .budget import PROGRAM, Budget
-from .flight import Flight, Job, base_of, divided, pass_gate, recording, unlocked, wait_for
+from .flight import (
+    Flight,
+    Job,
+    base_of,
+    divided,
+    pass_gate,
+    recording,
+    unlocked,
+    versions_of,
+    wait_for,
+)
 from .leaf import Leaf
 from .numbers import argument_of
 from .periods import smallest_period
@@ -292,11 +302,7 @@ class Recorder:
             self.launches += executable.launches
             if not isinstance(executable, Interpreted):
                 self._ran(executable)
-        self._landed(flight)
         flight.end()
-
-    def _landed(self, flight: Flight) -> None:
-        """Called when the storages of ``flight`` have been settled."""
 
     def _failed(self, storage: Storage, error: BaseException) -> None:
         """Let ``storage`` raise ``error`` when its value is needed."""
@@ -332,7 +338,10 @@ class Recorder:
 
     def _in_place(self, storage: Storage, node: Node) -> bool:
         """True if the version ``node`` belongs in the storage's present memory."""
-        return in_place(storage, node)
+        if storage.buffer is None:
+            return False
+        base = base_of(node)
+        return storage.held or (base is not None and base.array is storage.buffer)
 
     def _run(self, executable: Executable | Interpreted, arrays: Sequence[Any]) -> Sequence[Any]:
         """The results of ``executable``, in the memory that this recorder's arrays lie in."""
@@ -363,23 +372,6 @@ class Recorder:
         return None if asked or watchers else self.budget
 
 
-def versions_of(jobs: Iterable[Job]) -> tuple[list[Node], list[Leaf | None]]:
-    """The versions that ``jobs`` compute, and the memory that each of them overwrites, if any."""
-    own = [
-        Leaf(j.storage.buffer, j.storage.shape, j.storage.dtype) if j.in_place else None
-        for j in jobs
-    ]
-    return [job.node for job in jobs], own
-
-
-def in_place(storage: Storage, node: Node) -> bool:
-    """True if the version ``node`` belongs in the storage's present memory."""
-    if storage.buffer is None:
-        return False
-    base = base_of(node)
-    return storage.held or (base is not None and base.array is storage.buffer)
-
-
 def user_line(*others: str) -> str:
     """The file and line of the innermost frame outside this package, CuPy and ``others``."""
     frame: FrameType | None = sys._getframe(1)
@@ -396,8 +388,5 @@ default_recorder.one_by_one = False  # of all threads, which may flush at once
 recorder_in_force: contextvars.ContextVar[Recorder] = contextvars.ContextVar(
     "fusecuda_recorder", default=default_recorder
 )
-
-
-def current_recorder() -> Recorder:
-    """The recorder that takes new operations: the innermost trace's, or the process's own."""
-    return recorder_in_force.get()
+# The recorder that takes new operations: the innermost trace's, or the process's own.
+current_recorder = recorder_in_force.get

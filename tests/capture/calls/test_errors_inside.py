@@ -11,7 +11,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
-from fusecuda.capture.calls import function
+from fusecuda.capture.calls import recorded as recording
 from fusecuda.capture.calls.trace import Trace
 from tests import programs_of_errors
 from tests.fuzz_calls import failure
@@ -338,12 +338,12 @@ def test_what_always_raises_is_called_plainly(monkeypatch: pytest.MonkeyPatch) -
             raise ValueError(f"too much after {len(log)}")
         return x.sum()
 
-    class Counted(function.HostCall):
+    class Counted(recording.HostCall):
         def run(self) -> Any:
             recorded.append(len(log))
             return super().run()
 
-    monkeypatch.setattr(function, "HostCall", Counted)
+    monkeypatch.setattr(recording, "HostCall", Counted)
     for turn in range(1, 65):
         x = np.ones(3)
         with pytest.raises(ValueError, match=f"^too much after {turn}$"):

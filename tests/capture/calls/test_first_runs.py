@@ -15,7 +15,7 @@ import fusecuda as fc
 import fusecuda.numpy as fnp
 from fusecuda import engine
 from fusecuda.back_ends import BACK_ENDS
-from fusecuda.capture.calls import function
+from fusecuda.capture.calls import recorded as recording
 from fusecuda.capture.record import plans
 from fusecuda.capture.record.budget import Budget
 from fusecuda.cpu_fallback.background import Job
@@ -66,8 +66,8 @@ def test_calls_are_plain_until_the_kernels_are_there(
     compilers: Compilers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """None of them is recorded, but for the first."""
-    recorded, call = [], function.HostCall
-    monkeypatch.setattr(function, "HostCall", lambda *a, **k: recorded.append(1) or call(*a, **k))
+    recorded, call = [], recording.HostCall
+    monkeypatch.setattr(recording, "HostCall", lambda *a, **k: recorded.append(1) or call(*a, **k))
     fused = fc.fused(wave)
     for _ in range(5):
         assert np.array_equal(fused(X, 0.3), wave(X, 0.3))  # NumPy's very bits
