@@ -22,7 +22,7 @@ from .emit_compaction import CompactionEmitter, RowCompactionEmitter
 from .emit_crossed import CrossedEmitter
 from .emit_late import LateEmitter
 from .emit_loop import LoopEmitter
-from .emit_reduction import RowEmitter
+from .emit_rows import RowEmitter
 from .loader import KernelSource, LoadedKernel, kernels_at_hand, load_kernels
 from .texts import ABI, DRIVER, driver, epilogue, prelude
 

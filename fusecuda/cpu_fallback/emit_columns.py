@@ -16,7 +16,8 @@ from ..fusion.kernel_ir import forms_of
 from ..graph.dtypes import DType
 from ..graph.ops import OPS
 from .emit import PLACEHOLDER
-from .emit_reduction import ReductionEmitter, RowEmitter
+from .emit_reduction import ReductionEmitter
+from .emit_rows import RowEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
 from .place import Place
 

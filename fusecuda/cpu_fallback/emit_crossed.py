@@ -14,8 +14,8 @@ from ..codegen.scalar import c_type
 from ..fusion import kernel_ir as ir
 from ..fusion.kernel_ir import forms_of
 from ..graph.dtypes import computed_in
-from .emit import Place
-from .emit_reduction import RowEmitter
+from .emit_rows import RowEmitter
+from .place import Place
 
 
 class CrossedEmitter(RowEmitter):

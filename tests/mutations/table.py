@@ -29,7 +29,7 @@ from .wholes_table import WHOLES
 _VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
 _SURVIVORS = "survivors"
 _OVERWRITE = "results_that_overwrite_what_they_are_made_of"
-_REDUCE = "fusion/binding.py", "cpu_fallback/emit_reduction.py", "codegen/reduce.h"
+_REDUCE = "fusion/binding.py", "cpu_fallback/emit_rows.py", "codegen/reduce.h"
 _BINDING, _ROWS, _TREE = _REDUCE
 _COLUMNS, _RUNS = "cpu_fallback/emit_columns.py", "cpu_fallback/runs.h"
 _LOOP, _PROGRAM = "cpu_fallback/emit.py", "cpu_fallback/program.py"
@@ -161,7 +161,7 @@ EMITTER = (
     ),
     Mutation(
         "partial-slot",
-        _ROWS,
+        "cpu_fallback/emit_reduction.py",
         "16 * ((row * parts + part) * {len(self.inner)} + {number})",
         "16 * ((row * parts + part) * {len(self.inner)})",
         "all reductions of a split row share one slot",
@@ -480,7 +480,7 @@ FUSION = (
     ),
     Mutation(
         "parts-keep-apart",
-        "cpu_fallback/emit_reduction.py",
+        "cpu_fallback/emit_rows.py",
         "parts > 1 ? a->workspace + {before} + row * kept : scratch",
         "parts > 1 ? a->workspace + {before} : scratch",
         "the parts of all rows keep their values in one place",
