@@ -107,9 +107,12 @@ static const int8_t fc_turned[FC_LANES] = {0, 16, 8, 24, 4, 20, 12, 28, 2, 18, 1
                 fc_join_##name(left + c * parts * n, left + (c + apart) * parts * n, n);           \
     }
 
-// argmax and argmin: the first of the largest; NaN is larger (smaller) than any number. The lanes
-// of a chunk have the first of theirs, and its place in an integer P as wide as V, or nearly.
-#define FC_IS_BETTER(a, BETTER, b) (((a) BETTER (b)) | (((a) != (a)) & ((b) == (b))))
+// argmax and argmin: the first of the largest; NaN is larger (smaller) than any number. Of a chunk
+// the largest is found, and whether any is NaN, noted in integers P as wide as V, or nearly; then
+// the first such element is looked for. What is behind a whole number of lanes is looked at twice.
+// Where chunks end makes no difference; of what lies in memory they are longer.
+enum { FC_SEARCHED = 4096 };
+#define FC_IS_BETTER(a, BETTER, b) (!((b) BETTER##= (a)) & ((b) == (b)))
 #define FC_ARG_TREE(name, V, P, BETTER)                                                            \
     typedef struct { V value; int64_t index; } fc_at_##name;                                       \
     FC_INLINE fc_at_##name fc_pair_##name(V v, int64_t i) {                                        \
@@ -130,27 +133,37 @@ static const int8_t fc_turned[FC_LANES] = {0, 16, 8, 24, 4, 20, 12, 28, 2, 18, 1
              fc_first_##name(a, b))                                                                \
     FC_INLINE fc_at_##name fc_fold_##name(const V *v, int64_t n, int64_t first) {                  \
         V best[FC_LANES];                                                                          \
-        P place[FC_LANES];                                                                         \
-        int64_t k = 0;                                                                             \
+        P odd[FC_LANES];                                                                           \
+        int64_t at = 0;                                                                            \
+        if (n < FC_LANES) {                                                                        \
+            for (int64_t i = 1; i < n; ++i) at = FC_IS_BETTER(v[i], BETTER, v[at]) ? i : at;       \
+            return fc_pair_##name(v[at], first + at);                                              \
+        }                                                                                          \
         for (int l = 0; l < FC_LANES; ++l) {                                                       \
-            place[l] = (P)(l < n ? l : 0);                                                         \
-            best[l] = v[place[l]];                                                                 \
+            best[l] = v[l];                                                                        \
+            odd[l] = (P)-(P)(v[l] != v[l]);                                                        \
         }                                                                                          \
-        for (k = FC_LANES; k < n; k += FC_LANES) {                                                 \
-            const int most = (int)fc_min(FC_LANES, n - k);                                         \
-            for (int l = 0; l < most; ++l) {                                                       \
-                const bool better = FC_IS_BETTER(v[k + l], BETTER, best[l]);                       \
-                best[l] = better ? v[k + l] : best[l];                                             \
-                place[l] = better ? (P)(k + l) : place[l];                                         \
+        for (int64_t k = FC_LANES; k < n; k += FC_LANES) {                                         \
+            const V *const from = v + fc_min(k, n - FC_LANES);                                     \
+            for (int l = 0; l < FC_LANES; ++l) {                                                   \
+                best[l] = from[l] BETTER best[l] ? from[l] : best[l];                              \
+                odd[l] = (P)(odd[l] | -(P)(from[l] != from[l]));                                   \
             }                                                                                      \
         }                                                                                          \
-        for (int w = FC_LANES / 2; w; w /= 2)                                                      \
-            for (int l = 0; l < w; ++l) {                                                          \
-                const V a = best[l], b = best[l + w];                                              \
-                const bool tie = (a == b) | ((a != a) & (b != b));                                 \
-                const bool better = FC_IS_BETTER(b, BETTER, a) | (tie & (place[l + w] < place[l]));\
-                best[l] = better ? b : a;                                                          \
-                place[l] = better ? place[l + w] : place[l];                                       \
-            }                                                                                      \
-        return fc_pair_##name(best[0], first + place[0]);                                          \
+        FC_BETTER_HALF(BETTER, P, 16) FC_BETTER_HALF(BETTER, P, 8) FC_BETTER_HALF(BETTER, P, 4)    \
+        FC_BETTER_HALF(BETTER, P, 2) FC_BETTER_HALF(BETTER, P, 1)                                  \
+        const V most = best[0];                                                                    \
+        const bool any = odd[0];                                                                   \
+        for (P found = 0; !any && at + FC_LANES <= n; at += FC_LANES) {                            \
+            for (int l = 0; l < FC_LANES; ++l) found = (P)(found | -(P)(v[at + l] == most));       \
+            if (found) break;                                                                      \
+        }                                                                                          \
+        while (any ? v[at] == v[at] : v[at] != most) ++at;                                         \
+        return fc_pair_##name(v[at], first + at);                                                  \
+    }
+#define FC_BETTER_HALF(BETTER, P, w)                                                               \
+    _Pragma("GCC unroll 1")                                                                        \
+    for (int l = 0; l < w; ++l) {                                                                  \
+        best[l] = best[l + w] BETTER best[l] ? best[l + w] : best[l];                              \
+        odd[l] = (P)(odd[l] | odd[l + w]);                                                         \
     }

@@ -139,15 +139,15 @@ class LoopEmitter(KernelEmitter):
         ordered = [s for s in body if isinstance(s, ir.Scatter | ir.Compact)]
         calm: list[ir.Statement] = [s for s in body if not isinstance(s, ir.Scatter | ir.Compact)]
         used = {v for s in ordered for v in operands(s)}
-        late = [s for s in calm if _at_hand(s) and s.out in used]
-        inner = {v for s in calm for v in operands(s)}
-        same, found = self._same([s for s in calm if s not in late or s.out in inner])
+        late = _at_hand(calm, used)
+        calm = _besides(calm, late)
+        same, found = self._same(calm)
         waiting = {
             s.out: c_type(s.dtype)
             for s in calm
             if not isinstance(s, ir.Effect) and s.out in used and s not in late and s not in same
         }
-        calm = [s for s in calm if s not in same and (s not in late or s.out in inner)]
+        calm = [s for s in calm if s not in same]
         for value, kind in waiting.items():
             self.w.line(f"{kind} b{value}[FC_CHUNK];")
         for statement in same:
@@ -217,10 +217,42 @@ class LoopEmitter(KernelEmitter):
         return same, found
 
 
-def _at_hand(statement: ir.Statement) -> TypeGuard[ir.Load | ir.Index]:
-    """True for what is as soon read, or counted, again as it is kept."""
-    loaded = isinstance(statement, ir.Load) and statement.guard is None
-    return loaded or isinstance(statement, ir.Index)
+def _at_hand(body: Sequence[ir.Statement], used: Collection[int]) -> list[ir.Statement]:
+    """What ``used`` values are as soon read, counted or converted from, again as they are kept."""
+    sources = {
+        s.out: s
+        for s in body
+        if isinstance(s, ir.Index) or (isinstance(s, ir.Load) and s.guard is None)
+    }
+    found: set[int] = set()
+    for s in body:
+        if isinstance(s, ir.Effect) or s.out not in used:
+            continue
+        if s.out in sources:
+            found.add(s.out)
+        elif _widens(s) and s.operands[0] in sources:
+            found.update((s.out, s.operands[0]))
+    return [s for s in body if not isinstance(s, ir.Effect) and s.out in found]
+
+
+def _besides(body: Sequence[ir.Statement], late: Collection[ir.Statement]) -> list[ir.Statement]:
+    """``body`` without the ``late`` statements that nothing else in it is computed from."""
+    needed: set[int] = set()
+    found: list[ir.Statement] = []
+    for s in reversed(body):
+        if s not in late or (not isinstance(s, ir.Effect) and s.out in needed):
+            needed.update(operands(s))
+            found.append(s)
+    return found[::-1]
+
+
+def _widens(statement: ir.Statement) -> TypeGuard[ir.Compute]:
+    """True for a conversion between integers, which may come with what reads them."""
+    return (
+        isinstance(statement, ir.Compute)
+        and statement.op == "convert"
+        and all(d.kind in "iu" for d in (statement.dtype, *statement.operand_dtypes))
+    )
 
 
 def _failing(body: Sequence[ir.Statement]) -> list[ir.Statement]:

@@ -9,7 +9,7 @@ import pytest
 
 from fusecuda import fused
 
-LENGTHS = (1, 5, 31, 32, 33, 63, 64, 65, 511, 512, 513, 1025, 3000)
+LENGTHS = (1, 5, 31, 32, 33, 63, 64, 65, 511, 512, 513, 1025, 4095, 4097, 9000)
 ODD = (np.nan, np.inf, -np.inf, -0.0)
 
 
@@ -18,10 +18,16 @@ def places(x: Any) -> Any:
     return x.argmax(), x.argmin(), x.argmax(1), x.argmin(1), x.argmax(0), x.argmin(0)
 
 
+@fused(strict=True)
+def places_of_sums(x: Any) -> Any:
+    return places(x + x)
+
+
 def check(x: np.ndarray[Any, Any]) -> None:
     wanted = x.argmax(), x.argmin(), x.argmax(1), x.argmin(1), x.argmax(0), x.argmin(0)
-    for found, place in zip(places(x), wanted, strict=True):
-        np.testing.assert_array_equal(found, place)
+    for function in (places, places_of_sums):  # of what is in memory, and of what is computed
+        for found, place in zip(function(x), wanted, strict=True):
+            np.testing.assert_array_equal(found, place)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i8", "bool"])
@@ -46,3 +52,20 @@ def test_what_is_no_number_comes_first(dtype: str) -> None:
     x = np.zeros((2, 70), dtype)
     x[:, -1] = 1, np.nan
     check(x)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "u1"])
+def test_rows_with_gaps(dtype: str) -> None:
+    x = np.random.default_rng(2).integers(0, 120, (6, 1300)).astype(dtype)
+    spread = np.broadcast_to(x[:1], x.shape), np.broadcast_to(x[:, :1], x.shape)
+    for part in (x[:, ::2], x[:, ::-1], x[::2, 3:], x[::-1, :40], x.T, *spread):
+        check(part)
+
+
+def test_no_more_is_read_than_is_there() -> None:
+    """Before and behind the rows lie larger elements, and such as are no numbers."""
+    for length in (1, 31, 33, 600, 4100):
+        for odd in (np.nan, np.inf):
+            x = np.full((3, length + 64), odd)
+            x[:, 32:-32] = np.random.default_rng(3).normal(size=(3, length))
+            check(x[:, 32:-32])

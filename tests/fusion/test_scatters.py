@@ -376,3 +376,22 @@ def test_rows_of_one_place(dtype: Any) -> None:
         assert same_bits(got, want)
     with pytest.raises(IndexError):
         fc.fused(added)(a[:4], i, v)
+
+
+@pytest.mark.parametrize("kind", ["u1", "i2"])
+def test_places_that_are_converted(kind: str) -> None:
+    """They are converted where they are used; what is kept of them besides is computed before."""
+
+    def added(at: Any, weights: Any) -> Any:
+        out, wide = np.zeros(100), at.astype(np.int64)
+        np.add.at(out, wide, weights * (wide - 1))
+        return out
+
+    rng = np.random.default_rng(4)
+    at = rng.integers(-100 if kind[0] == "i" else 0, 100, 1300).astype(kind)
+    for view in (at, at[::-3], at[:0], np.broadcast_to(at[:1], 70)):
+        weights = rng.normal(size=view.shape)
+        found = fc.fused(strict=True)(added)(view, weights)
+        assert same_bits(found, added(view, weights))
+    with pytest.raises(IndexError):
+        fc.fused(strict=True)(added)(np.full(600, 100, kind), 1.0)

@@ -1,0 +1,220 @@
+"""Emission of rows, one after the other, for rows whose elements lie side by side.
+
+Elements are computed in chunks of FC_CHUNK into a small buffer that is folded by the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..codegen import names, reductions, scans
+from ..codegen.scalar import c_type, memory_type
+from ..codegen.scans import scans_of
+from ..fusion import kernel_ir as ir
+from ..fusion.kernel_ir import forms_of
+from ..graph.tree import CHUNK
+from .emit_reduction import ReductionEmitter
+from .index_tests import Tests
+from .place import Place
+
+
+class RowEmitter(ReductionEmitter):
+    """Rows one after the other; each stage is one pass over the row in chunks."""
+
+    @property
+    def is_phased(self) -> bool:
+        return self.kernel.phases > 1
+
+    def emit(self) -> str:
+        kernel = self.kernel
+        self.prologue()
+        if kernel.splittable:
+            self.tail_function()
+        elif self.is_phased:
+            self.join_functions()
+        statements = self.all_statements()
+        forms = forms_of(statements)
+        with self.w.block(self.entry()):
+            self.head(forms, statements)
+            if not self.is_phased:
+                self.keeps("")
+            item = "for (int64_t item = begin; item < end; ++item)"
+            with self.w.block(item), self.rows_of_item():
+                index = self.unravel("row", self.layout.row_axes)
+                self.bases(forms, "row_", "", index, typed=False)
+                self._stages()
+                if not kernel.splittable:
+                    self.tail(Place(self, "", "", "row_"), "row")
+                else:
+                    self._end_of_part()
+        if kernel.splittable or self._ends_rows or kernel.outer or kernel.cross:
+            self.finish()
+        return self.w.text()
+
+    @contextmanager
+    def rows_of_item(self) -> Iterator[None]:
+        """What surrounds a row, or the part of one, that is a work item."""
+        if self.is_phased or self.kernel.splittable:
+            self._part()
+        else:
+            self.w.line("const int64_t row = item;")
+        yield
+
+    def _stages(self) -> None:
+        """The passes over a row."""
+        phase = 0
+        for stage in self.kernel.stages:
+            for statement in stage.head:
+                self.w.lines(Place(self, "", "", "row_").lines(statement))
+            if not stage.body and not stage.reduces and not stage.cross:
+                continue
+            if self.is_phased:
+                self._phase(stage, phase)
+            else:
+                self._stage(stage)
+            phase += 1
+
+    def _part(self) -> None:
+        """What one part of a row computes, and where it is kept."""
+        self.w.line("const int64_t row = item / parts, part = item % parts;")
+        self.w.line("const int64_t first = part * part_length;")
+        self.w.line("const int64_t last = fc_min(first + part_length, length);")
+        if not self.kernel.resident:
+            return
+        sizes = {
+            d: f"(length * sizeof({memory_type(d)}) + 63) / 64 * 64" for d in self.kernel.resident
+        }
+        each = " + ".join(sizes[d] for d in self.kernel.resident)
+        self.w.line(f"const int64_t kept = {each};")
+        before = f"16 * rows * ({len(self.inner)} * parts + {len(self.kernel.outer)})"
+        self.keeps("", f"parts > 1 ? a->workspace + {before} + row * kept : scratch")
+
+    def _phase(self, stage: ir.Stage, phase: int) -> None:
+        """One pass over a row, or over the part of it that is due."""
+        if phase == self.kernel.phases - 1:
+            self._stage(stage)
+            with self.w.block("if (parts > 1)"):
+                self._leave(stage.reduces)
+                self.w.line("continue;")
+            self._define(stage.reduces)
+            return
+        for r in stage.reduces:
+            self.w.line(f"{c_type(r.dtype)} {names.value(r.out)};")
+        with self.w.block(f"if (a->phase > {phase})"):
+            for r in stage.reduces:
+                self.w.line(f"{names.value(r.out)} = {self.joined(r)};")
+        with self.w.block("else"):
+            self._stage(stage)
+            with self.w.block("if (parts > 1)"):
+                self._leave(stage.reduces)
+                self.w.line("continue;")
+            for r in stage.reduces:
+                self.w.line(f"{names.value(r.out)} = {self.finished(r)};")
+
+    def _stage(self, stage: ir.Stage) -> None:
+        for r in stage.reduces:
+            self.w.line(f"fc_tree_{reductions.tree_name(r)} tree{r.out};")
+            self.w.line(f"fc_start_{reductions.tree_name(r)}(&tree{r.out});")
+        for scan in scans_of(stage):
+            start = reductions.scan_start(scan)
+            self.w.line(f"{c_type(scan.dtype)} total{scan.out} = {start};")
+        first, last = "0", self.segment()
+        if self.kernel.splittable or self.is_phased:
+            first, last = "first", "last"
+        with self.w.block(f"for (int64_t at = {first}; at < {last}; at += FC_CHUNK)"):
+            self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {last} - at);")
+            for r in (*stage.reduces, *stage.cross):
+                self.w.line(f"{c_type(r.value_dtype)} b{r.out}[FC_CHUNK];")
+            for number, kind in scans.buffers(stage).items():
+                self.w.line(f"{kind} b{number}[FC_CHUNK];")
+            self._chunk(stage)
+            for r in stage.cross:
+                name = reductions.tree_name(r)
+                self.w.line(f"fc_meet_{name}(lane{r.out} + at, b{r.out}, count);")
+            for r in stage.reduces:
+                name = reductions.tree_name(r)
+                self.w.line(f"fc_push_{name}(&tree{r.out}, fc_fold_{name}(b{r.out}, count, at));")
+        if not self.kernel.splittable and not self.is_phased:
+            self._define(stage.reduces)
+
+    def _define(self, reduces: list[ir.Reduce]) -> None:
+        for r in reduces:
+            self.w.line(f"const {c_type(r.dtype)} {names.value(r.out)} = {self.finished(r)};")
+
+    def _chunk(self, stage: ir.Stage) -> None:
+        """Compute ``count`` elements from ``at`` on, in runs along the innermost axis."""
+        tests = self.tests(stage.body)
+        last = self.layout.axes[-1]
+        if len(self.layout.axes) == 1 and not tests:
+            with self.w.block():
+                self.run(tests, "count")
+                index = {last: "at"}
+                if self.kernel.segment is not None:
+                    index = self.unravel(self.place_in_row("at"), self.layout.axes)
+                self._run(stage, index, "0", tests)
+            return
+        with self.w.block("for (int64_t done = 0; done < count;)"):
+            self.w.line(f"const int64_t position = {self.place_in_row('at + done')};")
+            index = self.unravel("position", self.layout.axes)
+            self.run(tests, f"fc_min({last} - {index[last]}, count - done)")
+            self._run(stage, index, "done", tests)
+            self.w.line("done += run;")
+
+    def _run(self, stage: ir.Stage, index: dict[str, str], done: str, tests: Tests) -> None:
+        self.bases(forms_of(stage.body), "", "row_", index, self.typed)
+        for slot in _slots(stage):
+            kind = memory_type(self.kernel.resident[slot])
+            self.w.line(f"{kind} *const keep{slot} = row_keep{slot} + at + {done};")
+        last = self.layout.axes[-1]
+        self.make(tests, last)
+        place = Place(self, "k", last, "", tests)
+        at = "k" if done == "0" else f"{done} + k"
+        for piece in scans.pieces(stage):
+            with self.streaming(piece.body):
+                for _ in self.attempts(piece.body, piece.taken):
+                    with self.watched(piece.body):
+                        self._piece(piece, place, at)
+            if piece.scan is not None:
+                self._scan(piece.scan, at)
+
+    def _piece(self, piece: scans.Piece, place: Place, at: str) -> None:
+        """One loop over a run."""
+        with self.loop("for (int64_t k = 0; k < run; ++k)"):
+            for number, kind in piece.taken.items():
+                self.w.line(f"const {kind} {names.value(number)} = b{number}[{at}];")
+            for statement in piece.body:
+                self.w.lines(place.lines(statement))
+            for number in piece.left:
+                self.w.line(f"b{number}[{at}] = {names.value(number)};")
+            for r in piece.reduces:
+                self.w.line(f"b{r.out}[{at}] = {names.value(r.value)};")
+            if piece.scan is not None:
+                value = names.value(piece.scan.value)
+                self.w.line(f"b{piece.scan.out}[{at}] = {value};")
+
+    def _scan(self, scan: ir.Scan, at: str) -> None:
+        """The totals of a run, one after the other."""
+        total, element = f"total{scan.out}", f"b{scan.out}[{at}]"
+        with self.w.block("for (int64_t k = 0; k < run; ++k)"):
+            self.w.line(f"{total} = {reductions.scan_step(scan, total, element)};")
+            self.w.line(f"{element} = {total};")
+
+    def _end_of_part(self) -> None:
+        with self.w.block("if (parts == 1)"):
+            self.w.line(self.tail_call([self.finished(r) for r in self.inner]))
+        with self.w.block("else"):
+            self._leave(self.inner)
+
+    def _leave(self, reduces: list[ir.Reduce]) -> None:
+        """A part leaves what it has combined."""
+        for r in reduces:
+            tree = f"fc_finish_{reductions.tree_name(r)}(&tree{r.out})"
+            self.w.line(f"{self.partial_slot(self.inner.index(r), r)} = {tree};")
+
+
+def _slots(stage: ir.Stage) -> list[int]:
+    return sorted({s.slot for s in stage.body if isinstance(s, ir.Keep | ir.Recall)})
+
+
+assert CHUNK == 512  # FC_CHUNK of codegen/reduce.h
