@@ -120,14 +120,7 @@ class _Binder(Grids):
         self.rows = math.prod(walked.rows.extents) if self.kernel.kind != "loop" else 1
         ranks = len(walked.rows.extents), len(walked.elements.extents)
         column = self.skeleton == COLUMN
-        packing = Packing(width=1 if self.kernel.kind == "loop" else GROUP)
-        of_rows = column or turned or self.kernel.segment is not None or self.kernel.compacts
-        if self.kernel.kind == "loop" and unit is not None and not of_rows:
-            packing = chosen_packing(self.kernel, walked, unit, aligned)
-        if self.kernel.kind != "loop" and not of_rows:
-            packing = row_packing(self.kernel, walked, unit, aligned)
-        if turned:
-            packing = Packing(True, GROUP)
+        packing = Packing(True, GROUP) if turned else self._packing(unit, aligned)
         if (packing.free or not packing.packed) and self.skeleton in (SHORT, BLOCK, LOOP, SCAN):
             unit = None  # one text for all strides: the elements come one by one anyway
         self.head = packing.head
@@ -150,6 +143,16 @@ class _Binder(Grids):
             variant=self.variant,
             integers=self._integers(memory),
         )
+
+    def _packing(self, unit: tuple[bool, ...] | None, aligned: bool) -> Packing:
+        """How elements are read and written together where no axis is turned."""
+        kernel, is_loop = self.kernel, self.kernel.kind == "loop"
+        others = self.skeleton == COLUMN or kernel.segment is not None or kernel.compacts
+        if is_loop and unit is not None and not others:
+            return chosen_packing(kernel, self.walked, unit, aligned)
+        if not is_loop and not others:
+            return row_packing(kernel, self.walked, unit, aligned)
+        return Packing(width=1 if is_loop else GROUP)
 
     def bound(self) -> CudaBound:
         """The launch, its grid chosen by the skeleton."""

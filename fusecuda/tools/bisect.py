@@ -28,8 +28,8 @@ from ..graph.interpret import interpret
 from ..graph.library import steady
 from ..graph.node import Graph, Node
 from ..graph.structure import structure_of
-from .dumps import add_dump, cases, refuse_without_compiler
-from .outcome import DIFFERS, SAME, Outcome, outcome
+from .dumps import add_dump
+from .outcome import Outcome, faults, outcome, told
 from .usage import one_line
 
 Pass = Callable[[Graph], Graph]
@@ -47,21 +47,10 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is at fault and return 1; 0 if the graphs are computed as the interpreter does."""
-    for path, case in cases(arguments):
-        refuse_without_compiler(case)
-        found = outcome(case)
-        print(f"{path.name}: {told(found)}")
-        if found.is_fault:
-            print("\n".join(culprit(case, arguments.source)))
-            return 1
+    for _, case, _ in faults(arguments):
+        print("\n".join(culprit(case, arguments.source)))
+        return 1
     return 0
-
-
-def told(found: Outcome) -> str:
-    """What the kernels make of a case, in words."""
-    if found.kind == SAME:
-        return "the kernels' results are the interpreter's"
-    return found.text if found.kind == DIFFERS else f"{found.kind}: {found.text}"
 
 
 def culprit(case: Case, source: bool = False) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import faulthandler
 import os
 import pickle
@@ -10,9 +11,10 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from ..cases.compare import first_difference
 from ..engine import Executable, build
 from ..graph.interpret import interpret
 from ..graph.library import steady
-from .dumps import array_module
+from .dumps import array_module, cases, refuse_without_compiler
 from .usage import one_line
 
 _LONGEST = 300.0  # seconds for one outcome
@@ -41,6 +43,23 @@ class Outcome:
     def is_fault(self) -> bool:
         """True if the kernels do not do what the interpreter does."""
         return self.kind not in (SAME, INVALID)
+
+
+def told(found: Outcome) -> str:
+    """What the kernels make of a case, in words."""
+    if found.kind == SAME:
+        return "the kernels' results are the interpreter's"
+    return found.text if found.kind == DIFFERS else f"{found.kind}: {found.text}"
+
+
+def faults(arguments: argparse.Namespace) -> Iterator[tuple[Path, Case, Outcome]]:
+    """The dumped cases of which the kernels are at fault; what becomes of each is printed."""
+    for path, case in cases(arguments):
+        refuse_without_compiler(case)
+        found = outcome(case)
+        print(f"{path.name}: {told(found)}")
+        if found.is_fault:
+            yield path, case, found
 
 
 def whole(case: Case) -> Executable:

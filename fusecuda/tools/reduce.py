@@ -27,9 +27,8 @@ from ..graph.structure import structure_of
 from ..graph.text import parse_hlo
 from ..graph.verify import verify
 from ..words import counted
-from .bisect import told
-from .dumps import add_dump, cases, random_inputs, refuse_without_compiler
-from .outcome import Outcome, outcome
+from .dumps import add_dump, random_inputs
+from .outcome import Outcome, faults, outcome, told
 from .resized import resized
 from .usage import UsageError, one_line
 
@@ -45,22 +44,18 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write and print the small graph and return 1; 0 if no graph fails."""
-    for path, case in cases(arguments):
-        refuse_without_compiler(case)
-        found = outcome(case)
-        print(f"{path.name}: {told(found)}")
-        if found.is_fault:
-            reducer = Reducer(case, found, arguments.seconds)
-            small = reducer.run()
-            output = Path(arguments.output or path.with_name(f"{path.stem}_reduced.hlo"))
-            _write(replace(small, inputs=None) if reducer.is_text_enough else small, output)
-            before, after = (len(c.text.splitlines()) for c in (case, small))
-            print(
-                f"{counted(before, 'line')}, {after} after {counted(reducer.trials, 'trial')}: "
-                f"{told(outcome(small))}\n\n{small.text}\n"
-                f"python -m fusecuda replay --check {output}"
-            )
-            return 1
+    for path, case, found in faults(arguments):
+        reducer = Reducer(case, found, arguments.seconds)
+        small = reducer.run()
+        output = Path(arguments.output or path.with_name(f"{path.stem}_reduced.hlo"))
+        _write(replace(small, inputs=None) if reducer.is_text_enough else small, output)
+        before, after = (len(c.text.splitlines()) for c in (case, small))
+        print(
+            f"{counted(before, 'line')}, {after} after {counted(reducer.trials, 'trial')}: "
+            f"{told(outcome(small))}\n\n{small.text}\n"
+            f"python -m fusecuda replay --check {output}"
+        )
+        return 1
     return 0
 
 

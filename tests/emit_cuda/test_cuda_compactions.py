@@ -15,16 +15,16 @@ from fusecuda.errors import FlushError
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from fusecuda.graph.interpret import CUPY, interpret
-from fusecuda.graph.node import Graph, Node
+from fusecuda.graph.node import Graph
 from fusecuda.graph.structure import is_compaction
 from fusecuda.streams.memory_plan import plan_memory
 from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES, facts
-from tests.fusion.test_compactions import SHAPES, greater, masks, positive, twice
+from tests.fusion.test_compactions import greater, masks, of_all_shapes, positive, twice
 from tests.lazy_device import LazyDevice
 from tests.marks import chosen, few
 from tests.random_graphs import merge, random_graph
-from tests.strategies import DTYPES, LAYOUTS, lay_out, mixed_values, same_bits, strides_of
+from tests.strategies import DTYPES, same_bits, strides_of
 
 pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
 Array = np.ndarray[Any, Any]
@@ -47,21 +47,9 @@ def check(graph: Graph, arrays: Sequence[Any], order: str = "reverse") -> Any:
 @pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
 def test_bits(dtype: Any) -> None:
     """Elements and rows of special values, of arrays and masks that lie in any way."""
-    parameters: list[Node] = []
-    outputs: list[Node] = []
-    arrays: list[Array] = []
-
-    def given(values: Array) -> Node:
-        arrays.append(lay_out(values, str(RNG.choice(LAYOUTS))))
-        parameters.append(build.parameter(len(parameters), values.shape, values.dtype))
-        return parameters[-1]
-
-    for shape in SHAPES:
-        for axes in range(1, len(shape) + 1):
-            mask = given(RNG.random(shape[:axes]) < 0.6)
-            outputs.append(build.compact(given(mixed_values(RNG, dtype, shape)), mask))
-    device = check(Graph(tuple(parameters), tuple(outputs)), arrays)
-    assert len(device.reports) == len(outputs)
+    graph, arrays = of_all_shapes(dtype)
+    device = check(graph, arrays)
+    assert len(device.reports) == len(graph.outputs)
 
 
 class Remembering(emulated.EmulatedDevice):

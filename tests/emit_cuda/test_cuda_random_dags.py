@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
 from fusecuda.graph.interpret import CUPY, interpret
-from fusecuda.graph.text import print_hlo
 from tests import emulated, emulator
-from tests.fusion.test_random_dags import BATCH, cases, copies
+from tests.fusion.test_random_dags import BATCH, cases, check_together, copies
 from tests.marks import few
-from tests.random_graphs import Case, merge
+from tests.random_graphs import Case
 from tests.strategies import same_bits
 
 pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
@@ -20,28 +22,26 @@ ORDERS = ("forward", "reverse", "shuffled")
 def disagreement(case: Case, order: str) -> str:
     """Which output differs and how, or ""."""
     arguments = copies(case.arguments)
-    want = interpret(case.graph, case.arguments, CUPY)
     results, _ = emulated.run(case.graph, arguments, case.strides, order)
-    for i, expected in enumerate(want):
+    return difference(case, results, arguments)
+
+
+def difference(case: Case, results: Sequence[Any], after: Sequence[Any]) -> str:
+    """Which output differs from the interpreter's: a result, or an argument ``after`` the run."""
+    for i, expected in enumerate(interpret(case.graph, case.arguments, CUPY)):
         target = case.graph.target(i)
-        got = results[i] if target is None else arguments[target]
+        got = results[i] if target is None else after[target]
         if not same_bits(expected, got):
             return f"output {i}:\n{got!r}\nnot\n{expected!r}"
-    for number, (before, after) in enumerate(zip(case.arguments, arguments, strict=True)):
+    for number, (before, now) in enumerate(zip(case.arguments, after, strict=True)):
         if number not in case.graph.targets and isinstance(before, np.ndarray):
-            assert same_bits(before, after), f"argument {number} was written to"
+            assert same_bits(before, now), f"argument {number} was written to"
     return ""
 
 
 def check(batch: list[Case], order: str) -> None:
     """Fail, with the graph at fault, if an output differs in any bit."""
-    if not disagreement(merge(batch), order):
-        return
-    for case in batch:
-        alone = disagreement(case, order)
-        if alone:
-            pytest.fail(f"{case.name}: {alone}\n{print_hlo(case.graph)}", pytrace=False)
-    pytest.fail(f"only merged, from {batch[0].name}", pytrace=False)
+    check_together(batch, lambda case: disagreement(case, order))
 
 
 @pytest.mark.parametrize("first", few(range(0, 200, BATCH), 3))

@@ -14,13 +14,13 @@ from fusecuda.graph.dtypes import BOOL, FLOAT64
 from fusecuda.graph.index_map import contiguous_strides
 from fusecuda.graph.interpret import CUPY, interpret
 from fusecuda.graph.node import Graph
-from fusecuda.graph.text import print_hlo
 from fusecuda.streams.memory_plan import plan_memory
+from tests.emit_cuda.test_cuda_random_dags import difference
 from tests.emit_cuda.test_cuda_shapes import EXTENTS, VIEWS, centred, statistics
 from tests.emulated import assembled
-from tests.fusion.test_random_dags import BATCH, cases
+from tests.fusion.test_random_dags import BATCH, cases, check_together
 from tests.programs import PROGRAMS, Program
-from tests.random_graphs import Case, merge
+from tests.random_graphs import Case
 from tests.strategies import same_bits
 
 pytestmark = pytest.mark.gpu
@@ -66,17 +66,7 @@ def run(graph: Graph, arguments: Sequence[Any], strides: Any = None) -> tuple[li
 
 def disagreement(case: Case) -> str:
     """Which output of the graph differs and how, or ""."""
-    want = interpret(case.graph, case.arguments, CUPY)
-    results, after = run(case.graph, case.arguments, case.strides)
-    for i, expected in enumerate(want):
-        target = case.graph.target(i)
-        got = results[i] if target is None else after[target]
-        if not same_bits(expected, got):
-            return f"output {i}:\n{got!r}\nnot\n{expected!r}"
-    for number, (before, now) in enumerate(zip(case.arguments, after, strict=True)):
-        if number not in case.graph.targets and isinstance(before, np.ndarray):
-            assert same_bits(before, now), f"argument {number} was written to"
-    return ""
+    return difference(case, *run(case.graph, case.arguments, case.strides))
 
 
 def without_library(batch: list[Case]) -> list[Case]:
@@ -87,14 +77,7 @@ def without_library(batch: list[Case]) -> list[Case]:
 @pytest.mark.parametrize("first", range(0, 200, BATCH))
 def test_random_graphs(first: int) -> None:
     """Operations that are exact, many graphs in one module."""
-    batch = without_library(cases(first, failing=False))
-    if not disagreement(merge(batch)):
-        return
-    for case in batch:
-        alone = disagreement(case)
-        if alone:
-            pytest.fail(f"{case.name}: {alone}\n{print_hlo(case.graph)}", pytrace=False)
-    pytest.fail(f"only merged, from {batch[0].name}", pytrace=False)
+    check_together(without_library(cases(first, failing=False)), disagreement)
 
 
 def test_compactions() -> None:

@@ -71,9 +71,8 @@ SHAPES = ((1,), (7,), (513,), (30, 40), (3, 5, 7), (2, 600), (1, 1))
 USUAL = [np.dtype(name) for name in ("bool", "float16", "float64", "complex64")]
 
 
-@pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
-def test_bits(dtype: Any) -> None:
-    """Elements and rows of special values, of arrays and masks that lie in any way."""
+def of_all_shapes(dtype: Any) -> tuple[Graph, list[Array]]:
+    """Compactions of elements and rows, and arrays and masks for them that lie in any way."""
     parameters: list[Node] = []
     outputs: list[Node] = []
     arrays: list[Array] = []
@@ -87,7 +86,13 @@ def test_bits(dtype: Any) -> None:
         for axes in range(1, len(shape) + 1):
             mask = given(RNG.random(shape[:axes]) < 0.6)
             outputs.append(build.compact(given(mixed_values(RNG, dtype, shape)), mask))
-    executable = ran(Graph(tuple(parameters), tuple(outputs)), arrays)
+    return Graph(tuple(parameters), tuple(outputs)), arrays
+
+
+@pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
+def test_bits(dtype: Any) -> None:
+    """Elements and rows of special values, of arrays and masks that lie in any way."""
+    executable = ran(*of_all_shapes(dtype))
     assert {k.kind for k in executable.kernels} == {"loop"}
 
 

@@ -6,7 +6,7 @@ names the seed, and ``random_graph(seed)`` is the reproducer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,11 +88,16 @@ def disagreement(case: Case, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def check(batch: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail, with the graph at fault, if the outputs of ``batch`` disagree."""
-    together = disagreement(merge(batch), monkeypatch)
+    check_together(batch, lambda case: disagreement(case, monkeypatch))
+
+
+def check_together(batch: list[Case], disagreement: Callable[[Case], str]) -> None:
+    """Fail, with the graph at fault, if there is a ``disagreement`` in one of ``batch``."""
+    together = disagreement(merge(batch))
     if not together:
         return
     for case in batch:
-        alone = disagreement(case, monkeypatch)
+        alone = disagreement(case)
         if alone:
             pytest.fail(f"{case.name}: {alone}\n{print_hlo(case.graph)}", pytrace=False)
     pytest.fail(f"only merged, from {batch[0].name}: {together}", pytrace=False)

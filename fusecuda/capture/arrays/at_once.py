@@ -330,13 +330,12 @@ def _taken(result: Any, found: Any, call: Any, known: bool) -> Any:
         return _taken_array(result, found, call)
     if isinstance(result, np.generic):
         return new(Array, result) if known and is_numeric(result.dtype) else result
-    if kind in (list, tuple):
-        parts = [_taken(part, found, (None, None, None), known) for part in result]
-        return NotImplemented if any(p is NotImplemented for p in parts) else kind(parts)
-    if isinstance(result, tuple) and hasattr(result, "_make"):
-        parts = [_taken(part, found, (None, None, None), known) for part in result]
-        return NotImplemented if any(p is NotImplemented for p in parts) else result._make(parts)
-    return result
+    is_plain = kind in (list, tuple)
+    if not is_plain and not (isinstance(result, tuple) and hasattr(result, "_make")):
+        return result
+    made = kind if is_plain else result._make
+    parts = [_taken(part, found, (None, None, None), known) for part in result]
+    return NotImplemented if any(p is NotImplemented for p in parts) else made(parts)
 
 
 def _taken_array(result: NDArray, found: Iterable[tuple[Array | None, Any]], call: Any) -> Any:

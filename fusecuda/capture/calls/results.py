@@ -18,8 +18,6 @@ from ..record.structure import (
     DICT,
     LIST,
     METHOD,
-    NAMED,
-    PARTIAL,
     SET,
     TUPLE,
     Growing,
@@ -166,6 +164,10 @@ class ResultWriter:
         text = self._container(value)
         return text if text.isidentifier() else self._named(value, text)
 
+    def _parts(self, values: Iterable[Any]) -> str:
+        """Text for what is in a container, each with a comma behind it."""
+        return "".join(self._part(value) + ", " for value in values)
+
     def _named(self, value: Any, text: str) -> str:
         name = self._containers[id(value)] = f"made{len(self.lines)}"
         self.lines.append(f"{name} = {text}")
@@ -206,26 +208,22 @@ class ResultWriter:
         kind: Any = kind_of(value)
         if kind.mutable:
             self._containers[id(value)] = ""
-        if kind is LIST or kind is TUPLE:
-            inner = "".join(self._part(part) + ", " for part in value)
-            return f"[{inner}]" if kind is LIST else f"({inner})"
-        if kind is SET:
-            inner = "".join(self._part(part) + ", " for part in value)
-            return f"{self.guard.constant(type(value))}(({inner}))"
+        if kind is LIST or not kind.mutable:
+            inner = self._parts([part for _, part in kind.parts(value)])
+            if kind is LIST or kind is TUPLE:
+                return f"[{inner}]" if kind is LIST else f"({inner})"
+            made = type(value) if kind is SET else _maker(value)
+            return f"{self.guard.constant(made)}(({inner}))"
         if kind is DICT and type(value) is dict:
             parts = (
                 f"{self.guard.constant(plain_step(step)[1])}: {self._part(part)}"
                 for step, part in kind.parts(value)
             )
             return f"{{{', '.join(parts)}}}"
-        if kind is METHOD or kind is PARTIAL or kind is NAMED:
-            parts_of = kind.parts(value)
-            inner = "".join(self._part(part) + ", " for _, part in parts_of)
-            return f"{self.guard.constant(_maker(value))}(({inner}))"
         steps = [plain_step(step) for step, _ in kind.parts(value)]
         self.guard.space.update(empty=_empty, fill=_fill)
         name = self._named(value, f"empty({self.guard.constant(kind.shell(value))})")
-        inner = "".join(self._part(part) + ", " for _, part in kind.parts(value))
+        inner = self._parts([part for _, part in kind.parts(value)])
         self.lines.append(f"fill({name}, {self.guard.constant(steps)}, ({inner}))")
         return name
 
@@ -240,13 +238,12 @@ class ResultWriter:
                     f"({self.guard.constant(step)}, {self._part(part)}), "
                     for step, part in effect.value
                 )
-                self.lines.append(f"{name} = ({parts})")
+                text = f"({parts})"
             elif effect.step[0] == "grow":
-                inner = "".join(self._part(part) + ", " for part in effect.value)
-                self.lines.append(f"{name} = ({inner})")
+                text = f"({self._parts(effect.value)})"
             else:
                 text = self._part(effect.value)
-                self.lines.append(f"{name} = {text}")
+            self.lines.append(f"{name} = {text}")
             step = self.guard.constant(effect.step)
             after.append(f"apply_effect({effect.twin.name}, {step}, {name})")
         return after

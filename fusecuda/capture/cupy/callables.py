@@ -162,7 +162,7 @@ METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
     ),
     "flatten": (("order",), _flatten),
     "reshape": (
-        ("*shape",),
+        (),
         lambda a, *shape, order="C": movement.reshape(
             a, shape[0] if len(shape) == 1 else shape, order
         ),

@@ -284,11 +284,8 @@ def _prepare() -> None:
         escapes = name in _ESCAPING
         if kind == "recorded":
             names, function = callables.METHODS[name]
-            if names == ("*shape",):
-                stand_in = _recorded(name, function, original, (), is_view=True)
-            else:
-                stand_in = _recorded(name, function, original, names, name == "ravel")
-            _attributes[name] = stand_in
+            is_view = name in ("reshape", "ravel")
+            _attributes[name] = _recorded(name, function, original, names, is_view)
         elif kind == "flushing":
             if isinstance(original, types.GetSetDescriptorType):
                 _attributes[name] = _Completed(name, escapes)

@@ -11,20 +11,11 @@ import pytest
 import fusecuda as fc
 from fusecuda.capture.arrays.dispatch import TABLE
 from tests.capture.arrays.test_borrowed import CASES as BORROWED
+from tests.capture.arrays.test_borrowed import A, B, C, F, I, M, N, U, V, Z
 from tests.capture_check import equal, lazy, outcome, same_outcome, sample
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
-A = sample(np.float64, (4, 5), 1)
-B = sample(np.float64, (4, 5), 2)
-F = sample(np.float32, (4, 5), 3)
-I = sample(np.int32, (4, 5), 4)  # noqa: E741 - NumPy code's own name for integers
-U = sample(np.uint8, (4, 5), 5)
-M = sample(np.bool_, (4, 5), 6)
-V = sample(np.float64, (5,), 7)
-N = np.where(sample(np.bool_, (4, 5), 8), np.nan, A)
-C = sample(np.float64, (3, 4, 2), 9)
-Z = sample(np.complex128, (4, 5), 10)
 H = sample(np.float16, (4, 5), 11)
 ZERO_D = np.array(2.5)
 EMPTY = np.empty((0, 3))
