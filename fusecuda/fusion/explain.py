@@ -31,7 +31,7 @@ class KernelSummary:
 def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     """The figures of one step: bytes at least read and written, operations of the op table."""
     if isinstance(step, Node):
-        name = getattr(step.attr, "name", step.op)
+        name = step_name(step)
         read = sum(o.nbytes for o in step.operands)
         return KernelSummary(name, "library", "", read, step.nbytes, _library_flops(name, step))
     lowered = step.lowered
@@ -43,14 +43,21 @@ def summarize(step: Launch | Node, assembly: Assembly) -> KernelSummary:
     flops = lowered.work * body + rows * heads + _count(lowered.ir.final)
     flops += math.prod(lowered.shape) * _count(lowered.ir.foot)
     kind = "resident" if lowered.ir.resident else _kind(lowered)
-    return KernelSummary(lowered.ir.name, kind, _header(step, assembly), read, written, flops)
+    return KernelSummary(step_name(step), kind, _header(step, assembly), read, written, flops)
+
+
+def step_name(step: Launch | Node) -> str:
+    """What a kernel or a library call is called."""
+    if isinstance(step, Node):
+        return str(getattr(step.attr, "name", step.op))
+    return step.lowered.ir.name
 
 
 def launch_names(assembly: Assembly) -> list[str]:
     """What each launch is called: by its kernels, each name once with its count."""
     found = []
     for company in assembly.launches:
-        names = Counter(summarize(assembly.steps[n], assembly).name for n in company)
+        names = Counter(step_name(assembly.steps[n]) for n in company)
         parts = [name if count == 1 else f"{count} × {name}" for name, count in names.items()]
         more = [f"{len(parts) - _NAMED} more"] if len(parts) > _NAMED + 1 else parts[_NAMED:]
         found.append(" + ".join([*parts[:_NAMED], *more]))

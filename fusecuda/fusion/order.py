@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 
-from ..graph.index_map import identity
+from ..graph.index_map import IndexMap, Shape, identity
 from ..graph.node import Graph, Node, users
 from .cluster import Cluster
 from .kernel_ir import ELEMENT
@@ -36,6 +36,9 @@ def homes(graph: Graph, roots: Roots) -> dict[Node, Node]:
     return home
 
 
+_Read = tuple[list[tuple[IndexMap, Shape]] | None, set[Node]]
+
+
 class Order:
     """The steps of one attempt, each with its number; ``place`` tells the step of each root.
 
@@ -61,6 +64,7 @@ class Order:
         self.place = place
         self.touching = touching
         self.home = homes(legal.graph, roots)
+        self._read: dict[tuple[int, Node], _Read] = {}
 
     def run(self) -> list[Cluster | Node] | None:
         """The steps in such an order, or None to try again."""
@@ -144,19 +148,33 @@ class Order:
 
     def _is_beside(self, reader: int, version: Node, writer: Node) -> bool:
         """True if step ``reader`` reads no element of ``version`` that the update writes to."""
-        step, place = self.steps[reader], place_of(writer)
-        if isinstance(step, Node):
+        read = self._read.get((reader, version))
+        if read is None:
+            read = self._read[reader, version] = self._what_is_read(reader, version)
+        places, own = read
+        if places is None or not own <= {writer}:
             return False
+        place = place_of(writer)
+        return all(place.is_beside(at, over, version) for at, over in places)
+
+    def _what_is_read(self, reader: int, version: Node) -> _Read:
+        """What step ``reader`` reads of ``version``, None if anything, and its own updates of it.
+
+        A chain of updates asks for it once for each of them.
+        """
+        step = self.steps[reader]
+        if isinstance(step, Node):
+            return None, set()
+        places: list[tuple[IndexMap, Shape]] = []
+        own = set()
         for root, region in step.regions.items():
-            base = self.roots.source(root.operands[0]) if root.writes else None
-            if (base is version and root is not writer) or version in region.gathers:
-                return False
-            for node, at in region.reads:
-                if self.roots.source(node) is version and (
-                    node is not version or not place.is_beside(at, domain(root), version)
-                ):
-                    return False
-        return True
+            if root.writes and self.roots.source(root.operands[0]) is version:
+                own.add(root)
+            reads = [(n, at) for n, at in region.reads if self.roots.source(n) is version]
+            if version in region.gathers or any(n is not version for n, _ in reads):
+                return None, set()
+            places += [(at, domain(root)) for _, at in reads]
+        return places, own
 
     def _overwrites(self) -> list[tuple[Node, Node]]:
         """Each root that writes over an earlier version of a buffer, with that version."""

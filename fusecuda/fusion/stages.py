@@ -69,9 +69,11 @@ class Schedule:
 
     def place(self, stage: int) -> list[ir.Statement]:
         """The statement list of a stage's body, of the row's tail, the final part, or the foot."""
-        apart = {self.TAIL: self.kernel.tail, self.FINAL: self.kernel.final}
-        apart[self.FOOT] = self.kernel.foot
-        return apart[stage] if stage in apart else self.kernel.stages[stage].body
+        if stage == self.TAIL:
+            return self.kernel.tail
+        if stage == self.FINAL:
+            return self.kernel.final
+        return self.kernel.foot if stage == self.FOOT else self.kernel.stages[stage].body
 
     def need(self, sink: Key, stage: int) -> None:
         """Make ``sink`` available in ``stage``, with everything it is computed from."""

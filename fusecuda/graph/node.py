@@ -166,7 +166,7 @@ class Node:
 
     def with_operands(self, operands: tuple[Node, ...]) -> Node:
         """The same operation on other operands; the node itself if they are the same."""
-        if all(a is b for a, b in zip(operands, self.operands, strict=True)):
+        if operands == self.operands:  # by identity
             return self
         return Node(self.op, operands, self.shape, self.dtype, self.attr, self.line)
 
@@ -208,11 +208,11 @@ def topological(roots: Iterable[Node], within: Container[Node] | None = None) ->
     while stack:
         node = stack[-1]
         if node not in done:
-            waits = [o for o in node.operands if o not in done]
-            if within is not None:
-                waits = [o for o in waits if o in within]
-            if waits:
-                stack += waits[::-1]
+            count = len(stack)
+            for operand in node.operands[::-1]:
+                if operand not in done and (within is None or operand in within):
+                    stack.append(operand)
+            if len(stack) > count:
                 continue
             done.add(node)
             order.append(node)

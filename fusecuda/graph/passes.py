@@ -8,6 +8,8 @@ is never visited.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from math import gcd
 
 import numpy as np
 
@@ -310,28 +312,31 @@ def are_disjoint(
         return True
     if len(a.offsets) != len(b.offsets):  # one of them sees the array under another shape
         return False
-    for axis in range(len(a.offsets)):
-        a_low, a_high, a_step = _progression(a, a_shape, axis)
-        b_low, b_high, b_step = _progression(b, b_shape, axis)
+    for one, other in zip(_progressions(a, a_shape), _progressions(b, b_shape), strict=True):
+        (a_low, a_high, a_step), (b_low, b_high, b_step) = one, other
         if a_high < b_low or b_high < a_low:
             return True
-        common = int(np.gcd(a_step, b_step))
+        common = gcd(a_step, b_step)
         if common > 1 and (a_low - b_low) % common:
             return True
     return False
 
 
-def _progression(
-    view: index_map.IndexMap, shape: tuple[int, ...], axis: int
-) -> tuple[int, int, int]:
-    """Lowest and highest index that ``view`` reads along operand ``axis``, and their step."""
-    low = high = view.offsets[axis]
-    step = 0
-    for c, n in zip(view.coefs[axis], shape, strict=True):
-        low += min(c * (n - 1), 0)
-        high += max(c * (n - 1), 0)
-        step = int(np.gcd(step, c)) if n > 1 else step
-    return low, high, step
+@lru_cache(maxsize=4096)  # a long chain of updates asks for the same ones again and again
+def _progressions(
+    view: index_map.IndexMap, shape: tuple[int, ...]
+) -> tuple[tuple[int, int, int], ...]:
+    """Lowest and highest index that ``view`` reads along each operand axis, and their step."""
+    found = []
+    for offset, row in zip(view.offsets, view.coefs, strict=True):
+        low = high = offset
+        step = 0
+        for c, n in zip(row, shape, strict=True):
+            low += min(c * (n - 1), 0)
+            high += max(c * (n - 1), 0)
+            step = gcd(step, c) if n > 1 else step
+        found.append((low, high, step))
+    return tuple(found)
 
 
 RULES: tuple[Rule, ...] = (

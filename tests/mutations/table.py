@@ -285,8 +285,8 @@ GRAPH = (
     Mutation(
         "always-disjoint",
         _PASSES,
-        "            return True\n    return False\n\n\ndef _progression(",
-        "            return True\n    return True\n\n\ndef _progression(",
+        "            return True\n    return False\n\n\n@lru_cache",
+        "            return True\n    return True\n\n\n@lru_cache",
         "any two views share no element",
         _ids("index_map", "disjoint_views_share_no_element"),
     ),
