@@ -71,14 +71,17 @@ def test_types_that_are_more_than_called_are_themselves() -> None:
 
     def f(x: Any) -> Any:
         kind = np.float32
-        named = getattr(np, "float64")  # noqa: B009
-        return x.astype(np.float32), isinstance(x[0], np.float64), kind, named, np.float64(x[0])
+        return x.astype(np.float32), isinstance(x[0], np.float64), kind, np.float64(x[0])
 
-    fast: Any = fused(f)
-    for k in range(3):
-        x = np.arange(3.0) + k
-        want, got = f(x), fast(x)
-        assert np.array_equal(want[0], got[0]) and want[1:] == got[1:]
+    def by_name(x: Any) -> Any:
+        return x * np.int8(2), getattr(np, "int8")  # noqa: B009
+
+    for function in (f, by_name):
+        fast: Any = fused(function)
+        for k in range(3):
+            x = np.arange(3.0) + k
+            want, got = function(x), fast(x)
+            assert np.array_equal(want[0], got[0]) and want[1:] == got[1:]
 
 
 class Agent:
