@@ -77,7 +77,7 @@ def test_types_that_are_more_than_called_are_themselves() -> None:
         return x * np.int8(2), getattr(np, "int8")  # noqa: B009
 
     for function in (f, by_name):
-        fast: Any = fused(function)
+        fast: Any = fused(function, strict=True)
         for k in range(3):
             x = np.arange(3.0) + k
             want, got = function(x), fast(x)
