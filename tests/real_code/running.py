@@ -25,7 +25,7 @@ from tests.real_code.piece import ANEW, REPLAYED, UNFUSED, Piece
 FOLDER = Path(__file__).parent
 FIELDS = ("simulations", "physics", "learning", "sampling", "signals", "images", "tables",
           "finance", "by_hand", "programs", "frameworks", "trackers", "sciences",
-          "structures")  # fmt: skip
+          "structures", "experiments", "methods")  # fmt: skip
 _numbers = itertools.count()
 
 

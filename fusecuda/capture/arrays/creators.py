@@ -66,6 +66,11 @@ def modules_seen(
     return {key: view(module) for key, module in roots.items()}
 
 
+def seen_with(module: Any, others: dict[str, Any]) -> Any:
+    """``module``, or what stands for one, with ``others`` under some of its names."""
+    return _Module(module, others)
+
+
 def creators(all_lazy: bool = False) -> dict[int, Any]:
     """What stands for NumPy's functions that make arrays, by identity."""
     known = _standing(all_lazy)

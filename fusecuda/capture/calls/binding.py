@@ -26,8 +26,9 @@ from .identity import identities
 from .inputs import Inputs
 from .numpy_calls import library_call
 from .places import MISSING, Wrapper, is_constant
-from .purity import is_pure
+from .purity import is_module_of_arrays, is_pure
 from .reads import Reads
+from .scalar_types import module_for
 
 _ARRAY = "__array__"
 
@@ -62,6 +63,7 @@ class Binder:
         self.exchange = Exchange()  # of methods, while the function runs
         self._scalars = {name for name, _ in inputs.scalars}
         self._opaque = {id(value) for value in inputs.objects}
+        self._stand_ins: dict[int, Any] = {}  # for opaque ones, of which each has one if that shows
         self._done: dict[int, types.FunctionType] = {}
         self._unfilled: list[types.FunctionType] = []  # of which there is a copy that reads nothing
         self._to_come = {id(value) for _, value in reads.inputs.values()}  # in ``replaced``
@@ -111,8 +113,15 @@ class Binder:
             observe = functools.partial(self.observe, name, value)
             return TracedScalar(value, name, observe, attempt=self.attempt)
         if id(value) in self._opaque:
-            return stand_in(value, self.used)
+            made = stand_in(value, self._use)
+            shows = self.reads.knows_objects()
+            return self._stand_ins.setdefault(id(value), made) if shows else made
         return self._follow(value)
+
+    def _use(self) -> None:
+        """An opaque object that was given is about to be used."""
+        self.inputs.uses_objects = True
+        self.used()
 
     def _original(self, value: Any) -> Any:
         """What ``value`` stands for, which is what it was from now on; None if it is new."""
@@ -194,6 +203,9 @@ class Binder:
         codes = list(codes_of(function.__code__))
         real, names = function.__globals__, {n for code in codes for n in code.co_names}
         exchanged = {name: self._exchanged(real[name]) for name in names & real.keys()}
+        for name, seen in exchanged.items():
+            if is_module_of_arrays(real[name]):
+                exchanged[name] = module_for(name, seen, codes)
         outer = builtins_dict(real)
         for name in names & outer.keys() - real.keys():
             if id(outer[name]) in self.replaced:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import NotFusedError
 from ...options import Options, verify_enabled
+from ..arrays.opaque import StandIn
 from ..record.budget import Budget
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
@@ -156,12 +157,17 @@ class Call:
         returned = self._storages_in(result, changed)
         reason = self._reason(returned)
         if not reason:
+            if not self.reads.knows_objects():
+                self.inputs.forget_objects()
             self.owner.growing |= longer
             try:
                 return self._replayable(result, effects, returned)
             except OddError as odd:
-                reason = self.path.broken or f"it returns a {odd}"
-                self.trace.give_up(reason)
+                if str(odd) == StandIn.__name__:  # which no replay finds, but this call
+                    reason = self._calls_objects()
+                else:
+                    reason = self.path.broken or f"it returns a {odd}"
+                    self.trace.give_up(reason)
         if odd_part := hides_arrays(result, changed):
             self.trace.give_up(f"it returns a {odd_part}")
         if not self.execute:
@@ -175,9 +181,8 @@ class Call:
         """Why the trace may not be replayed, or an empty string."""
         if self.reads.volatile:
             return self.reads.volatile
-        if self.inputs.objects:
-            kinds = sorted({type(o).__name__ for o in self.inputs.objects})
-            return f"it is given a {', '.join(kinds)}, which is called as it is"
+        if self.inputs.uses_objects:
+            return self._calls_objects()
         if self.path.broken:
             return self.path.broken
         if changed := self.outliving.changed():
@@ -185,6 +190,10 @@ class Call:
         if self._keeps_others({id(s) for s in (*returned, *self._written())}):
             return "it kept an array that it does not return"
         return ""
+
+    def _calls_objects(self) -> str:
+        kinds = sorted({type(o).__name__ for o in self.inputs.objects})
+        return f"it is given a {', '.join(kinds)}, which is called as it is"
 
     def _keeps_others(self, known: set[int]) -> bool:
         """True if arrays other than ``known`` ones are pending, and not in cycles that are dead."""

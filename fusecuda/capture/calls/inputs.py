@@ -80,6 +80,7 @@ class Inputs:
         self.scalars: list[tuple[str, Any]] = []
         self.functions: list[Any] = []  # and objects with methods
         self.objects: list[Any] = []  # opaque ones
+        self.uses_objects = False
         self.conditions: list[tuple[str, str, Any]] = []  # kind, name, value; in order
         self.constants: dict[str, Any] = {}  # what names mention
         self.unfusable = ""
@@ -93,6 +94,16 @@ class Inputs:
         self._roots: list[tuple[str, Any]] = []
         for i, a in enumerate(args):
             self._take(a, f"a{i}", follow=True)
+
+    def forget_objects(self) -> None:
+        """Let a trace that has not used its opaque objects hold for others of their types.
+
+        Then it does not keep them alive either.
+        """
+        opaque = {id(value) for value in self.objects}
+        for i, (kind, name, value) in enumerate(self.conditions):
+            if kind == "is" and id(value) in opaque:
+                self.conditions[i] = ("type", name, type(value))
 
     def read(self, place: Place, value: Any, follow: bool) -> str:
         """Take what is read by name, too; ``follow`` it, or only compare it. Gives its name."""

@@ -45,7 +45,7 @@ _NUMPY_STATE = frozenset(
     for name in (
         *("seterr", "geterr", "seterrcall", "setbufsize", "set_printoptions", "save", "savez"),
         *("savetxt", "savez_compressed", "load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
-        *("vectorize", "frompyfunc", "errstate", "printoptions"),
+        *("vectorize", "frompyfunc", "errstate", "printoptions", "nditer", "nested_iters"),
     )
 )
 _NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch", "count", "cycle", "tee"})

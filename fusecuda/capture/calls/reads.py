@@ -50,6 +50,10 @@ class Reads:
     tells_apart: bool = False
     asks_types: bool = False
 
+    def knows_objects(self) -> bool:
+        """True if the function may find out which object it is given of those of a type."""
+        return self.tells_apart or any(value is id for _, value in self.replaced.values())
+
     def unchanged(self) -> bool:
         """True if every place holds the very object that it held."""
         every = (self.values, self.inputs, self.constants, self.device_arrays, self.stand_ins)

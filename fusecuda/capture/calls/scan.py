@@ -52,6 +52,7 @@ from .reads import Key, Reads
 from .special import FUNCTION, HARMLESS, inside, reached
 
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
+_AWAITS = 0x80 | 0x200
 _FROM_OTHERS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "copy"})
 _BUILDERS = frozenset({"r_", "c_", "mgrid", "ogrid"})
 _CREATORS = _FROM_OTHERS | _BUILDERS | {"zeros", "ones", "empty", "full"}
@@ -143,6 +144,8 @@ class Scan:
         if function.__code__.co_flags & _YIELDS and len(self.scanned) == 1:
             reads.opaque = f"{function.__name__} is a generator or coroutine"
         for code in codes_of(function.__code__):
+            if code.co_flags & _AWAITS:  # its turns come when a loop of the program's says
+                self._opaque(f"{code.co_name} is a coroutine")
             self._code(function, code, bound)
 
     def _default(self, place: Place, value: Any, bound: bool) -> None:

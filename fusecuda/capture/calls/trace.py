@@ -77,6 +77,7 @@ class Trace(Recorder):
         self._operations = 0
         self._steps = 0
         self.planned = 0.0  # seconds
+        self.spent = 0.0  # of that, from the budget
         self.awaited: Executable | None = None  # whose kernels are not there yet
         self._begun = thread_time()
 
@@ -174,6 +175,9 @@ class Trace(Recorder):
         """The results of ``jobs``, which are a segment of the path."""
         leaves, executable, seconds = self._executable(*versions_of(jobs), options)
         self.planned += seconds
+        if self.budget is not None:  # at once, for there may be more segments than time
+            self.budget.spend(seconds)
+            self.spent += seconds
         executable = self.affordable(executable)
         sources = [self.path.source(leaf) for leaf in leaves]
         if self.path.replaying:
@@ -206,6 +210,7 @@ class Trace(Recorder):
             self.give_up(NO_TIME)
             if not last:
                 self.breaks(NO_TIME)
+                self.at_once_below = sys.maxsize
             return executable
         if self.budget is not None:
             executable.patience = self.budget.patience
@@ -215,8 +220,9 @@ class Trace(Recorder):
         return executable
 
     def seconds_of(self, passed: float) -> float:
-        """What recording and planning have taken, of so many seconds that ``passed`` meanwhile."""
-        return self.planned + min(passed - self.planned, self._steps * _SLOWEST + _BESIDE)
+        """What recording and planning have taken of ``passed`` seconds, but for what is `spent`."""
+        others = min(passed - self.planned, self._steps * _SLOWEST + _BESIDE)
+        return self.planned - self.spent + others
 
     def _compute_apart(self, flight: Flight, error: Exception) -> None:
         self.breaks("an operation failed")

@@ -1,0 +1,182 @@
+"""Calls of NumPy's scalar types, and objects that are given and not used."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fusecuda import fused
+
+
+def test_lazy_arrays_become_scalars_and_arrays() -> None:
+    """Of NumPy's values, types and identity, without a look at the values."""
+
+    def f(x: Any) -> Any:
+        return (
+            *(np.float32(x.sum()), np.int64(x.argmax()), np.uint8(x[1]), np.float16(x)),
+            *(np.int32(x > 1), np.float64(x) is x, x * np.float64(x.max())),
+            *(np.float32(x.reshape(1, -1)[:, :1]), np.float64(np.asarray(x[0]))),
+        )
+
+    fast: Any = fused(f, strict=True)
+    for k in range(5):
+        x = np.arange(4.0) * k
+        for want, got in zip(f(x), fast(x), strict=True):
+            assert type(got) is type(want)
+            assert np.array_equal(got, want) and np.shape(got) == np.shape(want)
+    assert fast.traces == 1
+
+
+@pytest.mark.parametrize("values", [(1, 2, -3), (1.5, 2.5, 1e9), (1.5, 2, 2.5)])
+def test_followed_numbers_stay_followed(values: tuple[float, ...]) -> None:
+    """Another number of a type that was seen before records nothing."""
+
+    def f(x: Any, k: float) -> Any:
+        return x * np.float32(k), np.float32(0.5 * k)
+
+    fast: Any = fused(f, strict=True)
+    x = np.arange(4, dtype=np.float32)
+    for k in values:
+        for want, got in zip(f(x, k), fast(x, k), strict=True):
+            assert got.dtype == want.dtype and np.array_equal(got, want)
+    assert fast.traces == len(set(map(type, values)))
+
+
+def test_a_number_that_does_not_fit_raises_numpys_error() -> None:
+    """As does one that fitted before."""
+
+    def f(x: Any, k: int) -> Any:
+        return x + np.int8(k)
+
+    fast: Any = fused(f)
+    x = np.arange(3, dtype=np.int8)
+    for k in (1, 2, 300, 3):
+        outcomes = []
+        for function in (f, fast):
+            try:
+                outcomes.append(function(x, k).tolist())
+            except OverflowError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+
+
+def test_types_that_are_more_than_called_are_themselves() -> None:
+    """They are dtypes, are compared, are asked for by name."""
+
+    def f(x: Any) -> Any:
+        kind = np.float32
+        return x.astype(np.float32), isinstance(x[0], np.float64), kind, np.float64(x[0])
+
+    def by_name(x: Any) -> Any:
+        return x * np.int8(2), getattr(np, "int8")  # noqa: B009
+
+    for function in (f, by_name):
+        fast: Any = fused(function, strict=True)
+        for k in range(3):
+            x = np.arange(3.0) + k
+            want, got = function(x), fast(x)
+            assert np.array_equal(want[0], got[0]) and want[1:] == got[1:]
+
+
+class Agent:
+    def __init__(self, tool: Any) -> None:
+        self.tool, self.x, self.other = tool, np.arange(4.0), None
+
+    def step(self, k: float) -> Any:
+        return self.x * k if self.tool is not None else self.x
+
+    def keep(self, k: float) -> Any:
+        self.other = self.tool
+        return self.x * k
+
+    def draw(self, k: float) -> Any:
+        self.x = self.x * k
+        return self.x + self.tool.random() if self.x.sum() > 50 else self.x
+
+    def same(self, k: float, tool: Any) -> Any:
+        return self.x * k if self.tool is tool else self.x
+
+
+def test_an_object_that_is_not_used_is_no_hindrance() -> None:
+    """Nor is another one of its type, and none is kept alive."""
+    fast: Any = fused(Agent.step, strict=True)
+    for k in range(5):
+        agent = Agent(io.BytesIO())
+        assert np.array_equal(fast(agent, float(k)), agent.x * k)
+    assert fast.traces == 1
+    tool = weakref.ref(agent.tool)
+    del agent
+    gc.collect()
+    assert tool() is None
+
+
+def test_an_object_that_is_kept_is_the_callers() -> None:
+    """Also where it is kept already the first time, and another one later."""
+    agents = [Agent(np.random.default_rng(n)) for n in range(3)]
+    fast: Any = fused(Agent.keep)
+    for _ in range(2):
+        for agent in agents:
+            assert np.array_equal(fast(agent, 2.0), agent.x * 2)
+            assert agent.other is agent.tool
+            agent.tool = np.random.default_rng(7)
+
+
+def test_an_object_that_is_used_on_one_path_is_used() -> None:
+    """The numbers are drawn as the plain function draws them."""
+    plain, mine = Agent(np.random.default_rng(3)), Agent(np.random.default_rng(3))
+    fast: Any = fused(Agent.draw)
+    for k in (1.0, 1.5, 2.0, 3.0, 2.0, 0.01, 1.5):
+        assert np.array_equal(fast(mine, k), plain.draw(k))
+    assert plain.tool.random() == mine.tool.random()
+
+
+def test_which_object_it_is_may_be_asked() -> None:
+    """Then each is a condition."""
+    agent, other = Agent(np.random.default_rng(1)), np.random.default_rng(2)
+    fast: Any = fused(Agent.same)
+    for tool in (agent.tool, other, agent.tool, other):
+        assert np.array_equal(fast(agent, 3.0, tool), agent.same(3.0, tool))
+
+
+def test_memory_that_an_iterator_of_numpys_writes() -> None:
+    """Also where the call cannot be started again, since numbers have been drawn."""
+    drawn = np.random.default_rng(0)
+
+    @fused
+    def doubled(n: int) -> Any:
+        m = drawn.random((n, n))
+        before, total = m.copy(), 0.0
+        with np.nditer(m, op_flags=["readwrite"]) as elements:
+            for v in elements:
+                v[...] = v * 2
+                total += float(v)
+        return before, m, total
+
+    for _ in range(3):
+        before, after, total = doubled(3)
+        assert np.array_equal(after, before * 2) and np.isclose(total, after.sum())
+
+
+async def _later(x: Any) -> Any:
+    await asyncio.sleep(0)
+    return x * 2
+
+
+async def _all(x: Any) -> Any:
+    return await asyncio.gather(_later(x), _later(x + 1))
+
+
+def test_coroutines_run_unfused() -> None:
+    """Their loop calls them between the turns of others."""
+    fast: Any = fused(lambda x: asyncio.run(_all(x)))
+    x = np.arange(3.0)
+    for _ in range(3):
+        first, second = fast(x)
+        assert np.array_equal(first, x * 2) and np.array_equal(second, x * 2 + 2)
+    assert "coroutine" in fast.explain()
