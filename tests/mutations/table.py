@@ -407,6 +407,22 @@ FUSION = (
         _ids("random_dags", f"{_OVERWRITE}[swapped and computed]"),
     ),
     Mutation(
+        "an-update-of-the-same-version-may-come-before",
+        _ORDER,
+        "if places is None or not own <= {writer}:",
+        "if places is None:",
+        "of two updates made of one version the second one reads what the first has overwritten",
+        _ids("planned_overwrites", "the_interpreter_agrees[two versions made of one-1-2]"),
+    ),
+    Mutation(
+        "one-read-beside-is-enough",
+        _ORDER,
+        "return all(place.is_beside(at, over, version)",
+        "return any(place.is_beside(at, over, version)",
+        "a step comes after a write to what another of its reads shows",
+        _ids("placed", "random_writes_to_parts[c-0]"),
+    ),
+    Mutation(
         "copy-before",
         _ORDER,
         'return "an argument that is not the result must stay as it is"',
