@@ -118,7 +118,7 @@ def scene(p: Any) -> Any:
     return np.minimum(ball(p, np.array([0.0, 0.2, 0.0]), 0.6), ring(p, 0.9, 0.25))
 
 
-def render(width: int, height: int, light: Any = (1.0, 1.0, -1.0), steps: int = 6) -> Any:
+def render(width: int, height: int, light: Any = (1.0, 1.0, -1.0), steps: int = 3) -> Any:
     """The picture as bytes."""
     y, x = np.mgrid[1 : -1 : height * 1j, -1 : 1 : width * 1j]
     d = np.stack([x, y, np.full_like(x, 1.5)], axis=-1)
@@ -226,7 +226,7 @@ PIECES = [
     Piece("an epidemic in a dataclass", "spread", make_spread, REPLAYED,
           (put(1, lambda d: dataclasses.replace(d, gamma=0.9)), put(2, lambda n: 3))),
     Piece("marching rays", "render", lambda: [24, 16], REPLAYED,
-          (lambda a: a.append((0, 1, 0)), put(0, lambda n: 17))),
+          (lambda a: a.append((0, 1, 0)),), calls=3),
     Piece("particles with a generator", "Particles.update",
           lambda: [Particles(50, 3), 0.3, 0.1 * noise(4, 50, 2), 0.37], REPLAYED,
           (put(1, lambda z: 2.5), put(2, lambda s: s[::-1]),
