@@ -122,13 +122,18 @@ class RowEmitter(ReductionEmitter):
         first, last = "0", self.segment()
         if self.kernel.splittable or self.is_phased:
             first, last = "first", "last"
-        with self.w.block(f"for (int64_t at = {first}; at < {last}; at += FC_CHUNK)"):
-            self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {last} - at);")
-            for r in (*stage.reduces, *stage.cross):
-                self.w.line(f"{c_type(r.value_dtype)} b{r.out}[FC_CHUNK];")
-            for number, kind in scans.buffers(stage).items():
-                self.w.line(f"{kind} b{number}[FC_CHUNK];")
-            self._chunk(stage)
+        searched = self._searched(stage)
+        chunk = "FC_SEARCHED" if searched else "FC_CHUNK"
+        with self.w.block(f"for (int64_t at = {first}; at < {last}; at += {chunk})"):
+            self.w.line(f"const int64_t count = fc_min({chunk}, {last} - at);")
+            if searched:
+                self._in_memory(searched, stage.reduces)
+            else:
+                for r in (*stage.reduces, *stage.cross):
+                    self.w.line(f"{c_type(r.value_dtype)} b{r.out}[FC_CHUNK];")
+                for number, kind in scans.buffers(stage).items():
+                    self.w.line(f"{kind} b{number}[FC_CHUNK];")
+                self._chunk(stage)
             for r in stage.cross:
                 name = reductions.tree_name(r)
                 self.w.line(f"fc_meet_{name}(lane{r.out} + at, b{r.out}, count);")
@@ -137,6 +142,26 @@ class RowEmitter(ReductionEmitter):
                 self.w.line(f"fc_push_{name}(&tree{r.out}, fc_fold_{name}(b{r.out}, count, at));")
         if not self.kernel.splittable and not self.is_phased:
             self._define(stage.reduces)
+
+    def _searched(self, stage: ir.Stage) -> ir.Load | None:
+        """The elements side by side that are all a stage looks for a place among, if they are."""
+        steps, kernel = self.variant.steps, self.kernel
+        if steps is None or self.traffic or len(self.layout.axes) > 1 or len(stage.body) != 1:
+            return None
+        (load,) = stage.body
+        if not isinstance(load, ir.Load) or load.guard is not None or steps[load.form] != 1:
+            return None
+        is_value = memory_type(load.dtype) == c_type(load.dtype)
+        places = all(map(reductions.finds_place, stage.reduces))
+        whole = kernel.segment is None and not stage.cross
+        return load if is_value and places and whole else None
+
+    def _in_memory(self, load: ir.Load, reduces: list[ir.Reduce]) -> None:
+        """A chunk is where it is: to find a place no more is read than is there."""
+        self.bases([load.form], "", "row_", {self.layout.axes[-1]: "at"}, self.typed)
+        pointer = names.pointer(self.kernel, load.form)
+        for r in reduces:
+            self.w.line(f"const {c_type(r.value_dtype)} *const b{r.out} = {pointer};")
 
     def _define(self, reduces: list[ir.Reduce]) -> None:
         for r in reduces:

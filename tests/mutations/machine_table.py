@@ -310,7 +310,7 @@ MACHINE = (
     ),
     Mutation(
         "places-along-one-axis",
-        "cpu_fallback/emit_reduction.py",
+        "cpu_fallback/emit_rows.py",
         "self.traffic or len(self.layout.axes) > 1 or",
         "self.traffic or",
         "the largest of what lies in several pieces is looked for behind the first",
