@@ -19,6 +19,41 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
+        "picks-that-are-gone",
+        "capture/calls/numpy_calls.py",
+        "            if buffer.shape != kind[1]:",
+        "            if False:",
+        "how many a mask has picked is not known where the picks have been dropped",
+        ids("capture/calls/resumed", "how_many_a_mask_picks_is_known_when_the_picks_are_gone"),
+    ),
+    Mutation(
+        "lists-taken-apart-otherwise",
+        "capture/calls/call.py",
+        "            growing=self.inputs.growing,\n",
+        "",
+        "a path goes on with other arrays of lists in its environment than it began with",
+        ids("capture/calls/resumed", "a_list_that_was_made_longer_is_taken_apart_again[True]"),
+    ),
+    Mutation(
+        "what-lies-in-rows-is-copied",
+        "capture/arrays/creation.py",
+        "x if x.flags.c_contiguous else x.copy()",
+        "x.copy()",
+        "writes to what was contiguous already are lost",
+        ids(
+            "capture/arrays/contiguous",
+            "writes_reach_what_is_contiguous_already[ascontiguousarray]",
+        ),
+    ),
+    Mutation(
+        "masks-larger-than-arrays",
+        "capture/arrays/reductions.py",
+        "    if build.broadcast_shapes(mask.shape, node.shape) != node.shape:",
+        "    if False:",
+        "a sum under a mask that is larger than the array is no error",
+        ids("capture/arrays/shapes_that_fit", "masks_of_reductions[shape5-mask5-sum]"),
+    ),
+    Mutation(
         "variables-in-generators-that-last",
         "capture/calls/body.py",
         "    held = {*code.co_freevars, *generated}",
@@ -618,8 +653,8 @@ CALLS = (
     Mutation(
         "resumed-as-at-first",
         "capture/calls/call.py",
-        "if self.follows_numbers and not self.all_lazy:",
-        "if True:",
+        "            all_lazy=self.all_lazy,\n            follows_numbers",
+        "            follows_numbers",
         "a path goes on without the lazy arrays with which it began",
         ids("all_lazy", "recorded_with_arrays_of_plain_data"),
     ),

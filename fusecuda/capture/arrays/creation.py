@@ -64,7 +64,7 @@ def _converted(a: Array, dtype: Any, copy: bool | None, order: Any) -> Any:
         if copy is False:
             raise ValueError("Unable to avoid copy while converting the dtype of an array")
         return a.astype(dtype, order=order or "K")
-    if not copy and order in ("C", "F") and a.ndim > 1 and not a.flags[order]:
+    if not copy and order in ("C", "F") and a.ndim and not a.flags[order]:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         copy = True
@@ -91,9 +91,9 @@ def asanyarray(
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: None = None) -> Any:
-    """Return a lazy array of at least one axis; its values are in row-major order."""
+    """Return a lazy array of at least one axis, whose values lie in row-major order."""
     x = asarray(a, dtype)
-    return np.atleast_1d(x if x.shows_all() else x.copy())
+    return np.atleast_1d(x if x.flags.c_contiguous else x.copy())
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:

@@ -59,6 +59,8 @@ def _selected(node: Node, where: Any, fill: Any) -> Node:
         return node
     if (mask := array_of(where)).dtype != BOOL:
         raise TypeError(f"{mask.dtype} is no mask")  # NumPy says so in words of its own
+    if build.broadcast_shapes(mask.shape, node.shape) != node.shape:
+        raise ValueError(f"a mask of {mask.shape} does not fit {node.shape}")  # as for this
     holds = build.broadcast_to(mask.read_node(), node.shape)
     return build.where(holds, node, build.constant(fill, node.dtype))
 

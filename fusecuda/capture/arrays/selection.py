@@ -173,8 +173,11 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     elif where is not True:
         src = array_of(src)
         check_cast(src.dtype, dst.dtype, casting)
+    src = array_of(src)
+    if (lead := src.ndim - np.ndim(dst)) > 0 and all(n == 1 for n in src.shape[:lead]):
+        src = src[(0,) * lead]  # as in any write
     if where is not True:
-        src = np.where(where, array_of(src).astype(dst.dtype), dst)
+        src = np.where(where, src.astype(dst.dtype), dst)
     assign_result(dst, array_of(src), casting)
 
 

@@ -168,7 +168,9 @@ class NumpyCalls:
         first = len(self.path.environment) + 1
         for i, (kind, part) in enumerate(zip(kinds, parts, strict=True)):
             if kind[0] == "array":
-                made.append(Array.of_array(part, copy=False))
+                array = Array.of_array(part, copy=False)
+                array.writeable = bool(part.flags.writeable)  # not that of a view without elements
+                made.append(array)
             elif kind[0] == "loose":
                 made.append(self._loose_array(first + i, kind, part))
             elif kind[0] == "view":

@@ -26,10 +26,12 @@ from ..record.structure import (
     kind_of,
     walk,
 )
+from ..record.view import address_of
 from .exchange import original as switched_back
 from .guard import Guard
 from .identity import Identity
 from .inputs import Effect, apply_effect, plain_step
+from .outcomes import ViewOf
 from .places import is_constant
 from .purity import is_pure
 
@@ -185,13 +187,31 @@ class ResultWriter:
         if is_constant(value) or is_pure(value):
             return self.guard.constant(value)
         if type(value) is np.ndarray:
-            return f"{self.guard.constant(value.copy('K'))}.copy('K')"  # the caller has this one
+            return self._made_again(value)
         name = self._containers.get(id(value))
         if name == "" or kind_of(value) is None:
             raise OddError(type(value).__name__)
         return name
 
-    def _once(self, array: Array, text: str) -> str:
+    def _made_again(self, array: np.ndarray[Any, Any]) -> str:
+        """The name of an array of plain data; each replay makes it anew: the caller has this one.
+
+        Those that share memory share it there, too.
+        """
+        whole = array
+        while type(whole.base) is np.ndarray:
+            whole = whole.base
+        like = array.size and array.dtype == whole.dtype and whole.flags.forc
+        if whole is array or not like:
+            return self._once(array, f"{self.guard.constant(array.copy('K'))}.copy('K')")
+        at = address_of(array) - address_of(whole)
+        shown = ViewOf(array.shape, array.dtype, array.strides, at, array.flags.writeable)
+        text = f"{self.guard.constant(shown.of)}({self._made_again(whole)})"
+        if not array.flags.writeable:
+            text = f"{self.guard.constant(read_only)}({text})"
+        return self._once(array, text)
+
+    def _once(self, array: Any, text: str) -> str:
         """``text`` for an array, which is one object wherever it is found."""
         if not text.endswith(")"):
             return text
