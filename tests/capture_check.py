@@ -23,7 +23,7 @@ def lazy(value: Any) -> Any:
     return value
 
 
-def twin(value: Any, memo: dict[int, Any] | None = None) -> Any:
+def twin(value: Any, memo: dict[Any, Any] | None = None) -> Any:
     """A copy whose arrays have the strides, the overlaps and the flags of those in ``value``."""
     memo = {} if memo is None else memo
     if type(value) is dict:
@@ -36,10 +36,13 @@ def twin(value: Any, memo: dict[int, Any] | None = None) -> Any:
     while isinstance(root.base, np.ndarray):
         root = root.base
     if id(value) not in memo:
-        if id(root) not in memo:
+        if ("room", id(root)) not in memo:
             low, high = byte_bounds(root)
-            memo[id(root)] = low, np.frombuffer(ctypes.string_at(low, high - low), np.uint8).copy()
-        low, room = memo[id(root)]
+            memo["room", id(root)] = (
+                low,
+                np.frombuffer(ctypes.string_at(low, high - low), np.uint8).copy(),
+            )
+        low, room = memo["room", id(root)]
         offset = value.__array_interface__["data"][0] - low
         shown = np.ndarray(value.shape, value.dtype, room.data, offset, value.strides)
         shown.flags.writeable = value.flags.writeable

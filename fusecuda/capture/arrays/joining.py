@@ -80,7 +80,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         return relaid(_extended(turned, ordered, margin), axes)
     fill = ufuncs.node_of(value, x.dtype)
     framed = build.pad(turned.read_node(), fill, tuple(tuple(pair) for pair in ordered))
-    return relaid(of_node(framed), axes)
+    return relaid(of_node(framed, is_scalar=False), axes)
 
 
 def _least(mode: str, widths: Sequence[int]) -> int:

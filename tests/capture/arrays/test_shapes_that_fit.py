@@ -53,3 +53,8 @@ def test_masks_of_reductions(name: str, shape: Any, mask: Any) -> None:
     wanted = outcome(reduced, x, where)
     same_outcome(outcome(reduced, lazy(x), lazy(where)), wanted)
     same_outcome(outcome(fc.fused(reduced), x, where), wanted)
+
+
+def test_a_number_that_is_padded_stays_an_array() -> None:
+    """It has no axes, and may be written to."""
+    assert type(fc.fused(np.pad, strict=True)(np.array(2.5), 1)) is np.ndarray
