@@ -653,8 +653,8 @@ CALLS = (
     Mutation(
         "resumed-as-at-first",
         "capture/calls/call.py",
-        "            all_lazy=self.all_lazy,\n            follows_numbers",
-        "            follows_numbers",
+        "all_lazy=self.all_lazy,",
+        "all_lazy=False,",
         "a path goes on without the lazy arrays with which it began",
         ids("all_lazy", "recorded_with_arrays_of_plain_data"),
     ),
