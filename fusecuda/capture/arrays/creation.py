@@ -93,7 +93,7 @@ def asanyarray(
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: None = None) -> Any:
     """Return a lazy array of at least one axis, whose values lie in row-major order."""
     x = asarray(a, dtype)
-    return np.atleast_1d(x if x.flags.c_contiguous else x.copy())
+    return np.atleast_1d(x if x.lies_in_rows() else x.copy())
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:

@@ -111,11 +111,20 @@ class Methods(Observed):
     def laid_out(self: Any) -> Any:
         """An array that lies in memory as this one does, or will; its values are nobody's."""
         storage = self.storage
+        in_rows = len(storage.shape) < 2 or storage.node.op in ("pad", "update")  # as NumPy's
+        if storage.buffer is None and current_recorder().transparent and not in_rows:
+            return self.hand_out()
+        return self._will_lie()
+
+    def lies_in_rows(self: Any) -> bool:
+        """True if the elements lie side by side in row-major order, or will."""
+        return bool(self._will_lie().flags.c_contiguous)
+
+    def _will_lie(self: Any) -> Any:
+        """As `laid_out`, where it does not matter that NumPy lays some results out otherwise."""
+        storage = self.storage
         if storage.buffer is not None:
             return self.shown_of(storage.buffer)
-        in_rows = len(storage.shape) < 2 or storage.node.op in ("pad", "update")  # as NumPy's
-        if current_recorder().transparent and not in_rows:
-            return self.hand_out()
         row = np.empty(1, storage.dtype)  # of the memory that there will be, the layout is known
         steps = [row.itemsize * s for s in contiguous_strides(storage.shape)]
         return self.shown_of(as_strided(row, storage.shape, steps))
