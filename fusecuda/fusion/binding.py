@@ -233,7 +233,7 @@ def _split(
         each = wait.part(cost.GRAIN_ELEMENTS // 2)
         return -(-length // each), each
     if kernel.cross:
-        parts = crossing.parts_of_chunk(math.prod(rows.extents))
+        parts = crossing.parts_of_chunk(math.prod(rows.extents), length)
         return parts, crossing.lanes_at_hand(kernel, parts, length)
     if kernel.compacts:
         each = max(1, _COMPACTED // length) if kernel.row_rank else _COMPACTED

@@ -13,15 +13,17 @@ from ..graph.dtypes import computed_in
 from ..graph.tree import CHUNK, LANES
 from . import kernel_ir
 
-_FEWEST = 8  # items there are at least, if there are rows for them: enough for the threads
+_FEWEST = 8  # items there are at least, if there are rows for them: enough for what they do
+_FEWEST_OF_LONG = 32  # of rows of a chunk or more, which are as quickly read in any order
 _AT_HAND = 1 << 16  # bytes of lanes side by side, which a second cache holds beside the rows
 _LINE = 64  # bytes
 
 
-def parts_of_chunk(rows: int) -> int:
-    """Into how many work items a chunk is cut where there are so many rows."""
+def parts_of_chunk(rows: int, length: int) -> int:
+    """Into how many work items a chunk is cut where there are so many rows of ``length`` places."""
+    fewest = _FEWEST if length < CHUNK else _FEWEST_OF_LONG
     parts = 1
-    while parts < LANES and chunks(rows) * parts < _FEWEST:
+    while parts < LANES and chunks(rows) * parts < fewest:
         parts *= 2
     return parts
 
