@@ -37,7 +37,7 @@ CALLS = (
     Mutation(
         "what-lies-in-rows-is-copied",
         "capture/arrays/creation.py",
-        "x if x.flags.c_contiguous else x.copy()",
+        "x if x.lies_in_rows() else x.copy()",
         "x.copy()",
         "writes to what was contiguous already are lost",
         ids(
