@@ -35,6 +35,14 @@ CALLS = (
         ids("capture/calls/resumed", "a_list_that_was_made_longer_is_taken_apart_again[True]"),
     ),
     Mutation(
+        "scalars-share-their-memory",
+        "capture/arrays/array.py",
+        "return type(self).of_node(result.read_node(), is_scalar=False)\n        result.w",
+        "pass\n        result.w",
+        "what is written to an array that was made of a scalar changes the scalar",
+        ids("arrays/views_of_scalars", "writes_leave_the_scalar_as_it_is[reshape-fused]"),
+    ),
+    Mutation(
         "what-lies-in-rows-is-copied",
         "capture/arrays/creation.py",
         "x if x.lies_in_rows() else x.copy()",

@@ -268,8 +268,10 @@ class Array(Held):
         return (lambda memory: shown_of(memory, view, part)) if part else view.of
 
     def seen_through(self, view: View) -> Array:
-        """Another array over the same storage."""
+        """Another array over the same storage; of a scalar, which nobody writes to, a copy."""
         result = type(self)(self._storage, view, part=self._part)
+        if self.is_scalar:
+            return type(self).of_node(result.read_node(), is_scalar=False)
         result.writeable = self.writeable
         return result
 

@@ -16,6 +16,8 @@ from .memory import in_force, new, values
 from .observed import Observed
 from .table import ENTRIES, TABLE
 
+_LAID_OTHERWISE = frozenset({"concatenate", "gather", "library"})  # than by NumPy, here and there
+
 
 def document(kind: type) -> None:
     """Let each undocumented member of ``kind`` that `numpy.ndarray` has say so."""
@@ -117,8 +119,9 @@ class Methods(Observed):
         return self._will_lie()
 
     def lies_in_rows(self: Any) -> bool:
-        """True if the elements lie side by side in row-major order, or will."""
-        return bool(self._will_lie().flags.c_contiguous)
+        """True if the elements lie side by side in row-major order, or will, here and in NumPy."""
+        known = self.storage.buffer is not None or self.storage.node.op not in _LAID_OTHERWISE
+        return bool((self._will_lie() if known else self.laid_out()).flags.c_contiguous)
 
     def _will_lie(self: Any) -> Any:
         """As `laid_out`, where it does not matter that NumPy lays some results out otherwise."""

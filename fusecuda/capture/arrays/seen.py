@@ -26,7 +26,7 @@ _new = object.__new__
 @entry
 def shown(array: Array, key: Any) -> Array | None:
     """The view ``array[key]`` for slices, integers, None and Ellipsis; None for other keys."""
-    if array.pick is not None or array.loose is not None:
+    if array.pick is not None or array.loose is not None or array.is_scalar:
         return None
     own = array._own or array._storage
     view = _view(array._shown or array._view, key)
@@ -38,7 +38,8 @@ def shown(array: Array, key: Any) -> Array | None:
 @entry
 def shown_by(array: Array, name: str, args: tuple[Any, ...]) -> Array | None:
     """What NumPy's method gives for integers, and tuples of them, if it is a view."""
-    own = None if array.pick is not None or array.loose is not None else array._storage
+    odd = array.pick is not None or array.loose is not None or array.is_scalar
+    own = None if odd else array._storage
     if own is None or not (own.buffer is None or own.buffer.flags.c_contiguous):
         return None
     parent = array._shown or array._view

@@ -88,14 +88,14 @@ class View(NamedTuple):
         """What the view shows of ``array``, the storage's memory, as a NumPy view of it."""
         if self.is_whole() and array.shape == self.shape:
             return array
+        if 0 in self.shape:  # it may be of a reshape of what no reshape has as a view
+            return np.empty(self.shape, array.dtype)
         strides = array.strides
         if self.base_shape != array.shape:
             found = reshape_strides(array.shape, array.strides, self.base_shape)
             assert found is not None, "a storage that is reshaped is contiguous"
             strides = found
         offset = self.map.offset(strides)
-        if 0 in self.shape:
-            return np.empty(self.shape, array.dtype)
         if array.flags.c_contiguous:
             own = self.map.strides(strides)
             return np.ndarray(self.shape, array.dtype, cast(Any, array), offset, own)

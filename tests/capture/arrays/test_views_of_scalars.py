@@ -1,0 +1,68 @@
+"""What is made of a scalar is memory of its own: writes to it leave the scalar as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+import fusecuda.numpy as fnp
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "new_axis": lambda s: s[None],
+    "new_axis_behind_all": lambda s: s[..., None],
+    "ellipsis": lambda s: s[...],
+    "reshape": lambda s: s.reshape(1),
+    "reshaped": lambda s: np.reshape(s, (1, 1)),
+    "ravel": lambda s: s.ravel(),
+    "raveled": np.ravel,
+    "atleast_1d": np.atleast_1d,
+    "atleast_2d": np.atleast_2d,
+    "expand_dims": lambda s: np.expand_dims(s, 0),
+    "of_a_part": lambda s: s.real[None],
+    "of_a_view": lambda s: np.squeeze(s[None, ...]),
+}
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "set": lambda v: v.__setitem__(..., 2),
+    "add": lambda v: np.add(v, 1, out=v),
+    "putmask": lambda v: np.putmask(v, v > 0, 2),
+    "copyto": lambda v: np.copyto(v, 2),
+}
+X = np.arange(50_000.0) + 1
+
+
+def _of(view: Any, write: Any) -> Any:
+    def function(x: Any) -> Any:
+        total = x.sum()
+        shown = view(total)
+        write(shown)
+        return total * 1, shown
+
+    return function
+
+
+def _in_a_block(function: Any, x: Any) -> Any:
+    with fc.fused(strict=True):
+        found = function(fnp.asarray(x) * 1.0)
+    return found
+
+
+WAYS: dict[str, Callable[[Any, Any], Any]] = {
+    "fused": lambda function, x: [fc.fused(function)(x) for _ in range(2)][-1],
+    "block": _in_a_block,
+    "lazy": lambda function, x: function(fnp.asarray(x)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_writes_leave_the_scalar_as_it_is(view: str, way: str) -> None:
+    """However the array is made and written to."""
+    for write in WRITES.values():
+        function = _of(VIEWS[view], write)
+        for got, want in zip(WAYS[way](function, X), function(X), strict=True):
+            np.testing.assert_array_equal(np.asarray(got), want)
+            assert np.shape(got) == np.shape(want)
