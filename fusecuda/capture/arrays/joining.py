@@ -14,7 +14,7 @@ from . import ufuncs
 from .array import Array
 from .held import compute_first
 from .kept_order import along_kept_order, axes_by, relaid
-from .movement import broadcast_to, expand_dims, ravel, reshape
+from .movement import broadcast_to, expand_dims, ravel, reshape, transpose
 from .selection import copy
 from .table import handles
 from .values import array_of, is_given, of_node, rank_of, seen
@@ -136,15 +136,17 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     pairs = np.broadcast(seen(shift), axis)
     if pairs.ndim > 1:
         return NotImplemented
+    order = axes_by(x, "K") or tuple(range(x.ndim))  # parts of one element do not tell
+    laid = x = transpose(x, order)
     for amount, one in pairs:
-        along = normalize_axis_index(one, x.ndim)
+        along = order.index(normalize_axis_index(one, x.ndim))
         n = x.shape[along]
         cut = int(amount) % n if n else 0
         if cut:
             lead = (slice(None),) * along
             high, low = x[(*lead, slice(n - cut, None))], x[(*lead, slice(None, n - cut))]
             x = concatenate([high, low], along)
-    return x if x is not a else copy(x)
+    return relaid(x, order) if x is not laid else copy(a)
 
 
 @handles(np.diff)

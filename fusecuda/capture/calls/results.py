@@ -200,9 +200,7 @@ class ResultWriter:
 
         Those that share memory share it there, too.
         """
-        whole = array
-        while type(whole.base) is np.ndarray:
-            whole = whole.base
+        whole = _whole(array)
         like = array.size and array.dtype == whole.dtype and whole.flags.forc
         if whole is array or not like:
             return self._once(array, f"{self.guard.constant(array.copy('K'))}.copy('K')")
@@ -283,6 +281,16 @@ def _empty(shell: Any) -> Any:
     """A new container like ``shell``, which is empty."""
     kind: Any = kind_of(shell)
     return kind.shell(shell)
+
+
+def _whole(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array in whose memory ``array`` is, which may be one of NumPy's windows of it."""
+    base = array.base
+    while base is not None:
+        if type(base) is np.ndarray:
+            array = base
+        base = getattr(base, "base", None)  # `as_strided` puts an object of its own between
+    return array
 
 
 def _fill(made: Any, steps: Any, parts: Any) -> None:

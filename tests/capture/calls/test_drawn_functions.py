@@ -8,7 +8,7 @@ import fusecuda as fc
 from fusecuda.capture.record.rest import Trial
 from tests.programs_of_views import Function, check
 
-_FIXED = (120, 148, 188, 10_144, 11_333)  # each has found a fault
+_FIXED = (120, 148, 188, 10_144, 10_147, 11_333, 11_835)  # each has found a fault
 
 
 @pytest.fixture(autouse=True)
