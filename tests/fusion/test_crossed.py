@@ -11,6 +11,7 @@ import pytest
 import fusecuda as fc
 from fusecuda.cpu_fallback.program import set_thread_count
 from fusecuda.engine import build as compile_graph
+from fusecuda.fusion import crossing
 from fusecuda.fusion.binding import CROSSED, Bound
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import is_reducible, kind_of
@@ -122,10 +123,16 @@ def _crossed(number: int, shape: tuple[int, ...], dtype: Any) -> tuple[Node, lis
     return x, found
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("threads", "lanes"), [(1, "many"), (3, "many"), (1, "one")])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_bits(dtype: Any, threads: int) -> None:
-    """Of every kind, type and extent, special values included, by one thread or several."""
+def test_bits(dtype: Any, threads: int, lanes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every kind, type and extent, special values included, by one thread or several.
+
+    A work item takes as many lanes side by side as usual, or has a whole chunk and takes one.
+    """
+    if lanes == "one":
+        for name in ("_FEWEST", "_FEWEST_OF_LONG", "_AT_HAND"):
+            monkeypatch.setattr(crossing, name, 1)
     rng = np.random.default_rng(3)
     drawn = [values(rng, dtype, s) for values in (mixed_values, random_values) for s in SHAPES]
     pairs = [_crossed(number, values.shape, dtype) for number, values in enumerate(drawn)]

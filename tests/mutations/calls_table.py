@@ -709,8 +709,8 @@ CALLS = (
     Mutation(
         "slow-recording-goes-on",
         _TRACE,
-        "(RECORDING_IS_SLOW)\n            self.at_once_below = sys.maxsize\n",
-        "(RECORDING_IS_SLOW)\n",
+        "        self.at_once_below = sys.maxsize\n",
+        "",
         "a long loop that draws random numbers is recorded to its end, for minutes",
         ids("slow_recording", "what_cannot_begin_again_goes_on_at_once"),
     ),

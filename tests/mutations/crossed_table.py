@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_BITS = ids("fusion/crossed", "bits[float64-1]")
+_BITS = ids("fusion/crossed", "bits[float64-1-many]")
 
 CROSSED = (
     Mutation(
@@ -13,7 +13,7 @@ CROSSED = (
         "{0, 16, 8, 24, 4, 20,",
         "{0, 8, 16, 24, 4, 20,",
         "across rows, lanes are combined in another order than along them",
-        _BITS,
+        ids("fusion/crossed", "bits[float64-1-one]"),
     ),
     Mutation(
         "rows-of-the-next-chunk",

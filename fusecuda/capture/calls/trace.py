@@ -100,8 +100,11 @@ class Trace(Recorder):
             budget.spend(spent)
             self.give_up(RECORDING_IS_SLOW)
         if not self.path.replaying:  # what has been done already is only found by recording
-            self.breaks(RECORDING_IS_SLOW)
-            self.at_once_below = sys.maxsize
+            self._takes_no_more(RECORDING_IS_SLOW)
+
+    def _takes_no_more(self, why: str) -> None:
+        self.breaks(why)
+        self.at_once_below = sys.maxsize
 
     def breaks(self, why: str) -> None:
         """The path cannot be replayed."""
@@ -209,8 +212,7 @@ class Trace(Recorder):
         if isinstance(executable, Interpreted):
             self.give_up(NO_TIME)
             if not last:
-                self.breaks(NO_TIME)
-                self.at_once_below = sys.maxsize
+                self._takes_no_more(NO_TIME)
             return executable
         if self.budget is not None:
             executable.patience = self.budget.patience
