@@ -73,7 +73,7 @@ test: $(VENV)/.stamp-test $(VENV)/.stamp-cupy $(VENV)/.stamp-trace
 
 # The inner loop: what a change of capture, graph or planner breaks first.
 quick: $(VENV)/.stamp-test
-	$(RUN) -m pytest tests/graph tests/capture/calls tests/capture/record tests/test_repository.py \
+	$(RUN) -m pytest tests/graph tests/capture/calls tests/capture/record tests/test_repository.py tests/test_mutations.py \
 	    -k 'not test_types and not programs and not threads and not thousand and not rows_' $(ARGS)
 
 # No test may take the bits of this machine's libm for the truth.
@@ -85,7 +85,7 @@ test-cupy13:
 	test -d $(VENV)-cupy13 || $(PYTHON) -m venv $(VENV)-cupy13
 	if $(VENV)-cupy13/bin/python -m pip install --quiet --disable-pip-version-check \
 	    --editable . 'cupy-cuda12x>=13,<14' 'pytest>=8' pytest-timeout pytest-xdist hypothesis scipy; \
-	then $(VENV)-cupy13/bin/python -m pytest tests/capture/cupy $(ARGS); \
+	then FUSECUDA_TEST_MORE=1.5 $(VENV)-cupy13/bin/python -m pytest tests/capture/cupy $(ARGS); \
 	else echo 'CuPy 13 cannot be installed here: it is left out' >&2; fi
 
 test-wheel: $(VENV)/.stamp-test
@@ -100,6 +100,7 @@ test-gpu: $(VENV)/.stamp-test $(VENV)/.stamp-cuda$(CUDA)
 
 golden: $(VENV)/.stamp-test $(VENV)/.stamp-cupy
 	$(RUN) -m pytest --update-goldens $(ARGS)
+	$(RUN) -m pytest --update-goldens --numprocesses=0 -m slow tests/emit_cuda/test_docs_cuda.py
 
 # Each run is saved under .benchmarks/ and shown beside the one before.
 bench: $(VENV)/.stamp-test $(VENV)/.stamp-bench

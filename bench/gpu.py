@@ -94,6 +94,7 @@ def start_worker(path: Path, seconds: float, only: str) -> str:
     environment = {
         **os.environ,
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        "FUSECUDA_LOG": "tracebacks",  # so that an error's last line is the error
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
     }
     command = [sys.executable, "-m", "bench.gpu_worker", str(path), f"{seconds - 3:.1f}", only]
@@ -120,7 +121,8 @@ def watch(process: subprocess.Popen[bytes], path: Path, budget: Budget) -> str:
                 return "stopped: the time was over" if over else "stopped: it hung"
     if process.returncode == 0:
         return ""
-    last = ((text or b"").decode("utf-8", "replace").splitlines() or [""])[-1]
+    lines = [line for line in (text or b"").decode("utf-8", "replace").splitlines() if line.strip()]
+    last = lines[-1] if lines else ""
     return f"the process ended with status {process.returncode}: {last}"[:300]
 
 

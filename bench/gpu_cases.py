@@ -28,7 +28,7 @@ class Case:
     It reads its arguments in their order, for a graph numbers its parameters as they are read.
 
     ``moved`` counts in units of the first argument's bytes. An ``in_place`` program gives nothing
-    and leaves its result in its first argument.
+    and leaves its result in its first argument. From ``least`` bytes on it is planned as for more.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Case:
     ceiling: str = "copy"
     dtype: str = "float32"
     in_place: bool = False
+    least: int = 0
 
     def bytes_moved(self, size: int) -> float:
         """The least bytes to be read and written."""
@@ -170,6 +171,26 @@ def column_statistics(np: Any) -> Callable[..., Any]:
     return f
 
 
+def batch_norm(np: Any) -> Callable[..., Any]:
+    """Over columns."""
+
+    def f(x: Any) -> Any:
+        d = x - np.mean(x, axis=0)
+        return d / np.sqrt(np.mean(d * d, axis=0) + 1e-5)
+
+    return f
+
+
+def log_sums(np: Any) -> Callable[..., Any]:
+    """The mean of the logarithms of sums of exponentials, as of a loss over a vocabulary."""
+
+    def f(x: Any) -> Any:
+        most = np.max(x, axis=1, keepdims=True)
+        return np.mean(np.log(np.sum(np.exp(x - most), axis=1)) + most[:, 0], axis=0)
+
+    return f
+
+
 def norms(np: Any) -> Callable[..., Any]:
     """A reduction over what each row is reduced to."""
     return lambda x: np.sum(np.sqrt(np.sum(x * x, axis=1)))
@@ -230,6 +251,9 @@ CASES = (
     Case("column sum", column_sum, _rows_of(1024), 1.0, "read"),
     Case("softmax, rows of 1024", softmax, _rows_of(1024), 2.0),
     Case("softmax, rows of 8192", softmax, _rows_of(8192), 2.0),
+    Case("softmax, rows of 65536", softmax, _rows_of(65536), 2.0, least=4 * MIB),
+    Case("log-sum-exp, rows of 131072", log_sums, _rows_of(131072), 1.0, "read", least=8 * MIB),
+    Case("batch norm of 8192 columns", batch_norm, _rows_of(8192), 2.0),
     Case("layer norm, rows of 1024", layer_norm, functools.partial(normed, 1024), 2.0),
     Case("argmax, rows of 1024", argmax, _rows_of(1024), 1 + 2 / 1024, "read"),
     Case("transposed add", transposed_add, squares, 3.0),

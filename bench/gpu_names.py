@@ -8,6 +8,7 @@ import torch
 
 abs = torch.abs
 exp = torch.exp
+log = torch.log
 sqrt = torch.sqrt
 
 

@@ -24,7 +24,7 @@ def main() -> int:
     cupy.cuda.set_allocator(None)  # each array by itself, so that its bounds are seen
     faults = 0
     for case in CASES:
-        inputs: Any = case.inputs(BYTES, np.dtype(case.dtype))
+        inputs: Any = case.inputs(max(BYTES, case.least), np.dtype(case.dtype))
         _, missing = contenders_of(case, inputs, {"fusecuda": by_fusecuda})
         for why in missing.values():
             print(f"{case.name}, {case.dtype}: {why}")

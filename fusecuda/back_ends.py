@@ -6,23 +6,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import options as settings
-from .cpu_fallback import backend as c_backend
 from .cpu_fallback import background
 from .cpu_fallback.background import Job
 from .cpu_fallback.program import Program, thread_count
-from .fusion.assembly import Assembly
-from .fusion.binding import bind as bind_c
 from .fusion.cost import CPU, Machine
-from .fusion.walk import Bind
+from .fusion.memory import ALIGNMENT
 from .options import Options
-from .streams.costs import Speeds
-from .streams.liveness import ALIGNMENT
-from .streams.memory_plan import MemoryPlan
+
+if TYPE_CHECKING:  # what is loaded with the planner
+    from .fusion.assembly import Assembly
+    from .fusion.walk import Bind
+    from .streams.costs import Speeds
+    from .streams.memory_plan import MemoryPlan
 
 Native = Callable[..., list[Any]]  # results from arguments by number, and a lap after each step
+
+
+class Keeps(NamedTuple):
+    """How plans of a back end are kept on the disk.
+
+    ``blueprint`` makes plain data of what `BackEnd.program` is given, with numbers in the place of
+    lines if it is given these; those of its nodes that have lines are ``named``. ``program`` makes
+    a program of it and of the sources. ``facts`` tell all that plans depend on beside the machine.
+    """
+
+    facts: Callable[[], object]
+    blueprint: Callable[..., Any]
+    program: Callable[[Any, Sequence[Any]], Native]
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,8 @@ class BackEnd:
     Where independent launches may run at once, ``speeds`` tells what that brings. Temporaries
     start at multiples of ``alignment``. Where it ``shares_launches``, independent kernels are one;
     ``joined`` makes the source of such a launch, if the kernels' own are not what is compiled.
-    Where it ``replays``, kernels that are launched again and again are one graph.
+    Where it ``replays``, kernels that are launched again and again are one graph. Where it
+    ``keeps`` its plans, another process finds them.
     """
 
     machine: Callable[[], Machine]
@@ -53,6 +67,7 @@ class BackEnd:
     shares_launches: bool = False
     joined: Callable[[Sequence[Any]], Any] | None = None
     replays: bool = False
+    keeps: Keeps | None = None
 
 
 def add_back_end(name: str, back_end: BackEnd, on_host: bool = True) -> None:
@@ -64,25 +79,31 @@ def add_back_end(name: str, back_end: BackEnd, on_host: bool = True) -> None:
     settings.DEVICES[name] = on_host
 
 
-def _cuda(module: str, name: str) -> Callable[..., Any]:
-    """The function of the CUDA back end, whose modules are loaded when one is called."""
+def _late(room: str, module: str, name: str) -> Callable[..., Any]:
+    """The function of a room, whose module is loaded when it is called."""
 
     def call(*args: Any, **named: Any) -> Any:
-        return getattr(import_module(f".emit_cuda.{module}", __package__), name)(*args, **named)
+        return getattr(import_module(f".{room}.{module}", __package__), name)(*args, **named)
 
     return call
 
+
+_c, _cuda = partial(_late, "cpu_fallback"), partial(_late, "emit_cuda")
+_blueprint = _c("drafting", "blueprint")
 
 _INCLUDE = '#include "fusecuda.cuh"\n\n'
 BACK_ENDS: dict[str, BackEnd] = {
     "cpu": BackEnd(
         lambda: CPU,
-        lambda _: bind_c,
-        lambda launch, _: c_backend.emit(launch),
-        lambda assembly, sources, memory, _: Program(assembly, sources, memory),
+        lambda _: _late("fusion", "binding", "bind"),
+        lambda launch, _: _c("backend", "emit")(launch),
+        lambda assembly, sources, memory, _: Program(
+            _blueprint(assembly, sources, memory), sources
+        ),
         thread_count,
         begin_beside=background.begin,
         shares_launches=True,
+        keeps=Keeps(thread_count, _blueprint, Program),
     ),
     "cuda": BackEnd(
         _cuda("backend", "machine"),
@@ -94,7 +115,9 @@ BACK_ENDS: dict[str, BackEnd] = {
         lambda: 1,
         _cuda("backend", "begin"),
         head=_INCLUDE,
-        speeds=lambda: Speeds(_cuda("backend", "device_facts")().multiprocessors),
+        speeds=lambda: _late("streams", "costs", "Speeds")(
+            _cuda("backend", "device_facts")().multiprocessors
+        ),
         alignment=256,
         shares_launches=True,
         joined=_cuda("shared", "shared_source"),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
+
+IMPORTED = time.time_ns()  # when this process began to load the package
 
 
 def default_check() -> float:

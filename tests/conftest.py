@@ -22,9 +22,10 @@ from fusecuda.back_ends import BACK_ENDS
 from fusecuda.capture.calls import lifted
 from fusecuda.capture.record import plans, rest
 from fusecuda.capture.record.recorder import default_recorder
+from tests.marks import sample
 
 GOLDENS = Path(__file__).parent / "goldens"
-ABOUT_KERNELS = ("codegen", "cpu_fallback", "emit_cuda", "fusion", "graph")
+ABOUT_KERNELS = ("codegen", "cpu_fallback", "emit_cuda")
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
 collect_ignore_glob = [] if HAS_CUPY else ["capture/cupy/*.py"]
 
@@ -56,7 +57,10 @@ def cuda_device_count() -> int:
     return count.value
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests for a GPU go where there is none; of many alike most are slow."""
+    sample(items, config.args)
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if not on_gpu or cuda_device_count() > 0:
         return
@@ -69,6 +73,7 @@ def time_for_plans() -> Iterator[None]:
     """Plans are made however long it takes: no test depends on the speed of the machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fusecuda.capture.record.budget.Budget.FIRST", float("inf"))
+        patch.setattr("fusecuda.kept.IS_ON", False)  # tests patch what plans, and count plans
         patch.setenv("FUSECUDA_WAIT", "1")  # in other processes, too
         yield
 
@@ -161,8 +166,8 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def quick_compilations(request: pytest.FixtureRequest) -> Iterator[None]:
     """Kernels of tests that are about something else are compiled without optimisation.
 
-    Their bits are the same. Where FUSECUDA_CC is set, as for `make test-features`, and in slow
-    tests all kernels are compiled as they are elsewhere.
+    Their bits are the same, which the tests of the rooms about kernels show. Where FUSECUDA_CC is
+    set, as for `make test-features`, and in slow tests all are compiled as they are elsewhere.
     """
     room = request.path.relative_to(Path(__file__).parent).parts[0]
     as_they_are = room in ABOUT_KERNELS or request.node.get_closest_marker("slow") is not None

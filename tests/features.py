@@ -63,7 +63,8 @@ def main(options: list[str]) -> int:
     failed = []
     command = [sys.executable, "-m", "pytest", "-q", *names, *options]
     with tempfile.TemporaryDirectory() as folder:
-        kept = {"FUSECUDA_TEST_CACHE": f"{folder}/kernels"}  # most kernels serve two settings
+        # Most kernels serve two settings.
+        kept = {"FUSECUDA_TEST_CACHE": f"{folder}/kernels", "FUSECUDA_TEST_MORE": "1.5"}
         for name, environment in settings(Path(folder)).items():
             print(f"== {name}: {environment}", flush=True)
             changed = {**kept, **os.environ, **environment}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -19,3 +21,28 @@ def few(values: Iterable[Any], count: int) -> list[Any]:
 def chosen(values: Iterable[Any], usual: Collection[Any]) -> list[Any]:
     """``values`` as parameters, all but the ``usual`` ones marked slow."""
     return [v if v in usual else pytest.param(v, marks=pytest.mark.slow) for v in values]
+
+
+one_in = pytest.mark.one_in  # `@one_in(5)`: by default every fifth set of parameters, see `sample`
+_GOLDEN = 0.6180339887498949
+
+
+def sample(items: Iterable[pytest.Item], asked: Collection[str]) -> None:
+    """Marks slow what `one_in` leaves out, unless its test or it is ``asked`` for by its own id.
+
+    Those that are slow anyway are not counted. The first runs, and of the others those that golden
+    steps meet: they fall in with the period of no parameter, so each value of each parameter is
+    among them where there are enough. FUSECUDA_TEST_MORE=3 makes it three times as many, for runs
+    in which no slow tests take part.
+    """
+    seen: Counter[str] = Counter()
+    more = float(os.environ.get("FUSECUDA_TEST_MORE", "1"))
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is None or item.get_closest_marker("slow") is not None:
+            continue
+        name = item.nodeid.partition("[")[0]
+        step, (count,) = seen[name], mark.args
+        seen[name] += 1
+        if step * _GOLDEN % 1 >= more / count and not {name, item.nodeid} & set(asked):
+            item.add_marker(pytest.mark.slow)

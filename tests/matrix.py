@@ -100,11 +100,11 @@ def tested(environment: Path, files: list[str], arguments: list[str]) -> Outcome
     command = [environment / "bin" / "python", "-m", "pytest", "--quiet", "--tb=short"]
     command += ["-p", "no:cacheprovider", *arguments, *files]
     began = time.monotonic()
-    kernels = {"FUSECUDA_TEST_CACHE": str(FOLDER / "kernels")}
+    settings = {"FUSECUDA_TEST_CACHE": str(FOLDER / "kernels"), "FUSECUDA_TEST_MORE": "1.5"}
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env=kernels | os.environ | {"PYTHONPATH": str(ROOT)},
+        env=settings | os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

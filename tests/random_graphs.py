@@ -5,7 +5,7 @@
     loop dtypes that NumPy picks, operands converted and broadcast; where; convert;
   * slices of any step, flips, transposes, new and broadcast axes, fixed indices, diagonals;
   * reshapes, reductions of all kinds over any axes, used broadcast back over what they reduced;
-  * concatenate, pad, gather and scatter at valid indices of either sign, library calls;
+  * concatenate, pad, gather and scatter at valid indices of either sign, searches, library calls;
   * chains of updates whose earlier versions are still read, stencils that read what they write;
   * several results, repeated results, results that overwrite an argument.
 Every value is computed while the graph is drawn, so that what NumPy leaves unspecified is left out:
@@ -36,7 +36,7 @@ from fusecuda.graph.dtypes import (
 from fusecuda.graph.index_map import Shape
 from fusecuda.graph.interpret import evaluate
 from fusecuda.graph.library import SCATTERS
-from fusecuda.graph.node import REDUCTIONS, Graph, Node, Parameter
+from fusecuda.graph.node import REDUCTIONS, SIDES, Graph, Node, Parameter
 from fusecuda.graph.ops import OWN, ROWS, SCIPY_NAMES, OpRow
 from tests.strategies import (
     COMPLEX_INEXACT,
@@ -299,6 +299,23 @@ class _Drawing:
             return
         self.add(build.gather(node, self.indices(node.shape[:axes])))
 
+    def search(self) -> None:
+        """Of values their places in a sorted array, or in every other element of it."""
+        table, values = self.pick(), self.pick()
+        if {table.dtype.kind, values.dtype.kind} - set("biuf"):
+            return
+        table = build.reshape(table, (table.size,))
+        if self.rng.random() < 0.3:
+            table = build.iota((int(self.rng.integers(0, 50)),), 0)
+        else:
+            axis = (("axis", 0),)
+            table = build.library("sort", [table], table.shape, table.dtype, None, axis)
+        if table.size > 1 and self.rng.random() < 0.3:
+            step = index_map.axis_map([(1, 2, 0)], 1)
+            table = build.index(table, step, (table.size // 2,))
+        values = build.convert(values, np.promote_types(table.dtype, values.dtype))
+        self.add(build.search(table, values, str(self.rng.choice(SIDES))))
+
     def scatter(self) -> None:
         old = self.pick()
         for _ in range(int(self.rng.integers(1, 3))):
@@ -375,7 +392,15 @@ class _Drawing:
         """One more operation."""
         moves = [self.elementwise] * 9 + [self.where, self.convert, self.view, self.view]
         moves += [self.reshape, self.reduce, self.reduce, self.reduce, self.concatenate, self.pad]
-        moves += [self.gather, self.scatter, self.update, self.update, self.library, self.iota]
+        moves += [
+            self.gather,
+            self.search,
+            self.scatter,
+            self.update,
+            self.update,
+            self.library,
+            self.iota,
+        ]
         moves[int(self.rng.integers(len(moves)))]()
 
     def graph(self) -> Graph:

@@ -116,6 +116,10 @@ def operands(rng: Rng, row: OpRow, dtypes: Sequence[DType], count: int = 500) ->
         if row.name == "power" and i == 1 and dtype.kind == "i":
             column = np.where(column < 0, ~column, column)
         columns.append(column)
+    if row.domain == "within":  # an index from either side of an axis that has an element
+        index, extent = columns
+        extent = extent % 2**40 + 1
+        columns = [index % (2 * extent) - extent, extent]
     return columns
 
 

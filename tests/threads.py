@@ -99,11 +99,14 @@ def in_time(work: Callable[[], Any]) -> Any:
 
 
 def at_once(works: Iterable[Callable[[], Any]]) -> None:
-    """Each in a thread of its own, which gives way as often as it can."""
+    """Each in a thread of its own, which gives way as often as it can; all end before one fails."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        for thread in [started(work) for work in works]:
+        threads = [started(work) for work in works]
+        for thread, _ in threads:
+            thread.join(10 * PATIENCE)
+        for thread in threads:
             ended(*thread)
     finally:
         sys.setswitchinterval(interval)

@@ -87,10 +87,19 @@ def _operand(rng: np.random.Generator, kind: str, count: int) -> Array:
     return everything[:count]
 
 
-def digest(values: Array) -> str:
+def values(
+    library: harness.Functions,
+    functions: Sequence[Function] = tuple(harness.ALL),
+    count: int = COUNT,
+) -> dict[Function, Array]:
+    """What the functions of a library are at their draws."""
+    return {f: library(f[0], *draws(f, count)) for f in functions}
+
+
+def digest(array: Array) -> str:
     """What two arrays of equal bits share, every NaN being alike."""
-    clean = np.where(np.isnan(values), values.dtype.type(0x7FC), values)
-    marked = np.isnan(values).tobytes() + clean.tobytes()
+    clean = np.where(np.isnan(array), array.dtype.type(0x7FC), array)
+    marked = np.isnan(array).tobytes() + clean.tobytes()
     return hashlib.sha256(marked).hexdigest()[:16]
 
 
@@ -134,8 +143,7 @@ class Setting:
             if self.emulator:
                 return self._emulated(Path(name), functions, count)
             built, _ = harness.compile_library(Path(name), self.flags, self.command, functions)
-            library = harness.Functions(built)
-            return {f: library(f[0], *draws(f, count)) for f in functions}
+            return values(harness.Functions(built), functions, count)
 
     def _emulated(
         self, folder: Path, functions: Sequence[Function], count: int

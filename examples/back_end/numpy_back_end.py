@@ -80,7 +80,7 @@ def _line(statement: ir.Statement) -> str:
             return f"    at.store({form}, v{value})"
         case ir.Keep(slot, value):
             return f"    kept{slot} = v{value}"
-        case ir.Load() | ir.Index() | ir.Gather() | ir.InRange():
+        case ir.Load() | ir.Index() | ir.Gather() | ir.Search() | ir.InRange():
             text = _read(statement)
         case ir.Argument():
             text = f"at.argument({statement.number})"
@@ -97,7 +97,7 @@ def _line(statement: ir.Statement) -> str:
     return f"    v{statement.out} = {text}"
 
 
-def _read(statement: ir.Load | ir.Index | ir.Gather | ir.InRange) -> str:
+def _read(statement: ir.Load | ir.Index | ir.Gather | ir.Search | ir.InRange) -> str:
     """What memory or the loop's indices give."""
     match statement:
         case ir.Index():
@@ -105,6 +105,8 @@ def _read(statement: ir.Load | ir.Index | ir.Gather | ir.InRange) -> str:
         case ir.Gather():
             indices = "".join(f"v{i}, " for i in statement.indices)
             return f"at.gather({statement.form}, ({indices}), {statement.site})"
+        case ir.Search(form=form, value=value, side=side):
+            return f'at.search({form}, v{value}, "{side}")'
     guard = "" if statement.guard is None else f", v{statement.guard}"
     what = statement.form if isinstance(statement, ir.Load) else statement.tests
     return f"at.{'load' if isinstance(statement, ir.Load) else 'inside'}({what}{guard})"
@@ -248,6 +250,13 @@ class Place:
         assert node is not None
         rest = self._indices(at)[len(indices) :]
         return self.may_fail(site, lambda: self.array(node)[(*indices, *rest)])
+
+    def search(self, form: int, value: Any, side: Any) -> Any:
+        """How many elements of a sorted array are below ``value``, or not above it."""
+        node, _, _ = self.lowered.accesses[form]
+        assert node is not None
+        table = self.array(node).astype(value.dtype)
+        return np.asarray(np.searchsorted(table, value, side))
 
     def convert(self, value: Any, dtype: str) -> Any:
         """A cast; of a complex number to another kind, its real part."""

@@ -14,7 +14,6 @@ import hashlib
 import os
 import re
 import stat
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DEFAULT_LIMIT_BYTES = 512 * 2**20
+MOST_ENTRIES = 20_000  # which take 40 ms to be counted
 _FORMAT = b"fusecuda-cache 1"
 _SUFFIX = ".entry"
 _TEMPORARY_PREFIX = "storing-"
@@ -110,15 +110,20 @@ class DiskCache:
             _mark_used(path)
         return payload
 
-    def store(self, key: str, payload: bytes) -> bool:
-        """Whether `payload` now lies under `key`; a folder that cannot take it is said once."""
+    def store(self, key: str, payload: bytes, *, quietly: bool = False) -> bool:
+        """Whether `payload` now lies under `key`.
+
+        A folder that cannot take it is said once, but for what is stored `quietly`.
+        """
         path = self._path(key)
-        if len(payload) > self.limit_bytes * _EVICT_DOWN_TO or not self._usable(create=True):
+        is_large = len(payload) > self.limit_bytes * _EVICT_DOWN_TO
+        if is_large or not self._usable(create=True, quietly=quietly):
             return False
         try:
             size = self._write(path, pack_entry(key, payload))
         except OSError as error:
-            if not os.path.isdir(path):  # else it is this one entry that has no place
+            is_one = os.path.isdir(path)  # it is this entry alone that has no place
+            if not quietly and not is_one:
                 self._tell(f"cannot be written to ({error.strerror or error})")
             return False
         with contextlib.suppress(OSError):
@@ -153,13 +158,14 @@ class DiskCache:
         """The folder, if it is there and ours alone, for files that are gone before long."""
         return self.folder if self._usable() else None
 
-    def _usable(self, *, create: bool = False) -> bool:
+    def _usable(self, *, create: bool = False, quietly: bool = False) -> bool:
         """Whether the folder is there and is nobody else's to write; if it is, off with a warning.
 
         Entries are code that we load, so whoever can write here can run code as this user.
         """
         if self._off:
             return False
+        tell_of = (lambda problem: None) if quietly else self._tell
         try:
             if create:
                 with contextlib.suppress(FileExistsError):
@@ -167,18 +173,18 @@ class DiskCache:
             status = os.stat(self.folder)
         except FileNotFoundError as error:  # not made yet, or in a place where none can be made
             if create:
-                self._tell(f"cannot be made ({error.strerror})")
+                tell_of(f"cannot be made ({error.strerror})")
             return False
         except (OSError, ValueError) as error:
-            self._tell(f"cannot be used ({getattr(error, 'strerror', None) or error})")
+            tell_of(f"cannot be used ({getattr(error, 'strerror', None) or error})")
             return False
         if not stat.S_ISDIR(status.st_mode):
-            self._tell("is no folder")
+            tell_of("is no folder")
             return False
         problem = _unsafe(status)
         if problem is not None:
-            self._off = True
-            self._tell(problem)
+            self._off = not quietly
+            tell_of(problem)
         return problem is None
 
     def _tell(self, problem: str) -> None:
@@ -189,6 +195,8 @@ class DiskCache:
 
     def _write(self, path: str, content: bytes) -> int:
         """Bytes written to `path`, which holds all of the content or what it held before."""
+        import tempfile  # noqa: PLC0415 - processes that find all write nothing
+
         descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY_PREFIX, dir=self.folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -228,14 +236,15 @@ class DiskCache:
             if recent and self._counted <= self.limit_bytes:
                 return
         entries = sorted(self._entries(), key=lambda found: found.mtime_ns)
-        total = sum(found.bytes for found in entries)
-        if total > self.limit_bytes:
+        total, left = sum(found.bytes for found in entries), len(entries)
+        if total > self.limit_bytes or left > MOST_ENTRIES:
             self._remove_temporaries(older_than_s=_STALE_TEMPORARY_S)
+            most, many = (_EVICT_DOWN_TO * n for n in (self.limit_bytes, MOST_ENTRIES))
             for found in entries:
-                if total <= self.limit_bytes * _EVICT_DOWN_TO:
+                if total <= most and left <= many:
                     break
                 _discard(found.path)
-                total -= found.bytes
+                total, left = total - found.bytes, left - 1
         self._counted, self._written = total, 0
 
     def _remove_temporaries(self, older_than_s: float) -> None:
@@ -341,8 +350,8 @@ class _NoCache(DiskCache):
         super().__init__(Path(os.devnull), limit_bytes=0)
         self._problem: str | None = problem
 
-    def store(self, key: str, payload: bytes) -> bool:
-        problem, self._problem = self._problem, None
-        if problem:
-            tell(problem, stacklevel=3)
-        return super().store(key, payload)
+    def store(self, key: str, payload: bytes, *, quietly: bool = False) -> bool:
+        if self._problem and not quietly:
+            tell(self._problem, stacklevel=3)
+            self._problem = None
+        return super().store(key, payload, quietly=quietly)

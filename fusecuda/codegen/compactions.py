@@ -12,8 +12,6 @@ from ..fusion.assembly import Assembly
 from ..fusion.verify import operands
 from ..fusion.walk import Launch
 
-_KEPT_BELOW, _KEPT_SHARE = 1 << 16, 4  # bytes, and part of them, from which on memory is kept whole
-
 
 def needed(statements: Sequence[ir.Statement], values: Iterable[int]) -> list[ir.Valued]:
     """Those of ``statements`` that ``values`` are computed from, in their order."""
@@ -36,8 +34,3 @@ def cuts(assembly: Assembly) -> dict[int, int]:
     }
     outputs = enumerate(assembly.plan.graph.outputs)
     return {i: steps[output] for i, output in outputs if output.op == "compact"}
-
-
-def keeps(nbytes: int, count: int, rows: int) -> bool:
-    """True if ``count`` of ``rows`` stay where they lie; few of many get memory of their own."""
-    return count == rows or (nbytes >= _KEPT_BELOW and _KEPT_SHARE * count >= rows)

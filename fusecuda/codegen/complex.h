@@ -4,7 +4,8 @@
  * Products are (ac - bd) + (ad + bc)i; quotients and reciprocals are scaled by the larger part
  * of the divisor (R. L. Smith, "Algorithm 116: Complex division", 1962), as NumPy computes them.
  * FC_ROUNDED keeps GCC 12 from making one instruction of a product and a sum or difference, which it
- * does where both parts are vectorised together, -ffp-contract=off notwithstanding.
+ * does where both parts are vectorised together, -ffp-contract=off notwithstanding; and NVRTC, which
+ * does so wherever it can.
  * In the intersection of C11 and C++17, and of what translate.py reads. */
 
 FC_FN fc_c128 fc_make_c128(double re, double im) {
@@ -36,7 +37,7 @@ FC_FN double fc_absolute_c128(fc_c128 a) { return fc_hypot_f64(a.re, a.im); }
 FC_FN fc_c128 fc_divide_c128(fc_c128 a, fc_c128 b) {
     double size_re = fc_absolute_f64(b.re), size_im = fc_absolute_f64(b.im);
     double large = size_re >= size_im ? b.re : b.im, small = size_re >= size_im ? b.im : b.re;
-    double ratio = small / large, scale = 1 / (large + small * ratio);
+    double ratio = small / large, scale = 1 / (large + FC_ROUNDED(small * ratio));
     double by_re = FC_ROUNDED(a.re * ratio), by_im = FC_ROUNDED(a.im * ratio);
     double re = size_re >= size_im ? a.re + by_im : by_re + a.im;
     double im = size_re >= size_im ? a.im - by_re : by_im - a.re;
@@ -47,7 +48,7 @@ FC_FN fc_c128 fc_divide_c128(fc_c128 a, fc_c128 b) {
 FC_FN fc_c128 fc_reciprocal_c128(fc_c128 a) {
     double size_re = fc_absolute_f64(a.re), size_im = fc_absolute_f64(a.im);
     double large = size_im <= size_re ? a.re : a.im, small = size_im <= size_re ? a.im : a.re;
-    double ratio = small / large, below = large + small * ratio;
+    double ratio = small / large, below = large + FC_ROUNDED(small * ratio);
     return fc_make_c128((size_im <= size_re ? 1 : ratio) / below,
                         (size_im <= size_re ? -ratio : -1) / below);
 }

@@ -7,19 +7,21 @@ FC_FN fc_c64 fc_narrow_c128(fc_c128 a) { return fc_make_c64((float)a.re, (float)
 
 #define FC_LN2 0x1.62e42fefa39efp-1
 
-/* x * e^a, where e^a alone may overflow */
-FC_FN double fc_scaled(double x, double a) {
-    double whole = fc_exp_f64(a), half = fc_exp_f64(a * 0.5);
-    return fc_isinf_f64(whole) ? x * half * half : x * whole;
-}
+/* Choices are between values that are there, for gcc makes vectors of no others: a function on one
+ * side of a condition would be a branch. */
+#define FC_MOST 0x1.fffffffffffffp1023
 
+/* e^a.re alone may overflow */
 FC_FN fc_c128 fc_exp_c128(fc_c128 a) {
-    double re = fc_scaled(fc_cos_f64(a.im), a.re), im = fc_scaled(fc_sin_f64(a.im), a.re);
+    double whole = fc_exp_f64(a.re), half = fc_exp_f64(a.re * 0.5);
+    double c = fc_cos_f64(a.im), s = fc_sin_f64(a.im);
+    double re = whole > FC_MOST ? c * half * half : c * whole;
+    double im = whole > FC_MOST ? s * half * half : s * whole;
+    double size = a.re > 0 ? a.re : 0.0, wide = a.re > 0 ? im : 0.0;
     bool wild = fc_isfinite_f64(a.im) == 0 && fc_isinf_f64(a.re);
-    double size = a.re > 0 ? a.re : 0.0;
-    re = wild ? size : a.im == 0 ? fc_exp_f64(a.re) : re;
-    im = a.im == 0 ? a.im : wild ? (a.re > 0 ? im : 0.0) : im;
-    return fc_make_c128(re, im);
+    re = wild ? size : re;
+    im = wild ? wide : im;
+    return fc_make_c128(a.im == 0 ? whole : re, a.im == 0 ? a.im : im);
 }
 
 FC_FN fc_c128 fc_log_c128(fc_c128 a) {
@@ -37,16 +39,17 @@ FC_FN fc_c128 fc_sqrt_c128(fc_c128 a) {
     double scale = large > 0x1.0p1000 ? 0x1.0p-600 : large < 0x1.0p-900 ? 0x1.0p600 : 1.0;
     double back = large > 0x1.0p1000 ? 0x1.0p300 : large < 0x1.0p-900 ? 0x1.0p-300 : 1.0;
     double xs = x * scale, ys = y * scale;
-    double root = fc_sqrt_f64((xs + fc_hypot_f64(xs, ys)) * 0.5);
-    double rest = root == 0 ? 0.0 : ys / (root + root);
+    double root = fc_sqrt_f64((xs + fc_hypot_f64(xs, ys)) * 0.5), ratio = ys / (root + root);
+    double rest = root == 0 ? 0.0 : ratio, sum = x + y, bare = a.im != a.im ? a.im : 0.0;
     double re = (a.re < 0 ? rest : root) * back, im = (a.re < 0 ? root : rest) * back;
-    double infinite = fc_absolute_f64(a.re) + fc_absolute_f64(a.im);
-    bool upright = fc_isinf_f64(a.im), level = fc_isinf_f64(a.re);
-    re = upright ? y : level ? (a.re > 0 ? x : (a.im != a.im ? a.im : 0.0)) : re;
-    im = upright ? y : level ? (a.re > 0 ? (a.im != a.im ? a.im : 0.0) : x) : im;
-    return fc_make_c128(infinite != infinite && upright == 0 && level == 0 ? infinite : re,
-                        infinite != infinite && upright == 0 && level == 0
-                            ? infinite : fc_copysign_f64(im, a.im));
+    double far = a.re > 0 ? x : bare, up = a.re > 0 ? bare : x;
+    re = x > FC_MOST ? far : re;
+    im = x > FC_MOST ? up : im;
+    re = y > FC_MOST ? y : re;
+    im = y > FC_MOST ? y : im;
+    bool odd = sum != sum && (x > FC_MOST) == 0 && (y > FC_MOST) == 0;
+    double side = fc_copysign_f64(im, a.im);
+    return fc_make_c128(odd ? sum : re, odd ? sum : side);
 }
 
 /* sinh x, and cosh x, times t; where they overflow, (e^|x|/2)^2 / 2 */

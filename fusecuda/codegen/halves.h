@@ -11,15 +11,15 @@ FC_INLINE float fc_widen_f16(uint16_t h) {
     return fc_float_of(fc_bits_f32(a) | sign);
 }
 
-// The float nearest to `a` that is a half.
+// The float nearest to `a` that is a half. A number so far away that its units are those of a's halves
+// is added and taken off again; below 2^-14 halves are multiples of 2^-24, and from 2^16 on infinite.
 FC_INLINE float fc_round_f16(float a) {
-    const uint32_t u = fc_bits_f32(a), sign = u & 0x80000000u, rest = u & 0x7fffffffu;
-    const uint32_t even = (rest + 0x0fffu + (rest >> 13 & 1)) & ~0x1fffu;
-    // Below 2^-14 halves are multiples of 2^-24, and so are floats from 0.5 to 1.
-    const float small = (fc_float_of(rest) + 0.5f) - 0.5f;
-    const uint32_t large = even >= 0x47800000u ? 0x7f800000u : even;  // 2^16
-    const uint32_t number = rest < 0x38800000u ? fc_bits_f32(small) : large;
-    return fc_float_of((rest > 0x7f800000u ? rest | 0x00400000u : number) | sign);
+    const uint32_t u = fc_bits_f32(a), power = u & 0x7f800000u;
+    const uint32_t most = power > 0x47000000u ? 0x47000000u : power;             // 2^15
+    const float far = fc_float_of((most < 0x38800000u ? 0x38800000u : most) + 0x06c00000u);
+    const uint32_t size = fc_bits_f32((a + far) - far) & 0x7fffffffu;
+    const uint32_t number = fc_float_of(size) > 65504.0f ? 0x7f800000u : size;
+    return fc_float_of(number | (u & 0x80000000u));
 }
 
 // The half nearest to a double: what is lost on the way to float shows in the last bit, so that
@@ -36,8 +36,7 @@ FC_INLINE float fc_round_f16_of_f64(double a) {
 // The bits of a float that is a half.
 FC_INLINE uint16_t fc_narrow_f16(float a) {
     const uint32_t u = fc_bits_f32(a), sign = u >> 16 & 0x8000u, rest = u & 0x7fffffffu;
-    const float tiny = rest < 0x38800000u ? fc_float_of(rest) : 0.0f;
-    const uint32_t small = (uint32_t)(int32_t)(tiny * 16777216.0f);  // 2^24
+    const uint32_t small = fc_bits_f32(fc_float_of(rest) + 0.5f) - 0x3f000000u;  // times 2^-24
     const uint32_t large = rest >= 0x7f800000u ? 0x7c00u | (rest > 0x7f800000u ? 0x0200u : 0u)
                                                : (rest - (112u << 23)) >> 13;
     return (uint16_t)((rest < 0x38800000u ? small : large) | sign);

@@ -2,6 +2,11 @@
 // The text is in the intersection of C11 and C++17; FC_INLINE is `static inline` or a device
 // function. Types are named as in HLO text: s8 ... s64, u8 ... u64.
 
+// Shifts by more bits than there are, or by less than none, without a choice: a compiler follows the
+// answers of a few such tests through the whole body of a loop, which is no loop of vectors then.
+#define FC_FITS(U, T, b) (0 - (U)((U)(b) < 8 * sizeof(T)))
+#define FC_COUNT(U, T, b) ((U)(b) & (8 * sizeof(T) - 1))
+
 #define FC_SIGNED(t, T, U)                                                                         \
     FC_INLINE T fc_absolute_##t(T a) { return (T)(a < 0 ? 0 - (U)a : (U)a); }                      \
     FC_INLINE T fc_reciprocal_##t(T a) { /* of 0: NumPy's cast of infinity, 0 if narrow */         \
@@ -9,10 +14,10 @@
         return (T)(a == 0 ? none : a == 1 ? 1 : a == -1 ? -1 : 0);                                 \
     }                                                                                              \
     FC_INLINE T fc_left_shift_##t(T a, T b) {                                                      \
-        return (T)((U)b < 8 * sizeof(T) && b >= 0 ? (U)a << b : 0);                                \
+        return (T)((U)a << FC_COUNT(U, T, b) & FC_FITS(U, T, b));                                  \
     }                                                                                              \
-    FC_INLINE T fc_right_shift_##t(T a, T b) {                                                     \
-        return (T)(b >= 0 && (U)b < 8 * sizeof(T) ? a >> b : a < 0 ? -1 : 0);                      \
+    FC_INLINE T fc_right_shift_##t(T a, T b) { /* too far: by all bits but the sign */             \
+        return (T)(a >> (FC_COUNT(U, T, b) | (~FC_FITS(U, T, b) & (8 * sizeof(T) - 1))));          \
     }                                                                                              \
     FC_INLINE T fc_power_##t(T a, T b) {                                                           \
         U x = (U)a, r = 1;                                                                         \
@@ -34,8 +39,12 @@
 
 #define FC_UNSIGNED(t, T, U)                                                                       \
     FC_INLINE T fc_reciprocal_##t(T a) { return (T)(a == 1); }                                     \
-    FC_INLINE T fc_left_shift_##t(T a, T b) { return (T)(b < 8 * sizeof(T) ? (U)a << b : 0); }     \
-    FC_INLINE T fc_right_shift_##t(T a, T b) { return (T)(b < 8 * sizeof(T) ? a >> b : 0); }       \
+    FC_INLINE T fc_left_shift_##t(T a, T b) {                                                      \
+        return (T)((U)a << FC_COUNT(U, T, b) & FC_FITS(U, T, b));                                  \
+    }                                                                                              \
+    FC_INLINE T fc_right_shift_##t(T a, T b) {                                                     \
+        return (T)(a >> FC_COUNT(U, T, b) & FC_FITS(U, T, b));                                     \
+    }                                                                                              \
     FC_INLINE T fc_power_##t(T a, T b) {                                                           \
         U x = a, r = 1;                                                                            \
         for (; b > 0; b = (T)(b >> 1), x *= x) r *= b & 1 ? x : 1;                                 \

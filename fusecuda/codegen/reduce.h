@@ -55,6 +55,47 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
     _Pragma("GCC unroll 1")                                                                        \
     for (int l = 0; l < w; ++l) lane[l] = fc_combine_##name(lane[l], lane[l + w]);
 
+// The largest or smallest of floats: lanes are compared, and whether any element is NaN is noted in
+// integers P as wide. Of two equal ones, zeros of either sign, the second one stays, as in COMBINE.
+#define FC_EXTREME_TREE(name, V, P, IDENTITY, BETTER, COMBINE)                                     \
+    FC_NODES(name, V, V, IDENTITY, v, COMBINE)                                                     \
+    FC_INLINE V fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
+        V lane[FC_LANES];                                                                          \
+        P odd[FC_LANES];                                                                           \
+        int64_t valid = n, k = FC_LANES;                                                           \
+        if (n < FC_LANES) {                                                                        \
+            for (int64_t l = 0; l < n; ++l) lane[l] = fc_leaf_##name(v[l], first + l);             \
+            FC_FOLDED(name)                                                                        \
+            return lane[0];                                                                        \
+        }                                                                                          \
+        for (int l = 0; l < FC_LANES; ++l) {                                                       \
+            lane[l] = v[l];                                                                        \
+            odd[l] = -(P)(v[l] != v[l]);                                                           \
+        }                                                                                          \
+        for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
+            for (int l = 0; l < FC_LANES; ++l) {                                                   \
+                lane[l] = lane[l] BETTER v[k + l] ? lane[l] : v[k + l];                            \
+                odd[l] |= -(P)(v[k + l] != v[k + l]);                                              \
+            }                                                                                      \
+        if (k < n) {                                                                               \
+            const int64_t rest = n - k;                                                            \
+            for (int64_t l = 0; l < FC_LANES; ++l) {                                               \
+                const bool stays = (l >= rest) | (lane[l] BETTER v[k + l]);                        \
+                lane[l] = stays ? lane[l] : v[k + l];                                              \
+                odd[l] |= -(P)((l < rest) & (v[k + l] != v[k + l]));                               \
+            }                                                                                      \
+        }                                                                                          \
+        FC_EXTREME_HALF(BETTER, 16) FC_EXTREME_HALF(BETTER, 8) FC_EXTREME_HALF(BETTER, 4)          \
+        FC_EXTREME_HALF(BETTER, 2) FC_EXTREME_HALF(BETTER, 1)                                      \
+        return odd[0] ? (V)NAN : lane[0];                                                          \
+    }
+#define FC_EXTREME_HALF(BETTER, w)                                                                 \
+    _Pragma("GCC unroll 1")                                                                        \
+    for (int l = 0; l < w; ++l) {                                                                  \
+        lane[l] = lane[l] BETTER lane[l + w] ? lane[l] : lane[l + w];                              \
+        odd[l] |= odd[l + w];                                                                      \
+    }
+
 // What a tree is besides the fold of a chunk.
 #define FC_NODES(name, V, P, IDENTITY, LEAF, COMBINE)                                              \
     typedef struct { P slot[FC_LEVELS]; int64_t count, top; } fc_tree_##name;                      \
@@ -85,6 +126,7 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
 // The same across rows: rows of n values meet in a lane's, element by element. In the order of
 // fc_turned, lanes that are through can be joined as they come: the last two that wait, and so on. What
 // parts of chunks have left stands side by side; the first of them becomes what all have left.
+enum { FC_PITCH = FC_CHUNK + 8 };  // between chunks of values: no power of two, for the caches' sake
 static const int8_t fc_turned[FC_LANES] = {0, 16, 8, 24, 4, 20, 12, 28, 2, 18, 10, 26, 6, 22, 14, 30,
                                            1, 17, 9, 25, 5, 21, 13, 29, 3, 19, 11, 27, 7, 23, 15, 31};
 #define FC_CROSS(name, V)                                                                          \

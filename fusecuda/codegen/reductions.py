@@ -21,6 +21,16 @@ def finds_place(reduce: Reduce) -> bool:
     return reduce.kind.startswith("arg")
 
 
+def has_no_order(reduce: Reduce) -> bool:
+    """True if elements give the same whatever the order in which they are combined: integers."""
+    return not finds_place(reduce) and computed_in(reduce.value_dtype).kind in "iub"
+
+
+def combined(reduce: Reduce, total: str, value: str) -> str:
+    """The C expression of ``total`` with one ``value`` more."""
+    return f"fc_combine_{tree_name(reduce)}({total}, {value})"
+
+
 def better(reduce: Reduce) -> str:
     """The C operator by which an element is found."""
     return ">" if reduce.kind == "argmax" else "<"
@@ -59,8 +69,13 @@ def instance(reduce: Reduce) -> str:
         text = f"FC_ARG_TREE({name}, {value}, {place_type(reduce)}, {better(reduce)})"
     else:
         identity, combine = _RULES[reduce.kind](dtype)
-        tree = "FC_FLOAT_TREE" if dtype.kind == "f" else "FC_TREE"
-        text = f"{tree}({name}, {value}, {value}, {identity}, v, {combine})"
+        if dtype.kind == "f" and reduce.kind in ("max", "min"):
+            sign = ">" if reduce.kind == "max" else "<"
+            kinds = f"{value}, {place_type(reduce)}"
+            text = f"FC_EXTREME_TREE({name}, {kinds}, {identity}, {sign}, {combine})"
+        else:
+            tree = "FC_FLOAT_TREE" if dtype.kind == "f" else "FC_TREE"
+            text = f"{tree}({name}, {value}, {value}, {identity}, v, {combine})"
     return f"#ifndef FC_HAVE_{name}\n#define FC_HAVE_{name}\n{text}\n#endif\n"
 
 
@@ -78,7 +93,7 @@ def scan_start(scan: Scan) -> str:
 
 def scan_step(scan: Scan, total: str, value: str) -> str:
     """The C expression of the next total, rounded at each step as NumPy's are."""
-    op = {"sum": "add", "prod": "multiply"}[scan.kind]
+    op = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[scan.kind]
     return computed(op, scan.dtype, (scan.dtype, scan.dtype), (total, value), expression)
 
 

@@ -1,4 +1,4 @@
-"""Scans in rows: a pass is cut where a total runs on, one element after the other.
+"""Scans and searches: a pass is cut where a total runs on, or where all of a run is looked for.
 
 What comes before a scan, and what comes after it, are loops of their own over a run of elements,
 which vectorise; values that are needed behind the cut wait in buffers of one chunk.
@@ -15,12 +15,13 @@ from .scalar import c_type
 
 @dataclass(slots=True)
 class Piece:
-    """One loop over a run: statements, and the scan of one of their values that follows."""
+    """One loop over a run: statements, and the scan or search of a value of theirs that follows."""
 
     body: list[ir.Statement] = field(default_factory=list)
     scan: ir.Scan | None = None
+    search: ir.Search | None = None
     taken: dict[int, str] = field(default_factory=dict)  # values from buffers, with their C types
-    left: list[int] = field(default_factory=list)  # values that go into buffers
+    left: dict[int, str] = field(default_factory=dict)  # values that go into buffers
     reduces: list[ir.Reduce] = field(default_factory=list)
 
 
@@ -29,8 +30,8 @@ def scans_of(stage: ir.Stage) -> list[ir.Scan]:
     return [s for s in stage.body if isinstance(s, ir.Scan)]
 
 
-def pieces(stage: ir.Stage) -> list[Piece]:
-    """The loops of a stage; one, if it has no scans."""
+def pieces(stage: ir.Stage, searches: bool = False) -> list[Piece]:
+    """The loops of a stage; one, if it has no scans, nor ``searches`` that cut it, too."""
     found = [Piece()]
     made: dict[int, int] = {}  # the piece in which a value is computed; a scan's after its own
     kinds: dict[int, str] = {}
@@ -38,6 +39,12 @@ def pieces(stage: ir.Stage) -> list[Piece]:
         if isinstance(s, ir.Scan):
             _use(found, made, kinds, s.value)
             found[-1].scan = s
+            found.append(Piece())
+            made[s.out] = -1
+        elif isinstance(s, ir.Search) and searches and s.value in made:
+            if made[s.value] >= 0:
+                found[made[s.value]].left[s.value] = kinds[s.value]
+            found[-1].search = s
             found.append(Piece())
             made[s.out] = -1
         else:
@@ -60,15 +67,16 @@ def _use(found: list[Piece], made: dict[int, int], kinds: dict[int, str], value:
     if where is None or where == len(found) - 1:  # a row value, or one at hand
         return
     found[-1].taken[value] = kinds[value]
-    if where >= 0 and value not in found[where].left:
-        found[where].left.append(value)
+    if where >= 0:
+        found[where].left[value] = kinds[value]
 
 
-def buffers(stage: ir.Stage) -> dict[int, str]:
-    """The values that wait in buffers, the scans' own included, with their C types."""
+def buffers(stage: ir.Stage, searches: bool = False) -> dict[int, str]:
+    """The values that wait in buffers, those of scans and searches too, with their C types."""
     found: dict[int, str] = {}
-    for piece in pieces(stage):
-        found.update(piece.taken)
-        if piece.scan is not None:
-            found[piece.scan.out] = c_type(piece.scan.dtype)
+    for piece in pieces(stage, searches):
+        found.update(piece.left)
+        for s in (piece.scan, piece.search):
+            if s is not None:
+                found[s.out] = c_type(s.dtype)
     return found

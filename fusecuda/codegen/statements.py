@@ -38,6 +38,36 @@ class Scope:
         """The statements of a read at computed indices."""
         raise NotImplementedError
 
+    def chosen_load(self, statement: ir.ChosenLoad) -> list[str]:
+        """The statements of a read at a place that tests choose."""
+        raise NotImplementedError
+
+    def entry(self, statement: ir.Search) -> str:
+        """The lvalue of the element ``entry`` of the array that is searched."""
+        raise NotImplementedError
+
+    def search(self, statement: ir.Search) -> list[str]:
+        """The statements of a search for one value."""
+        found = f"found{statement.out}"
+        args = ", ".join(self.search_terms(statement, self.name(statement.value)))
+        return [
+            f"int64_t {found};",
+            f"FC_SEARCH({found}, {args})",
+            self.define(statement.out, c_type(statement.dtype), found),
+        ]
+
+    def search_terms(self, statement: ir.Search, *values: str) -> tuple[str, ...]:
+        """What the macros of a search take behind where its result is put."""
+        kind, dtype = c_type(statement.value_dtype), self.dtype_of(statement.form)
+        ((extent, _),) = statement.limits
+        element = f"({kind})({loaded(dtype, self.entry(statement))})"
+        before = {"left": "FC_BELOW", "right": "FC_NOT_ABOVE"}[statement.side]
+        return kind, *values, self.limit(extent), before, element
+
+    def dtype_of(self, form: int) -> DType:
+        """The dtype of the elements of address form ``form``."""
+        raise NotImplementedError
+
     def scatter(self, statement: ir.Scatter) -> list[str]:
         """The statements of a write at computed indices."""
         raise NotImplementedError
@@ -97,8 +127,8 @@ class Scope:
                 text = computed(statement.op, statement.dtype, kinds, operands, self.expression)
                 line = self.define(statement.out, c_type(statement.dtype), text)
                 return [line, *self.failure(statement, operands)]
-            case ir.Gather():
-                return self.gather(statement)
+            case ir.Gather() | ir.Search() | ir.ChosenLoad():
+                return self.read(statement)
             case ir.Scatter() | ir.Compact():
                 return self.placed(statement)
             case ir.Keep(slot, value, dtype):
@@ -106,6 +136,16 @@ class Scope:
             case ir.Store(form, value, dtype):
                 return [f"{self.address(form)} = {stored(dtype, self.name(value))};"]
         return [self.define(statement.out, c_type(statement.dtype), self._value(statement))]
+
+    def read(self, statement: ir.LookUp | ir.ChosenLoad) -> list[str]:
+        """The statements of a read at places that values tell."""
+        match statement:
+            case ir.Gather():
+                return self.gather(statement)
+            case ir.Search():
+                return self.search(statement)
+            case ir.ChosenLoad():
+                return self.chosen_load(statement)
 
     def placed(self, statement: ir.Scatter | ir.Compact) -> list[str]:
         """The statements of a write at a place that values tell."""

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
+_ORDER = _POINTER + 2  # from the scalar type of a dtype on: behind its kind and its character
+_FOREIGN = ord(">" if sys.byteorder == "little" else "<")
 
 
 def data_offset() -> int | None:
@@ -31,7 +33,7 @@ def shows_layouts(data: int | None) -> bool:
     """True if all that `fc_fits` reads of an array object is where it looks."""
     if data is None:
         return False
-    for probe in (np.empty((2, 3)), np.empty((4, 6), np.int8)[1:, ::-2]):
+    for probe in (np.empty((2, 3)), np.empty((4, 6), ">i2")[1:, ::-2], np.empty(2, "<i2")):
         words = (ctypes.c_int64 * 7).from_address(id(probe) + data)
         kind = ctypes.c_void_p.from_address(id(probe) + data - _POINTER).value
         rank = ctypes.c_int.from_address(ctypes.addressof(words) + 8).value
@@ -40,10 +42,19 @@ def shows_layouts(data: int | None) -> bool:
             return False
         if words[5] != id(probe.dtype) or not words[2] or not words[3]:
             return False
+        if not _shows_dtype(probe.dtype, data):
+            return False
         extents = [(ctypes.c_int64 * probe.ndim).from_address(words[k]) for k in (2, 3)]
         if [tuple(e) for e in extents] != [probe.shape, probe.strides]:
             return False
     return True
+
+
+def _shows_dtype(dtype: np.dtype[Any], data: int) -> bool:
+    """True if a dtype holds its scalar type and the order of its bytes where `fc_fits` looks."""
+    kind = ctypes.c_void_p.from_address(id(dtype) + data).value
+    order = ctypes.c_char.from_address(id(dtype) + data + _ORDER).value
+    return kind == id(dtype.type) and order == dtype.byteorder.encode()
 
 
 def offsets_of(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
@@ -52,6 +63,20 @@ def offsets_of(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> t
         return 0, 0
     steps = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
     return sum(min(s, 0) for s in steps), sum(max(s, 0) for s in steps) + itemsize
+
+
+def layout_words(
+    layouts: Sequence[tuple[Sequence[int], Sequence[int], Any]], written: Sequence[bool]
+) -> list[int]:
+    """What `fc_fits` compares arrays with: shapes, strides and dtypes, and which are written to.
+
+    Dtypes are those of numbers, of which the scalar type tells all but the order of bytes.
+    """
+    words = [len(layouts), id(np.ndarray), sum(written), _FOREIGN, *map(int, written)]
+    for shape, strides, dtype in layouts:
+        words += [len(shape), id(dtype.type), *offsets_of(shape, strides, dtype.itemsize)]
+        words += [*shape, *strides]
+    return words
 
 
 def _bounds(a: Any) -> tuple[int, int]:

@@ -1,9 +1,8 @@
-"""The C back end as the engine sees it: `emit` gives sources, `compile` native launches."""
+"""The C back end as the engine sees it: `emit` gives sources."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 from ..fusion.binding import (
     ANY,
@@ -11,20 +10,21 @@ from ..fusion.binding import (
     COMPACTED_ROWS,
     COMPACTION,
     CROSSED,
+    CROSSED_SHORT,
     LATE,
     LOOP,
     ROW,
     Bound,
 )  # fmt: skip
 from .emit import PLACEHOLDER, KernelEmitter
-from .emit_columns import AnyEmitter, ColumnEmitter
+from .emit_columns import ColumnEmitter
 from .emit_compaction import CompactionEmitter, RowCompactionEmitter
-from .emit_crossed import CrossedEmitter
+from .emit_crossed import CrossedEmitter, CrossedShortEmitter
 from .emit_late import LateEmitter
 from .emit_loop import LoopEmitter
 from .emit_rows import RowEmitter
-from .loader import KernelSource, LoadedKernel, kernels_at_hand, load_kernels
-from .texts import ABI, DRIVER, driver, epilogue, prelude
+from .emit_short import AnyEmitter
+from .loader import KernelSource
 
 _EMITTERS: dict[str, type[KernelEmitter]] = {
     LOOP: LoopEmitter,
@@ -35,6 +35,7 @@ _EMITTERS: dict[str, type[KernelEmitter]] = {
     COLUMN: ColumnEmitter,
     ANY: AnyEmitter,
     CROSSED: CrossedEmitter,
+    CROSSED_SHORT: CrossedShortEmitter,
 }
 
 
@@ -48,30 +49,3 @@ def emit(bound: Bound, traffic: bool = False) -> KernelSource:
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     symbol = f"{bound.lowered.ir.name}_{digest}"
     return KernelSource(symbol, text.replace(PLACEHOLDER, symbol))
-
-
-def compile_kernels(
-    sources: Sequence[KernelSource], traffic: bool = False, most: int | None = None
-) -> dict[str, LoadedKernel]:
-    """The loaded kernels by symbol; raises CompilerError where they cannot be had.
-
-    At ``most`` so many compilers run at once, by default as many as there are processors.
-    """
-    return load_kernels(sources, prelude(traffic), epilogue(), abi=ABI, most=most)
-
-
-def load_driver() -> LoadedKernel:
-    """The driver, from a library of its own; raises CompilerError where it cannot be had."""
-    source = KernelSource(DRIVER, driver())
-    return load_kernels([source], prelude(), epilogue(), abi=ABI)[DRIVER]
-
-
-def are_at_hand(sources: Sequence[KernelSource]) -> bool:
-    """True if these kernels, and the driver, can be had without a compiler, or cannot at all."""
-    return is_driver_at_hand() and kernels_at_hand(sources, prelude(), epilogue(), abi=ABI)
-
-
-def is_driver_at_hand() -> bool:
-    """True if the driver can be had without a compiler, or not at all."""
-    source = KernelSource(DRIVER, driver())
-    return kernels_at_hand([source], prelude(), epilogue(), abi=ABI)

@@ -21,8 +21,7 @@ from collections.abc import Sequence
 
 from ..codegen.compilations import before_counting
 from ..errors import CompilerError
-from . import invoke
-from .backend import compile_kernels, load_driver
+from .kernels import compile_kernels, load_driver
 from .loader import KernelSource
 from .threads import processors
 
@@ -158,6 +157,8 @@ class _Workers:
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
         if any(thread.is_alive() for thread in threads):
+            from . import invoke  # noqa: PLC0415 - most processes run no compiler
+
             invoke.stop()
             for thread in threads:
                 thread.join(_BURIAL_S)

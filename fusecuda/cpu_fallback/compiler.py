@@ -22,13 +22,7 @@ from fusecuda.codegen.cache import default_cache, digest_of
 from fusecuda.codegen.compilations import count_compilation, say_compiling
 from fusecuda.cpu_fallback import texts
 from fusecuda.cpu_fallback.commands import candidates, command_of, stamps, target_features
-from fusecuda.cpu_fallback.invoke import (
-    Patience,
-    SourceRejectedError,
-    TimedOutError,
-    build,
-    version,
-)
+from fusecuda.cpu_fallback.runs import Patience, SourceRejectedError, TimedOutError
 from fusecuda.errors import CompilerError
 
 COMPILE_TIMEOUT_S = 120.0
@@ -71,6 +65,11 @@ FLAGS = (
     Flag(
         "-fno-gcse-after-reload", "a fifth of the time for large kernels, of no use to them", False
     ),
+    Flag(
+        "-fno-tree-sink",
+        "a call moves into no branch of a choice, which would keep its loop from vectors",
+        False,
+    ),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )
@@ -78,6 +77,7 @@ FLAGS = (
 _FORMAT = "fusecuda-compiler-6"  # changes with the probe or with what it keeps
 _FOR_CLANG = {  # what Clang is given instead of flags that are gcc's own
     "-fno-tree-loop-distribute-patterns": "-fno-unroll-loops",  # else it takes ten times as long
+    "-fno-tree-sink": "",
 }
 
 
@@ -111,7 +111,7 @@ class Compiler:
         try:
             say = partial(say_compiling, self.argv[0])
             patience = Patience(COMPILE_TIMEOUT_S, PROGRESS_AFTER_S, say)
-            return build(command_of(self.argv, self.flags), source, patience)
+            return _built(self.argv, self.flags, source, patience)
         except TimedOutError:
             _doubt(self)
             raise
@@ -227,6 +227,8 @@ def _nothing_found() -> str:
 
 def _probe(argv: tuple[str, ...]) -> Compiler:
     """The compiler with the flags that it takes; CompilerError says why it is of no use."""
+    from .invoke import version  # noqa: PLC0415 - as in `_built`
+
     patience = Patience(COMPILE_TIMEOUT_S, PROBE_TIMEOUT_S, lambda: _say_slow(argv))
     start = time.monotonic()
     try:
@@ -255,6 +257,12 @@ def _say_slow(argv: tuple[str, ...]) -> None:
         )
 
 
+def _built(argv: tuple[str, ...], flags: tuple[str, ...], source: str, patience: Patience) -> bytes:
+    from .invoke import build  # noqa: PLC0415 - most processes run no compiler
+
+    return build(command_of(argv, flags), source, patience)
+
+
 def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[str, ...], bytes]:
     """All flags if they build the probe, else those that do one at a time; and what was built.
 
@@ -263,7 +271,7 @@ def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[st
 
     def tried(flags: tuple[str, ...]) -> bytes | None:
         try:
-            return build(command_of(argv, flags), texts.probe(), patience)
+            return _built(argv, flags, texts.probe(), patience)
         except SourceRejectedError:
             return None
 
@@ -274,7 +282,7 @@ def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[st
         if library is not None:
             return flags, library
     required = tuple(flag.text for flag in FLAGS if flag.required)
-    plain = build(command_of(argv, required), texts.probe(), patience)
+    plain = _built(argv, required, texts.probe(), patience)
     optional = [flag.text for flag in FLAGS if not flag.required]
     usable = {text for text in optional if tried((*required, text)) is not None}
     chosen = tuple(flag.text for flag in FLAGS if flag.required or flag.text in usable)

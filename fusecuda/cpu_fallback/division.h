@@ -48,18 +48,19 @@ FC_INLINE uint64_t fc_quotient_u64(uint64_t a, uint64_t b) { return b ? a / b : 
 
 // In loops of gcc's that it vectorises, packs are tested at once (see vecmath_packs.h).
 #if defined(FC_PACKS)
+// A small number less than 0 has its top bit set, which is what marks an element.
 typedef struct { int64_t y; uint64_t far; } fc_attempt_s64;
 typedef struct { uint64_t y, far; } fc_attempt_u64;
 
 FC_INLINE fc_attempt_s64 fc_quotient_near_s64(int64_t a, int64_t b) {
     const uint64_t half = (uint64_t)1 << 50, far = (((uint64_t)a + half) | ((uint64_t)b + half)) >> 51;
-    fc_attempt_s64 s = { fc_whole_double(fc_double_near(a), fc_double_near(b)), far };
+    fc_attempt_s64 s = { fc_whole_double(fc_double_near(a), fc_double_near(b)), 0 - far };
     return s;
 }
 
 FC_INLINE fc_attempt_u64 fc_quotient_near_u64(uint64_t a, uint64_t b) {
     const fc_attempt_s64 near = fc_quotient_near_s64((int64_t)a, (int64_t)b);
-    fc_attempt_u64 s = { (uint64_t)near.y, (a | b) >> 50 };
+    fc_attempt_u64 s = { (uint64_t)near.y, 0 - ((a | b) >> 50) };
     return s;
 }
 

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 
 from ..errors import CompilerError
-from .backend import load_driver
+from .kernels import load_driver
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 NOTHING: Callable[[int], None] = _RUN()  # what programs without kernels have, and never call

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..codegen import names
 from ..codegen.scalar import memory_type
 from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import Variant
+from ..fusion.binding import ANY_STEP, Variant
 from ..graph.dtypes import DType
-from . import quotients
+from . import chosen, interiors, quotients
 from .index_tests import NO_TESTS, Tests, tests_of
 from .place import Place
 
 PLACEHOLDER = "FC_KERNEL"  # stands for the kernel's symbol, which depends on the text
+_NARROW = 2  # bytes of an element of which gcc makes no vectors where steps are arguments
 
 
 class Layout:
@@ -54,11 +55,12 @@ class KernelEmitter:
     compacted = ""  # where the element at hand of a compaction goes
     late: Sequence[int] = ()  # the forms of late stores
     streamed: Sequence[int] = ()  # the forms of stores that the loop at hand may put on the stack
+    near: Collection[int] = ()  # the forms whose elements have been put side by side for the loop
     divisors: Mapping[int, DType] = {}  # those that the loop at hand needs no division for
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         self.traffic = traffic  # count every access (see traffic.h)
-        self.kernel = kernel
+        self.kernel = kernel if traffic else chosen.with_chosen_loads(kernel, variant)
         self.variant = variant
         self.layout = Layout(kernel)
         self.watched_sites: frozenset[int] = frozenset()
@@ -83,7 +85,7 @@ class KernelEmitter:
         """The names of the integer limits that ``statements`` use."""
         found = []
         for s in statements:
-            if isinstance(s, ir.Gather | ir.Scatter):
+            if isinstance(s, ir.LookUp | ir.Scatter):
                 found += [names.limit(n) for pair in s.limits for n in pair]
             elif isinstance(s, ir.InRange):
                 found += [names.limit(n) for _, n in s.tests]
@@ -142,9 +144,13 @@ class KernelEmitter:
     # --- runs of elements
 
     @contextmanager
-    def loop(self, head: str) -> Iterator[None]:
-        """A loop over elements that do not depend on each other, whatever they seem to overlap."""
-        self.w.line("#pragma GCC ivdep")
+    def loop(self, head: str, body: Sequence[ir.Statement] = ()) -> Iterator[None]:
+        """A loop over elements that do not depend on each other, whatever they seem to overlap.
+
+        Of narrow elements that are looked up without a test gcc makes no vectors that are quicker.
+        """
+        looks = any(isinstance(s, ir.Gather) and s.dtype.itemsize < 4 for s in body)
+        self.w.line(f"#pragma GCC {'unroll 8' if looks and self.variant.sure else 'ivdep'}")
         with self.w.block(head):
             yield
 
@@ -173,13 +179,26 @@ class KernelEmitter:
             self.w.lines(quotients.declared(number, dtype, Place(self, "", "", "").name(number)))
         far = " | ".join(f"far{number}" for number in divisors)
         far = f"({far})" if len(divisors) > 1 else far
-        self._put_aside(body)
-        with self.w.block(f"if (run >= FC_SHARED && !{far})"):
+        self.w.line(f"const bool at_once = run >= FC_SHARED{self._apart(body)};")
+        with self.w.block(f"if (at_once && !{far})"):
             self.divisors = divisors
             yield
             self.divisors = {}
-        with self.w.block(f"if (run < FC_SHARED || {far})"):
+        with self.w.block(f"if (!at_once || {far})"):
             yield
+
+    def mostly(
+        self, body: Sequence[ir.Statement], tests: Tests, taken: Iterable[int] = ()
+    ) -> Iterator[Sequence[ir.Statement]]:
+        """What the loop over ``body`` computes: once or, by interiors.py, twice."""
+        inner = interiors.interior_of(body, tests, taken)
+        if inner is None:
+            yield body
+            return
+        with self.w.block(f"if ({inner.condition})"):
+            yield inner.body
+        with self.w.block("else"):
+            yield body
 
     def divisors_of(
         self, body: Sequence[ir.Statement], varying: Iterable[int] = ()
@@ -193,19 +212,20 @@ class KernelEmitter:
             return {}
         return quotients.divisors_of(body, varying)
 
-    def _put_aside(self, body: Sequence[ir.Statement]) -> None:
-        """Read from copies what the run overwrites."""
+    def _apart(self, body: Sequence[ir.Statement]) -> str:
+        """The conditions that the run overwrites nothing that it reads."""
         assert self.variant.steps is not None
         loads = {s.form: s.dtype for s in body if isinstance(s, ir.Load)}
         stores = [s.form for s in body if isinstance(s, ir.Store) and s.form not in self.late]
+        found = []
         for form, dtype in loads.items():
-            if not stores or not self.variant.steps[form]:
+            if not self.variant.steps[form]:
                 continue
-            pointer, kind = names.pointer(self.kernel, form), memory_type(dtype)
-            self.w.line(f"{kind} aside{form}[FC_ROOM];")
             for store in stores:
-                out, size = names.pointer(self.kernel, store), f"(size_t)run * sizeof({kind})"
-                self.w.line(f"{pointer} = fc_aside({pointer}, {out}, {size}, aside{form});")
+                pair = [names.pointer(self.kernel, f) for f in (form, store)]
+                size = f"(size_t)run * sizeof({memory_type(dtype)})"
+                found.append(f" && fc_apart({', '.join(pair)}, {size})")
+        return "".join(found)
 
     @contextmanager
     def streaming(self, body: Sequence[ir.Statement], length: str = "run") -> Iterator[None]:
@@ -230,6 +250,51 @@ class KernelEmitter:
         stores = (s for s in body if isinstance(s, ir.Store) and s.form not in self.late)
         return {s.form: s.dtype for s in stores if steps[s.form] == 1}
 
+    @contextmanager
+    def nearing(self, body: Sequence[ir.Statement], axis: str) -> Iterator[None]:
+        """What surrounds the loop over a run of ``body``: its narrow elements, put side by side."""
+        moved = self._narrow_at_any_step(body)
+        for form, (dtype, _) in moved.items():
+            self.w.line(f"{memory_type(dtype)} near{form}[FC_NEAR];")
+        self._move_near(moved, "pick", axis)
+        self.near = moved
+        yield
+        self.near = ()
+        self._move_near(moved, "put", axis)
+
+    def _move_near(self, moved: Mapping[int, tuple[DType, bool]], way: str, axis: str) -> None:
+        """Move the run of each form that is stored (``put``), or loaded (``pick``)."""
+        for form, (dtype, stored) in moved.items():
+            if stored == (way == "put"):
+                pair = [names.pointer(self.kernel, form), f"near{form}"]
+                to, source = pair if stored else pair[::-1]
+                step = names.stride(form, axis)
+                self.w.line(f"fc_{way}_{dtype.itemsize}({to}, {source}, {step}, run);")
+
+    def _narrow_at_any_step(self, body: Sequence[ir.Statement]) -> dict[int, tuple[DType, bool]]:
+        """The forms of ``body`` that walk elements of a byte or two as arguments say.
+
+        Each with its type, and whether it is stored.
+        """
+        steps = self.variant.steps
+        if steps is None or self.traffic:
+            return {}
+        found = {}
+        for s in body:
+            if isinstance(s, ir.Store) or (isinstance(s, ir.Load) and s.guard is None):
+                dtype = self.kernel.forms[s.form].dtype
+                assert dtype is not None
+                if steps[s.form] == ANY_STEP and dtype.itemsize <= _NARROW:
+                    found[s.form] = dtype, isinstance(s, ir.Store)
+        return found
+
+    def search_run(self, place: Place, search: ir.Search, start: str = "") -> None:
+        """Search for a run of values; they and what is found lie in buffers, from ``start`` on."""
+        values = f"b{search.value}{start}"
+        kind, *rest = place.search_terms(search, values, "run")
+        found = f"b{search.out}{start}"
+        self.w.line(f"FC_SEARCH_RUN({', '.join([found, kind, *rest])})")
+
     def tests(self, body: Sequence[ir.Statement]) -> Tests:
         """The tests of ``body`` that are made once for a run; none where accesses are counted."""
         heads = (s for stage in self.kernel.stages for s in stage.head)
@@ -247,6 +312,8 @@ class KernelEmitter:
             self.w.line(f"run = fc_stretch(run, {place.index(form)}, {step}, {bound});")
         for test in tests.made:
             self.w.lines(place.lines(test))
+        # Before forms that others read under other tests are led elsewhere.
+        self.w.lines([chosen.declared(load) for load in tests.chosen])
         for form, guards in tests.guards.items():
             dtype = self.kernel.forms[form].dtype
             assert dtype is not None

@@ -7,6 +7,9 @@ one lane takes one after the other are read together: lanes are written once for
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..codegen.scans import scans_of
@@ -15,18 +18,17 @@ from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..fusion.kernel_ir import forms_of
 from ..graph.dtypes import DType
 from ..graph.ops import OPS
-from .emit import PLACEHOLDER
 from .emit_reduction import ReductionEmitter
-from .emit_rows import RowEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
 from .place import Place
 
 
-class _ColumnPlace(Place):
+class ColumnPlace(Place):
     """A scope of the column skeleton: row values are arrays over the block of rows."""
 
     def __init__(self, emitter: ColumnEmitter, base: str, tests: Tests = NO_TESTS) -> None:
         super().__init__(emitter, "c", emitter.layout.row_axes[-1], base, tests)
+        self.columns = emitter
         self.row_values = emitter.row_values
 
     def name(self, number: int) -> str:
@@ -45,13 +47,15 @@ class _ColumnPlace(Place):
         return [line, self.define(statement.out, c_type(statement.dtype), total)]
 
     def kept(self, slot: int) -> str:
-        return f"row_keep{slot}[(at + done) * block + c]"
+        return f"row_keep{slot}[({self.columns.at_hand}) * block + c]"
 
 
 class ColumnEmitter(ReductionEmitter):
     """Blocks of rows side by side; each stage walks the rows' elements in step."""
 
     is_whole = True  # with what runs when all rows are done
+    at_hand = "at + done"  # which element of its row is computed
+    lane_at_hand = "done % FC_LANES"
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         super().__init__(kernel, variant, traffic)
@@ -70,26 +74,36 @@ class ColumnEmitter(ReductionEmitter):
         with self.w.block(self.entry()):
             self.head(forms, statements)
             self.w.line("const int64_t block = part_length;")
-            if self.kernel.segment is None:
-                self._test_of_chunk("length")
             self.keeps(" * block")
-            with self.w.block("for (int64_t item = begin; item < end; ++item)"):
-                self.w.line(f"const int64_t blocks = ({inner} + block - 1) / block;")
-                self.w.line("const int64_t first = item % blocks * block;")
-                self.w.line(f"const int64_t width = fc_min(block, {inner} - first);")
-                self.w.line("const int64_t outer = item / blocks;")
-                self.w.line(f"const int64_t row = outer * {inner} + first;")
+            item = "for (int64_t item = begin; item < end; ++item)"
+            with self.w.block(item), self.block_of_rows(inner):
                 self.w.line("(void)row; (void)outer;")
                 index = self.unravel("outer", outer) if outer else {}
                 self.bases(forms, "row_", "", {**index, inner: "first"}, self.typed)
                 for number, kind in self.row_values.items():
                     self.w.line(f"{kind} {names.value(number)}[{COLUMN_BLOCK}];")
-                for stage in kernel.stages:
-                    self._stage(stage)
-                self._rows(kernel.tail, with_outer=True)
-        if self.is_whole and (kernel.outer or kernel.splittable):
+                self.stages()
+                self.rows(kernel.tail, with_outer=True)
+        if self.is_whole and (kernel.outer or kernel.splittable or kernel.cross):
             self.finish()
         return self.w.text()
+
+    @contextmanager
+    def block_of_rows(self, inner: str) -> Iterator[None]:
+        """What surrounds the rows side by side along axis ``inner`` that are computed together."""
+        self.w.line(f"const int64_t blocks = ({inner} + block - 1) / block;")
+        self.w.line("const int64_t first = item % blocks * block;")
+        self.w.line(f"const int64_t width = fc_min(block, {inner} - first);")
+        self.w.line("const int64_t outer = item / blocks;")
+        self.w.line(f"const int64_t row = outer * {inner} + first;")
+        yield
+
+    def stages(self) -> None:
+        """The passes over the rows of a block."""
+        if self.kernel.segment is None:
+            self._test_of_chunk("length")
+        for stage in self.kernel.stages:
+            self.stage(stage)
 
     def _test_of_chunk(self, length: str) -> None:
         test = f"{length} > 0 && {length} <= FC_CHUNK"
@@ -99,11 +113,11 @@ class ColumnEmitter(ReductionEmitter):
     def _join_parts(self) -> None:
         """Rows side by side are never split."""
 
-    def _rows(self, statements: list[ir.Statement], with_outer: bool = False) -> None:
+    def rows(self, statements: list[ir.Statement], with_outer: bool = False) -> None:
         """Row statements, for each row of the block."""
         if not statements and not (with_outer and self.kernel.outer):
             return
-        place = _ColumnPlace(self, "row_")
+        place = ColumnPlace(self, "row_")
         with self.watched(statements), self.loop("for (int64_t c = 0; c < width; ++c)"):
             for statement in statements:
                 self.w.lines(place.lines(statement))
@@ -112,19 +126,16 @@ class ColumnEmitter(ReductionEmitter):
                     slot = self.outer_slot(number, "(row + c)")
                     self.w.line(f"{slot} = {place.name(reduce.value)};")
 
-    def _stage(self, stage: ir.Stage) -> None:
-        self._rows(stage.head)
-        if not stage.body and not stage.reduces:
+    def stage(self, stage: ir.Stage) -> None:
+        self.rows(stage.head)
+        if not stage.body and not stage.reduces and not stage.cross:
             return
         length = self.segment("[0]")
         if self.kernel.segment is not None:
             self._test_of_chunk(length)
         for r in stage.reduces:
             self._partials(r)
-        for scan in scans_of(stage):
-            self.w.line(f"{c_type(scan.dtype)} total{scan.out}[{COLUMN_BLOCK}];")
-            start = reductions.scan_start(scan)
-            self.w.line(f"for (int64_t c = 0; c < width; ++c) total{scan.out}[c] = {start};")
+        self.start_scans(stage)
         with self.w.block(f"for (int64_t at = 0; at < {length}; at += FC_CHUNK)"):
             self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {length} - at);")
             if stage.reduces:
@@ -136,7 +147,7 @@ class ColumnEmitter(ReductionEmitter):
             if self.typed and not self.traffic and _is_light(stage):
                 self._at_once(stage)
             with self.w.block("for (; done < count; ++done)"):
-                self._elements(stage)
+                self.elements(stage)
             for r in stage.reduces:
                 self._fold(r)
         for r in stage.reduces:
@@ -144,6 +155,13 @@ class ColumnEmitter(ReductionEmitter):
             for test, found in (("is_chunk", f"lane{r.out}[c]"), ("!is_chunk", tree)):
                 self.w.line(f"for (int64_t c = 0; c < width && {test}; ++c)")
                 self.w.line(f"    {names.value(r.out)}[c] = {reductions.result(r, found)};")
+
+    def start_scans(self, stage: ir.Stage) -> None:
+        """Declare the totals of what runs on along each row."""
+        for scan in scans_of(stage):
+            self.w.line(f"{c_type(scan.dtype)} total{scan.out}[{COLUMN_BLOCK}];")
+            start = reductions.scan_start(scan)
+            self.w.line(f"for (int64_t c = 0; c < width; ++c) total{scan.out}[c] = {start};")
 
     def _partials(self, r: ir.Reduce) -> None:
         """Declare what the elements of a chunk are combined into, and the tree of chunks."""
@@ -184,7 +202,7 @@ class ColumnEmitter(ReductionEmitter):
                 for f in forms:
                     self._element_base(f, index)
                     self.w.line(f"from_{pointers[f]}[k] = {pointers[f]};")
-            place = _ColumnPlace(self, "")
+            place = ColumnPlace(self, "")
             self.w.line("#pragma GCC ivdep")
             with self.w.block("for (int64_t c = 0; c < width; ++c)"):
                 for r in stage.reduces:
@@ -202,11 +220,11 @@ class ColumnEmitter(ReductionEmitter):
                 for r in stage.reduces:
                     self.w.line(f"lane{r.out}[l * block + c] = sum{r.out};")
 
-    def _elements(self, stage: ir.Stage) -> None:
+    def elements(self, stage: ir.Stage) -> None:
         """One element of each row of the block."""
-        self.w.line(f"const int64_t position = {self.place_in_row('at + done')};")
+        self.w.line(f"const int64_t position = {self.place_in_row(self.at_hand)};")
         index = self.unravel("position", self.layout.axes)
-        self.w.line("const int64_t lanes = done % FC_LANES * block;")
+        self.w.line(f"const int64_t lanes = {self.lane_at_hand} * block;")
         self.w.line("(void)lanes;")
         tests = NO_TESTS if self.traffic else tests_of((), stage.body)  # row values are arrays here
         if not tests:
@@ -224,7 +242,7 @@ class ColumnEmitter(ReductionEmitter):
         for f in forms_of(stage.body):
             self._element_base(f, index)
         self.make(tests, self.layout.row_axes[-1], first)
-        place = _ColumnPlace(self, "", tests)
+        place = ColumnPlace(self, "", tests)
         loop = f"for (int64_t c = {first}; c < {last}; ++c)"
         body = [] if tests else stage.body
         with self.streaming(body, last), self.watched(stage.body), self.loop(loop):
@@ -234,9 +252,18 @@ class ColumnEmitter(ReductionEmitter):
                 if reductions.finds_place(r):
                     self._found(r, place.name(r.value))
                     continue
-                name, lane = reductions.tree_name(r), f"lane{r.out}[lanes + c]"
-                leaf = f"fc_leaf_{name}({place.name(r.value)}, position)"
-                self.w.line(f"{lane} = fc_combine_{name}({lane}, {leaf});")
+                self.w.line(self.met(r, place.name(r.value)))
+            for r in stage.cross:
+                self.w.line(f"{self.across(r)}[c] = {place.name(r.value)};")
+
+    def met(self, reduce: ir.Reduce, value: str) -> str:
+        """The statement by which ``value`` meets others of its lane."""
+        name, lane = reductions.tree_name(reduce), f"lane{reduce.out}[lanes + c]"
+        return f"{lane} = fc_combine_{name}({lane}, fc_leaf_{name}({value}, position));"
+
+    def across(self, reduce: ir.Reduce) -> str:
+        """Where values wait that meet across rows, at the place at hand."""
+        raise NotImplementedError
 
     def _found(self, r: ir.Reduce, value: str) -> None:
         """The element at hand may be the first of the best so far, as any NaN is."""
@@ -268,10 +295,18 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
             self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
             return
+        self.fold_lanes(r, "lanes_used")
+        self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
+        self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
+
+    def fold_lanes(self, r: ir.Reduce, count: str) -> None:
+        """Combine ``count`` lanes of each row, in halves."""
+        name, out = reductions.tree_name(r), r.out
         used = f"used{out}"
-        self.w.line(f"int64_t {used} = lanes_used;")
+        self.w.line(f"int64_t {used} = {count};")
         with self.w.block("for (int64_t w = FC_LANES / 2; w; w /= 2)"):
             self.w.line(f"for (int64_t l = 0; l + w < {used}; ++l)")
+            self.w.line("    #pragma GCC ivdep")
             self.w.line("    for (int64_t c = 0; c < width; ++c)")
             lane, other = (
                 f"lane{out}[l * block + c]",
@@ -279,38 +314,6 @@ class ColumnEmitter(ReductionEmitter):
             )
             self.w.line(f"        {lane} = fc_combine_{name}({lane}, {other});")
             self.w.line(f"{used} = fc_min({used}, w);")
-        self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
-        self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
-
-
-class _Side(ColumnEmitter):
-    """The part of a kernel that computes rows side by side."""
-
-    is_whole = False
-
-    def prologue(self) -> None:
-        """The other part has it."""
-
-    def entry(self) -> str:
-        return super().entry().replace(f"void {PLACEHOLDER}(", f"static void {PLACEHOLDER}_side(")
-
-
-class _Rows(RowEmitter):
-    """The part of a kernel that computes one row after the other."""
-
-    def entry(self) -> str:
-        return super().entry().replace(f"void {PLACEHOLDER}(", f"static void {PLACEHOLDER}_rows(")
-
-
-class AnyEmitter(ReductionEmitter):
-    """Rows of any strides, one after the other or, many short ones, side by side."""
-
-    def emit(self) -> str:
-        parts = [kind(self.kernel, self.variant, self.traffic).emit() for kind in (_Rows, _Side)]
-        with self.w.block(self.entry()):
-            self.w.line(f"if (a->dim[0]) {PLACEHOLDER}_rows(a, begin, end, scratch);")
-            self.w.line(f"else {PLACEHOLDER}_side(a, begin, end, scratch);")
-        return "\n".join([*parts, self.w.text()])
 
 
 _AT_ONCE = 8

@@ -88,6 +88,7 @@ class LateEmitter(LoopEmitter):
 
     def _run_length(self, length: str) -> str:
         room = "fc_min(room - (at - done), room - (at & (room - 1)))"
+        length = super()._run_length(length)
         return f"fc_min({length}, {room})"
 
     def _begin_run(self) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeGuard
 
-from ..codegen import names
+from ..codegen import names, scans
 from ..codegen.scalar import c_type
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import Variant
+from ..fusion.binding import ANY_STEP, Variant
 from ..fusion.byte_chains import Chain, chains_of, without
 from ..fusion.kernel_ir import forms_of
 from ..fusion.verify import operands
@@ -24,7 +24,8 @@ class LoopEmitter(KernelEmitter):
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         super().__init__(kernel, variant, traffic)
-        self.chains = chains_of(kernel) if variant.tables and not traffic else []
+        tables = variant.tables and not traffic and not kernel.searches
+        self.chains = chains_of(kernel) if tables else []
 
     def emit(self) -> str:
         (stage,) = self.kernel.stages
@@ -81,7 +82,9 @@ class LoopEmitter(KernelEmitter):
         end: str = "end",
     ) -> None:
         """The loop over runs of ``body``, each written by ``elements``."""
-        axes, forms = self.layout.axes, [f for f in forms_of(body) if f not in self.late]
+        forms = [f for f in forms_of(body) if f not in self.late]
+        count = len(self.layout.axes) - self.variant.inside
+        axes, inside = self.layout.axes[:count], self.layout.axes[count:]
         last = axes[-1]
         with contextlib.ExitStack() as walk:
             if len(axes) > 1:
@@ -96,11 +99,18 @@ class LoopEmitter(KernelEmitter):
                 length = f"fc_min(FC_ROOM, {length})"
             elif self.streamed_by(body):
                 length = f"fc_min(a->streams ? FC_ROOM : INT64_MAX, {length})"
+            if inside:
+                length = f"fc_min(FC_NEAR, {length})"
             self.run(tests, self._run_length(length))
-            self.bases(forms, "", "", index, self.typed)
-            self.make(tests, last)
-            self._begin_run()
-            elements(body, Place(self, "k", last, "", tests))
+            with contextlib.ExitStack() as within:
+                for axis in inside:
+                    head = f"for (int64_t i_{axis} = 0; i_{axis} < {axis}; ++i_{axis})"
+                    within.enter_context(self.w.block(head))
+                walked = index | {axis: f"i_{axis}" for axis in inside}
+                self.bases(forms, "", "", walked, self.typed)
+                self.make(tests, last)
+                self._begin_run()
+                elements(body, Place(self, "k", last, "", tests))
             self.w.line("at += run;")
             if len(axes) > 1:
                 self._move_on(index)
@@ -108,7 +118,8 @@ class LoopEmitter(KernelEmitter):
 
     def _run_length(self, length: str) -> str:
         """How many elements are computed together, where ``length`` are left of a row."""
-        return f"fc_min(FC_CHUNK, {length})" if self.kernel.is_ordered else length
+        waits = self.kernel.is_ordered or self.kernel.searches
+        return f"fc_min(FC_CHUNK, {length})" if waits else length
 
     def _begin_run(self) -> None:
         """What comes before the elements of a run."""
@@ -174,19 +185,44 @@ class LoopEmitter(KernelEmitter):
         body: Sequence[ir.Statement],
         element: Place,
         found: Collection[ir.Statement],
-        waiting: Iterable[int],
+        waiting: Collection[int],
     ) -> None:
-        """The loop over ``body``; the places of the gathers ``found`` are known."""
-        failing = [s for s in body if s not in found]
-        with self.streaming(body):
-            for _ in self.attempts(body):
-                with self.watched(failing), self.loop("for (int64_t k = 0; k < run; ++k)"):
-                    for s in body:
-                        if isinstance(s, ir.Gather) and s in found:
-                            self.w.line(element.gathered(s))
-                        else:
-                            self.w.lines(self.lines(element, s))
-                    self.w.lines([f"b{v}[k] = {names.value(v)};" for v in waiting])
+        """The loops over ``body``, one or, where it searches, more; what is ``waiting`` is kept.
+
+        The places of the gathers ``found`` are known.
+        """
+        stage = ir.Stage(body=list(body))
+        for value, kind in scans.buffers(stage, searches=True).items():
+            if value not in waiting:
+                self.w.line(f"{kind} b{value}[FC_CHUNK];")
+        for piece in scans.pieces(stage, searches=True):
+            made = {s.out for s in piece.body if not isinstance(s, ir.Effect)}
+            kept = [v for v in {**piece.left, **dict.fromkeys(waiting)} if v in made]
+            self._loop(piece, element, found, kept)
+            if piece.search is not None:
+                self.search_run(element, piece.search)
+
+    def _loop(
+        self,
+        piece: scans.Piece,
+        element: Place,
+        found: Collection[ir.Statement],
+        kept: Sequence[int],
+    ) -> None:
+        """One loop over a run, of which the values ``kept`` go into buffers."""
+        with self.streaming(piece.body), self.nearing(piece.body, element.axis):
+            for body in self.mostly(piece.body, element.tests, kept):
+                for _ in self.attempts(body, piece.taken):
+                    loop = self.loop("for (int64_t k = 0; k < run; ++k)", body)
+                    with self.watched([s for s in body if s not in found]), loop:
+                        for value, kind in piece.taken.items():
+                            self.w.line(f"const {kind} {names.value(value)} = b{value}[k];")
+                        for s in body:
+                            if isinstance(s, ir.Gather) and s in found:
+                                self.w.line(element.gathered(s))
+                            else:
+                                self.w.lines(self.lines(element, s))
+                        self.w.lines([f"b{v}[k] = {names.value(v)};" for v in kept])
 
     def _same(self, body: Sequence[ir.Statement]) -> tuple[list[ir.Statement], list[ir.Gather]]:
         """The statements whose value is one for all of a run, and gathers of which the place is.
@@ -205,8 +241,10 @@ class LoopEmitter(KernelEmitter):
                     stands = steps[form] == 0
                 case ir.Gather(form=form) if known.issuperset(s.indices):
                     stands = steps[form] == 0
-                    if not stands:
+                    if not stands and steps[form] != ANY_STEP:
                         found.append(s)
+                case ir.Search(value=value):
+                    stands = value in known
                 case ir.Compute(op=op, site=site):
                     stands = op != "where" and site < 0 and known.issuperset(s.operands)
                 case _:

@@ -5,26 +5,41 @@ Elements are computed in chunks of FC_CHUNK into a small buffer that is folded b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import cached_property
 
 from ..codegen import names, reductions, scans
+from ..codegen.fission import parts_of
 from ..codegen.scalar import c_type, memory_type
 from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
 from ..fusion.kernel_ir import forms_of
+from ..graph.dtypes import BOOL
 from ..graph.tree import CHUNK
 from .emit_reduction import ReductionEmitter
 from .index_tests import Tests
 from .place import Place
 
+NARROW = "int32_t"  # of a chunk of narrow integers the sum, of bools whether any, or all, are true
+_BY_KIND = {"sum": "+", "any": "|", "max": "|", "all": "&", "min": "&"}
+
 
 class RowEmitter(ReductionEmitter):
     """Rows one after the other; each stage is one pass over the row in chunks."""
 
+    buffers = "b"  # of elements that wait to be folded
+    totals: Mapping[int, str] = {}  # of reductions that take elements as they come, their types
+
+    @cached_property
+    def phases(self) -> int:
+        """In how many passes a row is computed."""
+        return self.kernel.phases
+
     @property
     def is_phased(self) -> bool:
-        return self.kernel.phases > 1
+        return self.phases > 1
 
     def emit(self) -> str:
         kernel = self.kernel
@@ -92,7 +107,7 @@ class RowEmitter(ReductionEmitter):
 
     def _phase(self, stage: ir.Stage, phase: int) -> None:
         """One pass over a row, or over the part of it that is due."""
-        if phase == self.kernel.phases - 1:
+        if phase == self.phases - 1:
             self._stage(stage)
             with self.w.block("if (parts > 1)"):
                 self._leave(stage.reduces)
@@ -126,22 +141,57 @@ class RowEmitter(ReductionEmitter):
         chunk = "FC_SEARCHED" if searched else "FC_CHUNK"
         with self.w.block(f"for (int64_t at = {first}; at < {last}; at += {chunk})"):
             self.w.line(f"const int64_t count = fc_min({chunk}, {last} - at);")
-            if searched:
-                self._in_memory(searched, stage.reduces)
-            else:
-                for r in (*stage.reduces, *stage.cross):
-                    self.w.line(f"{c_type(r.value_dtype)} b{r.out}[FC_CHUNK];")
-                for number, kind in scans.buffers(stage).items():
-                    self.w.line(f"{kind} b{number}[FC_CHUNK];")
-                self._chunk(stage)
-            for r in stage.cross:
-                name = reductions.tree_name(r)
-                self.w.line(f"fc_meet_{name}(lane{r.out} + at, b{r.out}, count);")
-            for r in stage.reduces:
-                name = reductions.tree_name(r)
-                self.w.line(f"fc_push_{name}(&tree{r.out}, fc_fold_{name}(b{r.out}, count, at));")
+            parts = [stage] if searched else parts_of(stage)
+            for part in parts:
+                with self.w.block() if len(parts) > 1 else nullcontext():
+                    direct = None if searched else self._direct(part)
+                    if searched:
+                        self._in_memory(searched, stage.reduces)
+                    elif direct:
+                        self._read(direct, part)
+                    else:
+                        self._fill(part)
+                    self._push(part)
         if not self.kernel.splittable and not self.is_phased:
             self._define(stage.reduces)
+
+    def _fill(self, stage: ir.Stage) -> None:
+        """Compute a chunk, with what its reductions take, in buffers or in totals."""
+        self.totals = self._totals(stage)
+        for r in (*stage.reduces, *stage.cross):
+            start = f"sum{r.out} = fc_identity_{reductions.tree_name(r)}()"
+            start = start if r.out in self.totals else f"b{r.out}[FC_CHUNK]"
+            self.w.line(f"{self.totals.get(r.out, c_type(r.value_dtype))} {start};")
+        for number, kind in scans.buffers(stage, searches=True).items():
+            self.w.line(f"{kind} b{number}[FC_CHUNK];")
+        self._chunk(stage)
+
+    def _push(self, stage: ir.Stage) -> None:
+        """What has been taken of a chunk is combined."""
+        for r in stage.cross:
+            name = reductions.tree_name(r)
+            self.w.line(f"fc_meet_{name}(lane{r.out} + at, b{r.out}, count);")
+        for r in stage.reduces:
+            name = reductions.tree_name(r)
+            folded = f"fc_fold_{name}(b{r.out}, count, at)"
+            folded = f"sum{r.out}" if r.out in self.totals else folded
+            self.w.line(f"fc_push_{name}(&tree{r.out}, {folded});")
+        self.totals = {}
+
+    def _totals(self, stage: ir.Stage) -> dict[int, str]:
+        """The reductions of ``stage`` without an order, with the C types of a chunk's totals.
+
+        Sums of narrow integers fit into 32 bits, which gcc makes shorter vectors for. A loop that
+        may be run twice waits with what it adds up.
+        """
+        across = {r.out for r in stage.cross}
+        if any(self.divisors_of(p.body, p.taken) for p in scans.pieces(stage, searches=True)):
+            return {}
+        found = {}
+        for r in stage.reduces:
+            if reductions.has_no_order(r) and r.out not in across:
+                found[r.out] = NARROW if _is_narrow(stage.body, r) else c_type(r.value_dtype)
+        return found
 
     def _searched(self, stage: ir.Stage) -> ir.Load | None:
         """The elements side by side that are all a stage looks for a place among, if they are."""
@@ -162,6 +212,35 @@ class RowEmitter(ReductionEmitter):
         pointer = names.pointer(self.kernel, load.form)
         for r in reduces:
             self.w.line(f"const {c_type(r.value_dtype)} *const b{r.out} = {pointer};")
+
+    def _direct(self, stage: ir.Stage) -> ir.Load | None:
+        """The floats side by side that are all a stage combines, if they are."""
+        steps, kernel = self.variant.steps, self.kernel
+        if steps is None or self.traffic or kernel.segment or stage.cross or len(stage.body) != 1:
+            return None
+        (load,) = stage.body
+        if not isinstance(load, ir.Load) or load.guard is not None or steps[load.form] != 1:
+            return None
+        is_float = load.dtype.kind == "f" and memory_type(load.dtype) == c_type(load.dtype)
+        own = all(r.value == load.out and not reductions.finds_place(r) for r in stage.reduces)
+        return load if is_float and own else None
+
+    def _read(self, load: ir.Load, stage: ir.Stage) -> None:
+        """A whole chunk that lies in one piece is folded where it is, any other in a buffer."""
+        kind, last = c_type(load.dtype), self.layout.axes[-1]
+        for r in stage.reduces:
+            self.w.line(f"{kind} room{r.out}[FC_CHUNK];")
+            self.w.line(f"const {kind} *b{r.out} = room{r.out};")
+        with self.w.block():
+            index = self.unravel("at", self.layout.axes)
+            self.bases([load.form], "", "row_", index, self.typed)
+            with self.w.block(f"if (count == FC_CHUNK && {last} - {index[last]} >= count)"):
+                for r in stage.reduces:
+                    self.w.line(f"b{r.out} = {names.pointer(self.kernel, load.form)};")
+            self.buffers = "room"
+            with self.w.block("else"):
+                self._chunk(stage)
+            self.buffers = "b"
 
     def _define(self, reduces: list[ir.Reduce]) -> None:
         for r in reduces:
@@ -195,13 +274,19 @@ class RowEmitter(ReductionEmitter):
         self.make(tests, last)
         place = Place(self, "k", last, "", tests)
         at = "k" if done == "0" else f"{done} + k"
-        for piece in scans.pieces(stage):
+        for piece in scans.pieces(stage, searches=True):
+            later = [*piece.left, *(r.value for r in piece.reduces)]
+            later += [] if piece.scan is None else [piece.scan.value]
             with self.streaming(piece.body):
-                for _ in self.attempts(piece.body, piece.taken):
-                    with self.watched(piece.body):
-                        self._piece(piece, place, at)
+                for body in self.mostly(piece.body, tests, later):
+                    for _ in self.attempts(body, piece.taken):
+                        with self.watched(body):
+                            self._piece(replace(piece, body=list(body)), place, at)
             if piece.scan is not None:
                 self._scan(piece.scan, at)
+            if piece.search is not None:
+                done_so_far = "" if done == "0" else f" + {done}"
+                self.search_run(place, piece.search, done_so_far)
 
     def _piece(self, piece: scans.Piece, place: Place, at: str) -> None:
         """One loop over a run."""
@@ -213,10 +298,19 @@ class RowEmitter(ReductionEmitter):
             for number in piece.left:
                 self.w.line(f"b{number}[{at}] = {names.value(number)};")
             for r in piece.reduces:
-                self.w.line(f"b{r.out}[{at}] = {names.value(r.value)};")
+                self.w.line(self._taken(r, piece.body, at))
             if piece.scan is not None:
                 value = names.value(piece.scan.value)
                 self.w.line(f"b{piece.scan.out}[{at}] = {value};")
+
+    def _taken(self, r: ir.Reduce, body: Sequence[ir.Statement], at: str) -> str:
+        """The element at hand goes into the buffer that will be folded, or into the total."""
+        value, total = names.value(r.value), f"sum{r.out}"
+        if r.out not in self.totals:
+            return f"{self.buffers}{r.out}[{at}] = {value};"
+        if _is_narrow(body, r):
+            return f"{total} {_BY_KIND[r.kind]}= ({NARROW}){value};"
+        return f"{total} = {reductions.combined(r, total, value)};"
 
     def _scan(self, scan: ir.Scan, at: str) -> None:
         """The totals of a run, one after the other."""
@@ -236,6 +330,15 @@ class RowEmitter(ReductionEmitter):
         for r in reduces:
             tree = f"fc_finish_{reductions.tree_name(r)}(&tree{r.out})"
             self.w.line(f"{self.partial_slot(self.inner.index(r), r)} = {tree};")
+
+
+def _is_narrow(body: Sequence[ir.Statement], reduce: ir.Reduce) -> bool:
+    """True for bools that are looked for, and sums of bools and of integers of at most 16 bits."""
+    if reduce.value_dtype == BOOL:
+        return reduce.kind in _BY_KIND and reduce.kind != "sum"
+    made = (s for s in body if isinstance(s, ir.Compute) and s.out == reduce.value)
+    dtypes = [s.operand_dtypes[0] for s in made if s.op == "convert" and reduce.kind == "sum"]
+    return any(d.kind in "iub" and d.itemsize <= 2 for d in dtypes)
 
 
 def _slots(stage: ir.Stage) -> list[int]:

@@ -21,9 +21,10 @@ class Tests(NamedTuple):
     made: tuple[ir.InRange, ...]
     guards: dict[int, tuple[int, ...]]  # a form may be read where one of them holds; or anyway
     steady: frozenset[int] = frozenset()
+    chosen: tuple[ir.ChosenLoad, ...] = ()  # of which the places are chosen once for a run, too
 
     def __bool__(self) -> bool:
-        return bool(self.made or self.guards)
+        return bool(self.made or self.guards or self.chosen)
 
 
 NO_TESTS = Tests((), {})
@@ -32,15 +33,11 @@ NO_TESTS = Tests((), {})
 def tests_of(heads: Iterable[ir.Statement], body: Sequence[ir.Statement]) -> Tests:
     """The tests of ``body``; those among ``heads`` have been made already."""
     heads = list(heads)
-    known = {s.out for s in heads if isinstance(s, ir.InRange)}
-    made = []
-    for s in body:
-        if isinstance(s, ir.InRange) and (s.guard is None or s.guard in known):
-            known.add(s.out)
-            made.append(s)
+    made = made_once(heads, body)
+    known = {s.out for s in (*heads, *made) if isinstance(s, ir.InRange)}
     guards: dict[int, set[int | None]] = {}
     for s in body:
-        if isinstance(s, ir.Load | ir.Gather | ir.Store):
+        if isinstance(s, ir.Load | ir.LookUp | ir.Store):
             guards.setdefault(s.form, set()).add(s.guard if isinstance(s, ir.Load) else None)
     readable: dict[int, tuple[int, ...]] = {}
     for form, found in guards.items():
@@ -52,7 +49,19 @@ def tests_of(heads: Iterable[ir.Statement], body: Sequence[ir.Statement]) -> Tes
         tuple(made),
         readable,
         frozenset(same & _choosing(body)),
+        tuple(s for s in body if isinstance(s, ir.ChosenLoad)),
     )
+
+
+def made_once(heads: Iterable[ir.Statement], body: Iterable[ir.Statement]) -> list[ir.InRange]:
+    """The tests of ``body`` that have one answer for a run, if those of ``heads`` have, too."""
+    known = {s.out for s in heads if isinstance(s, ir.InRange)}
+    made = []
+    for s in body:
+        if isinstance(s, ir.InRange) and (s.guard is None or s.guard in known):
+            known.add(s.out)
+            made.append(s)
+    return made
 
 
 def _choosing(body: Sequence[ir.Statement]) -> set[int]:

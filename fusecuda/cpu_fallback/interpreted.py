@@ -20,8 +20,8 @@ from .translate import Struct, Translation
 Array = np.ndarray[Any, Any]
 
 HEADERS = (
-    *("vecmath_exact.h", "vecmath_f64.h", "vecmath_trig_f64.h"),
-    *("vecmath_single.h", "vecmath_f32.h"),
+    *("vecmath_exact.h", "vecmath_f64.h", "vecmath_log_f64.h", "vecmath_trig_f64.h"),
+    *("vecmath_single.h", "vecmath_tables.h", "vecmath_pairs.h", "vecmath_f32.h"),
     *SPECIAL,
 )
 NAMES = (

@@ -12,10 +12,10 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
+from fusecuda.cpu_fallback.runs import Patience, SourceRejectedError, TimedOutError
 from fusecuda.cpu_fallback.scratch import in_scratch_folder, refuse_full
 from fusecuda.cpu_fallback.shared_library import is_shared_library
 from fusecuda.errors import CompilerError
@@ -28,14 +28,6 @@ _TICK_S = 0.02  # how often a process is looked at where the system cannot tell 
 _BURIAL_S = 5.0
 _SHOWN_LINES, _SHOWN_COLUMNS, _SHOWN_ERRORS, _CONTEXT_LINES = 20, 300, 3, 2
 _FULL = ("No space left on device", "Disk quota exceeded")
-
-
-class SourceRejectedError(CompilerError):
-    """The compiler ran and refused the text; another text may well compile."""
-
-
-class TimedOutError(CompilerError):
-    """The compiler did not finish in time and was killed."""
 
 
 class _Running:
@@ -61,15 +53,6 @@ def stop() -> None:
         _running.stopped = True
         for process in _running.processes:
             _kill_group(process)
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long a run may take, and after how long `complain` is called, once."""
-
-    limit_s: float
-    quiet_s: float = float("inf")
-    complain: Callable[[], None] = lambda: None
 
 
 def build(command: Sequence[str], source: str, patience: Patience) -> bytes:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..fusion.assembly import Assembly
-from ..fusion.walk import Memory
+from ..fusion.memory import Memory
 from ..graph.dtypes import DType
 from ..graph.index_map import Shape, contiguous_strides
 from ..graph.interpret import evaluate
 from ..graph.library import Into
 from ..graph.node import LibraryCall, Node
 from ..graph.views import written
+from .blueprint import Blueprint, Called, Shown
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[tuple[Array, ...], Array], object]  # computes a node of operands into its memory
 
 
-def step_of(node: Node, assembly: Assembly) -> Step:
-    """What computes ``node``, which is no kernel's."""
+def step_of(called: Called) -> Step:
+    """What computes the node of ``called``, which is no kernel's."""
+    node = called.node
     if node.op == "update":  # in place: a copy before it is a step of its own
         return lambda operands, out: written(node, out, operands[1])
     # Arguments may overlap, and what is raised midway may leave nothing in one.
-    if isinstance(node.attr, LibraryCall) and not assembly.is_argument(node):
+    if isinstance(node.attr, LibraryCall) and not called.into_argument:
         return Into(node.attr, np, node.line)
     return lambda operands, out: _copy(evaluate(node, list(operands)), out)
 
@@ -46,35 +47,34 @@ class Views:
     What shows temporaries is made once for a block that a frame keeps.
     """
 
-    def __init__(self, assembly: Assembly, offsets: Sequence[int], keeps_block: bool) -> None:
-        self._assembly = assembly
-        self._offsets = offsets  # of buffers, in the block
+    def __init__(self, blueprint: Blueprint, keeps_block: bool) -> None:
+        self._blueprint = blueprint
+        self._given = {a.number: (a.shape, a.strides) for a in blueprint.arguments}
         self._keeps_block = keeps_block
         self._kept: list[Callable[[Array], Array]] = []
-        self._known: dict[Node, str] = {}
+        self._known: dict[Shown, str] = {}
         self.space: dict[str, Any] = {}  # what the texts name
 
     def of_block(self, block: Array | None) -> list[Array]:
         """What texts call ``views``, of the block that a frame keeps."""
         return [] if block is None else [show(block) for show in self._kept]
 
-    def text(self, node: Node, base: Callable[[int], str]) -> str:
-        """A Python expression for the array of ``node``; ``base`` names that of a buffer."""
-        if node not in self._known:
-            self._known[node] = self._text(node, base)
-        return self._known[node]
+    def text(self, shown: Shown, base: Callable[[int], str]) -> str:
+        """A Python expression for the array of what is ``shown``; ``base`` names a buffer's."""
+        if shown not in self._known:
+            self._known[shown] = self._text(*shown, base)
+        return self._known[shown]
 
-    def _text(self, node: Node, base: Callable[[int], str]) -> str:
+    def _text(self, node: Node, memory: Memory | None, base: Callable[[int], str]) -> str:
         name = f"n{len(self.space)}"
-        if node.op == "constant":
+        if memory is None:
             self.space[name] = np.asarray(node.value)
             return name
-        memory = self._memory(node)
-        buffer = self._assembly.buffers[memory.buffer]
+        buffer = self._blueprint.buffers[memory.buffer]
         if 0 in node.shape:
             show: Callable[[Array], Array] = _Nothing(node.shape, node.dtype)
         elif buffer.argument is None and buffer.output is None:
-            offset = memory.offset + self._offsets[memory.buffer]
+            offset = memory.offset + self._blueprint.buffer_offsets[memory.buffer]
             show = _Part(node.shape, node.dtype, offset, memory.strides)
             if self._keeps_block:
                 self._kept.append(show)
@@ -90,24 +90,14 @@ class Views:
         self.space[name] = show
         return f"{name}({base(memory.buffer)})"
 
-    def _memory(self, node: Node) -> Memory:
-        """As the assembly says, axes of extent 1 strided as NumPy's reshape has them."""
-        memory = self._assembly.memory(node)
-        if node.op != "reshape":
-            return memory
-        usual = contiguous_strides(node.shape, node.dtype.itemsize)
-        pairs = zip(node.shape, memory.strides, usual, strict=True)
-        return Memory(memory.buffer, memory.offset, tuple(u if n == 1 else s for n, s, u in pairs))
-
     def _shown(self, buffer: int) -> tuple[Shape, tuple[int, ...]]:
         """Shape and strides of the array that is given as an argument or made as a result."""
-        spec = self._assembly.buffers[buffer]
+        spec = self._blueprint.buffers[buffer]
         if spec.argument is not None:
-            shape, strides, _ = self._assembly.layout_of(spec.argument)
-            return shape, strides
+            return self._given[spec.argument]
         assert spec.output is not None
-        made = self._assembly.plan.graph.outputs[spec.output]
-        return made.shape, contiguous_strides(made.shape, made.dtype.itemsize)
+        shape, dtype = self._blueprint.outputs[spec.output]
+        return shape, contiguous_strides(shape, dtype.itemsize)
 
 
 def _directly(

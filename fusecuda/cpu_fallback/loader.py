@@ -22,7 +22,7 @@ from fusecuda.cpu_fallback.compiler import (
     is_compiler_known,
     why_no_compiler,
 )
-from fusecuda.cpu_fallback.invoke import SourceRejectedError
+from fusecuda.cpu_fallback.runs import SourceRejectedError
 from fusecuda.cpu_fallback.shared_library import address_of, open_library
 from fusecuda.cpu_fallback.texts import unit
 from fusecuda.cpu_fallback.threads import processors

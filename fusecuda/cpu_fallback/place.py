@@ -9,8 +9,10 @@ from ..codegen import names
 from ..codegen.scalar import c_type, computed, loaded, memory_type, stored, suffix, zero
 from ..codegen.statements import Scope
 from ..fusion import kernel_ir as ir
+from ..fusion.binding import ANY_STEP
 from ..graph.dtypes import DType, hlo_name
-from . import quotients
+from ..graph.ops import OPS
+from . import chosen, quotients
 from .index_tests import NO_TESTS, Tests
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class Place(Scope):
             return f"late{form}[{self.step}]"
         if form in self.emitter.streamed:
             return f"to{form}[{self.step}]"
+        if form in self.emitter.near:
+            return f"near{form}[{self.step}]"
         return self.emitter.counted(form, self.lvalue(form))
 
     def lvalue(self, form: int) -> str:
@@ -64,10 +68,23 @@ class Place(Scope):
         assert dtype is not None
         if not self.step:
             return self.emitter.dereference(name, "", dtype, form)
-        if steps is not None:
-            times = {1: "", -1: "-"}.get(steps[form], f"{steps[form]} * ")
-            return f"{name}[{times}{self.step}]" if steps[form] else f"*{name}"
+        if steps is not None and steps[form] == ANY_STEP:
+            name = f"({'' if kernel.forms[form].store else 'const '}char *){name}"
+        elif steps is not None:
+            return self.stepped(name, steps[form])
         return self.emitter.dereference(name, f" + {self.step} * {self.stride(form)}", dtype, form)
+
+    def chosen_load(self, statement: ir.ChosenLoad) -> list[str]:
+        assert self.steps is not None
+        step = self.steps[next(ir.forms_chosen(statement.sources))]
+        element = self.stepped(chosen.pointer(statement), step)
+        kind = c_type(statement.dtype)
+        return [self.define(statement.out, kind, loaded(statement.dtype, element))]
+
+    def stepped(self, pointer: str, step: int) -> str:
+        """The element at hand from ``pointer``, in elements, on."""
+        times = {1: "", -1: "-"}.get(step, f"{step} * ")
+        return f"{pointer}[{times}{self.step}]" if step else f"*{pointer}"
 
     def stride(self, form: int) -> str:
         """The name of the bytes from one element to the next."""
@@ -93,7 +110,7 @@ class Place(Scope):
     def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
         if not ir.reports(statement):
             return []
-        return [self.failed(statement.site, f"{operands[1]} < 0")]
+        return [self.failed(statement.site, OPS[statement.op].fails.format(*operands))]
 
     def failed(self, site: int, test: str) -> str:
         """The statement that reports what ``test`` finds."""
@@ -105,15 +122,32 @@ class Place(Scope):
         out = statement.out
         lines, displaced, inside = self.displaced(f"g{out}", statement)
         pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
-        lines.append(f"const bool ok{out} = {inside};")
-        lines.append(self.failed(statement.site, f"!ok{out}"))
         element = self.emitter.dereference(
             f"(const char *){pointer}", displaced, statement.dtype, statement.form
         )
         element = self.emitter.counted(statement.form, element)
         value, nothing = loaded(statement.dtype, element), zero(statement.dtype)
+        if self.emitter.variant.sure or statement.site < 0:
+            return [*lines, self.define(out, c_type(statement.dtype), value)]
+        lines.append(f"const bool ok{out} = {inside};")
+        lines.append(self.failed(statement.site, f"!ok{out}"))
         lines.append(self.define(out, c_type(statement.dtype), f"ok{out} ? {value} : {nothing}"))
         return lines
+
+    def entry(self, statement: ir.Search) -> str:
+        ((_, stride),) = statement.limits
+        dtype, form = self.dtype_of(statement.form), statement.form
+        step = names.limit(stride)
+        if self.emitter.variant.dense:
+            step = f"(int64_t)sizeof({memory_type(dtype)})"
+        pointer = f"(const char *){self.base}{names.pointer(self.emitter.kernel, form)}"
+        element = self.emitter.dereference(pointer, f" + entry * {step}", dtype, form)
+        return self.emitter.counted(form, element)
+
+    def dtype_of(self, form: int) -> DType:
+        dtype = self.emitter.kernel.forms[form].dtype
+        assert dtype is not None
+        return dtype
 
     def scatter(self, statement: ir.Scatter) -> list[str]:
         form, dtype = statement.form, statement.dtype
@@ -139,12 +173,15 @@ class Place(Scope):
         lines, terms, inside = self._counted_indices(f"g{out}", statement)
         pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
         kind = f"const {memory_type(statement.dtype)} *"
+        if statement.site >= 0:
+            lines += [
+                f"if (!({inside})) {{",
+                f"    a->status[0] = {statement.site + 1};",
+                "    return;",
+                "}",
+            ]
         return [
             *lines,
-            f"if (!({inside})) {{",
-            f"    a->status[0] = {statement.site + 1};",
-            "    return;",
-            "}",
             f"{kind}const from{out} = ({kind})((const char *){pointer}{terms});",
         ]
 
@@ -175,11 +212,18 @@ class Place(Scope):
     ) -> tuple[list[str], str, str]:
         """The same, without the bytes to the element at hand of the run."""
         lines, terms, tests = [], [], []
-        for i, (index, (extent, stride)) in enumerate(
+        steps = [names.limit(stride) for _, stride in statement.limits]
+        if self.emitter.variant.dense:
+            steps[-1] = f"(int64_t)sizeof({memory_type(statement.dtype)})"
+        for i, (index, (extent, _)) in enumerate(
             zip(statement.indices, statement.limits, strict=True)
         ):
             at, n, value = f"{name}_{i}", names.limit(extent), self.name(index)
-            lines.append(f"const int64_t {at} = {value} < 0 ? {value} + {n} : {value};")
-            tests.append(f"((uint64_t){at} < (uint64_t){n})")
-            terms.append(f"{at} * {names.limit(stride)}")
-        return lines, "".join(f" + {t}" for t in terms), " & ".join(tests)
+            if statement.site < 0:
+                lines.append(f"const int64_t {at} = {value};")
+            else:
+                lines.append(f"const int64_t {at} = {value} < 0 ? {value} + {n} : {value};")
+            if not self.emitter.variant.sure and statement.site >= 0:
+                tests.append(f"((uint64_t){at} < (uint64_t){n})")
+            terms.append(f"{at} * {steps[i]}")
+        return lines, "".join(f" + {t}" for t in terms), " & ".join(tests) or "true"

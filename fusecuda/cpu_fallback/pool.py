@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.compactions import keeps
+from ..codegen.kept_rows import keeps
 from ..graph.dtypes import DType
 
 SMALLEST = 1 << 16

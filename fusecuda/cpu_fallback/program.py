@@ -1,4 +1,4 @@
-"""A program: the launches of an assembly in native form, run by the driver in one call.
+"""A program: the launches of a blueprint in native form, run by the driver in one call.
 
 Everything that stays the same from call to call (kernels, extents, strides, offsets, constants) is
 laid out once. A call fills a frame with the array objects at hand and calls the driver, which reads
@@ -15,18 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..codegen.compactions import cuts
-from ..codegen.layout import Layout
 from ..codegen.packing import NUMBER_BYTES, packer
-from ..fusion.assembly import Assembly
-from ..fusion.binding import Bound
 from ..graph.node import Node
 from ..watch import Lap
-from .array_object import data_offset, offsets_of, shows_layouts
-from .backend import compile_kernels
-from .driver import NOTHING, POINTER_BYTES, refuse_unfit, run_function
+from .array_object import data_offset, layout_words
+from .blueprint import Blueprint, Called, Launched
+from .driver import NOTHING, refuse_unfit, run_function
+from .kernels import compile_kernels
 from .library_calls import Views, has_threads, step_of
 from .loader import KernelSource, LoadedKernel
+from .looks import FRAME_WORDS, LAYOUTS
 from .pool import SMALLEST, cut, pool
 from .threads import set_thread_count, thread_count
 
@@ -34,12 +32,10 @@ __all__ = ["ElementError", "Program", "set_thread_count", "thread_count"]
 
 Array = np.ndarray[Any, Any]
 _KEPT_BLOCK = 1 << 20  # a block of temporaries up to this size stays with its frame
-_FRAME_WORDS = 12  # of fc_frame
 _NOW = 8 * 6  # the byte at which a frame says what is to be run
 _STATUS_WORDS = 2  # of a step: the site of an element that failed, how many are picked
 
 _DATA = data_offset()
-_LAYOUTS = POINTER_BYTES == 8 and shows_layouts(_DATA)
 
 
 class ElementError(Exception):
@@ -69,66 +65,59 @@ class _Frame(NamedTuple):
 
 
 class Program:
-    """The native form of an assembly. Raises CompilerError if its kernels cannot be compiled."""
+    """The native form of a blueprint. Raises CompilerError if its kernels cannot be compiled.
+
+    ``sources`` are those of its steps, None for one that is not a kernel's.
+    """
 
     def __init__(
         self,
-        assembly: Assembly,
+        blueprint: Blueprint,
         sources: Sequence[KernelSource | None],
-        layout: Layout,
         traffic: bool = False,
     ) -> None:
         refuse_unfit()
-        self.assembly = assembly
-        self.layout = layout
-        self.threads = 1 if traffic else layout.threads
-        wanted = [
-            source
-            for step, source in zip(assembly.steps, sources, strict=True)
-            if source is not None and isinstance(step, Bound) and step.launched
-        ]
+        self.blueprint = blueprint
+        self.threads = 1 if traffic else blueprint.threads
+        steps = zip(blueprint.steps, sources, strict=True)
+        wanted = [s for step, s in steps if s is not None and isinstance(step, Launched)]
         kernels = compile_kernels(wanted, traffic) if wanted else {}
         self.libraries = [k.library for k in kernels.values()]
         self._keep: list[object] = [kernels]
-        self._segments: list[_Launches | Node] = []
+        self._segments: list[_Launches | Called] = []
         self._constants = bytearray()
         self._dynamic: list[tuple[int, int, Callable[..., None]]] = []  # argument, byte, packer
-        self._sites: list[tuple[int, Bound]] = []
+        self._sites: list[tuple[int, Launched]] = []
         self._run = run_function() if kernels else NOTHING
-        self._lay_out(kernels, sources)
-        self._arguments = [b.argument for b in assembly.buffers if b.argument is not None]
-        shapes = [(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
-        made = [b.output for b in assembly.buffers if b.output is not None]
-        self._made = [(i, *shapes[i]) for i in made]
+        self._lay_out(kernels)
+        self._arguments = [argument.number for argument in blueprint.arguments]
+        made = [b.output for b in blueprint.buffers if b.output is not None]
+        self._made = [(i, *blueprint.outputs[i]) for i in made]
         self._pack = struct.Struct(f"={3 + len(self._arguments) + len(made) + 1}q").pack_into
         self._frames: list[_Frame] = []
-        is_kept = layout.block_bytes <= _KEPT_BLOCK
-        self._views = Views(assembly, layout.buffer_offsets, is_kept)
+        self._views = Views(blueprint, blueprint.block_bytes <= _KEPT_BLOCK)
         self._placed: Sequence[Array] | None = None
         self.call: Callable[..., list[Array | None]] = self._straight()
         self.checked = self._straight(is_checked=True) if self._checks() else None
         self._timed: Callable[..., list[Array | None]] | None = None
 
-    def _lay_out(
-        self, kernels: Mapping[str, LoadedKernel], sources: Sequence[KernelSource | None]
-    ) -> None:
+    def _lay_out(self, kernels: Mapping[str, LoadedKernel]) -> None:
         """Make the segments: runs of launches, of which the driver reads records, and calls."""
-        assembly = self.assembly
+        steps = self.blueprint.steps
         records: list[list[int]] = []
-        for company in self.layout.companies:
-            if company[0] == len(assembly.steps) - assembly.plan.commits:
+        for company in self.blueprint.companies:
+            if company[0] == len(steps) - self.blueprint.commits:
                 self._flush(records)
-            first = assembly.steps[company[0]]
-            if isinstance(first, Node):
+            first = steps[company[0]]
+            if isinstance(first, Called):
                 self._flush(records)
                 self._segments.append(first)
                 continue
             for number in company:
-                step, source = assembly.steps[number], sources[number]
-                if source is None or isinstance(step, Node) or not step.launched:
+                step = steps[number]
+                if not isinstance(step, Launched):
                     continue
-                assert isinstance(step, Bound)
-                kernel = kernels[source.symbol]
+                kernel = kernels[step.symbol]
                 addresses = kernel.address(), kernel.address("_finish")
                 own = len(company) if number == company[0] else 1
                 records.append([*self._record(number, step, addresses), own])
@@ -141,60 +130,57 @@ class Program:
 
     def _checks(self) -> bool:
         """True if the driver can see whether arguments are what the program is for."""
-        runs = any(not isinstance(s, Node) for s in self._segments)
-        return _LAYOUTS and runs and self._placed is None
+        runs = any(not isinstance(s, Called) for s in self._segments)
+        return LAYOUTS and runs and self._placed is None
 
     def _layouts(self) -> int:
         """The address of what `fc_fits` compares arguments with."""
-        written = [int(n in self.assembly.written) for n in self._arguments]
-        words = [len(self._arguments), id(np.ndarray), sum(written), *written]
-        for number in self._arguments:
-            shape, strides, dtype = self.assembly.layout_of(number)
-            self._keep.append(dtype)
-            words += [len(shape), id(dtype), *offsets_of(shape, strides, dtype.itemsize)]
-            words += [*shape, *strides]
+        arguments = self.blueprint.arguments
+        self._keep += [a.dtype.type for a in arguments]
+        layouts = [(a.shape, a.strides, a.dtype) for a in arguments]
+        words = layout_words(layouts, [a.is_written for a in arguments])
         return self._array(words)
 
-    def _record(self, number: int, step: Bound, addresses: tuple[int, int]) -> list[int]:
+    def _record(self, number: int, step: Launched, addresses: tuple[int, int]) -> list[int]:
         """The words of one fc_launch (see abi.h), but for the last."""
-        layout = self.layout
+        plan = self.blueprint
         places: list[int] = []
-        for buffer, offset in zip(step.buffers, step.offsets, strict=True):
-            spec = self.assembly.buffers[buffer]
+        for buffer, offset in step.places:
+            spec = plan.buffers[buffer]
             if spec.argument is None and spec.output is None:
-                places += [self._last_base(), offset + layout.buffer_offsets[buffer]]
+                places += [self._last_base(), offset + plan.buffer_offsets[buffer]]
             else:
                 places += [self._base(buffer), offset]
         first = len(self._constants) // NUMBER_BYTES
-        for node in step.lowered.scalars:
+        for node in step.scalars:
             self._scalar(node)
-        if step.lowered.sites:
+        if step.sites:
             self._sites.append((number, step))
         return [
             *addresses,
             self._array(step.dims),
             self._array(places),
-            len(step.buffers),
+            len(step.places),
             step.work,
             self._grain(step),
             first,
             _STATUS_WORDS * number,
-            layout.workspace_offsets[number],
-            layout.scratch_offsets[number],
+            plan.workspace_offsets[number],
+            plan.scratch_offsets[number],
             step.scratch,
             step.phases,
             int(step.streams),
         ]
 
-    def _grain(self, step: Bound) -> int:
+    def _grain(self, step: Launched) -> int:
         """The grain of a launch; of a compaction, whose runs are joined, one for each thread."""
-        if not step.lowered.ir.compacts:
+        if not step.compacts:
             return step.grain
         return max(step.grain, step.work // self.threads)
 
     def _base(self, buffer: int) -> int:
         """The place of an argument or result among the bases: arguments first."""
-        buffers = self.assembly.buffers
+        buffers = self.blueprint.buffers
         own = buffers[buffer]
         if own.argument is not None:
             return sum(b.argument is not None for b in buffers[:buffer])
@@ -202,7 +188,7 @@ class Program:
         return arguments + sum(b.output is not None for b in buffers[:buffer])
 
     def _last_base(self) -> int:
-        return sum(b.argument is not None or b.output is not None for b in self.assembly.buffers)
+        return sum(b.argument is not None or b.output is not None for b in self.blueprint.buffers)
 
     def _array(self, words: Sequence[int]) -> int:
         """The address of an array of 64-bit words that lives as long as the program."""
@@ -236,10 +222,10 @@ class Program:
         except IndexError:
             pass
         bases = len(self._arguments) + len(self._made) + 1
-        words_of_status = _STATUS_WORDS * len(self.assembly.steps)
-        forms = max(map(self._forms_of, self.layout.companies), default=0)
+        words_of_status = _STATUS_WORDS * len(self.blueprint.steps)
+        forms = max(map(self._forms_of, self.blueprint.companies), default=0)
         forms = max(forms, 2 * len(self._arguments))  # or where arguments begin and end
-        scalar = 8 * (_FRAME_WORDS + bases)
+        scalar = 8 * (FRAME_WORDS + bases)
         status = scalar + len(self._constants)
         pointers = status + 8 * words_of_status
         buffer = ctypes.create_string_buffer(pointers + 8 * forms + 8)
@@ -247,17 +233,17 @@ class Program:
         head = (address + scalar, address + status, address + pointers)
         begins = any(isinstance(s, _Launches) for s in self._segments[:1])
         now = self._says(0) if begins else (0, 0, 0)
-        place = address + 8 * _FRAME_WORDS
+        place = address + 8 * FRAME_WORDS
         struct.pack_into("=9q", buffer, 0, *head, place, bases, self.threads, *now)
         ctypes.memmove(address + scalar, bytes(self._constants), len(self._constants))
-        size = self.layout.block_bytes
+        size = self.blueprint.block_bytes
         block = np.empty(max(size, 8), np.uint8) if size <= _KEPT_BLOCK else None
         words = np.frombuffer(memoryview(buffer), np.int64, words_of_status, status)
         return _Frame(buffer, address, block, words, self._views.of_block(block))
 
     def _forms_of(self, company: Sequence[int]) -> int:
-        steps = [self.assembly.steps[number] for number in company]
-        return sum(len(step.buffers) for step in steps if isinstance(step, Bound))
+        steps = [self.blueprint.steps[number] for number in company]
+        return sum(len(step.places) for step in steps if isinstance(step, Launched))
 
     def __call__(self, arguments: Sequence[Any], lap: Lap | None = None) -> list[Array | None]:
         """The results, in the order of the outputs; None for one that overwrote its argument.
@@ -285,11 +271,11 @@ class Program:
         }  # fmt: skip
         lines = self._memory(space) + self._filled(space, bases, is_checked)
         lines += self._steps(space, is_timed, is_checked)
-        for i, number in cuts(self.assembly).items():
+        for i, number in self.blueprint.cuts:
             lines.append(f"r{i} = cut(r{i}, int(status[{_STATUS_WORDS * number + 1}]))")
         space |= self._views.space
         made = {i for i, _, _ in self._made}
-        outputs = range(len(self.assembly.plan.graph.outputs))
+        outputs = range(len(self.blueprint.outputs))
         results = ", ".join(f"r{i}" if i in made else "None" for i in outputs)
         source = [
             f"def call(arguments{', lap' * is_timed}):",
@@ -315,8 +301,8 @@ class Program:
                 space |= {f"shape{i}": shape, f"dtype{i}": dtype}
                 small = math.prod(shape) * dtype.itemsize < SMALLEST
                 lines.append(f"r{i} = {'numpy' if small else 'pool'}_empty(shape{i}, dtype{i})")
-        if self.layout.block_bytes > _KEPT_BLOCK:
-            space |= {"block_shape": (self.layout.block_bytes,), "block_dtype": _BYTE}
+        if self.blueprint.block_bytes > _KEPT_BLOCK:
+            space |= {"block_shape": (self.blueprint.block_bytes,), "block_dtype": _BYTE}
             lines.append("block = pool_empty(block_shape, block_dtype)")
         return lines
 
@@ -328,20 +314,21 @@ class Program:
         lines = [f"pack(buffer, {_NOW + 24}, {', '.join(map(str, known))}, {addresses})"]
         for k, (number, offset, pack) in enumerate(self._dynamic):
             space[f"pack{k}"] = pack
-            scalar = 8 * (_FRAME_WORDS + len(bases)) + offset
+            scalar = 8 * (FRAME_WORDS + len(bases)) + offset
             lines.append(f"pack{k}(buffer, {scalar}, arguments[{number}])")
         return lines
 
     def _steps(self, space: dict[str, Any], is_timed: bool, is_checked: bool) -> list[str]:
         """The lines that run launches and library calls, and look whether an element has failed."""
         lines = ["lap()"] * is_timed
-        if is_checked and isinstance(self._segments[0], Node):  # the driver looks, and runs nothing
+        first = self._segments[0] if is_checked else None
+        if isinstance(first, Called):  # the driver looks, and runs nothing
             lines += [f"now(buffer, {_NOW}, 0, 0, 0)", "if run(address): return None"]
         for i, segment in enumerate(self._segments):
-            if i == len(self._segments) - bool(self.assembly.plan.commits) and self._sites:
+            if i == len(self._segments) - bool(self.blueprint.commits) and self._sites:
                 lines.append("check(frame)")
-            if isinstance(segment, Node):
-                space[f"step{i}"] = step_of(segment, self.assembly)
+            if isinstance(segment, Called):
+                space[f"step{i}"] = step_of(segment)
                 lines.append(f"step{i}({self._shown(segment)})")
                 lines += ["lap()"] * is_timed
             else:
@@ -369,12 +356,12 @@ class Program:
         """
         segment, after = self._segments[i], self._segments[i + 1 : i + 2]
         assert isinstance(segment, _Launches)
-        rests = any(isinstance(n, Node) and has_threads(n) for n in after)
+        rests = any(isinstance(n, Called) and has_threads(n.node) for n in after)
         return segment.together, segment.kernels, int(rests)
 
-    def _shown(self, node: Node) -> str:
+    def _shown(self, called: Called) -> str:
         """The arguments of a library call's step: arrays of the operands, and of the result."""
-        buffers = self.assembly.buffers
+        buffers = self.blueprint.buffers
 
         def base(number: int) -> str:
             own = buffers[number]
@@ -382,8 +369,8 @@ class Program:
                 return f"a{own.argument}"
             return "block" if own.output is None else f"r{own.output}"
 
-        operands = "".join(f"{self._views.text(o, base)}, " for o in node.operands)
-        return f"({operands}), {self._views.text(node, base)}"
+        operands = "".join(f"{self._views.text(o, base)}, " for o in called.operands)
+        return f"({operands}), {self._views.text(called.out, base)}"
 
     def _check(self, frame: _Frame) -> None:
         """Raise ElementError if a kernel has set its status word."""
@@ -391,7 +378,7 @@ class Program:
             site = int(frame.status[_STATUS_WORDS * number])
             if site:
                 frame.status[:] = 0
-                raise ElementError(step.lowered.sites[site - 1])
+                raise ElementError(step.sites[site - 1])
 
 
 _BYTE = np.dtype(np.uint8)

@@ -38,8 +38,8 @@
 FC_SHARED_DIVISOR(f64, double, int64_t, , 0x1p-960, 0x1p1000, 0x1.fffffffffffffp1023)
 FC_SHARED_DIVISOR(f32, float, int32_t, f, 0x1p-100f, 0x1p120f, 0x1.fffffep127f)
 
-// Where to read what is overwritten at `out` meanwhile: elements, aside if they are the same ones.
-FC_INLINE const void *fc_aside(const void *in, const void *out, size_t size, void *aside) {
+// Whether what is written at `out` is none of what is read at `in`, as much of both.
+FC_INLINE bool fc_apart(const void *in, const void *out, size_t size) {
     const char *const a = (const char *)in, *const b = (const char *)out;
-    return a < b + size && b < a + size ? memcpy(aside, in, size) : in;
+    return a >= b + size || b >= a + size;
 }

@@ -1,8 +1,8 @@
 """Quotients by a divisor that the elements of a loop share: without a division, to the same bits.
 
 Such a loop is written twice, as quotients.h has it: first by products alone, noting what these are
-not surely right for; where anything was, again by divisions. What it writes may be what it reads:
-that is put aside before.
+not surely right for; where anything was, again by divisions. What overwrites the elements that it
+reads is divided at once.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@
 static const double fc_zeros[512];
 
 enum { FC_ROOM = 1024 };  // elements that wait on the stack
+enum { FC_NEAR = 256 };  // elements of a run that is walked again along short axes: they stay near
 
 // What has been computed on the stack goes to memory past the caches, line by line. That is not in
 // the order of other writes: who has written so settles it before saying that it is done.
@@ -47,6 +48,29 @@ FC_INLINE void fc_settle(void) { __builtin_ia32_sfence(); }
 FC_INLINE void fc_stream(void *to, const void *from, size_t size) { memcpy(to, from, size); }
 FC_INLINE void fc_settle(void) {}
 #endif
+
+// Narrow elements at any step, to and from a place where they lie side by side: of a loop over such
+// steps gcc makes no vectors. A step it knows, as between the colours of pixels, is one of shuffles.
+#define FC_PICK(T, W)                                                                              \
+    FC_INLINE void fc_pick_by_##W(T *restrict to, const char *from, int64_t step, int64_t run) {   \
+        for (int64_t k = 0; k < run; ++k) to[k] = *(const T *)(from + k * step);                   \
+    }                                                                                              \
+    FC_OUTLINE void fc_pick_##W(void *to, const void *from, int64_t step, int64_t run) {           \
+        switch (step) {                                                                            \
+        case W: memcpy(to, from, (size_t)run * W); break;                                          \
+        case 2 * W: fc_pick_by_##W(to, from, 2 * W, run); break;                                   \
+        case 3 * W: fc_pick_by_##W(to, from, 3 * W, run); break;                                   \
+        case 4 * W: fc_pick_by_##W(to, from, 4 * W, run); break;                                   \
+        default: fc_pick_by_##W(to, from, step, run);                                              \
+        }                                                                                          \
+    }                                                                                              \
+    FC_OUTLINE void fc_put_##W(void *to, const T *restrict from, int64_t step, int64_t run) {      \
+        char *const out = (char *)to;                                                              \
+        if (step == W) memcpy(out, from, (size_t)run * W);                                         \
+        else for (int64_t k = 0; k < run; ++k) *(T *)(out + k * step) = from[k];                   \
+    }
+FC_PICK(uint8_t, 1)
+FC_PICK(uint16_t, 2)
 
 // The steps, at most run, for which at, at + step, … stays on its side of 0 and of limit.
 FC_INLINE int64_t fc_stretch(int64_t run, int64_t at, int64_t step, int64_t limit) {

@@ -11,7 +11,6 @@ import struct
 import sys
 from pathlib import Path
 
-from fusecuda.cpu_fallback.scratch import in_scratch_folder
 from fusecuda.errors import CompilerError
 
 _MODE = os.RTLD_NOW | os.RTLD_LOCAL  # a library's names are its own
@@ -82,6 +81,7 @@ def _open_from_memory(payload: bytes) -> ctypes.CDLL:
 
 def _open_from_file(payload: bytes) -> ctypes.CDLL:
     """The library, where there are no files in memory or such a file may not be run."""
+    from .scratch import in_scratch_folder  # noqa: PLC0415 - loaded where it is needed
 
     def work(folder: Path) -> ctypes.CDLL:
         path = folder / "kernel.so"

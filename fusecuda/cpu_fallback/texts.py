@@ -12,11 +12,19 @@ from ..codegen.texts import complex_text, read
 ABI = 3
 DRIVER = "fc_run"  # the driver's entry
 SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
-_PACKED = re.compile(r"\bfc_((?:sin|cos|tan)_f(?:64|32)|power_f64)\(")  # by vecmath_packs.h
+_PACKED = re.compile(  # by vecmath_packs.h and, of floats that look numbers up, vecmath_lookups.h
+    r"\bfc_((?:sin|cos|tan|power|log|log2|log10|log1p)_f(?:64|32)"
+    r"|(?:arcsinh|arccosh|arctanh|arctan)_f64|(?:tanh|erf|arctan2)_f32)\("
+)
 _REMAINDER = re.compile(r"\bfc_(?:fmod|remainder|floor_divide)_(f64|f32|s64|u64)\(")
 _DIVIDED = {"f64": "mod_f64", "f32": "mod_f32", "s64": "quotient_s64", "u64": "quotient_u64"}
 _PHILOX = "philox_packs.h"
-_COMPLEX = re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\(")  # they call sin and cos
+_CALLERS = (  # of others
+    (re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\("), ("sin_f64", "cos_f64")),
+    (re.compile(r"\bfc_log_c(?:64|128)\("), ("log_f64", "log1p_f64")),
+    (re.compile(r"\bfc_logaddexp2_f64\("), ("log1p_f64",)),
+    (re.compile(r"\bfc_logaddexp2_f32\("), ("log1p_f32",)),
+)
 
 
 def prelude(traffic: bool = False) -> str:
@@ -46,6 +54,8 @@ def _prelude(traffic: bool) -> str:
             complex_text(),
             read("cpu_fallback", "runs.h"),
             read("cpu_fallback", "quotients.h"),
+            read("codegen", "search.h"),
+            read("cpu_fallback", "search.h"),
             read("codegen", "reduce.h"),
             read("cpu_fallback", "traffic.h") if traffic else "",
         ]
@@ -73,8 +83,9 @@ def unit(above: str, texts: Iterable[str], below: str) -> str:
     kernels = tuple(texts)
     packed = {name.replace("power", "pow") for text in kernels for name in _PACKED.findall(text)}
     packed |= {_DIVIDED[t] for text in kernels for t in _REMAINDER.findall(text)}
-    if any(_COMPLEX.search(text) for text in kernels):
-        packed |= {"sin_f64", "cos_f64"}
+    for pattern, names in _CALLERS:
+        if any(pattern.search(text) for text in kernels):
+            packed.update(names)
     wanted = [f"#define FC_WANTS_{name}" for name in sorted(packed)]
     called = {name for text in kernels for name in _CALL.findall(text)}
     special = (read("cpu_fallback", h) for h in SPECIAL if called & special_functions(h))

@@ -27,6 +27,7 @@ _SCALARS = {
     "uint64_t": "U64",
     "uint32_t": "U32",
     "int64_t": "I64",
+    "int32_t": "I32",
     "int": "INT",
     "bool": "TRUTH",
 }
@@ -99,6 +100,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "U64": _as(np.uint64),
     "U32": _as(np.uint32),
     "I64": _as(np.int64),
+    "I32": _as(np.int32),
     "INT": lambda value: value,
     "fc_bits": lambda x: np.asarray(x, np.float64).view(np.uint64),
     "fc_from_bits": lambda u: np.asarray(u, np.uint64).view(np.float64),
@@ -182,6 +184,9 @@ class Translation:
         if first == "typedef":
             self._structure()
         elif first == "static":
+            self._next("const")
+            self._table()
+        elif first == "FC_TABLE":
             self._table()
         else:
             assert first == "FC_FN", first
@@ -203,19 +208,17 @@ class Translation:
         self._next(";")
 
     def _table(self) -> None:
-        self._next("const")
-        self._next("uint64_t")
-        name = self._next()
+        kind, name = self._next(), self._next()
         while self._next() != "{":
             pass
         values = []
         while self._peek() != "}":
-            token = self._next()
-            if token != ",":
-                values.append(int(token.rstrip("uUlL"), 0))
+            values.append(self._expression())
+            if self._peek() == ",":
+                self._next()
         self._next("}")
         self._next(";")
-        self._names[name] = np.array(values, np.uint64)
+        self._names[name] = eval(f"{_SCALARS[kind]}([{', '.join(values)}])", self._names)
 
     def _function(self) -> None:
         result, name = self._next(), self._next()

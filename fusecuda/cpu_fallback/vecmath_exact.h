@@ -146,6 +146,5 @@ FC_FN float fc_felt_f(float x) {
 #define FC_Q7(x, a, ...) fc_fmaf(FC_Q6(x, __VA_ARGS__), x, a)
 #define FC_Q8(x, a, ...) fc_fmaf(FC_Q7(x, __VA_ARGS__), x, a)
 #define FC_Q9(x, a, ...) fc_fmaf(FC_Q8(x, __VA_ARGS__), x, a)
-#define FC_Q10(x, a, ...) fc_fmaf(FC_Q9(x, __VA_ARGS__), x, a)
 
 #endif

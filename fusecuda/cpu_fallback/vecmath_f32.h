@@ -74,39 +74,6 @@ FC_FN float fc_logaddexp_f32(float x, float y) {
     return x != x || y != y ? x + y : r;
 }
 
-/* log2 of 2^k (1 + f), to 2^-37 of itself */
-FC_FN double fc_log2_short(double k, double f) {
-    double s = f / (2.0 + f), z = s * s;
-    return fc_fma(s, FC_P5(z, 0x1.71547652bed38p+1, 0x1.ec709d13993ccp-1, 0x1.27777f6042dd3p-1,
-        0x1.a58dc3a68afbap-2, 0x1.5ce45bb33bfbcp-2), k);
-}
-
-/* 2^x, to 2^-34 of itself, for |x| < 1022 */
-FC_FN double fc_exp2_short(double x) {
-    double t = x + FC_MAGIC, r = x - (t - FC_MAGIC);
-    double y = FC_P8(r, 1.0, 0x1.62e42fef84c0bp-1, 0x1.ebfbe07dbb4d2p-3, 0x1.c6b08dd7200b9p-5,
-        0x1.3b29eec9651ebp-7, 0x1.5d87457deecf7p-10, 0x1.445febb5b19c9p-13,
-        0x1.00dc657d19ccdp-16);
-    return fc_from_bits(fc_bits(y) + (fc_bits(t) << 52));
-}
-
-FC_FN float fc_pow_f32(float x, float y) {   /* 2^(y log2 |x|), then the sign */
-    double a = __builtin_fabsf(x), b = fc_limit(y, 0x1p200);   /* now 0 * inf is 0 */
-    fc_split d = fc_split_normal(a);
-    double log = fc_log2_short(d.k, d.f);
-    log = a < __builtin_inf() ? log : a;
-    log = a == 0.0 ? -__builtin_inf() : log;
-    double r = fc_exp2_short(fc_limit(b * log, 200.0));
-    /* y - 2 rint(y/2) is 0 for even, +-1 for odd whole numbers */
-    double parity = fc_abs(fc_fma(-2.0, __builtin_rint(0.5 * b), b));
-    uint64_t odd = -(uint64_t)(parity == 1.0);
-    r = fc_from_bits(fc_bits(r) ^ (odd & fc_bits(x) & FC_SIGN_BIT));
-    double root = __builtin_rint(b) == b ? 0.0 : x;    /* of a negative number: NaN */
-    r = root < 0.0 ? (root < -0x1p200 ? r : __builtin_nan("")) : r;
-    r = y == 0.0f ? 1.0 : r;
-    return (float)(x == 1.0f ? 1.0 : r);
-}
-
 /* ---- trigonometric functions --------------------------------------------------- */
 
 /* x * 2/pi - back less the nearest multiple of 1 or 2.  Of the bits of 2/pi those are

@@ -14,8 +14,56 @@ FC_FN double fc_div(fc_dd n, fc_dd d) {
     return fc_fma(rest, r, q);
 }
 
+/* 1 / 2s within 1.6 %, for what is small itself: the exponent turned round and a step of Newton's.
+ * Right at 1, and next to it to the fourth order; finite at 0. */
+FC_FN double fc_nearly_half_over(double s) {
+    double h = fc_from_bits(0x7fd0000000000000u - fc_bits(s));
+    return h * (2.0 - (s + s) * h);
+}
+
 /* A value, and whether it is to be computed another way instead. */
 typedef struct { double y; uint64_t far; } fc_attempt_f64;
+
+/* ---- polynomials in pairs -------------------------------------------------- */
+
+/* c0 + c1 x + .., in pairs and pairs of those (Estrin): a few operations more than Horner's rule,
+ * and a chain half as long, which is what most functions wait for */
+FC_FN double fc_by_pairs8(double x, double c0, double c1, double c2, double c3, double c4,
+                          double c5, double c6, double c7) {
+    double z = x * x, low = fc_fma(z, fc_fma(x, c3, c2), fc_fma(x, c1, c0));
+    return fc_fma(z * z, fc_fma(z, fc_fma(x, c7, c6), fc_fma(x, c5, c4)), low);
+}
+
+FC_FN double fc_by_pairs9(double x, double c0, double c1, double c2, double c3, double c4,
+                          double c5, double c6, double c7, double c8) {
+    double z = x * x, zz = z * z, low = fc_fma(z, fc_fma(x, c3, c2), fc_fma(x, c1, c0));
+    double high = fc_fma(z, fc_fma(x, c7, c6), fc_fma(x, c5, c4));
+    return fc_fma(zz, fc_fma(zz, c8, high), low);
+}
+
+FC_FN double fc_by_pairs10(double x, double c0, double c1, double c2, double c3, double c4,
+                           double c5, double c6, double c7, double c8, double c9) {
+    double z = x * x, zz = z * z, low = fc_fma(z, fc_fma(x, c3, c2), fc_fma(x, c1, c0));
+    double high = fc_fma(z, fc_fma(x, c7, c6), fc_fma(x, c5, c4));
+    return fc_fma(zz, fc_fma(zz, fc_fma(x, c9, c8), high), low);
+}
+
+FC_FN double fc_by_pairs11(double x, double c0, double c1, double c2, double c3, double c4,
+                           double c5, double c6, double c7, double c8, double c9, double c10) {
+    double z = x * x, zz = z * z, low = fc_fma(z, fc_fma(x, c3, c2), fc_fma(x, c1, c0));
+    double mid = fc_fma(z, fc_fma(x, c7, c6), fc_fma(x, c5, c4));
+    double high = fc_fma(z, c10, fc_fma(x, c9, c8));
+    return fc_fma(zz, fc_fma(zz, high, mid), low);
+}
+
+FC_FN double fc_by_pairs12(double x, double c0, double c1, double c2, double c3, double c4,
+                           double c5, double c6, double c7, double c8, double c9, double c10,
+                           double c11) {
+    double z = x * x, zz = z * z, low = fc_fma(z, fc_fma(x, c3, c2), fc_fma(x, c1, c0));
+    double mid = fc_fma(z, fc_fma(x, c7, c6), fc_fma(x, c5, c4));
+    double high = fc_fma(z, fc_fma(x, c11, c10), fc_fma(x, c9, c8));
+    return fc_fma(zz, fc_fma(zz, high, mid), low);
+}
 
 /* ---- exponentials ---------------------------------------------------------- */
 
@@ -30,10 +78,10 @@ FC_FN double fc_scale(double x, double t) {
 
 /* e^(r + tail) - 1 for |r| <= ln(2)/2. */
 FC_FN fc_dd fc_em1_poly(double r, double tail) {
-    double q = FC_P11(r, 0x1.0000000000000p-1, 0x1.555555555555bp-3,
-        0x1.5555555555503p-5, 0x1.111111110ec41p-7, 0x1.6c16c16c305c3p-10,
-        0x1.a01a01b3897cep-13, 0x1.a01a013657fa4p-16, 0x1.71ddf0040fcf4p-19,
-        0x1.27e5b47d16b92p-22, 0x1.af6c1af7a7d06p-26, 0x1.1e3d28bd464aep-29);
+    double q = fc_fma(r, fc_by_pairs10(r, 0x1.555555555555bp-3, 0x1.5555555555503p-5,
+        0x1.111111110ec41p-7, 0x1.6c16c16c305c3p-10, 0x1.a01a01b3897cep-13, 0x1.a01a013657fa4p-16,
+        0x1.71ddf0040fcf4p-19, 0x1.27e5b47d16b92p-22, 0x1.af6c1af7a7d06p-26,
+        0x1.1e3d28bd464aep-29), 0.5);
     fc_dd p = { r, fc_fma(r, fc_fma(r, q, tail), tail) };
     return p;
 }
@@ -82,50 +130,67 @@ FC_FN double fc_exp2_f64(double x) {
 }
 
 FC_FN double fc_expm1_f64(double x) {
-    fc_expo e = fc_expo_of(fc_limit(x, 760.0));
+    fc_expo e = fc_expo_of(fc_cap(x, 710.0));
     /* 2^n (1 + p) - 1 = 2^n ((1 - 2^-n) + p); past n = 100 the 2^-n is lost. */
-    double t = e.t > FC_MAGIC + 100.0 ? FC_MAGIC + 100.0 : e.t;
-    fc_dd s = fc_fast_sum(1.0 - fc_pow2(-fc_bits(t)), e.p.hi);
-    double y = fc_scale(s.hi + (s.lo + e.p.lo), e.t);
+    fc_dd one = fc_sum(1.0, -fc_pow2(-fc_bits(fc_cap(e.t, FC_MAGIC + 100.0))));
+    fc_dd s = fc_fast_sum(one.hi, e.p.hi);
+    double y = s.hi + (s.lo + (e.p.lo + one.lo));
+    y = (y + y) * fc_pow2(fc_bits(e.t) - 1);           /* n may be 1024 */
     return __builtin_copysign(x < -40.0 ? 1.0 : y, x);
 }
 
 /* ---- hyperbolics and the logistic function --------------------------------- */
 
-FC_FN double fc_tanh_f64(double x) {   /* (1 - e^-2a) / (1 + e^-2a) */
+FC_FN double fc_tanh_f64(double x) {   /* -u / (2 + u) at u = e^-2a - 1 */
     fc_expo e = fc_expo_of(-2.0 * fc_cap(fc_abs(x), 40.0));
-    double s = fc_pow2(fc_bits(e.t)), p = s * e.p.hi, lo = s * e.p.lo;
-    fc_dd below = fc_fast_sum(1.0, -s), above = fc_fast_sum(1.0, s);
-    fc_dd n = fc_fast_sum(below.hi, -p), d = fc_fast_sum(above.hi, p);
-    n = fc_fast_sum(n.hi, n.lo + (below.lo - lo));
-    d = fc_fast_sum(d.hi, d.lo + (above.lo + lo));
+    double s = fc_pow2(fc_bits(e.t));
+    fc_dd least = fc_fast_sum(-1.0, s), u = fc_fast_sum(least.hi, s * e.p.hi);
+    u = fc_fast_sum(u.hi, fc_fma(s, e.p.lo, u.lo + least.lo));   /* 2^n p is exact */
+    fc_dd n = { -u.hi, -u.lo }, d = fc_fast_sum(2.0, u.hi);
+    d.lo += u.lo;
     return __builtin_copysign(fc_div(n, d), x);
+}
+
+/* a = n ln 2 + r, `tail` past r; r (1 + z odd) and 1 + z even are sinh r and cosh r; less and more
+ * are 1 - 4^-n and 1 + 4^-n, and lost is what 4^-n lost there; t has n in its low bits */
+typedef struct { double r, tail, z, odd, even, less, more, lost, t; } fc_hyper;
+
+FC_FN fc_hyper fc_hyper_of(double a) {
+    double t = fc_fma(a, 0x1.71547652b82fep+0, FC_MAGIC), n = t - FC_MAGIC;
+    double w = fc_fma(-n, FC_LN2_HI, a), r = fc_fma(-n, FC_LN2_LO, w), z = r * r, zz = z * z;
+    fc_hyper h;
+    h.r = r, h.z = z, h.tail = fc_fma(-n, FC_LN2_LO, w - r);
+    h.odd = fc_fma(zz, fc_fma(zz, 0x1.af5f40dd9423p-26,
+        fc_fma(z, 0x1.71ddf8041f4a4p-19, 0x1.a01a01b0076e7p-13)),
+        fc_fma(z, 0x1.111111110f64ep-7, 0x1.5555555555559p-3));
+    h.even = fc_fma(z, fc_fma(zz, fc_fma(zz, 0x1.1f8bbc4e2454ep-29,
+        fc_fma(z, 0x1.27e4cc22e9085p-22, 0x1.a01a01ad78926p-16)),
+        fc_fma(z, 0x1.6c16c16c15008p-10, 0x1.5555555555558p-5)), 0.5);
+    double down = fc_from_bits(FC_ONE_BITS - (fc_bits(fc_cap(t, FC_MAGIC + 64.0)) << 53));
+    h.more = 1.0 + down;
+    double felt = h.more - 1.0;
+    h.less = 1.0 - felt, h.lost = down - felt, h.t = t;
+    return h;
+}
+
+/* 2^(n - 1) (p cosh r + q sinh r + lost e^-r) for p >= q r or p = 0; n may be 1025 */
+FC_FN double fc_hyper_sum(fc_hyper h, double p, double q, double lost) {
+    double y = fc_fma(q, h.r, p), rest = fc_fma(q, h.r, p - y) + fc_fma(-lost, h.r, lost);
+    rest = fc_fma(h.tail, fc_fma(p, h.r, q), rest);
+    y += fc_fma(h.z, fc_fma(q * h.r, h.odd, p * h.even), rest);
+    return (y + y) * fc_pow2(fc_bits(h.t) - 2);
 }
 
 FC_FN double fc_sinh_f64(double x) {
     double a = fc_cap(fc_abs(x), 710.5);
-    fc_expo e = fc_expo_of(a);
-    /* a quarter of t = e^a - 1, for the sake of results near overflow */
-    double s = fc_pow2(fc_bits(e.t) - 2);
-    fc_dd t = fc_fast_sum(s - 0.25, s * e.p.hi);
-    t = fc_fast_sum(t.hi, s * e.p.lo + t.lo);          /* a power of 2 rounds nothing */
-    fc_dd d = fc_fast_sum(t.hi > 0.25 ? t.hi : 0.25, t.hi > 0.25 ? 0.25 : t.hi);
-    d.lo += t.lo;
-    double q = a > 40.0 ? 0.0 : 0.25 * fc_div(t, d);   /* t / (t + 1) */
-    fc_dd r = fc_fast_sum(t.hi, q);
-    double y = 2.0 * (r.hi + (r.lo + t.lo));
-    return __builtin_copysign(a < 0x1p-28 ? a : y, x);
+    fc_hyper h = fc_hyper_of(a);
+    double y = fc_hyper_sum(h, h.less, h.more, -h.lost);
+    return __builtin_copysign(y, x);
 }
 
 FC_FN double fc_cosh_f64(double x) {
-    double a = fc_cap(fc_abs(x), 710.5);
-    fc_expo e = fc_expo_of(a);
-    double s = fc_pow2(fc_bits(e.t) - 2);
-    fc_dd t = fc_fast_sum(s, s * e.p.hi);              /* e^a / 4 */
-    t.lo = s * e.p.lo + t.lo;
-    double q = a > 40.0 ? 0.0 : 0.0625 / (t.hi + t.lo);
-    fc_dd r = fc_fast_sum(t.hi, q);
-    return 2.0 * (r.hi + (r.lo + t.lo));
+    fc_hyper h = fc_hyper_of(fc_cap(fc_abs(x), 710.5));
+    return fc_hyper_sum(h, h.more, h.less, h.lost);
 }
 
 FC_FN double fc_expit_f64(double x) {
@@ -236,32 +301,11 @@ FC_FN double fc_log_ends(double x, double r) {   /* log at 0, inf, NaN and below
 #define FC_LN2_TOP 0x1.62e42fefa2000p-1    /* short, so that k * top is exact */
 #define FC_LN2_REST 0x1.9ef35793c7673p-41
 
-FC_FN double fc_log_f64(double x) {
+FC_FN double fc_log_divided(double x) {
     fc_split s = fc_split_of(x);
     double rest = fc_log_rest(s.f);
     fc_dd h = fc_fast_sum(s.k * FC_LN2_TOP, s.f);
     return fc_log_ends(x, h.hi + (h.lo - fc_fma(s.k, -FC_LN2_REST, rest)));
-}
-
-/* k * unit + log(1 + f) * scale for the other bases */
-FC_FN double fc_log_base(double x, fc_dd unit, fc_dd scale) {
-    fc_split s = fc_split_of(x);
-    fc_dd y = fc_fast_sum(s.f, -fc_log_rest(s.f));
-    fc_dd p = fc_mul(y.hi, scale.hi);
-    p.lo += fc_fma(y.hi, scale.lo, y.lo * scale.hi);
-    fc_dd h = fc_fast_sum(s.k * unit.hi, p.hi);
-    return fc_log_ends(x, h.hi + (h.lo + fc_fma(s.k, unit.lo, p.lo)));
-}
-
-FC_FN double fc_log2_f64(double x) {
-    fc_dd unit = { 1.0, 0.0 }, scale = { 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56 };
-    return fc_log_base(x, unit, scale);
-}
-
-FC_FN double fc_log10_f64(double x) {
-    fc_dd unit = { 0x1.34413509f6000p-2, 0x1.9fef311f12b36p-42 };
-    fc_dd scale = { 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57 };
-    return fc_log_base(x, unit, scale);
 }
 
 /* log(u + c) + extra * ln 2 for a normal u < 2^1023 and |c| <= ulp(u): accurate
@@ -275,52 +319,16 @@ FC_FN double fc_log_sum(double u, double c, double extra) {
     return h.hi + (h.lo - fc_fma(k, -FC_LN2_REST, rest));
 }
 
-FC_FN double fc_log1p_f64(double x) {
+FC_FN double fc_log1p_divided(double x) {
     fc_dd u = fc_sum(1.0, x);
     double r = fc_log_sum(x < 0x1p60 ? u.hi : x * 0.5, x < 0x1p60 ? u.lo : 0.0,
                           x < 0x1p60 ? 0.0 : 1.0);
     return __builtin_copysign(fc_log_ends(u.hi, r), x);
 }
 
-/* ---- inverse hyperbolics ----------------------------------------------------- */
-
-FC_FN double fc_arcsinh_f64(double x) {
-    double a = fc_abs(x);
-    int big = a > 0x1p30;
-    double b = big ? 1.0 : a, s = __builtin_sqrt(fc_fma(b, b, 1.0));
-    fc_dd y = fc_fast_sum(b, b * b / (1.0 + s));       /* b + sqrt(b^2 + 1) - 1 */
-    fc_dd u = fc_sum(1.0, y.hi);
-    double r = fc_log_sum(big ? a * 0.5 : u.hi, big ? 0.0 : u.lo + y.lo, big ? 2.0 : 0.0);
-    return __builtin_copysign(a < __builtin_inf() ? r : a, x);
-}
-
-FC_FN double fc_arccosh_f64(double x) {
-    int big = x > 0x1p30;
-    double t = (big ? 2.0 : x) - 1.0;
-    fc_dd p = fc_mul(t, t), w = fc_sum(2.0 * t, p.hi); /* x^2 - 1 */
-    double s = __builtin_sqrt(w.hi);
-    double lo = (fc_fma(-s, s, w.hi) + (w.lo + p.lo)) / (s > 0.0 ? 2.0 * s : 1.0);
-    fc_dd y = fc_sum(s, t), u = fc_sum(1.0, y.hi);
-    double r = fc_log_sum(big ? x * 0.5 : u.hi, big ? 0.0 : u.lo + (y.lo + lo),
-                          big ? 2.0 : 0.0);
-    r = x < __builtin_inf() ? r : x;
-    return x < 1.0 ? __builtin_nan("") : r;
-}
-
-FC_FN double fc_arctanh_f64(double x) {
-    double a = fc_abs(x), a2 = 2.0 * (a < 1.0 ? a : 0.0);
-    fc_dd d = fc_fast_sum(1.0, -0.5 * a2);
-    double r = 1.0 / d.hi, q = a2 * r;                 /* 2a / (1 - a) */
-    double lo = r * (fc_fma(-q, d.hi, a2) - q * d.lo);
-    fc_dd u = fc_sum(1.0, q);
-    double y = 0.5 * fc_log_sum(u.hi, u.lo + lo, 0.0);
-    y = a < 1.0 ? y : (a == 1.0 ? __builtin_inf() : __builtin_nan(""));
-    return __builtin_copysign(y, x);
-}
-
 FC_FN double fc_logaddexp_f64(double x, double y) {
     double big = x > y ? x : y, d = fc_abs(x - y);
-    double r = big + fc_log1p_f64(fc_exp_f64(-d));
+    double r = big + fc_log1p_divided(fc_exp_f64(-d));
     r = x == y ? x + FC_LN2_HI : r;                    /* equal infinities too */
     return x != x || y != y ? x + y : r;
 }
@@ -379,24 +387,6 @@ FC_FN fc_dd fc_times(fc_dd l, double y) {
     fc_dd p = fc_mul(y, l.hi);
     p.lo = fc_fma(y, l.lo, p.lo);
     return p;
-}
-
-FC_FN double fc_pow_f64(double x, double y) {   /* e^(y log |x|), then the sign */
-    double a = fc_abs(x), b = fc_limit(y, 0x1p80), inf = __builtin_inf();
-    fc_split d = fc_split_of(a);
-    fc_dd p = fc_times(fc_log_fine(d.k, d.f), b);
-    fc_dd c = { fc_limit(p.hi, 800.0), fc_abs(p.hi) < 800.0 ? p.lo : 0.0 };
-    fc_power e = fc_exp_fine(c);
-    double r = fc_power_value(e);
-    r = a == 0.0 || a == inf ? ((a == 0.0) == (b < 0.0) ? inf : 0.0) : r;
-    /* y - 2 rint(y/2) is 0 for even, +-1 for odd whole numbers */
-    double parity = fc_abs(fc_fma(-2.0, __builtin_rint(0.5 * b), b));
-    uint64_t odd = -(uint64_t)(parity == 1.0);
-    r = fc_from_bits(fc_bits(r) ^ (odd & fc_bits(x) & FC_SIGN_BIT));
-    double root = __builtin_rint(b) == b ? 0.0 : x;    /* of a negative number: NaN */
-    r = root < 0.0 && a < inf ? __builtin_nan("") : r;
-    r = x != x || y != y ? x + y : r;
-    return x == 1.0 || y == 0.0 ? 1.0 : r;
 }
 
 #endif

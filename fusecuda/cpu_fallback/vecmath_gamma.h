@@ -57,7 +57,7 @@ FC_FN double fc_gammaln_f64(double x) {
     double t = (low + (up - 1.5)) / (low + (up + 1.5));
     double small = fc_lgamma_low(one, two, t);
     double r = a - __builtin_rint(a), sine = fc_abs(fc_fma(r, fc_sinpi_rest(r * r), r));
-    double w = up == 1.0 ? (x < 0.0 ? sine : a) : 1.0, l = fc_log_f64(w);
+    double w = up == 1.0 ? (x < 0.0 ? sine : a) : 1.0, l = fc_log_divided(w);
     double y = b < 3.0 ? small : fc_stirling(b < 3.0 ? 3.0 : b);
     y = x < 0.0 ? -l - y : y - l + 0.0;                 /* not -0 */
     return a < __builtin_inf() ? y : x;

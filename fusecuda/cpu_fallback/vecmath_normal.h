@@ -44,9 +44,9 @@ FC_FN double fc_ndtr_f64(double x) {
 
 FC_FN double fc_log_ndtr_f64(double x) {
     double a = fc_abs(x), c = fc_cap(a, 0x1p400);
-    double log = fc_log_f64(0.5 * fc_erfcx_core(c * FC_ROOT_HALF));
+    double log = fc_log_divided(0.5 * fc_erfcx_core(c * FC_ROOT_HALF));
     double low = a > 0x1p400 ? -0.5 * a * a : fc_fma(-0.5 * c, c, log);
-    return x < 0.0 ? low : fc_log1p_f64(-fc_ndtr_core(x));
+    return x < 0.0 ? low : fc_log1p_divided(-fc_ndtr_core(x));
 }
 
 /* ---- inverses ------------------------------------------------------------------------ */
@@ -91,14 +91,14 @@ FC_FN double fc_erfinv_core(double w) {
 
 FC_FN double fc_erfinv_f64(double x) {
     double a = fc_abs(x), p = a < 1.0 ? a : 0.0;
-    double y = p * fc_erfinv_core(-fc_log_f64((1.0 - p) * (1.0 + p)));
+    double y = p * fc_erfinv_core(-fc_log_divided((1.0 - p) * (1.0 + p)));
     y = a < 1.0 ? y : (a == 1.0 ? __builtin_inf() : __builtin_nan(""));
     return __builtin_copysign(y, x);
 }
 
 /* |erfcinv(y)| for 0 < y < 2, where q is the lesser of y and 2 - y */
 FC_FN double fc_erfcinv_core(double q) {
-    return (1.0 - q) * fc_erfinv_core(-fc_log_f64(q * (2.0 - q)));
+    return (1.0 - q) * fc_erfinv_core(-fc_log_divided(q * (2.0 - q)));
 }
 
 FC_FN double fc_erfcinv_f64(double x) {
@@ -129,7 +129,7 @@ FC_FN double fc_logit_f64(double x) {
 }
 
 FC_FN double fc_log_expit_f64(double x) {
-    double y = fc_log1p_f64(fc_exp_f64(-fc_abs(x)));
+    double y = fc_log1p_divided(fc_exp_f64(-fc_abs(x)));
     return x < 0.0 ? x - y : -y;
 }
 

@@ -5,9 +5,6 @@
 #define FUSECUDA_VECMATH_SINGLE_H
 
 FC_FN float fc_capf(float x, float bound) { return x > bound ? bound : x; }
-FC_FN float fc_limitf(float x, float bound) {
-    return __builtin_copysignf(fc_capf(__builtin_fabsf(x), bound), x);
-}
 
 #define FC_LN2_HI_F 0x1.62e43p-1f
 #define FC_LN2_OVER_F 0x1.05c61p-29f    /* by so much is it too large */
@@ -25,7 +22,6 @@ FC_FN float fc_scale_high_f(float t) {
     uint32_t n = fc_bits32(t);
     return fc_from_bits32((n - (n >> 1)) << 23);
 }
-FC_FN float fc_scale_f(float y, float t) { return y * fc_scale_low_f(t) * fc_scale_high_f(t); }
 
 /* ---- exponentials ---------------------------------------------------------- */
 
@@ -35,11 +31,6 @@ FC_FN float fc_reduced_f(float x, float n) {           /* x - n ln 2 */
 
 FC_FN float fc_em1_rest_f(float r) {                   /* (e^r - 1 - r) / r^2 */
     return FC_Q5(r, 0x1.0p-1f, 0x1.555488p-3f, 0x1.5554ep-5f, 0x1.1240aep-7f, 0x1.6d56f2p-10f);
-}
-
-FC_FN float fc_em1_f(float r) {
-    float v = fc_felt_f(r);
-    return fc_fmaf(v * v, fc_em1_rest_f(r), r);
 }
 
 FC_FN float fc_exp2_poly_f(float r) {                  /* 2^r for |r| <= 1/2 */
@@ -59,40 +50,33 @@ FC_FN float fc_overflowing_f(float x, float most, float y) {
 }
 
 FC_FN float fc_exp_f32(float x) {
-    float c = x > -104.0f ? x : -104.0f, t = fc_fmaf(c, 0x1.715476p+0f, FC_MAGIC_NONE_F);
+    float c = x < -104.0f ? -104.0f : x, t = fc_fmaf(c, 0x1.715476p+0f, FC_MAGIC_NONE_F);
     float r = fc_reduced_f(c, t - FC_MAGIC_NONE_F);
     float y = fc_fmaf(r, fc_fmaf(r, fc_em1_rest_f(r), 1.0f), 1.0f);
     return fc_overflowing_f(x, 0x1.62e42ep+6f, fc_power_times_f(y, t));
 }
 
 FC_FN float fc_exp2_f32(float x) {
-    float c = x > -150.0f ? x : -150.0f, t = c + FC_MAGIC_NONE_F;
+    float c = x < -150.0f ? -150.0f : x, t = c + FC_MAGIC_NONE_F;
     float y = fc_exp2_poly_f(c - (t - FC_MAGIC_NONE_F));
     return fc_overflowing_f(x, 0x1.fffffep+6f, fc_power_times_f(y, t));
 }
 
-/* 2^n ((1 - 2^-n) + (e^r - 1)), all in two words; past n = 40 the 2^-n is lost. */
+/* s ((1 - 1/s) + (e^r - 1)) with s = 2^n, the sum in two words; of half of s, which is finite */
 FC_FN float fc_expm1_f32(float x) {
-    float c = fc_limitf(x, 104.0f), t = fc_fmaf(c, 0x1.715476p+0f, FC_MAGIC_F);
-    float n = t - FC_MAGIC_F, whole = fc_fmaf(-n, FC_LN2_HI_F, c);
-    float r = fc_fmaf(n, FC_LN2_OVER_F, whole), tail = fc_fmaf(n, FC_LN2_OVER_F, whole - r);
-    float less = fc_scale_one_f(FC_MAGIC_ONE_F - fc_capf(n, 40.0f)), one = 1.0f - less;
-    float hi = one + r, lo = ((one - hi) + r) + ((1.0f - one) - less);
+    float c = x > 89.0f ? 89.0f : x;
+    c = c < -87.0f ? -87.0f : c;
+    float t = fc_fmaf(c, 0x1.715476p+0f, FC_MAGIC_ONE_F - 1.0f), n = t - (FC_MAGIC_ONE_F - 1.0f);
+    float whole = fc_fmaf(-n, FC_LN2_HI_F, c), r = fc_fmaf(n, FC_LN2_OVER_F, whole);
+    float tail = fc_fmaf(n, FC_LN2_OVER_F, whole - r);
+    float s = fc_scale_one_f(t), one = s - 0.5f, u = s * r, hi = one + u;
+    float lo = ((one - hi) + u) + ((s - one) - 0.5f);
     float q = FC_Q6(r, 0x1.0p-1f, 0x1.555556p-3f, 0x1.5554e4p-5f, 0x1.110ffep-7f,
         0x1.6d5284p-10f, 0x1.a25028p-13f);
-    float v = fc_felt_f(r), y = hi + (lo + fc_fmaf(v * v, q, tail));
-    return __builtin_copysignf(x < -30.0f ? 1.0f : fc_scale_f(y, t), x);
-}
-
-FC_FN float fc_tanh_f32(float x) {      /* a polynomial to 1; above, 1 - 2 / (e^2a + 1) */
-    float a = __builtin_fabsf(x), b = 2.0f * fc_capf(a, 10.0f);
-    float v = fc_felt_f(a), z = v * v;
-    float t = fc_fmaf(b, 0x1.715476p+0f, FC_MAGIC_ONE_F), s = fc_scale_one_f(t);
-    float p = fc_em1_f(fc_reduced_f(b, t - FC_MAGIC_ONE_F));
-    float far = 1.0f - 2.0f / fc_fmaf(s, p, 1.0f + s);
-    float near = fc_fmaf(a * z, FC_Q7(z, -0x1.55553cp-2f, 0x1.110be4p-3f, -0x1.b9623ep-5f,
-        0x1.6009dap-6f, -0x1.0460e4p-7f, 0x1.2da3ccp-9f, -0x1.77d7c6p-12f), a);
-    return __builtin_copysignf(a < 1.0f ? near : far, x);
+    int tiny = fc_bits32(x) << 1 < 97u << 24;    /* as in fc_felt_f */
+    float v = fc_from_bits32(fc_bits32(r) & (uint32_t)(tiny - 1));
+    float y = hi + fc_fmaf(s, fc_fmaf(v * v, q, tail), lo);
+    return tiny ? x : y + y;
 }
 
 FC_FN float fc_expit_f32(float x) {     /* e^-|x| or 1, over 1 + e^-|x| in two words */
@@ -107,19 +91,6 @@ FC_FN float fc_expit_f32(float x) {     /* e^-|x| or 1, over 1 + e^-|x| in two w
     return q * (x < 0.0f ? low : 1.0f) * (x < 0.0f ? high : 1.0f);
 }
 
-FC_FN float fc_erf_f32(float x) {       /* a polynomial to 1; above, 1 - 2^log2(erfc) */
-    float a = __builtin_fabsf(x), b = fc_capf(a, 4.0f), v = fc_felt_f(a), z = v * v;
-    float c0 = 0x1.e4afdep-12f, c1 = 0x1.a04c6ap+0f;   /* -log2(erfc) = c0 + b (c1 + g) */
-    float g = b * FC_Q5(b, 0x1.d745ecp-1f, 0x1.30f9c6p-3f, -0x1.02b5c8p-5f, 0x1.17e306p-8f,
-        -0x1.1bd34ap-12f);
-    float t = fc_fmaf(-b, c1 + g, FC_MAGIC_ONE_F);
-    float r = fc_fmaf(-b, g, fc_fmaf(-b, c1, FC_MAGIC_ONE_F - t)) - c0;
-    float far = fc_fmaf(-fc_exp2_poly_f(r), fc_scale_one_f(t), 1.0f);
-    float near = fc_fmaf(a, FC_Q7(z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2ceap-4f,
-        -0x1.b7f7b8p-6f, 0x1.53f9b8p-8f, -0x1.a39b12p-11f, 0x1.486a08p-14f), a);
-    return __builtin_copysignf(a < 1.0f ? near : far, x);
-}
-
 /* ---- logarithms -------------------------------------------------------------- */
 
 /* x = 2^k * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); x > 0 and finite. */
@@ -131,13 +102,6 @@ FC_FN fc_split_single fc_split_normal_f(float x) {
     s.k = fc_from_bits32(e | 0x4b000000u) - 8388735.0f;
     s.kbits = e - 127;
     s.f = fc_from_bits32(u - (s.kbits << 23)) - 1.0f;
-    return s;
-}
-
-FC_FN fc_split_single fc_split_f(float x) {
-    int tiny = x < 0x1p-126f;
-    fc_split_single s = fc_split_normal_f(x * (tiny ? 0x1p23f : 1.0f));
-    s.k -= tiny ? 23.0f : 0.0f;
     return s;
 }
 
@@ -159,29 +123,6 @@ FC_FN float fc_log_sum_f(float k, float f, float small) {
     return hi + (lo + y);
 }
 
-FC_FN float fc_log_f32(float x) {
-    fc_split_single s = fc_split_f(x);
-    return fc_log_ends_f(x, fc_log_sum_f(s.k, s.f, s.k * FC_LN2_REST_F));
-}
-
-FC_FN float fc_log2_f32(float x) {
-    fc_split_single s = fc_split_f(x);
-    float p = fc_fmaf(s.f, FC_Q9(s.f, -0x1.715472p-1f, 0x1.ec7086p-2f, -0x1.7159c4p-2f,
-        0x1.2781e6p-2f, -0x1.eadd92p-3f, 0x1.a28ab8p-3f, -0x1.85dcdp-3f, 0x1.7fc782p-3f,
-        -0x1.cf0ad8p-4f), 0x1.4ae0cp-26f);
-    return fc_log_ends_f(x, s.k + fc_fmaf(s.f, 0x1.715476p+0f, s.f * p));
-}
-
-FC_FN float fc_log10_f32(float x) {
-    fc_split_single s = fc_split_f(x);
-    float top = s.k * 0x1.344p-2f, h = s.f * 0x1.bcb7b2p-2f, hi = top + h, lo = (top - hi) + h;
-    float p = FC_Q9(s.f, -0x1.bcb7aap-3f, 0x1.287a78p-3f, -0x1.bcbf2cp-4f, 0x1.63cc26p-4f,
-        -0x1.276caap-4f, 0x1.f8f87ep-5f, -0x1.d8034cp-5f, 0x1.c8cbe4p-5f, -0x1.0a5508p-5f);
-    float small = fc_fmaf(s.f, -0x1.5b235ep-27f, fc_fmaf(s.f, 0x1.bcb7b2p-2f, -h));
-    float y = fc_fmaf(s.f * s.f, p, fc_fmaf(s.k, 0x1.3509f8p-18f, small));
-    return fc_log_ends_f(x, hi + (lo + y));
-}
-
 typedef struct { float hi, lo; } fc_pair_single;
 
 FC_FN fc_pair_single fc_sum_f(float a, float b) {
@@ -196,14 +137,6 @@ FC_FN float fc_log_pair_f(float u, float lost, float extra) {
     float c = lost * fc_from_bits32((127 - s.kbits) << 23), k = s.k + extra;
     float f = s.f + c, rest = (s.f - f) + c;
     return fc_log_sum_f(k, f, fc_fmaf(k, FC_LN2_REST_F, fc_fmaf(-f, rest, rest)));
-}
-
-FC_FN float fc_log1p_f32(float x) {
-    int big = x >= 0x1p60f;
-    fc_pair_single s = fc_sum_f(1.0f, big ? 0.0f : x);
-    float u = big ? 0.5f * x : s.hi;
-    float y = fc_log_pair_f(u, s.lo, big ? 1.0f : 0.0f);
-    return __builtin_copysignf(fc_log_ends_f(u, y), x);
 }
 
 /* ---- inverse hyperbolics ------------------------------------------------------- */
@@ -245,33 +178,38 @@ FC_FN float fc_arctanh_f32(float x) {   /* log1p of 2a / (1 - a) in two words */
 
 /* ---- hyperbolics --------------------------------------------------------------- */
 
-/* e^x / 4 for 0 <= x < 89.7, as scale * (hi + lo) with lo small */
-typedef struct { float scale, hi, lo; } fc_quarter_single;
+/* e^x = 2^n (C + S) and e^-x = 2^-n (C - S), C being 1 + `even` and S `r` + `odd` what cosh and
+ * sinh are of a small r.  The halves of 2^n and 2^-n have the sum and difference `up` and `down`,
+ * each a quarter of what it stands for, and finite. */
+typedef struct { float a, b, up, down, r, even, odd; } fc_halves_f;
 
-FC_FN fc_quarter_single fc_exp_quarter_f(float x) {
-    float t = fc_fmaf(x, 0x1.715476p+0f, FC_MAGIC_ONE_F), n = t - FC_MAGIC_ONE_F;
+FC_FN fc_halves_f fc_halves_of_f(float x) {            /* 0 <= x < 89.7 */
+    float t = fc_fmaf(x, 0x1.715476p+0f, FC_MAGIC_ONE_F - 3.0f), n = t - (FC_MAGIC_ONE_F - 3.0f);
     float whole = fc_fmaf(-n, FC_LN2_HI_F, x), r = fc_fmaf(n, FC_LN2_OVER_F, whole);
-    float tail = fc_fmaf(n, FC_LN2_OVER_F, whole - r), h = 1.0f + r;
-    float v = fc_felt_f(r);
-    fc_quarter_single e = { fc_scale_one_f(t - 2.0f), h,
-        fc_fmaf(v * v, fc_em1_rest_f(r), tail) + ((1.0f - h) + r) };
-    return e;
+    float tail = fc_fmaf(n, FC_LN2_OVER_F, whole - r), v = fc_felt_f(r), z = v * v;
+    uint32_t k = fc_bits32(t) << 23, most = k > 248u << 23 ? k : 248u << 23;
+    float a = fc_from_bits32(k), b = fc_from_bits32(most - k);
+    fc_halves_f h = { a, b, a + b, a - b, r,
+        z * FC_Q3(z, 0x1p-1f, 0x1.5554e4p-5f, 0x1.6d51bep-10f),
+        fc_fmaf(v * z, FC_Q2(z, 0x1.55548cp-3f, 0x1.123d64p-7f), tail) };
+    return h;
 }
 
-FC_FN float fc_sinh_f32(float x) {      /* a polynomial to 1; above, (e^a - e^-a) / 2 */
+FC_FN float fc_sinh_f32(float x) {      /* a polynomial to 1 */
     float a = __builtin_fabsf(x), v = fc_felt_f(a), z = v * v;
-    fc_quarter_single e = fc_exp_quarter_f(fc_capf(a, 89.7f));
-    float less = 0.0625f / (e.scale * (e.hi + e.lo));
-    float far = 2.0f * fc_fmaf(e.scale, e.hi, fc_fmaf(e.scale, e.lo, -less));
+    fc_halves_f h = fc_halves_of_f(fc_capf(a, 89.7f));
+    float small = fc_fmaf(h.up, h.odd, fc_fmaf(h.down, h.even, (h.a - h.down) - h.b));
+    float rest = fc_fmaf(h.a, h.r, fc_fmaf(h.b, h.r, small));
     float near = fc_fmaf(a * z, FC_Q4(z, 0x1.555556p-3f, 0x1.1110ecp-7f, 0x1.a01accp-13f,
         0x1.76adcp-19f), a);
-    return __builtin_copysignf(a < 1.0f ? near : far, x);
+    return __builtin_copysignf(a < 1.0f ? near : 4.0f * (h.down + rest), x);
 }
 
 FC_FN float fc_cosh_f32(float x) {
-    fc_quarter_single e = fc_exp_quarter_f(fc_capf(__builtin_fabsf(x), 89.7f));
-    float more = 0.0625f / (e.scale * (e.hi + e.lo));
-    return 2.0f * fc_fmaf(e.scale, e.hi, fc_fmaf(e.scale, e.lo, more));
+    fc_halves_f h = fc_halves_of_f(fc_capf(__builtin_fabsf(x), 89.7f));
+    float small = fc_fmaf(h.down, h.odd, fc_fmaf(h.up, h.even, (h.a - h.up) + h.b));
+    float rest = fc_fmaf(h.a, h.r, fc_fmaf(-h.b, h.r, small));
+    return 4.0f * (h.up + rest);
 }
 
 /* ---- inverse trigonometric functions ---------------------------------------------- */
@@ -294,27 +232,6 @@ FC_FN float fc_arctan_f32(float x) {
     float n = low ? a : (high ? -1.0f : a - 1.0f), d = low ? 1.0f : (high ? a : a + 1.0f);
     float base = low ? 0.0f : (high ? 0x1.921fb6p+0f : 0x1.921fb6p-1f);
     return __builtin_copysignf(fc_atan_sum_f(n / d, base, -FC_PI_OVER_F * base), x);
-}
-
-/* the same for |y| / |x| in two words, and pi less that where x is negative */
-FC_FN float fc_arctan2_f32(float y, float x) {
-    float inf = __builtin_inff(), a = __builtin_fabsf(y), b = __builtin_fabsf(x);
-    /* keeps the sum from overflow, and what the quotient leaves from underflow */
-    float big = a > b ? a : b, up = big > 0x1p40f ? 0x1p-4f : 0x1p60f;
-    /* infinities become finite pairs of the same angle, 0/0 becomes 0/1 */
-    float n = a == inf ? 1.0f : (b == inf ? 0.0f : a * up);
-    float d = b == inf ? 1.0f : (a == inf ? 0.0f : b * up);
-    d = big == 0.0f ? 1.0f : d;
-    int low = n <= 0.6f * d, high = n > 2.0f * d;
-    float p = low ? n : (high ? -d : n - d), q = low ? d : (high ? n : n + d), r = 1.0f / q;
-    float t = p * r, tail = r * fc_fmaf(-t, q, p), side = fc_bits32(x) >> 31 != 0 ? -1.0f : 1.0f;
-    float base = low ? 0.0f : (high ? 0x1.921fb6p+0f : 0x1.921fb6p-1f);
-    base = side < 0.0f ? (low ? 0x1.921fb6p+1f : (high ? base : 0x1.2d97c8p+1f)) : base;
-    float rest = base == 0x1.2d97c8p+1f ? -0x1.99bc5cp-28f : -FC_PI_OVER_F * base;
-    float v = fc_felt_f(t);
-    rest = fc_fmaf(side, fc_fmaf(-v * v, tail, tail), rest);
-    float angle = fc_atan_sum_f(side * t, base, rest);
-    return __builtin_copysignf(x != x || y != y ? x + y : angle, y);
 }
 
 /* asin(s) - s, for 0 <= s <= 1/2 and z = s^2 */
@@ -341,7 +258,7 @@ FC_FN float fc_arccos_f32(float x) {
     int high = a > 0.5f, left = x < 0.0f;
     float s = high ? __builtin_sqrtf(high ? half : 0.0f) : a, v = fc_felt_f(s);
     float z = high ? half : v * v;
-    float tail = fc_fmaf(-v, v, z) / (high & (s > 0.0f) ? 2.0f * s : __builtin_inff());
+    float tail = fc_fmaf(-v, v, z) * (high ? fc_fmaf(s, -0x1.0fp+2f, 0x1.85p+1f) : 0.0f);
     float rest = fc_asin_rest_f(s, z) + tail;
     /* 0 + 2 asin, pi - 2 asin, or pi/2 -+ asin */
     float base = high ? (left ? 0x1.921fb6p+1f : 0.0f) : 0x1.921fb6p+0f;

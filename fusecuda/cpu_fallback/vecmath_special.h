@@ -76,17 +76,17 @@ FC_FN double fc_i1e_f64(double x) {
 /* ---- entropies ----------------------------------------------------------------------- */
 
 FC_FN double fc_xlogy_f64(double x, double y) {
-    double r = x * fc_log_f64(y);
+    double r = x * fc_log_divided(y);
     return x == 0.0 && y == y ? 0.0 : r;
 }
 
 FC_FN double fc_xlog1py_f64(double x, double y) {
-    double r = x * fc_log1p_f64(y);
+    double r = x * fc_log1p_divided(y);
     return x == 0.0 && y == y ? 0.0 : r;
 }
 
 FC_FN double fc_entr_f64(double x) {
-    double r = -x * fc_log_f64(x > 0.0 ? x : 1.0);
+    double r = -x * fc_log_divided(x > 0.0 ? x : 1.0);
     r = x < 0.0 ? -__builtin_inf() : r;
     return x == 0.0 ? 0.0 : r;
 }
@@ -94,9 +94,9 @@ FC_FN double fc_entr_f64(double x) {
 /* log(x / y) for positive x and y: near 1 of 1 + (x - y) / y, elsewhere of the quotient, or
  * where that is not a normal number, the difference of two logarithms */
 FC_FN double fc_log_ratio(double x, double y) {
-    double q = x / y, r = fc_log_f64(q);
-    r = q > 0.5 && q < 2.0 ? fc_log1p_f64((x - y) / y) : r;
-    return q > 0x1p-1000 && q < __builtin_inf() ? r : fc_log_f64(x) - fc_log_f64(y);
+    double q = x / y, r = fc_log_divided(q);
+    r = q > 0.5 && q < 2.0 ? fc_log1p_divided((x - y) / y) : r;
+    return q > 0x1p-1000 && q < __builtin_inf() ? r : fc_log_divided(x) - fc_log_divided(y);
 }
 
 FC_FN double fc_rel_entr_f64(double x, double y) {
@@ -158,20 +158,20 @@ FC_FN double fc_power_less_one(double w, double k) {
 }
 
 FC_FN double fc_boxcox_f64(double x, double k) {
-    double l = fc_log_f64(x);
+    double l = fc_log_divided(x);
     return fc_abs(k) < 1.0e-19 ? l : fc_power_less_one(k * l, k);
 }
 
 FC_FN double fc_boxcox1p_f64(double x, double k) {
-    double l = fc_log1p_f64(x);
+    double l = fc_log1p_divided(x);
     int linear = fc_abs(k) < 1.0e-19 || (fc_abs(l) < 1.0e-289 && fc_abs(k) < 1.0e273);
     return linear ? l : fc_power_less_one(k * l, k);
 }
 
 /* log(1 + k x), also where the product overflows */
 FC_FN double fc_log_of_product(double x, double k) {
-    double w = k * x, apart = fc_log_f64(fc_abs(x)) + fc_log_f64(fc_abs(k));
-    return w == __builtin_inf() ? apart : fc_log1p_f64(w);
+    double w = k * x, apart = fc_log_divided(fc_abs(x)) + fc_log_divided(fc_abs(k));
+    return w == __builtin_inf() ? apart : fc_log1p_divided(w);
 }
 
 FC_FN double fc_inv_boxcox_f64(double x, double k) {

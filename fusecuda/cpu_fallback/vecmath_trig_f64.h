@@ -175,6 +175,13 @@ FC_FN double fc_tan_f64(double x) {
 
 /* ---- inverse trigonometric functions ------------------------------------------- */
 
+FC_FN double fc_atan_poly(double z) {   /* (atan(t) - t) / t^3 at z = t*t, |t| < tan(pi/8) */
+    return fc_fma(z, fc_by_pairs11(z, 0x1.9999999999647p-3, -0x1.249249247547ep-3,
+        0x1.c71c71b737201p-4, -0x1.745d14b6f6e35p-4, 0x1.3b136def2e971p-4, -0x1.110c6f3968207p-4,
+        0x1.e171bad42d4a7p-5, -0x1.ab7bca778b4c6p-5, 0x1.70e675bd832f9p-5, -0x1.12283295b0496p-5,
+        0x1.f1aaeebe13afep-7), -0x1.5555555555554p-2);
+}
+
 /* atan(n/d) for n, d >= 0, not both 0: by the tangent of a difference the
  * quotient is brought below tan(pi/8) by taking off 0, pi/4 or pi/2. */
 FC_FN fc_dd fc_atan_ratio(double n, double d) {
@@ -188,36 +195,65 @@ FC_FN fc_dd fc_atan_ratio(double n, double d) {
     double lo = r * (fc_fma(-t, q.hi, p.hi) + fc_fma(-t, q.lo, p.lo));
     lo = fc_abs(t) < 0x1p-900 ? 0.0 : lo;              /* its products underflow */
     double z = t * t;
-    double c = FC_P12(z, -0x1.5555555555554p-2, 0x1.9999999999647p-3,
-        -0x1.249249247547ep-3, 0x1.c71c71b737201p-4, -0x1.745d14b6f6e35p-4,
-        0x1.3b136def2e971p-4, -0x1.110c6f3968207p-4, 0x1.e171bad42d4a7p-5,
-        -0x1.ab7bca778b4c6p-5, 0x1.70e675bd832f9p-5, -0x1.12283295b0496p-5,
-        0x1.f1aaeebe13afep-7);
+    double c = fc_atan_poly(z);
     fc_dd y = fc_fast_sum(base, t);
     y.lo += fc_fma(z * t, c, fc_fma(-z, lo, lo) + tail);
     return y;
 }
 
+/* For a in one of 16 intervals, two for each power of 2 from 1/16 to 16, and q / p near it:
+ * atan a = atan(q / p) + atan((a p - q) / (a q + p)), the last within 1/10 of 0.  p, q, and the
+ * angle in two words, by the upper 13 bits of a. */
+static const double fc_arctan_rows[64] = {
+    0x1.4p+2, 0x1.cp+2, 0x1p+2, 0x1.4p+2, 0x1p+1, 0.0, 0x1p+0, 0x1p+0, 0x1p+0, 0x1p+0, 0x1p+0,
+    0x1p+0, 0x1p+0, 0x1p+0, 0x1.2p+3, 0x1.cp+2,
+    0x1.8p+3, 0x1.8p+4, 0x1.3p+4, 0x1.1p+5, 0x1.3p+4, 0x1p+0, 0.0, 0x1.cp-4, 0x1.4p-3, 0x1.cp-3,
+    0x1.4p-2, 0x1.cp-2, 0x1.3cp-1, 0x1.bcp-1, 0x1.6p+3, 0x1.8p+3,
+    0x1.2d0ead6066395p+0, 0x1.4978fa3269ee1p+0, 0x1.5d013c41adabdp+0, 0x1.6cbea6149372p+0,
+    0x1.77467e364f601p+0, 0x1.921fb54442d18p+0, 0.0, 0x1.be39ebe6f07c3p-4, 0x1.3d6eee8c6626cp-3,
+    0x1.b90d7529260a2p-3, 0x1.362773707ebccp-2, 0x1.a64eec3cc23fdp-2, 0x1.1b1dc87904285p-1,
+    0x1.6dc44551553afp-1, 0x1.c5277a4a086a2p-1, 0x1.0aefd22e6aa37p+0,
+    0x1.b488828b0522fp-54, 0x1.2419a87f2a458p-55, 0x1.f82bba194dd5dp-54, -0x1.cf75b1715e1b3p-54,
+    -0x1.bfda44f3537b8p-54, 0x1.1a62633145c07p-54, 0.0, 0x1.f7b8f29a05987p-58,
+    0x1.61a3b0ce9281bp-57, 0x1.17b10d2e0e5abp-61, -0x1.963a544b672d8p-57, -0x1.24dec1b50b7ffp-56,
+    -0x1.21e8c8aef8f29p-57, -0x1.bf8863573828ep-58, -0x1.905d9da5a8e82p-56, -0x1.4f5e6fbc4144cp-54,
+};
+
+FC_FN uint64_t fc_arctan_place(double x) {
+    double a = fc_cap(fc_abs(x), 15.0);
+    return fc_bits(a < 0.0625 ? 0.0625 : a) >> 51;
+}
+
+FC_FN double fc_arctan_with(double x, double p, double q, double base, double tail) {
+    double a = fc_cap(fc_abs(x), 0x1p60);
+    double n = fc_fma(a, p, -q), d = fc_fma(a, q, p), over = fc_fma(a, q, p - d);
+    double r = 1.0 / d, t = n * r, lo = r * fc_fma(-t, over, fc_fma(-t, d, n)), z = t * t;
+    double c = fc_fma(z, fc_fma(z * z, fc_fma(z, 0x1.31d42f16dcc28p-4, -0x1.743d5e186aa4dp-4),
+        fc_fma(z, 0x1.c71c3c20dfcfp-4, -0x1.2492490da453dp-3)), 0x1.99999999909bep-3);
+    fc_dd y = fc_fast_sum(base, t);
+    y.lo += fc_fma(z * t, fc_fma(z, c, -0x1.555555555554cp-2), lo + tail);
+    return __builtin_copysign(y.hi + y.lo, x);
+}
+
 FC_FN double fc_arctan_f64(double x) {
-    double a = fc_abs(x);
-    fc_dd y = fc_atan_ratio(a > 0x1p60 ? 0x1p60 : a, 1.0);
-    return __builtin_copysign(x != x ? x : y.hi + y.lo, x);
+    uint64_t i = fc_arctan_place(x) & 15;
+    return fc_arctan_with(x, fc_arctan_rows[i], fc_arctan_rows[i + 16], fc_arctan_rows[i + 32],
+                          fc_arctan_rows[i + 48]);
 }
 
 FC_FN double fc_asin_poly(double z) {   /* (asin(s) - s) / s^3 at z = s*s <= 1/4 */
-    return FC_P13(z, 0x1.5555555555577p-3, 0x1.333333332e082p-4, 0x1.6db6db721a572p-5,
-        0x1.f1c71a91fca8cp-6, 0x1.6e8bdf343cc85p-6, 0x1.1c49ea66b0dc8p-6,
-        0x1.ca201e69986edp-7, 0x1.7580d4e155442p-7, 0x1.61575bee27249p-7,
-        0x1.e459a90a6279ep-9, 0x1.641bd4a287ae0p-6, -0x1.58b4ce6951936p-6,
-        0x1.0b81074508e79p-5);
+    return fc_fma(z, fc_by_pairs12(z, 0x1.333333332e082p-4, 0x1.6db6db721a572p-5,
+        0x1.f1c71a91fca8cp-6, 0x1.6e8bdf343cc85p-6, 0x1.1c49ea66b0dc8p-6, 0x1.ca201e69986edp-7,
+        0x1.7580d4e155442p-7, 0x1.61575bee27249p-7, 0x1.e459a90a6279ep-9, 0x1.641bd4a287ae0p-6,
+        -0x1.58b4ce6951936p-6, 0x1.0b81074508e79p-5), 0x1.5555555555577p-3);
 }
 
 /* asin(s) for s = |x|, or for s = sqrt((1 - |x|) / 2) where |x| > 1/2 */
 FC_FN fc_dd fc_asin_core(double a) {
     int high = a > 0.5;
     double z = high ? fc_fma(-0.5, a, 0.5) : a * a;
-    double root = __builtin_sqrt(high ? z : 0.0), s = high ? root : a;
-    double lo = high && s > 0.0 ? fc_fma(-s, s, z) / (2.0 * s) : 0.0;
+    double root = __builtin_sqrt(z), s = high ? root : a;
+    double lo = high ? fc_fma(-s, s, z) * fc_nearly_half_over(s) : 0.0;
     fc_dd y = { s, fc_fma(z * s, fc_asin_poly(z), lo) };
     return y;
 }
@@ -230,15 +266,15 @@ FC_FN double fc_arcsin_f64(double x) {
     return __builtin_copysign(a > 0.5 ? big : y.hi + y.lo, x);
 }
 
-FC_FN double fc_arccos_f64(double x) {
+FC_FN double fc_arccos_f64(double x) {   /* pi/2 -+ asin |x|, pi - 2 asin s or 2 asin s */
     double a = fc_abs(x);
     fc_dd y = fc_asin_core(a);
-    fc_dd m = fc_fast_sum(FC_PIO2_HI, x < 0.0 ? y.hi : -y.hi);
-    double mid = m.hi + (m.lo + (FC_PIO2_LO + (x < 0.0 ? y.lo : -y.lo)));
-    fc_dd n = fc_fast_sum(2.0 * FC_PIO2_HI, -2.0 * y.hi);
-    double neg = n.hi + (n.lo + fc_fma(-2.0, y.lo, 2.0 * FC_PIO2_LO));
-    double pos = 2.0 * (y.hi + y.lo);
-    return a > 0.5 ? (x < 0.0 ? neg : pos) : mid;
+    int high = a > 0.5, left = x < 0.0;
+    double times = fc_from_bits(fc_bits(high ? 2.0 : -1.0) ^ (fc_bits(x) & FC_SIGN_BIT));
+    double base = high ? (left ? 2.0 * FC_PIO2_HI : 0.0) : FC_PIO2_HI;
+    double tail = high ? (left ? 2.0 * FC_PIO2_LO : 0.0) : FC_PIO2_LO;
+    fc_dd h = fc_fast_sum(base, times * y.hi);
+    return h.hi + (h.lo + fc_fma(times, y.lo, tail));
 }
 
 FC_FN double fc_arctan2_f64(double y, double x) {
@@ -271,36 +307,24 @@ FC_FN double fc_hypot_f64(double x, double y) {
     return a == __builtin_inf() || b == __builtin_inf() ? __builtin_inf() : r;
 }
 
-/* a = z * scale^3 with z in [1/2, 4), and w = z^(-1/3) * (1 + e/3 + ..) where
- * e = 1 - z w^3 is below 2^-15; a > 0 and normal. */
-typedef struct { double z, w, scale; } fc_thirds;
-
-FC_FN fc_thirds fc_split_thirds(double a) {
-    uint64_t u = fc_bits(a);
-    double m = fc_from_bits((u & 0x000fffffffffffffu) | FC_ONE_BITS);
-    double k = fc_from_bits((u >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0);
-    double t = fc_fma(k, 0x1.5555555555555p-2, FC_MAGIC);   /* k = 3j + rem */
-    double rem = fc_fma(-3.0, t - FC_MAGIC, k);
-    double w = FC_P6(m, 0x1.c7f2cd60cd449p+0, -0x1.90e541992ad29p+0, 0x1.3e6614af27a65p+0,
-        -0x1.3218ef47d05fcp-1, 0x1.3f9e05c534823p-3, -0x1.16d285907e88ap-6);
-    fc_thirds d;
-    d.z = m * (rem < 0.0 ? 0.5 : (rem > 0.0 ? 2.0 : 1.0));
-    d.w = w * (rem < 0.0 ? 0x1.428a2f98d728bp+0 : (rem > 0.0 ? 0x1.965fea53d6e3dp-1 : 1.0));
-    d.scale = fc_pow2(fc_bits(t));
-    return d;
-}
-
 FC_FN double fc_cbrt_f64(double x) {
     double a = fc_abs(x);
-    int tiny = a < 0x1p-1022;
-    fc_thirds d = fc_split_thirds(tiny ? a * 0x1p54 : a);
-    double w = d.w, e = fc_fma(-d.z * w, w * w, 1.0);
-    w = fc_fma(w * e, fc_fma(e, 0x1.c71c71c71c71cp-3, 0x1.5555555555555p-2), w);
-    double y = d.z * w * w;
+    int small = a < 1.0;                               /* away from both ends */
+    a *= small ? 0x1p300 : 0x1p-300;
+    /* a^(-1/3) within 4 %: the upper half of a's bits over -3 */
+    double upper = fc_from_bits(fc_bits(a) >> 32 | 0x4330000000000000u);
+    double w = fc_from_bits(fc_bits(fc_fma(upper, -0x1.5555555555555p-2,
+        0x1.d5555aa943555p+52)) << 32);
+    double e = fc_fma(-a * w, w * w, 1.0);             /* w (1 - e)^(-1/3), to 2^-18 */
+    w = fc_fma(w * e, FC_P3(e, 0x1.55510817bc53ap-2, 0x1.c99e312eb661fp-3,
+        0x1.6ae83a066dfe7p-3), w);
+    e = fc_fma(-a * w, w * w, 1.0);
+    w = fc_fma(w * e, 0x1.5555555555555p-2, w);        /* to 2^-36 */
+    double ww = w * w, y = a * ww;
     fc_dd y2 = fc_mul(y, y);
-    double rest = fc_fma(y2.hi, y, -d.z) + y2.lo * y;
-    y = fc_fma(-rest * 0x1.5555555555555p-2, w * w, y);   /* y - (y^3 - z) / 3y^2 */
-    y *= d.scale * (tiny ? 0x1p-18 : 1.0);
+    double rest = fc_fma(y2.lo, y, fc_fma(y2.hi, y, -a));
+    y = fc_fma(rest * -0x1.5555555555555p-2, ww, y);   /* y - (y^3 - a) / 3y^2 */
+    y *= small ? 0x1p-100 : 0x1p100;
     return a > 0.0 && a < __builtin_inf() ? __builtin_copysign(y, x) : x + x;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
@@ -11,11 +12,13 @@ from ..codegen.layout import Layout
 from ..codegen.texts import complex_text, read
 from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
-from ..fusion.cost import Machine
+from ..fusion.cost import WINDOW, Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
 from ..graph.tree import SCANNED_ROW
 from .choice import (
+    BLOCK,
+    BOTH,
     COLUMN,
     COMPACTION,
     GROUP,
@@ -27,14 +30,17 @@ from .choice import (
     NS_PER_COST,
     OWN_SHARED,
     SCAN,
+    SHARED,
     TILES,
     WAITING_BYTES,
     Facts,
+    columns_across,
 )
 from .columns import ColumnEmitter
 from .compactions import CompactionEmitter
 from .device import Device
 from .emit import PLACEHOLDER, CudaEmitter, Text
+from .kept_rows import KeptRowEmitter
 from .late import LateEmitter
 from .launch import CudaBound, Variant, bind
 from .loops import LoopEmitter
@@ -54,7 +60,7 @@ def emit(bound: CudaBound, contract: bool = False) -> CudaSource:
     function = made.function.replace(PLACEHOLDER, f"{symbol}_block")
     return CudaSource(
         symbol, made.text.replace(PLACEHOLDER, symbol), made.parameters, function, made.bounds,
-        bound.own_blocks,
+        bound.own_blocks, bound.variant.blocks,
     )  # fmt: skip
 
 
@@ -68,7 +74,9 @@ def emit_text(kernel: ir.KernelIR, variant: Variant, contract: bool) -> Text:
         LATE: LateEmitter,
         SCAN: LongScanEmitter,
     }
-    of_rows = ScanEmitter if kernel.scans else RowEmitter
+    of_rows: type[RowEmitter] = ScanEmitter if kernel.scans else RowEmitter
+    if variant.skeleton == BLOCK and variant.kept in (SHARED, BOTH):
+        of_rows = KeptRowEmitter
     return kinds.get(variant.skeleton, of_rows)(kernel, variant, contract).emit()
 
 
@@ -105,9 +113,10 @@ def machine() -> Machine:
     facts = device_facts()
     kept = facts.shared - OWN_SHARED
     return Machine(
-        rows=facts.multiprocessors, row_bytes=kept, group=GROUP, longest=LONGEST,
-        ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, reads_again=True, compacts=True,
-        scanned_row=SCANNED_ROW, waits=NEAR, late_bytes=WAITING_BYTES,
+        rows=facts.multiprocessors, row_bytes=kept, row_blocks=facts.cluster,
+        across=columns_across(LONGEST), group=GROUP, window=WINDOW, longest=LONGEST,
+        ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, narrowest=4, reads_again=True,
+        compacts=True, scanned_row=SCANNED_ROW, waits=NEAR, late_bytes=WAITING_BYTES,
     )  # fmt: skip
 
 
@@ -184,6 +193,8 @@ def prelude() -> str:
     return "\n".join(
         (
             read("emit_cuda", "fusecuda.cuh"),
+            read("emit_cuda", "online.cuh"),
+            read("emit_cuda", "cluster.cuh"),
             read("emit_cuda", "columns.cuh"),
             read("emit_cuda", "compaction.cuh"),
             read("emit_cuda", "late.cuh"),
@@ -191,6 +202,7 @@ def prelude() -> str:
             read("codegen", "integers.h"),
             read("codegen", "division.h"),
             read("codegen", "philox.h"),
+            read("codegen", "search.h"),
             read("emit_cuda", "math.cuh"),
             read("emit_cuda", "special.cuh"),
             read("emit_cuda", "halves.cuh").replace(
@@ -198,6 +210,6 @@ def prelude() -> str:
             ),
             read("codegen", "bfloats.h"),
             read("emit_cuda", "complex.cuh"),
-            complex_text(),
+            re.sub(r"FC_ROUNDED\((\S+) \* (\S+)\)", r"fc_product(\1, \2)", complex_text()),
         )
     )

@@ -33,21 +33,39 @@ _LAST_ROWS = 8 * 1024 * CHUNK  # row values that one block combines
 # Where a row is kept.
 REGISTERS, SHARED, BOTH, NOWHERE = "registers", "shared memory", "both", "nowhere"
 SHARED_WARPS = 16  # of a block that keeps its row in shared memory
-BOTH_WARPS, BOTH_CHUNKS = (
-    16,
-    3,
-)  # of a block that keeps a row in both; chunks of a warp in registers
+BOTH_CHUNKS = 3  # of a warp in registers, where a block keeps a row in both
+MOST_CHUNKS = 1024  # that are combined at once
+RESERVED_SHARED = 1 << 10  # bytes of a processor's that each of its blocks takes besides
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What launches are fitted to: a device's multiprocessors, and bytes that a block can share.
+    """What launches are fitted to: a device's multiprocessors, bytes that a block can share, and
+    how many blocks see each other's (see cluster.cuh).
 
     The default is an H100's.
     """
 
     multiprocessors: int = 132
     shared: int = 227 << 10
+    cluster: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where a row is kept between its stages, and by how many blocks."""
+
+    where: str = NOWHERE
+    blocks: int = 1
+
+    def own(self, length: int) -> int:
+        """The chunks of a row that each block has."""
+        return -(-length // (CHUNK * self.blocks))
+
+    def in_shared(self, length: int) -> int:
+        """The elements of a row that the shared memory of a block keeps."""
+        beside = SHARED_WARPS * BOTH_CHUNKS if self.where == BOTH else 0
+        return min(length, CHUNK * max(0, self.own(length) - beside))
 
 
 def turned_walk(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[int]]:
@@ -57,7 +75,7 @@ def turned_walk(kernel: ir.KernelIR, walked: Walked) -> tuple[Walked, frozenset[
     over = walked.elements
     last = len(over.extents) - 1
     simple = {s.form for s in kernel.stages[0].body if isinstance(s, ir.Load) and s.guard is None}
-    simple -= {s.form for s in kernel.statements() if isinstance(s, ir.Gather)}
+    simple -= {s.form for s in kernel.statements() if isinstance(s, ir.LookUp)}
     simple -= {s.form for s in kernel.stages[0].head if isinstance(s, ir.Load)}
     forms = [(f, form.dtype.itemsize) for f, form in enumerate(kernel.forms) if form.dtype]
     misfits = [(f, size) for f, size in forms if over.strides[f][last] not in (0, size)]
@@ -101,38 +119,58 @@ def squeezed(walked: Walked) -> Walked:
     return walked
 
 
-def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> str:
-    """Where the threads of a block keep what a row keeps: in the first place that has the room."""
+def keeping(kernel: ir.KernelIR, walked: Walked, facts: Facts) -> Keeping:
+    """Where what a row keeps is kept: in the first place that has the room.
+
+    In shared memory by so few blocks that two fit on a processor, one loading while the other
+    computes; but by more where rows would leave processors idle.
+    """
     skeleton = chosen_skeleton(kernel, walked)[0]
     if not kernel.resident or kernel.scans:
-        return NOWHERE
-    length = math.prod(walked.elements.extents)
+        return Keeping()
+    length, rows = math.prod(walked.elements.extents), math.prod(walked.rows.extents)
+    own, across = OWN_SHARED + LOOP_THREADS * meeting_bytes(kernel), 1
     if skeleton == COLUMN:
-        room = facts.shared - LOOP_THREADS * meeting_bytes(kernel) - OWN_SHARED
-        fits = slot_offsets(kernel, length * columns_across(length))[1] <= room
-        return SHARED if fits and kernel.segment is None else NOWHERE
-    if keeping_warps(kernel, length) > 0:
-        return REGISTERS
-    if skeleton == SHORT:
-        return NOWHERE
-    room = facts.shared - max(OWN_SHARED, 16 + 32 * meeting_bytes(kernel))
-    if slot_offsets(kernel, length)[1] <= room:
-        return SHARED
-    fits = kept_bytes(kernel) <= 4 and slot_offsets(kernel, beside_registers(length))[1] <= room
-    return BOTH if fits else NOWHERE
+        if kernel.segment is not None:
+            return Keeping()
+        across = columns_across(length)
+    else:
+        if keeping_warps(kernel, length) > 0:
+            return Keeping(REGISTERS)
+        if skeleton == SHORT or length > MOST_CHUNKS * CHUNK:
+            return Keeping()
+        own = max(OWN_SHARED, 16 + 32 * meeting_bytes(kernel))
+    half = (facts.shared + RESERVED_SHARED) // 2 - RESERVED_SHARED
+    places = [(SHARED, half), (SHARED, facts.shared)]
+    if kept_bytes(kernel) <= 4 and across == 1:
+        places.append((BOTH, facts.shared))
+    few = length > CHUNK and rows * facts.cluster <= facts.multiprocessors * across
+    for where, room in places:
+        for found in (Keeping(where, n) for n in (1, 2, 4, 8) if n <= facts.cluster):
+            fits = shared_places(kernel, length, found, across)[1] <= room - own
+            if fits and (found.blocks == facts.cluster or not few):
+                return found
+    return Keeping()
+
+
+def shared_places(
+    kernel: ir.KernelIR, length: int, kept: Keeping, across: int = 1
+) -> tuple[dict[str, int], int]:
+    """Where in shared memory a block of rows, or of columns side by side, keeps slots and tells
+    what chunks come to; and its bytes.
+    """
+    offsets, end = slot_offsets(kernel, kept.in_shared(length) * across)
+    places = {f"kept{slot}_at": at for slot, at in enumerate(offsets)}
+    reduces = [r for stage in kernel.stages for r in stage.reduces]
+    for reduce in reduces if across == 1 or kept.blocks > 1 else ():
+        places[f"told{reduce.out}_at"] = end
+        end += -(-kept.own(length) * across * _partial_bytes(reduce) // 16) * 16
+    return places, end
 
 
 def columns_across(length: int) -> int:
     """The columns of so many elements that a block has, whose threads share each of them."""
     return LOOP_THREADS // min(8, power_of_two(-(-max(length, 1) // GROUP)))
-
-
-def beside_registers(length: int) -> int:
-    """The elements of a row that shared memory keeps where registers keep a part of each warp's."""
-    chunks = -(-length // CHUNK)
-    each = power_of_two(-(-chunks // BOTH_WARPS))
-    whole, rest = divmod(chunks, each)
-    return CHUNK * (whole * max(0, each - BOTH_CHUNKS) + max(0, rest - BOTH_CHUNKS))
 
 
 def meeting_bytes(kernel: ir.KernelIR) -> int:

@@ -69,12 +69,11 @@ FC_INLINE typename R::P fc_pairs(typename R::P (&p)[8])
     return p[0];
 }
 
-// The total of `count` results of other blocks for the column of a thread, which lie `step` apart.
-// Each of a column's threads takes a power of two of neighbours, eight at a time under way; all
-// get the total. `stack` has been used up, `room` holds one for each thread.
-template <typename R, typename I, typename S>
-FC_INLINE typename R::P fc_total_of_parts(const typename R::P *results, I step, int count, S &stack,
-                                          typename R::P *room)
+// The total of `count` results `at(0)`, `at(1)`, ... for the column of a thread. Each of a column's
+// threads takes a power of two of neighbours, eight at a time under way; all get the total. `stack`
+// has been used up, `room` holds one for each thread.
+template <typename R, typename S, typename F>
+FC_INLINE typename R::P fc_total_of_column(int count, S &stack, typename R::P *room, F at)
 {
     int each = 1;
     while (each * (int)blockDim.y < count) each *= 2;
@@ -83,14 +82,31 @@ FC_INLINE typename R::P fc_total_of_parts(const typename R::P *results, I step, 
     stack.start();
     for (int from = 0; from < each && first + from < count; from += 8) {
 #pragma unroll
-        for (int k = 0; k < 8; ++k) {
-            const int at = first + from + k;
-            p[k] = from + k < each && at < count ? results[at * step] : R::identity();
-        }
+        for (int k = 0; k < 8; ++k)
+            p[k] = from + k < each && first + from + k < count ? at(first + from + k) : R::identity();
         stack.push(fc_pairs<R>(p));
     }
     room[fc_thread()] = stack.finish();
     __syncthreads();
     fc_of_column<R>(room, p);
     return fc_pairs<R>(p);
+}
+
+// The same of results of other blocks, which lie `step` apart.
+template <typename R, typename I, typename S>
+FC_INLINE typename R::P fc_total_of_parts(const typename R::P *results, I step, int count, S &stack,
+                                          typename R::P *room)
+{
+    return fc_total_of_column<R>(count, stack, room, [=](int k) { return results[k * step]; });
+}
+
+// The same of the `count` chunks of a column, of which each block of a cluster has told its `own`.
+template <typename R, typename S>
+FC_INLINE typename R::P fc_total_of_cluster(const typename R::P *told, int own, int count, S &stack,
+                                            typename R::P *room)
+{
+    return fc_total_of_column<R>(count, stack, room, [=](int k) {
+        const int rank = k / own;
+        return *fc_of_rank(told + (k - rank * own) * (int)blockDim.x + threadIdx.x, rank);
+    });
 }

@@ -25,12 +25,21 @@ class ColumnEmitter(ReductionEmitter):
         for number, stage in enumerate(self.kernel.stages):
             self._stage(number, stage, place)
         if self.kernel.tail or self.kernel.outer:
-            with self.w.block("if (y == 0 && here)"):
+            with self.w.block("if (y == 0 && here" + " && part == 0" * self.is_cluster + ")"):
                 self.finish_row(place, "row")
+        if self.is_cluster:
+            self.w.line("fc_cluster_wait();  // what this block has told has been read by all")
+        if self.kernel.outer and self.is_cluster:
+            self.w.line("if (part) return;")
         if self.kernel.outer:
             self.w.line("// Each thread of the block is a lane of a warp from here on.")
         self.outer("threadIdx.x == 0 && threadIdx.y == 0", "tile")
         return self.text("", f"{LOOP_THREADS}{self._at_once()}")
+
+    @property
+    def is_cluster(self) -> bool:
+        """True if the blocks of a cluster, its parts, each keep some rows of the same columns."""
+        return self.variant.blocks > 1
 
     def _at_once(self) -> str:
         """The bound that leaves a thread registers for the loads of a step.
@@ -82,6 +91,8 @@ class ColumnEmitter(ReductionEmitter):
         for slot in sorted({s.slot for s in stage.body if isinstance(s, ir.Keep)}):
             self.share_kept(slot, f"keep{slot}")
         for r in stage.reduces:
+            if self.is_cluster:
+                self.share(f"told{r.out}_at", self.partial(r), f"told{r.out}")
             w.line(f"__shared__ {self.partial(r)} room{r.out}[{LOOP_THREADS}];")
             w.line(f"{self.partial(r)} total{r.out} = {self.kind(r)}::identity();")
             w.line(f"fc_stack<{self.kind(r)}, {self.variant.levels}> chunks{r.out};")
@@ -94,9 +105,8 @@ class ColumnEmitter(ReductionEmitter):
         with w.block(loop):
             w.line(f"if (start >= {self._length()}) break;")
             self._steps(number, stage)
-            self._fold(stage.reduces)
-        for r in stage.reduces:
-            self._total(r)
+            self._fold(stage.reduces, f"(start - from{number}) / 512")
+        self._totals(stage)
         if self.kernel.splittable and stage.reduces:
             self._join_parts(stage.reduces)
         for r in stage.reduces:
@@ -107,7 +117,7 @@ class ColumnEmitter(ReductionEmitter):
         return "extent" if self.kernel.segment is not None else self.integer("length")
 
     def _needs_here(self, statements: list[ir.Statement]) -> bool:
-        return any(isinstance(s, ir.Load | ir.Gather) for s in statements)
+        return any(isinstance(s, ir.Load | ir.LookUp) for s in statements)
 
     def _guarded_head(self, statements: list[ir.Statement], place: dict[str, str]) -> None:
         """Row values that are read from memory: columns outside read the first one's instead."""
@@ -136,7 +146,8 @@ class ColumnEmitter(ReductionEmitter):
             self._loaders(number, first, place)
         given = "".join(f", const {_held_type(s)} value{s.form}" for s in first)
         # Columns side by side are kept side by side, so that no two meet in a bank.
-        self.kept_at = f"position * {self.integer('across')} + x"
+        begin = f"(position - from{number})" if self.is_cluster else "position"
+        self.kept_at = f"{begin} * {self.integer('across')} + x"
         w.line(f"auto take{number} = [&]({t} position, bool live, int q{given}) {{")
         with w.indented():
             w.line("(void)live, (void)q;")
@@ -211,7 +222,7 @@ class ColumnEmitter(ReductionEmitter):
         with self.w.block("for (int i = 0; i < 16; ++i)"):
             self.w.lines(lines)
 
-    def _fold(self, reduces: list[ir.Reduce]) -> None:
+    def _fold(self, reduces: list[ir.Reduce], chunk: str) -> None:
         """The chunk's lanes in halves: 16 and 8 apart in this thread, 4, 2 and 1 across threads."""
         w = self.w
         if not reduces:
@@ -225,15 +236,28 @@ class ColumnEmitter(ReductionEmitter):
         with w.block("if (y == 0)"):
             for r in reduces:
                 folded = f"fc_fold_column<{self.kind(r)}>(room{r.out})"
-                w.line(f"chunks{r.out}.push({folded});")
+                told = f"told{r.out}[{chunk} * {self.integer('across')} + x] = {folded};"
+                w.line(told if self.is_cluster else f"chunks{r.out}.push({folded});")
         w.line("__syncthreads();")
 
-    def _total(self, r: ir.Reduce) -> None:
+    def _totals(self, stage: ir.Stage) -> None:
         """The combined chunks, for every thread of the column."""
-        out = r.out
-        self.w.line(f"if (y == 0) room{out}[x] = chunks{out}.finish();")
-        self.w.line("__syncthreads();")
-        self.w.line(f"total{out} = room{out}[x];")
+        w = self.w
+        if not self.is_cluster:
+            for r in stage.reduces:
+                w.line(f"if (y == 0) room{r.out}[x] = chunks{r.out}.finish();")
+                w.line("__syncthreads();")
+                w.line(f"total{r.out} = room{r.out}[x];")
+            return
+        if not stage.reduces:
+            return
+        w.line(f"fc_meet<{self.variant.blocks}>();")
+        for r in stage.reduces:
+            out, own, count = r.out, self.integer("each"), self.integer("chunks")
+            given = f"told{out}, (int){own}, (int){count}, chunks{out}, room{out}"
+            w.line(f"total{out} = fc_total_of_cluster<{self.kind(r)}>({given});")
+        if stage is self.last_meeting():
+            w.line("fc_cluster_arrive();")
 
     def _join_parts(self, reduces: list[ir.Reduce]) -> None:
         """The last block of a tile combines what the tile's blocks have found."""
@@ -277,7 +301,7 @@ def _first_loads(stage: ir.Stage) -> list[ir.Load]:
     if _is_plain(stage):
         return []
     loads = {s.form: s for s in stage.body if isinstance(s, ir.Load) and s.guard is None}
-    others = {s.form for s in stage.body if isinstance(s, ir.Gather)}
+    others = {s.form for s in stage.body if isinstance(s, ir.LookUp)}
     return [s for form, s in loads.items() if form not in others]
 
 
@@ -287,7 +311,7 @@ def _held_type(load: ir.Load) -> str:
 
 def _is_plain(stage: ir.Stage) -> bool:
     """True if the body touches memory by loads alone, each at a place of its own."""
-    other = (ir.Effect, ir.Gather, ir.Recall)  # of a kept column there is only what there is
+    other = (ir.Effect, ir.LookUp, ir.Recall)  # of a kept column there is only what there is
     return not any(
         isinstance(s, other) or getattr(s, "guard", None) is not None for s in stage.body
     )

@@ -1,7 +1,6 @@
 // What the texts of complex numbers (codegen/complex.h, complex_functions.h) stand on, by CUDA's
 // names, and their sums.
 #define FC_FN FC_INLINE
-#define FC_ROUNDED(x) (x)
 
 #define FC_PARTS(t, T, f)                                                                          \
     FC_INLINE T fc_absolute_##t(T a) { return fabs##f(a); }                                        \
@@ -10,6 +9,11 @@
 
 FC_PARTS(f32, float, f)
 FC_PARTS(f64, double, )
+
+// What FC_ROUNDED(a * b) is here: no part of a fused multiply-add.
+FC_INLINE float fc_product(float a, float b) { return __fmul_rn(a, b); }
+FC_INLINE double fc_product(double a, double b) { return __dmul_rn(a, b); }
+
 FC_INLINE double fc_sqrt_f64(double a) { return sqrt(a); }
 FC_INLINE double fc_exp_f64(double a) { return exp(a); }
 FC_INLINE double fc_log_f64(double a) { return log(a); }

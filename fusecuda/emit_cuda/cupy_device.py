@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import cupy
 from cupy.cuda import driver
 
-from ..codegen.compactions import keeps
+from ..codegen.kept_rows import keeps
 from ..errors import CompilerError
 from ..graph.dtypes import DType
 from ..graph.library import Into, call
@@ -233,6 +233,7 @@ class CupyLanes:
         self._streams[0] = None
 
 
+_CLUSTER = 8  # blocks, on every device that has clusters at all
 _REFUSED = (200, 209, 218, 222)  # image, binary for this GPU, PTX, version of PTX
 _thread = threading.local()
 _current_stream = cupy.cuda.get_current_stream
@@ -261,6 +262,7 @@ def least_facts() -> Facts | None:
     return Facts(
         min(p["multiProcessorCount"] for p in every),
         min(p["sharedMemPerBlockOptin"] for p in every),
+        _CLUSTER if all(p.get("clusterLaunch", p["major"] >= 9) for p in every) else 1,
     )
 
 

@@ -126,7 +126,7 @@ class Prepared:
     def block(self) -> tuple[int, int]:
         """The threads of a block."""
         first = self.bounds[0]
-        return first.block if len(self.bounds) == 1 else first.geometry or first.block
+        return first.block if len(self.bounds) == 1 else (first.geometry or first.block)[:2]
 
     def frame(self) -> Frame:
         """A frame of its own for one call after the other."""

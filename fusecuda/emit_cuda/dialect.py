@@ -31,6 +31,8 @@ def expression(
 ) -> str:
     """The CUDA C expression of op-table row ``op``; operands are names or literals."""
     first = operand_dtypes[0]
+    if op == "within":
+        return f"fc_wrap<int64_t>({operands[0]}, {operands[1]})"
     if first.kind != "f":
         return c_expression(op, dtype, operand_dtypes, operands)
     single = first.itemsize == 4

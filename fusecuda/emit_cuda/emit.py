@@ -94,6 +94,16 @@ class CudaScope(Scope):
         value = loaded(statement.dtype, text)
         return [*lines, self.define(out, c_type(statement.dtype), value)]
 
+    def entry(self, statement: ir.Search) -> str:
+        ((_, stride),) = statement.limits
+        step = self.emitter.integer(names.limit(stride), wide=True)
+        return f"{self.emitter.pointer(statement.form)}[entry * {step}]"
+
+    def dtype_of(self, form: int) -> DType:
+        dtype = self.emitter.kernel.forms[form].dtype
+        assert dtype is not None
+        return dtype
+
 
 class CudaEmitter:
     """What the skeletons share: parameters, addresses, packs and statements."""
@@ -161,7 +171,7 @@ class CudaEmitter:
         listed = [declared(p, self._parameters[p]) for p in order]
         body = "".join(f"    {line}\n" if line else "\n" for line in self.w.text().splitlines())
         parameters = tuple((p, self._parameters[p].strip()) for p in order)
-        text = head + kernel_text(PLACEHOLDER, bounds, listed, body)
+        text = head + kernel_text(PLACEHOLDER, bounds, listed, body, self.variant.blocks)
         inner = body.replace("blockIdx.x", "block")
         return Text(text, parameters, function_text(PLACEHOLDER, listed, inner), bounds)
 
@@ -215,9 +225,9 @@ class CudaEmitter:
                 loads[s.form] = None
             elif isinstance(s, ir.Store) and (unit is None or unit[s.form]):
                 stores[s.form] = None
-        gathered = {s.form for s in statements if isinstance(s, ir.Gather)}
+        looked_up = {s.form for s in statements if isinstance(s, ir.LookUp)}
         guarded = {s.form for s in statements if isinstance(s, ir.Load) and s.guard is not None}
-        taken = gathered | guarded
+        taken = looked_up | guarded
         return [f for f in loads if f not in taken], [f for f in stores if f not in taken]
 
     def take(
@@ -309,9 +319,12 @@ class CudaEmitter:
         self.w.lines(then)
 
 
-def kernel_text(symbol: str, bounds: str, parameters: list[str], body: str) -> str:
-    """A kernel; ``bounds`` are those of its launches."""
-    head = f'extern "C" __global__ void __launch_bounds__({bounds})\n{symbol}('
+def kernel_text(
+    symbol: str, bounds: str, parameters: list[str], body: str, blocks: int = 1
+) -> str:  # fmt: skip
+    """A kernel; ``bounds`` are those of its launches, in which so many ``blocks`` are a cluster."""
+    cluster = f"FC_CLUSTER({blocks}) " if blocks > 1 else ""
+    head = f'extern "C" __global__ void {cluster}__launch_bounds__({bounds})\n{symbol}('
     return head + _wrapped(parameters) + ")\n{\n" + body + "}\n"
 
 

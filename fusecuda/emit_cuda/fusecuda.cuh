@@ -265,43 +265,6 @@ FC_REDUCTION(all, (T)1, a & b)
 FC_ARG_REDUCTION(argmax, true)
 FC_ARG_REDUCTION(argmin, false)
 
-// The maximum of the elements, and the sum of exp(element - maximum) in one pass: a larger maximum
-// scales the sum so far down. Only where the user frees the order of sums (see online.py).
-template <typename V>
-struct fc_pair {
-    V most, sum;
-};
-template <typename V>
-FC_INLINE fc_pair<V> fc_shuffle(fc_pair<V> p, int m)
-{
-    return {fc_shuffle(p.most, m), fc_shuffle(p.sum, m)};
-}
-FC_INLINE float fc_exp(float a) { return expf(a); }
-FC_INLINE double fc_exp(double a) { return exp(a); }
-
-template <typename T>
-struct fc_online {
-    typedef fc_pair<T> P;
-    static __device__ __forceinline__ P identity() { return {fc_least(T()), T(0)}; }
-    // The sum: NaN below an infinite maximum, where inf - inf would have been added.
-    static __device__ __forceinline__ T sum(P a) { return a.sum + (a.most - a.most); }
-    // A sum below `a`, as one below `most`.
-    static __device__ __forceinline__ T below(P a, T most)
-    {
-        return a.most == most ? a.sum : a.sum * fc_exp(a.most - most);
-    }
-    static __device__ __forceinline__ P take(P a, T v)
-    {
-        const T most = fc_max<T>::combine(a.most, v);
-        return {most, below(a, most) + (v == most ? T(1) : fc_exp(v - most))};
-    }
-    static __device__ __forceinline__ P combine(P a, P b)
-    {
-        const T most = fc_max<T>::combine(a.most, b.most);
-        return {most, below(a, most) + below(b, most)};
-    }
-};
-
 // Lanes folded in halves; the first `lanes` hold values. Every lane gets the result of its group.
 template <typename R>
 FC_INLINE typename R::P fc_fold(typename R::P p, int lanes)
@@ -364,19 +327,25 @@ FC_INLINE typename R::P fc_block_total(typename R::P p, typename R::P *room)
     return fc_pairwise<R>(lane < fc_threads() / 32 ? room[lane] : R::identity());
 }
 
-// The total of up to 1024 results of other blocks, in their order; every thread gets it.
-template <typename R>
-FC_INLINE typename R::P fc_total_of(const typename R::P *results, int count, typename R::P *room)
+// The total of up to 1024 results `at(0)`, `at(1)`, ... in their order; every thread gets it.
+template <typename R, typename F>
+FC_INLINE typename R::P fc_total_by(int count, typename R::P *room, F at)
 {
     const int lane = fc_thread() & 31, warp = fc_thread() / 32, warps = fc_threads() / 32;
-    __syncthreads();
     for (int run = warp; run * 32 < count; run += warps) {
         const int k = run * 32 + lane;
-        const typename R::P p = fc_pairwise<R>(k < count ? results[k] : R::identity());
+        const typename R::P p = fc_pairwise<R>(k < count ? at(k) : R::identity());
         if (lane == 0) room[run] = p;
     }
     __syncthreads();
     return fc_pairwise<R>(lane * 32 < count ? room[lane] : R::identity());
+}
+
+template <typename R>  // the same of results of other blocks
+FC_INLINE typename R::P fc_total_of(const typename R::P *results, int count, typename R::P *room)
+{
+    __syncthreads();
+    return fc_total_by<R>(count, room, [=](int k) { return results[k]; });
 }
 
 // True in the last of `blocks` blocks to come here, which then sees what the others have written.

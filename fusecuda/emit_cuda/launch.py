@@ -18,7 +18,6 @@ from .choice import (
     BLOCK,
     BOTH,
     BOTH_CHUNKS,
-    BOTH_WARPS,
     CHUNK,
     COLUMN,
     COMPACTION,
@@ -26,6 +25,7 @@ from .choice import (
     LATE,
     LOOP,
     LOOP_THREADS,
+    MOST_CHUNKS,
     NOWHERE,
     REGISTERS,
     SCAN,
@@ -35,14 +35,14 @@ from .choice import (
     STEP,
     TILES,
     Facts,
-    beside_registers,
+    Keeping,
     chosen_skeleton,
     chunks_of_a_group,
     columns_across,
     keeping,
     keeping_warps,
     power_of_two,
-    slot_offsets,
+    shared_places,
     squeezed,
     tile_side,
     turned_walk,
@@ -58,7 +58,6 @@ from .variant import CudaBound, Variant
 SHORT_THREADS = 128
 ENOUGH = 8  # blocks for each multiprocessor
 MOST_PARTS = 1024
-MOST_CHUNKS = 1024  # that the lanes of a warp can keep
 MOST_TURNS = 16  # rows that a block takes one after the other
 LEVELS = 7, 21  # of the tree that a thread of columns has registers for: few, or as many as any
 _NARROW = (1 << 31) - (1 << 20)  # a grid may overshoot
@@ -83,7 +82,7 @@ def bind(
     if lowered.ir.late:
         walked = squeezed(joined(lowered.ir, walked))
     kept = keeping(lowered.ir, walked, facts)
-    if lowered.ir.resident and kept == NOWHERE:
+    if lowered.ir.resident and kept.where == NOWHERE:
         lowered = lower(NOTHING)
         walked = squeezed(walk(lowered, memory))
         if contract and chosen_skeleton(lowered.ir, walked)[0] == BLOCK:
@@ -105,7 +104,7 @@ class _Binder(Grids):
         memory: MemoryOf,
         aligned: bool,
         turned: frozenset[int],
-        kept: str,
+        kept: Keeping,
         facts: Facts,
     ) -> None:
         self.processors = facts.multiprocessors
@@ -113,6 +112,7 @@ class _Binder(Grids):
         self.lowered = lowered
         self.kernel = lowered.ir
         self.walked = walked
+        self.kept = kept
         self.skeleton, unit = chosen_skeleton(self.kernel, walked)
         if turned:
             self.skeleton, unit = TILES, self._unit_but(turned)
@@ -127,7 +127,7 @@ class _Binder(Grids):
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
             packing.packed, packing.width, aliased(self.kernel, walked), self._wide(memory), *ranks,
-            turned=turned, kept=kept, apart=packing.apart, headed=packing.head > 0,
+            turned=turned, kept=kept.where, apart=packing.apart, headed=packing.head > 0,
             spread=packing.spread,
             side=tile_side(self.kernel, walked, turned, facts.multiprocessors) if turned else 0,
         )  # fmt: skip
@@ -175,7 +175,8 @@ class _Binder(Grids):
 
     def _wide(self, memory: MemoryOf) -> bool:
         """True if indices need 64 bits: of loops, of what they walk, of what gathers may reach."""
-        threads = self._lanes() if self.kernel.segment else max(self.length, 1)
+        is_short = self.skeleton == SHORT
+        threads = max(self._lanes() if is_short else 1, 0 if self.kernel.segment else self.length)
         spans = [self.rows * threads, self.length, *reaches(self.lowered, memory)]
         return max([*spans, *walked_spans(self.kernel, self.walked)]) >= _NARROW
 
@@ -256,20 +257,15 @@ class _Binder(Grids):
 
     def _long(self) -> None:
         """A block, or several, for each row."""
+        if self.variant.kept in (SHARED, BOTH):
+            return self._kept_rows()
         chunks = -(-self.length // CHUNK)
-        most = 8 if self.kernel.splittable or chunks <= 8 * 1024 else 32
+        most = 8 if self.kernel.splittable or chunks <= 8 * MOST_CHUNKS else 32
         if self.variant.kept == REGISTERS:
             most = keeping_warps(self.kernel, self.length)
-        elif self.variant.kept == SHARED:
-            most = SHARED_WARPS
-            self._share(self.length)
-        elif self.variant.kept == BOTH:
-            most = BOTH_WARPS
-            self._share(beside_registers(self.length))
         warps = min(most, power_of_two(chunks))
         each = power_of_two(-(-chunks // warps))
-        held = {REGISTERS: each, BOTH: BOTH_CHUNKS}.get(self.variant.kept, 1)
-        self._vary(warps=most, chunks=held)
+        self._vary(warps=most, chunks=each if self.variant.kept == REGISTERS else 1)
         parts = 1
         if self.kernel.splittable:
             while each > 1 and self.rows * -(-chunks // (warps * each)) < self.enough_blocks:
@@ -277,39 +273,50 @@ class _Binder(Grids):
             while -(-chunks // (warps * each)) > MOST_PARTS:
                 each *= 2
             parts = -(-chunks // (warps * each))
-        assert each <= 1024, "a row of so many elements is split"
+        assert each <= MOST_CHUNKS, "a row of so many elements is split"
         self.out.integers |= {"each": each, **self._divisor("parts", parts)}
         turns = self._turns(self.rows, MOST_TURNS) if parts == 1 else self._turns(1, 1)
         self.out.work = self.rows * parts
         self._partials(self.rows * parts if parts > 1 else 0, self.rows if parts > 1 else 0)
         self._launch(-(-self.rows // turns) * parts, 32 * warps)
 
-    def _share(self, elements: int) -> None:
-        """Shared memory for ``elements`` of the resident row, in each of its slots."""
-        offsets, self.out.shared = slot_offsets(self.kernel, elements)
-        self.out.integers |= {f"kept{slot}_at": at for slot, at in enumerate(offsets)}
+    def _kept_rows(self) -> None:
+        """Rows that stay in the shared memory of a block, or of a cluster of them."""
+        blocks, own = self.kept.blocks, self.kept.own(self.length)
+        chunks = BOTH_CHUNKS if self.variant.kept == BOTH else 1
+        self._vary(warps=SHARED_WARPS, chunks=chunks, blocks=blocks)
+        places, self.out.shared = shared_places(self.kernel, self.length, self.kept)
+        self.out.integers |= {**places, "own": own, "chunks": -(-self.length // CHUNK)}
+        turns = self._turns(self.rows * blocks, MOST_TURNS)
+        self.out.work = self.rows
+        self._launch(-(-self.rows // turns) * blocks, 32 * min(SHARED_WARPS, own))
 
     def _columns(self) -> None:
         """A tile of columns for each block, its threads sharing the rows of each column."""
         across = columns_across(self.length)
         lanes = LOOP_THREADS // across
-        if self.variant.kept == SHARED:
-            self._share(self.length * across)
         inner = self.walked.rows.extents[-1]
         tiles = -(-inner // across) * (self.rows // max(inner, 1))
         chunks = max(1, -(-self.length // CHUNK))
         each, parts = power_of_two(chunks), 1
-        if self.kernel.splittable:
+        if self.variant.kept == SHARED:
+            each, parts = self.kept.own(self.length), self.kept.blocks
+            places, self.out.shared = shared_places(self.kernel, self.length, self.kept, across)
+            self.out.integers |= places
+            self._vary(blocks=parts)
+        elif self.kernel.splittable:
             while each > 1 and tiles * -(-chunks // each) < self.enough_blocks:
                 each //= 2
             while -(-chunks // each) > MOST_PARTS:
                 each *= 2
             parts = -(-chunks // each)
         self._vary(levels=LEVELS[each >= 1 << LEVELS[0]])
-        self.out.integers |= {"across": across, "each": each, **self._divisor("parts", parts)}
+        self.out.integers |= {"across": across, "each": each, "chunks": chunks}
+        self.out.integers |= self._divisor("parts", parts)
         self.out.integers |= self._divisor("tiles", -(-inner // across))
         self.out.work = tiles * parts
-        self._partials(self.rows * parts if parts > 1 else 0, tiles if parts > 1 else 0)
+        joined = parts > 1 and self.kernel.splittable
+        self._partials(self.rows * parts if joined else 0, tiles if joined else 0)
         self._launch(tiles * parts, across, lanes)
 
     def _turns(self, blocks: int, most: int) -> int:

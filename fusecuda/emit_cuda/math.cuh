@@ -14,7 +14,7 @@
     FC_INLINE bool fc_isfinite_##t(T a) { return fabs##f(a) < (T)FC_INFINITY; }                    \
     FC_INLINE bool fc_signbit_##t(T a) { return copysign##f((T)1, a) < 0; }                        \
     FC_INLINE T fc_floor_divide_##t(T a, T b) { return floor##f(a / b); }                          \
-    FC_INLINE T fc_remainder_##t(T a, T b) { return a - floor##f(a / b) * b; }                     \
+    FC_INLINE T fc_remainder_##t(T a, T b) { return fma##f(-floor##f(a / b), b, a); }              \
     FC_INLINE T fc_degrees_##t(T a) { return a * (T)(180 / 3.14159265358979323846); }            \
     FC_INLINE T fc_radians_##t(T a) { return a * (T)(3.14159265358979323846 / 180); }            \
     FC_INLINE T fc_expit_##t(T a) { return (T)1 / ((T)1 + exp##f(-a)); }                           \

@@ -156,7 +156,11 @@ def architecture_for(capability: str) -> str:
 @cache
 def version() -> str:
     """NVRTC's version, such as ``13.5``; raises CompilerError if there is none."""
-    return ".".join(map(str, _binding().getVersion()))
+    binding = _binding()
+    try:
+        return ".".join(map(str, binding.getVersion()))
+    except RuntimeError as error:  # the binding is there, the library is not
+        raise CompilerError(f"CuPy finds no NVRTC: {error}") from None
 
 
 def available() -> bool:

@@ -25,11 +25,19 @@ class ReductionEmitter(CudaEmitter):
 
     def share_kept(self, slot: int, name: str) -> None:
         """Declare ``name``, the shared memory that keeps ``slot`` of a resident row."""
+        self.share(f"kept{slot}_at", memory_type(self.kernel.resident[slot]), name)
+
+    def share(self, place: str, kind: str, name: str) -> None:
+        """Declare ``name``, shared memory that comes with the launch, at an integer."""
         if not self._shares:
             self.w.line("extern __shared__ __align__(16) unsigned char fc_kept[];")
             self._shares = True
-        at, kind = self.integer(f"kept{slot}_at"), memory_type(self.kernel.resident[slot])
+        at = self.integer(place)
         self.w.line(f"{kind} *const {name} = reinterpret_cast<{kind} *>(fc_kept + {at});")
+
+    def last_meeting(self) -> ir.Stage:
+        """The stage behind which the blocks of a cluster have told each other everything."""
+        return [stage for stage in self.kernel.stages if stage.reduces][-1]
 
     def kind(self, reduce: ir.Reduce) -> str:
         """The C++ type of the reduction, such as ``fc_sum<float>``."""

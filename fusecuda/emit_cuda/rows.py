@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from ..codegen import names
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
-from .choice import BOTH, CHUNK, LOOP_THREADS, REGISTERS, SHARED, SHORT
+from .choice import LOOP_THREADS, REGISTERS, SHORT
 from .emit import CudaScope, Text
 from .launch import SHORT_THREADS
 from .reductions import ReductionEmitter
@@ -31,16 +31,20 @@ class RowEmitter(ReductionEmitter):
         if self.kernel.outer:
             # Blocks that meet at the end take several rows each, so that they meet less often.
             with self.w.block(f"for (int turn = 0; turn < {self.integer('turns')}; ++turn)"):
-                self._row()
+                self.row()
                 if not self.short:
                     self.w.line("__syncthreads();  // before the next row takes the shared memory")
         else:
-            self._row()
-        unit = "blockIdx.x"
-        if self.kernel.splittable and not self.short:
-            unit = self.over(f"({self.index_type}){unit}", self.integer("parts"))
-        self.outer("threadIdx.x == 0", unit)
+            self.row()
+        if self.kernel.outer:
+            self.outer("threadIdx.x == 0", self.unit())
         return self.text("", self.bounds())
+
+    def unit(self) -> str:
+        """The number of a block among those that end rows."""
+        if self.kernel.splittable and not self.short:
+            return self.over(f"({self.index_type})blockIdx.x", self.integer("parts"))
+        return "blockIdx.x"
 
     def bounds(self) -> str:
         """The threads of a block; how few blocks may be resident, where registers keep doubles.
@@ -48,23 +52,25 @@ class RowEmitter(ReductionEmitter):
         Unasked the compiler makes do with 64 registers for functions on many of them, and spills.
         """
         threads = 32 * self.variant.warps
-        if self.variant.kept == BOTH:
-            return f"{threads}, 1"
         wide = any(d.itemsize == 8 for d in self.kernel.resident)
         if self.variant.kept != REGISTERS or not wide or threads > LOOP_THREADS:
             return str(threads)
         return f"{threads}, {LOOP_THREADS // threads}"
 
-    def _row(self) -> None:
-        place = self._short_rows() if self.short else self._long_rows()
+    def row(self) -> None:
+        """All that is done with a row."""
+        place = self._short_rows() if self.short else self.long_rows()
         for number, stage in enumerate(self.kernel.stages):
             self._stage(number, stage, place)
-        first = "lane == 0 && row < rows" if self.short else "threadIdx.x == 0"
         if self.kernel.tail or self.kernel.outer:
-            with self.w.block(f"if ({first})"):
+            with self.w.block(f"if ({self.first()})"):
                 self.finish_row(place, "row")
 
-    def _turn(self, block: str) -> str:
+    def first(self) -> str:
+        """The test for the one thread that ends a row."""
+        return "lane == 0 && row < rows" if self.short else "threadIdx.x == 0"
+
+    def turn(self, block: str) -> str:
         """The block's number, or that of its turn among all turns of rows."""
         if not self.kernel.outer:
             return block
@@ -76,14 +82,14 @@ class RowEmitter(ReductionEmitter):
         length = self.integer("length")
         w.line(f"// 1 << shift lanes share a row, each taking {4} neighbours at a time.")
         w.line(f"const int lanes = 1 << {shift}, lane = threadIdx.x & (lanes - 1);")
-        block = self._turn(f"({t})blockIdx.x")
+        block = self.turn(f"({t})blockIdx.x")
         w.line(f"const {t} row = ({block} * {SHORT_THREADS} + threadIdx.x) >> {shift};")
         if self.kernel.segment is None:
             w.line(f"const {t} here = row < {rows} ? {length} : 0;  // elements of the row")
             w.line(f"const {t} start = 0;")
         return self._row_place("row")
 
-    def _long_rows(self) -> dict[str, str]:
+    def long_rows(self) -> dict[str, str]:
         t, w = self.index_type, self.w
         w.line(f"const {t} here = {self.integer('length')};")
         w.line("const int lanes = 32, lane = threadIdx.x & 31;")
@@ -92,14 +98,18 @@ class RowEmitter(ReductionEmitter):
             parts = self.integer("parts")
             block = f"({t})blockIdx.x"
             w.line(f"const {t} which = {self.over(block, parts)};")
-            w.line(f"const {t} row = {self._turn('which')}, part = {block} - which * {parts};")
+            w.line(f"const {t} row = {self.turn('which')}, part = {block} - which * {parts};")
             w.line(f"const {t} warp = part * ({t})(blockDim.x / 32) + threadIdx.x / 32;")
         else:
             w.line("// A block for each row; each warp takes `each` chunks of 512 elements.")
-            w.line(f"const {t} row = {self._turn('blockIdx.x')};")
+            w.line(f"const {t} row = {self.turn('blockIdx.x')};")
             w.line(f"const {t} warp = threadIdx.x / 32;")
+        return self.place_of_row()
+
+    def place_of_row(self) -> dict[str, str]:
+        """Where the row of a block is; behind the last one there is nothing to do."""
         if self.kernel.outer:
-            w.line(f"if (row >= {self.integer('rows')}) break;")
+            self.w.line(f"if (row >= {self.integer('rows')}) break;")
         return self._row_place("row")
 
     def _row_place(self, row: str) -> dict[str, str]:
@@ -127,7 +137,7 @@ class RowEmitter(ReductionEmitter):
             w.lines(self.segment())
             w.line(f"const {self.index_type} here = row < {self.integer('rows')} ? extent : 0;")
         for slot in sorted({s.slot for s in stage.body if isinstance(s, ir.Keep)}):
-            self._declare_kept(slot)
+            self.declare_kept(slot)
         for r in stage.reduces:
             w.line(f"{self.partial(r)} acc{r.out} = {self.kind(r)}::identity();")
         self.body(number, stage, place)
@@ -144,7 +154,7 @@ class RowEmitter(ReductionEmitter):
                 w.line(f"acc{r.out} = fc_fold<{self.kind(r)}>(acc{r.out}, lanes);")
                 w.line(self.result(r, f"acc{r.out}"))
         else:
-            self._chunks(number, stage)
+            self.chunks(number, stage)
 
     def combined(self, reduces: Sequence[ir.Reduce]) -> list[str]:
         """The statements that take one more element."""
@@ -152,13 +162,10 @@ class RowEmitter(ReductionEmitter):
             self.combine(r, f"acc{r.out}", names.value(r.value), self._position()) for r in reduces
         ]
 
-    def _declare_kept(self, slot: int) -> None:
-        kind = memory_type(self.kernel.resident[slot])
-        if self.variant.kept in (SHARED, BOTH):
-            self.share_kept(slot, f"{'shared' if self.variant.kept == BOTH else 'keep'}{slot}")
-        if self.variant.kept != SHARED:
-            size = 4 * self.variant.steps * self.variant.chunks
-            self.w.line(f"{kind} keep{slot}[{size}];")
+    def declare_kept(self, slot: int) -> None:
+        """Declare what keeps ``slot`` of a resident row: registers."""
+        size = 4 * self.variant.steps * self.variant.chunks
+        self.w.line(f"{memory_type(self.kernel.resident[slot])} keep{slot}[{size}];")
 
     def taker(
         self, name: str, body: list[ir.Statement], place: dict[str, str], then: list[str],
@@ -170,13 +177,7 @@ class RowEmitter(ReductionEmitter):
         w.line(f"{head} {{")
         with w.indented():
             w.line("(void)slot;")
-            # Lanes side by side keep side by side, so that no two meet in a bank.
-            shared = self.variant.kept in (SHARED, BOTH)
-            self.kept_at = "at - 3 * lane + 32 * e" if shared else "slot + e"
-            if (
-                self.variant.kept == BOTH
-            ):  # without what registers keep of this warp and those before
-                self.kept_at += f" - {CHUNK * self.variant.chunks} * (warp + 1)"
+            self.kept_at = self.place_kept()
             if len(self.axes) == 1:
                 inner = {**place, self.axes[0]: self.place_in_row("at")}
                 self.take(body, inner, then, before)
@@ -185,6 +186,10 @@ class RowEmitter(ReductionEmitter):
             else:
                 self._take_scattered(body, place, then, before)
         w.line("};")
+
+    def place_kept(self) -> str:
+        """The place of an element among those that are kept."""
+        return "slot + e"
 
     def loaded(self, form: int, source: str) -> str:
         if self.variant.unit is not None:
@@ -271,19 +276,24 @@ class RowEmitter(ReductionEmitter):
         for r in stage.reduces:
             w.line(self.result(r, f"chunks{r.out}.finish()"))
 
-    def _chunks(self, number: int, stage: ir.Stage) -> None:
-        w = self.w
+    def chunks(self, number: int, stage: ir.Stage) -> None:
+        """The chunks of each warp, and what all warps come to."""
+        w, own = self.w, str(self.variant.chunks)
         for r in stage.reduces:
             w.line(f"fc_chunks<{self.kind(r)}> chunks{r.out};")
             w.line(f"chunks{r.out}.start();")
-        own, kept = str(self.variant.chunks), self.variant.kept
-        each = own if kept == REGISTERS else self.integer("each")
-        if kept in (REGISTERS, BOTH):
+        is_kept = self.variant.kept == REGISTERS
+        each = own if is_kept else self.integer("each")
+        if is_kept:
             w.line("#pragma unroll")
-            self._each_chunk(number, stage, f"int c = 0; c < {own}; ++c", each, "c * 16")
-        if kept != REGISTERS:
-            first, slot = (own, "-64") if kept == BOTH else ("0", "0")
-            self._each_chunk(number, stage, f"int c = {first}; c < {each}; ++c", each, slot)
+        with w.block(f"for (int c = 0; c < {each}; ++c)"):
+            first = "warp" if each == "1" else f"(warp * {each} + c)"
+            w.line(f"const {self.index_type} start = {first} * 512;")
+            w.line(f"if (start >= here) {'continue' if is_kept else 'break'};")
+            self.each_step(number, "c * 16" if is_kept else "0")
+            for r in stage.reduces:
+                w.line(f"chunks{r.out}.push(fc_fold<{self.kind(r)}>(acc{r.out}, lanes));")
+                w.line(f"acc{r.out} = {self.kind(r)}::identity();")
         if not stage.reduces:
             return
         self.declare_rooms(stage.reduces)
@@ -294,19 +304,6 @@ class RowEmitter(ReductionEmitter):
             self._join_parts(stage.reduces)
         for r in stage.reduces:
             w.line(self.result(r, f"total{r.out}"))
-
-    def _each_chunk(self, number: int, stage: ir.Stage, loop: str, each: str, slot: str) -> None:
-        """Some of the ``each`` chunks of a warp; ``slot`` tells where they are kept."""
-        w = self.w
-        with w.block(f"for ({loop})"):
-            first = "warp" if each == "1" else f"(warp * {each} + c)"
-            w.line(f"const {self.index_type} start = {first} * 512;")
-            w.line(f"if (start >= here) {'continue' if slot[0] == 'c' else 'break'};")
-            self.each_step(number, slot)
-            for r in stage.reduces:
-                kind = self.kind(r)
-                w.line(f"chunks{r.out}.push(fc_fold<{kind}>(acc{r.out}, lanes));")
-                w.line(f"acc{r.out} = {kind}::identity();")
 
     def _join_parts(self, reduces: list[ir.Reduce]) -> None:
         """The last block of a row combines what the row's blocks have found."""

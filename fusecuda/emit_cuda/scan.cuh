@@ -59,10 +59,20 @@ struct fc_scan {
     }
 };
 
+// Tells the tiles behind what one, or a group, comes to.
+template <typename P>
+FC_INLINE void fc_tell(P value, P *total, volatile uint64_t *state)
+{
+    *total = value;
+    __threadfence();
+    *state = 1;
+}
+
 // What comes before tile `at` of the `count` of a row, which comes to `own`; for a warp. A tile tells
 // what it comes to, and the last one of each 32 what these come to, of each 32 of those, and so on:
 // `totals` has them one level behind the other, which are there where `all_states` says so. No tile
-// waits for one that has not started. The order is that of graph/tree.py.
+// waits for one that has not started; each has been told by another warp before it waits. The order
+// is that of graph/tree.py.
 template <typename R, typename I>
 FC_INLINE typename R::P fc_tiles_before(typename R::P own, I at, I count, uint64_t *all_states,
                                         typename R::P *totals)
@@ -71,7 +81,7 @@ FC_INLINE typename R::P fc_tiles_before(typename R::P own, I at, I count, uint64
     volatile uint64_t *states = all_states;
     const int lane = fc_thread() & 31;
     P before = R::identity();
-    for (bool is_last = true;;) {
+    for (bool is_first = true, is_last = true;; is_first = false) {
         const int place = (int)(at & 31);
         P value = own;
         if (lane < place) {
@@ -79,10 +89,8 @@ FC_INLINE typename R::P fc_tiles_before(typename R::P own, I at, I count, uint64
             while (!states[other]);
             __threadfence();
             value = totals[other];
-        } else if (lane == place && is_last) {
-            totals[at] = own;
-            __threadfence();
-            states[at] = 1;
+        } else if (lane == place && is_last && !is_first) {
+            fc_tell(own, totals + at, states + at);
         }
 #pragma unroll
         for (int by = 1; by < 32; by *= 2) {
@@ -110,10 +118,12 @@ FC_INLINE typename R::P fc_chunks_before(typename R::P own, I at, I count, uint6
     const int warp = fc_thread() / 32;
     if ((fc_thread() & 31) == 0) room[warp] = own;
     __syncthreads();
-    if (warp == 0) {
-        P all = room[0];
+    P all = room[0];
 #pragma unroll
-        for (int w = 1; w < 8; ++w) all = R::combine(all, room[w]);
+    for (int w = 1; w < 8; ++w) all = R::combine(all, room[w]);
+    if (fc_thread() == 32) {
+        fc_tell(all, totals + at, states + at);
+    } else if (warp == 0) {
         const P before = fc_tiles_before<R>(all, at, count, states, totals);
         if (fc_thread() == 0) room[8] = before;
     }

@@ -35,7 +35,8 @@ def shared_source(members: Sequence[CudaSource]) -> CudaSource:
     listed = [declared(name, ctype) for name, ctype in parameters]
     texts = [m.function.replace(f"{m.symbol}_block", functions[m.symbol]) for m in _apart(members)]
     bounds = _bounds([m.bounds for m in members])
-    text = "\n".join([*texts, kernel_text(PLACEHOLDER, bounds, listed, body)])
+    kernel = kernel_text(PLACEHOLDER, bounds, listed, body, members[0].cluster)
+    text = "\n".join([*texts, kernel])
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     symbol = f"shared_{members[0].symbol.rpartition('_')[0]}_{digest}"
     return CudaSource(

@@ -10,8 +10,8 @@ class CudaSource:
     """CUDA C of one kernel: its entry's name, the text, and its parameters (name, C type).
 
     ``function`` is the same as a function of the block's number, for a launch that it shares, of
-    which one block does the work of ``own_blocks``; ``bounds`` are those of its launches, and
-    ``members`` the kernels of a shared one.
+    which one block does the work of ``own_blocks``; ``bounds`` are those of its launches, of whose
+    blocks so many are a ``cluster``, and ``members`` the kernels of a shared one.
     """
 
     symbol: str
@@ -20,4 +20,5 @@ class CudaSource:
     function: str = ""
     bounds: str = ""
     own_blocks: int = 1
+    cluster: int = 1
     members: tuple[CudaSource, ...] = ()

@@ -39,10 +39,16 @@ def walked_spans(kernel: ir.KernelIR, walked: Walked) -> Iterator[int]:
 
 
 def reaches(lowered: Lowered, memory: MemoryOf) -> Iterator[int]:
-    """The extents along which gathers pick elements, and how far from the first these lie."""
+    """The extents along which elements are looked up, and how far from the first these lie."""
     for s in lowered.ir.statements():
-        if isinstance(s, ir.Gather):
+        if isinstance(s, ir.LookUp):
             pairs = [[limit_value(lowered.limits[n], memory) for n in p] for p in s.limits]
             yield from (extent for extent, _ in pairs)
             far = sum(abs(stride) * max(extent - 1, 0) for extent, stride in pairs)
-            yield 2 * far // s.dtype.itemsize  # with what is walked besides
+            yield 2 * far // _itemsize(lowered, s.form)  # with what is walked besides
+
+
+def _itemsize(lowered: Lowered, form: int) -> int:
+    dtype = lowered.ir.forms[form].dtype
+    assert dtype is not None
+    return dtype.itemsize

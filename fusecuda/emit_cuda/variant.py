@@ -28,10 +28,10 @@ class Variant:
     one. A ``headed`` loop has fewer in the first pack of a line, so that the others are aligned
     where it writes; in a ``spread`` one the elements of a pack are a warp apart. Forms that are
     ``aliased`` share memory with one that is written. ``wide`` indices have 64 bits. Resident rows
-    are ``kept`` in registers, ``chunks`` of 512 elements by each warp, or in shared memory; a block
-    has at most ``warps``. Loads that are ``turned`` are contiguous along the axis before the last.
-    A thread of columns combines fewer than 1 << ``levels`` chunks. A tile has ``side``
-    elements squared.
+    are ``kept`` in registers, ``chunks`` of 512 elements by each warp, or in shared memory, of
+    ``blocks`` that are a cluster; a block has at most ``warps``. Loads that are ``turned`` are
+    contiguous along the axis before the last. A thread of columns combines fewer than 1 <<
+    ``levels`` chunks. A tile has ``side`` elements squared.
     """
 
     skeleton: str
@@ -46,6 +46,7 @@ class Variant:
     steps: int = 4
     chunks: int = 1
     warps: int = 4
+    blocks: int = 1
     turned: frozenset[int] = frozenset()
     kept: str = NOWHERE
     levels: int = 0
@@ -82,8 +83,8 @@ class CudaBound(Launch):
         return self.launched and self.geometry is not None
 
     @property
-    def geometry(self) -> tuple[int, int] | None:
-        """The block of a launch that it shares; None if it shares none.
+    def geometry(self) -> tuple[int, int, int] | None:
+        """The block of a launch that it shares, and the cluster; None if it shares none.
 
         Warps of long rows may be more than there are chunks; blocks of short ones never meet but
         for reductions over rows, so that two are one twice as large.
@@ -92,12 +93,12 @@ class CudaBound(Launch):
         if skeleton == COLUMN and self.shared:
             return None
         if skeleton == COLUMN or (skeleton == SHORT and self.own_blocks == 1):
-            return self.block
+            return *self.block, 1
         if skeleton == BLOCK and self.variant.kept == SHARED:
-            return 32 * SHARED_WARPS, 1
+            return 32 * SHARED_WARPS, 1, self.variant.blocks
         fits = self.block[0] <= LOOP_THREADS and not self.shared
         if skeleton in (LOOP, SHORT) or (skeleton == BLOCK and fits):
-            return LOOP_THREADS, 1
+            return LOOP_THREADS, 1, 1
         return None
 
     @property

@@ -13,18 +13,10 @@ from ..graph.node import Node
 from .cluster import Cluster
 from .dependences import Needs, Touch, dependences, touched
 from .lowering import lower
+from .memory import Buffer, Memory
 from .plan import Plan
 from .together import Company, brought_together, companies
-from .walk import Bind, Launch, Memory
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """A piece of memory: an argument's, a result's, or (both None) a temporary's of ``nbytes``."""
-
-    argument: int | None
-    output: int | None
-    nbytes: int
+from .walk import Bind, Launch
 
 
 @dataclass(slots=True)
@@ -53,7 +45,7 @@ class Assembly:
     @property
     def written(self) -> frozenset[int]:
         """The numbers of the arguments that are overwritten."""
-        return frozenset(t for t in self.plan.graph.targets if t is not None)
+        return self.plan.graph.written
 
     def memory(self, node: Node) -> Memory:
         """Where ``node``, a stored value or a view or reshape of one, is in memory."""
@@ -66,6 +58,8 @@ class Assembly:
 
 class _Places:
     """The memory of every stored node."""
+
+    __slots__ = ("buffers", "number", "plan", "strides")
 
     def __init__(self, plan: Plan, strides: Mapping[int, Sequence[int]]) -> None:
         self.plan = plan

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from ..graph.ops import OPS
 from ..graph.tree import CHUNK
 from . import cost, crossing, kernel_ir
 from .byte_chains import MANY, chains_of
+from .indexed import are_dense, are_sure, places_of
 from .lowering import Lowered
+from .needs import grain, kept_bytes, streams, weight, whole, workspace
 from .stages import ALL, COSTLY
 from .waiting import Wait, wait_of
 from .walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
@@ -20,11 +21,15 @@ LOOP, ROW, COLUMN, ANY = "loop", "row", "column", "any"
 COMPACTION, COMPACTED_ROWS = "compaction", "compacted rows"
 LATE = "late"  # a loop with late stores
 CROSSED = "crossed"  # rows that are reduced along and across
+CROSSED_SHORT = "crossed short rows"  # the same of many rows of a few elements, side by side
 _COMPACTED = 4096  # elements that one thread at least takes of a compaction
 COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
-_SHORT_ROW = 32  # elements up to which rows are computed side by side however they lie
+SHORT_ROW = 32  # elements up to which rows are computed side by side however they lie
+_SHORT_LIGHT_ROW = 15  # the same where they lie in memory and little is computed of each
+_HEAVY = 3  # times the cost of an element that is only read
 _FEWEST = 8  # rows for which that is done
 _RESIDENT_BLOCK = 32  # and where the threads keep all their elements
+_FEW_COLUMNS = 128  # whose elements are near in memory, however many rows there are
 _SHORT = 8  # elements: an axis along which a run costs more than its elements
 _ALONG = (0, 1)  # elements from one to the next that every text may have
 # Others in loops, by the bytes of an element: backwards, every second one, parts of pixels. gcc
@@ -33,6 +38,11 @@ _ALONG = (0, 1)  # elements from one to the next that every text may have
 _STEPS = dict.fromkeys((1, 2), (0, 1, -1, 2, 3, 4))
 _STEPS_OF_LONG = _STEPS | {4: (0, 1, -1, 2)}
 _LONG = 256
+_WORTH = 1 << 14  # elements: fewer are not worth a text of their own
+_INSIDE = 64  # elements at most of the short axes that are walked within a run of a long one
+_LONG_RUN = 64  # elements along the last axis that are run along, whatever is before it
+_NEAR = 16  # extent of an axis that is long beside them
+ANY_STEP = 1 << 30  # of a form that walks the inner axis as an argument says, beside others
 _PARTS = 64  # a split row has at most so many parts
 
 
@@ -44,12 +54,18 @@ class Variant:
 
     ``steps[f]`` is how many elements form ``f`` walks from one to the next: 1, 0 where it stands
     still, and in loops another number of `_STEPS`. None means that any strides
-    will do. With ``tables`` what is computed from a byte alone is looked up.
+    will do. With ``tables`` what is computed from a byte alone is looked up. So many of a loop's
+    last axes are walked ``inside`` a run along the one before, which is then the inner axis. Where
+    it is ``dense``, indices lead to elements side by side; where it is ``sure``, all are bytes, and
+    there is an element for each.
     """
 
     skeleton: str
     steps: tuple[int, ...] | None
     tables: bool = False
+    inside: int = 0
+    dense: bool = False
+    sure: bool = False
 
 
 @dataclass(slots=True)
@@ -60,7 +76,8 @@ class Bound(Launch):
     many are; and 0 parts say so to a kernel that can do both; where it reduces across rows, the
     parts of a chunk of them and the lanes side by side), the extents (rows first), then for each
     form its strides (and, for an index form, its offset), then the limits, and the `Wait` of late
-    stores. ``work`` counts elements of a loop, (parts of) rows of a reduction, blocks of rows side
+    stores. ``work`` counts elements of a loop, but for the axes
+    walked inside its runs, (parts of) rows of a reduction, blocks of rows side
     by side, or parts of chunks.
     """
 
@@ -70,6 +87,11 @@ class Bound(Launch):
     phases: int = 1  # passes over rows that are cut into parts, one after the other
     streams: bool = False  # what is written goes to memory past the caches
 
+    @property
+    def shares_buffers(self) -> bool:
+        """True: a kernel in C promises nothing of what it reads, as `const restrict` does."""
+        return True
+
 
 def bind(lower: Lower, memory: MemoryOf) -> Bound:
     """The launch of what ``lower`` gives with the shapes it has, on the memory given.
@@ -77,14 +99,15 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     ``memory(node)`` tells where ``node`` is in memory.
     """
     lowered, walked, variant = _walked(lower(ALL), memory)
-    if variant.skeleton in (ROW, CROSSED) and variant.steps and lowered.ir.resident:
-        # Elements side by side are read as quickly as what would be kept of them.
+    if lowered.ir.resident and _are_read_quickly(lowered, variant, walked):
         lowered, walked, variant = _walked(lower(COSTLY), memory)
     kernel, rows, elements = lowered.ir, walked.rows, walked.elements
+    places = places_of(lowered, memory)
+    variant = replace(variant, dense=are_dense(kernel, places), sure=are_sure(kernel, places))
     wait = wait_of(kernel, walked) if kernel.late else None
     parts, length = _split(kernel, variant, rows, elements, wait)
     block = _block(kernel, variant, rows, elements)
-    dims = [1 if variant.skeleton == COLUMN else 0, block] if block else [parts, length]
+    dims = [0 if variant.skeleton == ANY else 1, block] if block else [parts, length]
     dims += elements.extents if kernel.kind == "loop" else rows.extents + elements.extents
     for f, form in enumerate(kernel.forms):
         if kernel.kind != "loop":
@@ -96,56 +119,56 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
     if wait is not None:
         dims += [wait.behind, wait.ahead, wait.room]
     work, per_item = _work(kernel, variant, rows, lowered.work, parts, block)
+    if variant.inside:
+        inside = max(1, math.prod(elements.extents[-variant.inside :]))
+        work, per_item = work // inside, inside
     count = math.prod(rows.extents)
-    scratch = _scratch(kernel, max(1, block) * math.prod(elements.extents))
-    scratch += sum(_whole(s.dtype.itemsize * wait.room) for s in kernel.late) if wait else 0
+    scratch = kept_bytes(kernel, max(1, block) * math.prod(elements.extents))
+    scratch += sum(whole(s.dtype.itemsize * wait.room) for s in kernel.late) if wait else 0
     in_parts = parts > 1 and not kernel.cross  # the rows, or what else is walked
     kept = count * scratch if in_parts else 0  # all threads share what is kept of rows in parts
     if kernel.cross:
-        kept = crossing.left(kernel, work, math.prod(elements.extents))
-        scratch += crossing.waiting(kernel, length, math.prod(elements.extents))
+        row = math.prod(elements.extents)
+        kept = crossing.left(kernel, work, row)
+        if variant.skeleton == CROSSED:
+            scratch += crossing.waiting(kernel, length, row)
+        else:
+            scratch += crossing.waiting_of_short(kernel, row)
     if wait is not None:  # how many elements each part has, and those that wait for other parts'
         each = parts * (wait.behind + wait.ahead)
-        kept = _whole(8 * parts) + sum(_whole(each * s.dtype.itemsize) for s in kernel.late)
+        kept = whole(8 * parts) + sum(whole(each * s.dtype.itemsize) for s in kernel.late)
     return Bound(
         lowered,
         walked.buffers(),
         walked.byte_offsets(),
         work,
-        _workspace(kernel, count, parts if in_parts else 1) + kept,
+        workspace(kernel, count, parts if in_parts else 1) + kept,
         0 if in_parts and wait is None else scratch,
         variant,
         dims,
-        _grain(kernel, work, per_item),
+        grain(kernel, work, per_item),
         kernel.phases if in_parts else 1,
-        _streams(kernel, walked),
+        streams(kernel, walked),
     )
 
 
-def _streams(kernel: kernel_ir.KernelIR, walked: Walked) -> bool:
-    """True if results go past the caches, which do not hold them until somebody reads them.
+def _are_read_quickly(lowered: Lowered, variant: Variant, walked: Walked) -> bool:
+    """True if elements are read as quickly from memory as what would be kept of them.
 
-    Lines that are written into caches are read first: they count twice. What is overwritten where
-    it has been read is there anyway.
+    They lie side by side, or so do few columns with the next ones, or windows share them.
     """
-    read: set[int] = set()
-    written: set[int] = set()
-    moved = 0
-    for number, (form, place) in enumerate(zip(kernel.forms, walked.places, strict=True)):
-        if form.dtype is None or place is None:
-            continue
-        strides = [*walked.rows.strides[number], *walked.elements.strides[number]]
-        extents = [*walked.rows.extents, *walked.elements.extents]
-        own = math.prod(n for n, stride in zip(extents, strides, strict=True) if stride)
-        moved += own * form.dtype.itemsize * (2 if form.store else 1)
-        (written if form.store else read).add(place.buffer)
-    return moved >= cost.STREAM_BYTES and not read & written
+    if variant.skeleton == COLUMN:
+        few = walked.rows.extents[-1] <= _FEW_COLUMNS and lowered.work >= _WORTH
+        return few or _overlap(lowered.ir, walked.rows, walked.elements)
+    return variant.skeleton in (ROW, CROSSED) and bool(variant.steps)
 
 
 def _walked(lowered: Lowered, memory: MemoryOf) -> tuple[Lowered, Walked, Variant]:
     """A kernel with its walk on the memory given, and which of its texts fits that."""
     walked = walk(lowered, memory)
     walked.elements = _apart_from_tests(lowered.ir, walked.elements)
+    if _is_by_strides(lowered.ir, walked.elements):
+        walked.elements = _longest_runs(walked.elements)
     return lowered, walked, _choose(lowered.ir, walked.rows, walked.elements)
 
 
@@ -175,19 +198,91 @@ def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
     if kernel.late:
         return Variant(LATE, _pattern(kernel, elements))
     if kernel.kind == "loop":
-        tables = math.prod(elements.extents) >= MANY and bool(chains_of(kernel))
-        steps = _STEPS_OF_LONG if elements.extents[-1] >= _LONG else _STEPS
-        return Variant(LOOP, _pattern(kernel, elements, steps), tables)
+        return _loop(kernel, elements)
     by_row = _pattern(kernel, elements)
+    if kernel.cross and _are_short(kernel, rows, elements):
+        return Variant(CROSSED_SHORT, None)
     if kernel.cross:
         return Variant(CROSSED, by_row)
-    if by_row is not None and not _are_short(kernel, rows, elements):
-        return Variant(ROW, by_row)
     by_column = _pattern(kernel, rows) if stand_side_by_side(kernel, rows) else None
+    in_step = by_column is not None and _overlap(kernel, rows, elements)
+    if by_row is not None and not in_step and not _are_short(kernel, rows, elements):
+        return Variant(ROW, by_row)
     many = _FEWEST if elements.extents[-1] > 1 else cost.GRAIN_ELEMENTS
     if by_column is not None and rows.extents[-1] >= many:
         return Variant(COLUMN, by_column)
     return Variant(ANY, None)
+
+
+def _overlap(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
+    """True if rows are windows that slide by one element: side by side they are one run, too."""
+    return any(
+        form.dtype is not None
+        and not form.store
+        and rows.strides[f][-1] == elements.strides[f][-1] == form.dtype.itemsize
+        for f, form in enumerate(kernel.forms)
+    )
+
+
+def _loop(kernel: kernel_ir.KernelIR, walk: Walk) -> Variant:
+    tables = math.prod(walk.extents) >= MANY and bool(chains_of(kernel))
+    inside = _inside(kernel, walk)
+    if inside:  # one text for all strides
+        steps = tuple(1 if form.dtype is None else ANY_STEP for form in kernel.forms)
+        return Variant(LOOP, steps, tables, inside)
+    return Variant(LOOP, _steps(kernel, walk), tables)
+
+
+def _steps(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[int, ...] | None:
+    """How a loop's forms step along the last axis, or None if no text has such a step."""
+    return _pattern(kernel, walk, _STEPS_OF_LONG if walk.extents[-1] >= _LONG else _STEPS)
+
+
+def _is_by_strides(kernel: kernel_ir.KernelIR, walk: Walk) -> bool:
+    """True for a loop of several axes that takes all its strides from arguments, in any order."""
+    fixed = kernel.kind != "loop" or kernel.is_ordered or kernel.late or len(walk.extents) < 2
+    if fixed or any(isinstance(s, kernel_ir.InRange) for s in kernel.statements()):
+        return False
+    return _steps(kernel, walk) is None
+
+
+def _longest_runs(walk: Walk) -> Walk:
+    """The walk of such a loop with its last axis, unless it is short, where runs go along it.
+
+    The axis that is walked within the runs comes last.
+    """
+    *outer, before, last = range(len(walk.extents))
+    if walk.extents[last] < min(_LONG_RUN, walk.extents[before]):
+        return walk
+    return walk.keep([*outer, last, before])
+
+
+def _inside(kernel: kernel_ir.KernelIR, walk: Walk) -> int:
+    """How many axes at the end are walked within a run along the one before them.
+
+    Those that are short, for a run of three elements costs as much as one of thirty. Not where
+    tests of indices end runs, nor where eight floats or doubles that lie side by side are a vector
+    as they are. And one, where all strides are arguments anyway.
+    """
+    return _short_axes(kernel, walk) or int(_is_by_strides(kernel, walk))
+
+
+def _short_axes(kernel: kernel_ir.KernelIR, walk: Walk) -> int:
+    """How many short axes at the end are beside a long one, if that is worth it."""
+    sizes = [f.dtype.itemsize for f in kernel.forms if f.dtype is not None]
+    if walk.extents[-1] >= _SHORT and min(sizes, default=0) >= 4 and _pattern(kernel, walk):
+        return 0
+    if math.prod(walk.extents) < _WORTH:
+        return 0
+    if kernel.is_ordered or any(isinstance(s, kernel_ir.InRange) for s in kernel.statements()):
+        return 0
+    count, elements = 0, 1
+    for n in reversed(walk.extents):
+        elements *= n
+        if n > _SHORT or elements > _INSIDE:
+            break
+        count += 1
+    return count if count < len(walk.extents) and walk.extents[-1 - count] >= _NEAR else 0
 
 
 def stand_side_by_side(kernel: kernel_ir.KernelIR, rows: Walk) -> bool:
@@ -198,9 +293,10 @@ def stand_side_by_side(kernel: kernel_ir.KernelIR, rows: Walk) -> bool:
 
 def _are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
     """True for many rows of a few elements."""
-    if not stand_side_by_side(kernel, rows):
+    if not stand_side_by_side(kernel, rows) or rows.extents[-1] < COLUMN_BLOCK:
         return False
-    return math.prod(elements.extents) <= _SHORT_ROW and rows.extents[-1] >= COLUMN_BLOCK
+    light = weight(kernel) < _HEAVY and _pattern(kernel, elements) is not None
+    return 0 < math.prod(elements.extents) <= (_SHORT_LIGHT_ROW if light else SHORT_ROW)
 
 
 def _pattern(
@@ -232,7 +328,7 @@ def _split(
     if wait is not None:
         each = wait.part(cost.GRAIN_ELEMENTS // 2)
         return -(-length // each), each
-    if kernel.cross:
+    if kernel.cross and variant.skeleton == CROSSED:
         parts = crossing.parts_of_chunk(math.prod(rows.extents), length)
         return parts, crossing.lanes_at_hand(kernel, parts, length)
     if kernel.compacts:
@@ -255,7 +351,7 @@ def _block(kernel: kernel_ir.KernelIR, variant: Variant, rows: Walk, elements: W
 
     0 where rows are computed one after the other.
     """
-    if variant.skeleton != COLUMN and not (
+    if variant.skeleton not in (COLUMN, CROSSED_SHORT) and not (
         variant.skeleton == ANY and _are_short(kernel, rows, elements)
     ):
         return 0
@@ -284,37 +380,3 @@ def _work(
         inner = rows.extents[-1]
         return count // max(inner, 1) * -(-inner // block), float(length * block)
     return count * parts, length / max(parts, 1)
-
-
-def _grain(kernel: kernel_ir.KernelIR, work: int, per_item: float) -> int:
-    """Items below which a thread is not worth its start; all, where they are taken in order."""
-    if kernel.is_ordered and not kernel.compacts:
-        return max(1, work)
-    return max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * _weight(kernel))))
-
-
-def _weight(kernel: kernel_ir.KernelIR) -> float:
-    """The cost of one element relative to one that is only read."""
-    total = 4
-    for stage in kernel.stages:
-        for statement in stage.body:
-            if isinstance(statement, kernel_ir.Compute):
-                total += OPS[statement.op].cost
-    return total / 4
-
-
-def _workspace(kernel: kernel_ir.KernelIR, rows: int, parts: int) -> int:
-    """Bytes for the partial results of split rows and for the row values of outer reductions."""
-    if kernel.compacts:
-        return 16 * parts
-    partial = sum(len(s.reduces) for s in kernel.stages) if parts > 1 else 0
-    return 16 * rows * parts * partial + 16 * rows * len(kernel.outer)
-
-
-def _scratch(kernel: kernel_ir.KernelIR, length: int) -> int:
-    return sum(_whole(length * d.itemsize) for d in kernel.resident)
-
-
-def _whole(nbytes: int) -> int:
-    """So many bytes, or some more, that what follows begins with a cache line."""
-    return -(-nbytes // 64) * 64

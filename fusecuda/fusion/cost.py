@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..graph.bounds import are_inside
 from ..graph.node import LibraryCall, Node
 from ..graph.ops import OPS
 from ..graph.structure import structure_of
 
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
+_UNIT_BYTES = 8  # of an element of which the op table says the cost
 NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised, on that core
-MAX_STATEMENTS = 240  # in one kernel: beyond, compilers slow down more than launches cost
+MAX_STATEMENTS = 320  # in one kernel: beyond, compilers slow down more than launches cost
+LARGEST = (
+    MAX_STATEMENTS * 5 // 4
+)  # of one whose operations several values share: they are cut together
 SELECTED_COST = 8  # of an element of a part: what may fail, a gather or integer power, costs more
+SLICE_COST = 64  # the same of an element of three slices or more, which nothing makes an error
+LINE_COST = 400  # of finding, for a line of elements, which of three slices or more they are in
 GRAIN_ELEMENTS = 32768  # work below which a second thread costs more than it brings
 STREAM_BYTES = 1 << 26  # moved by a kernel, from which on caches do not hold what it writes
 SPLIT_ELEMENTS = 16384  # a row longer than twice this is split over threads when rows are few
@@ -22,24 +29,31 @@ class Machine:
     """Where a plan is to run, as far as the planner minds.
 
     A kernel passes over a row more than once if ``rows`` rows or more are worked on at a time, or
-    if the row has at most ``row_bytes``; few longer ones are arrays, and a second pass is a second
-    kernel, which all of the machine works on. On the CPU all threads pass over a row together. No
+    if the row has at most ``row_bytes``, which is kept between passes; few longer ones are arrays,
+    and a second pass is a second kernel, which all of the machine works on. So it is for rows that
+    lie ``across`` side by side in memory, taken together, and ``row_blocks`` may keep parts of one
+    where that keeps half of the machine busy. On the CPU all threads pass over a row together. No
     kernel passes twice over a row of more than ``longest`` elements. A lane of the reduction tree
-    takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop.
+    takes ``group`` neighbours at a time; a row of at most ``short`` elements is not worth a loop,
+    nor are windows that overlap and cost at most ``window`` additions each.
     Rows of ``crossed`` elements, fewest and most, are reduced along and across in one pass.
     Where it is ``ordered``, a thread taking one element after the other pays: scatters are kernels.
     So are running sums where ``scanned_row`` is not 0; rows of more elements are shared by blocks
     that reduce nothing besides. Where it ``compacts``, so is what masks pick. An update may read
     elements that it overwrites if it ``waits``, as far away along each axis: each is written when
     it has been read; those of a kernel are of at most ``late_bytes`` an element. ``ns_per_byte``
-    and ``ns_per_cost`` are the prices of a byte that is moved and of a unit of the op table; where
+    and ``ns_per_cost`` are the prices of a byte that is moved and of a unit of the op table, which
+    is of eight bytes: vectors hold more elements of fewer, down to the ``narrowest``. Where
     bytes are dear beside those, what is computed again is charged for what it ``reads_again``, too.
     """
 
     rows: int
     row_bytes: int
+    row_blocks: int = 1
+    across: int = 1
     group: int = 1
     short: int = 0
+    window: int = 0
     crossed: tuple[int, int] = (1, 0)
     ordered: bool = False
     compacts: bool = False
@@ -49,13 +63,16 @@ class Machine:
     longest: int = 1 << 62
     ns_per_byte: float = NS_PER_BYTE
     ns_per_cost: float = NS_PER_COST
+    narrowest: int = 1
     reads_again: bool = False
 
 
+WINDOW = 130  # additions of a window that is part of one loop over all: compilers take a second
+
 # Passes wait for all threads.
 CPU = Machine(
-    rows=2, row_bytes=1 << 62, short=8, crossed=(33, 1 << 14), ordered=True, compacts=True,
-    waits=1 << 62, scanned_row=1 << 62,
+    rows=2, row_bytes=1 << 62, short=8, window=WINDOW, crossed=(2, 1 << 14), ordered=True,
+    compacts=True, waits=1 << 62, scanned_row=1 << 62,
 )  # fmt: skip
 
 
@@ -67,23 +84,30 @@ def op_cost(node: Node) -> int:
     return structure_of(node).cost
 
 
+def price(node: Node, machine: Machine = CPU) -> float:
+    """What one element of ``node`` costs on ``machine``, in additions of doubles."""
+    widest = max([node.dtype.itemsize, *(o.dtype.itemsize for o in node.operands)])
+    return op_cost(node) * min(1.0, max(widest, machine.narrowest) / _UNIT_BYTES)
+
+
 def may_fail(node: Node) -> bool:
     """True if some values make the operation an error."""
     if isinstance(node.attr, LibraryCall):
         return node.attr.name in ("power", "scatter")
     row = OPS.get(node.op)
     if row is None:
-        return structure_of(node).may_fail
+        return structure_of(node).may_fail and not (node.op == "gather" and are_inside(node))
     return bool(row.may_fail) and node.dtype.kind == "i"
 
 
 def recompute_pays(
-    node: Node, region_cost: float, copies: int, machine: Machine = CPU, read: float = 0.0
+    node: Node, region_price: float, copies: int, machine: Machine = CPU, read: float = 0.0
 ) -> bool:
     """True if computing ``node`` in ``copies`` places costs less than storing and reading it.
 
-    All but the first read ``read`` bytes for an element of it, and for nothing else.
+    An element has that `price` with all that it is computed from. All but the first read ``read``
+    bytes for an element of it, and for nothing else.
     """
-    again = (copies - 1) * region_cost * machine.ns_per_cost + read * machine.ns_per_byte
+    again = (copies - 1) * region_price * machine.ns_per_cost + read * machine.ns_per_byte
     kept = (1 + copies) * node.dtype.itemsize * machine.ns_per_byte
     return again <= kept

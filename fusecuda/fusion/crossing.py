@@ -4,7 +4,8 @@ The tree of a place in the rows is that of any reduction: a chunk is CHUNK rows,
 row LANES further on. A work item is a part of a chunk: every lane that leaves the same remainder.
 It takes lanes side by side, so that rows are read as they lie, as far as the caches hold a value
 for each place of each of them; others before these wait to be folded. In the end it leaves one for
-each place. So what is left is little beside many rows.
+each place. So what is left is little beside many rows. Of short rows an item is a chunk, of which
+all values wait.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _FEWEST = 8  # items there are at least, if there are rows for them: enough for 
 _FEWEST_OF_LONG = 32  # of rows of a chunk or more, which are as quickly read in any order
 _AT_HAND = 1 << 16  # bytes of lanes side by side, which a second cache holds beside the rows
 _LINE = 64  # bytes
+_PITCH = CHUNK + 8  # values from one place's to the next, as in codegen/reduce.h
 
 
 def parts_of_chunk(rows: int, length: int) -> int:
@@ -49,6 +51,11 @@ def left(kernel: kernel_ir.KernelIR, items: int, length: int) -> int:
 def waiting(kernel: kernel_ir.KernelIR, lanes: int, length: int) -> int:
     """The bytes that a thread needs at most for the ``lanes`` at hand, and for those that wait."""
     return sum(_lines(LANES.bit_length() * lanes * length * _size(r)) for r in kernel.cross)
+
+
+def waiting_of_short(kernel: kernel_ir.KernelIR, length: int) -> int:
+    """The bytes that a thread needs for a chunk of rows of ``length`` places."""
+    return sum(_lines(_PITCH * length * _size(r)) for r in kernel.cross)
 
 
 def _size(reduce: kernel_ir.Reduce) -> int:

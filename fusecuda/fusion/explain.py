@@ -11,7 +11,7 @@ from ..graph.node import Node
 from ..graph.structure import operations
 from ..words import counted
 from .assembly import Assembly
-from .kernel_ir import Compute, Statement
+from .kernel_ir import Compute, Gather, Search, Statement
 from .lowering import Access, Lowered
 from .walk import Launch
 
@@ -115,15 +115,24 @@ def _count(statements: Iterable[Statement]) -> int:
 
 
 def _bytes(lowered: Lowered, store: bool) -> int:
-    """Bytes of distinct elements touched, each array counted once and at most whole."""
+    """Bytes of distinct elements touched, each array counted once and at most whole.
+
+    What is gathered may be any elements: as many as there are indices. What is searched may be all.
+    """
     total: dict[int, int] = {}
     size: dict[int, int] = {}
     domain = lowered.row_shape + lowered.shape
-    for access in lowered.accesses:
+    gathered = {s.form for s in lowered.ir.statements() if isinstance(s, Gather)}
+    searched = {s.form for s in lowered.ir.statements() if isinstance(s, Search)}
+    for f, access in enumerate(lowered.accesses):
         if access.node is not None and access.store == store:
-            key = id(access.node)
-            size[key] = access.node.nbytes if not store else _touched(access, domain)
-            total[key] = total.get(key, 0) + _touched(access, domain)
+            key, touched = id(access.node), _touched(access, domain)
+            if f in gathered and not store:
+                touched = math.prod(domain) * access.node.dtype.itemsize
+            if f in searched:
+                touched = access.node.nbytes
+            size[key] = access.node.nbytes if not store else touched
+            total[key] = total.get(key, 0) + touched
     return sum(min(t, size[k]) if not store else t for k, t in total.items())
 
 
@@ -201,6 +210,7 @@ _NAMED = 3  # kernels in the name of a launch that they share
 def _operations(step: Launch) -> str:
     """The operations of a kernel in the order of execution, each name once with its count."""
     names = [s.op for s in step.lowered.ir.statements() if isinstance(s, Compute)]
+    names += ["search" for s in step.lowered.ir.statements() if isinstance(s, Search)]
     names += [r.kind for r in step.lowered.ir.reductions]
     counted = Counter(names)
     return ", ".join(n if c == 1 else f"{c} {n}" for n, c in counted.items()) or "copy"

@@ -82,10 +82,28 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenLoad:
+    """``out`` is read from the first of ``sources`` of which the test holds, else from the last.
+
+    A source is a form, or the tests and sources of another choice. A back end makes it of selects
+    among loads.
+    """
+
+    out: int
+    dtype: DType
+    tests: tuple[int, ...]
+    sources: tuple[int | Choice, ...]
+
+
+Choice = tuple[tuple[int, ...], tuple["int | Choice", ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Gather:
     """``out`` is read at ``form`` displaced by the ``indices``; (extent, stride) are limits.
 
-    A negative index counts from the end; one out of range sets the status word.
+    A negative index counts from the end; one out of range sets the status word. Without a ``site``
+    there are neither.
     """
 
     out: int
@@ -94,6 +112,23 @@ class Gather:
     indices: tuple[int, ...]
     limits: tuple[tuple[int, int], ...]
     site: int
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """``out`` is how many elements of an array are before ``value``, on a ``side`` of it.
+
+    The array, sorted, begins at ``form``; its extent and stride are ``limits``. Its elements are
+    compared in ``value_dtype``.
+    """
+
+    out: int
+    dtype: DType
+    form: int
+    value: int
+    value_dtype: DType
+    limits: tuple[tuple[int, int], ...]
+    side: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +216,21 @@ class Compact:
 
 
 Effect = Keep | Store | Scatter | Compact  # statements that give no value
-Valued = Argument | Load | Index | InRange | Select | Gather | Compute | Recall | Scan
+Valued = (
+    Argument
+    | Load
+    | Index
+    | InRange
+    | Select
+    | ChosenLoad
+    | Gather
+    | Search
+    | Compute
+    | Recall
+    | Scan
+)
 Statement = Valued | Effect
+LookUp = Gather | Search  # what reads an array at places that values tell
 Reporting = Compute | Gather | Scatter  # statements that may set the status word
 
 
@@ -190,7 +238,7 @@ def reports(statement: Statement) -> bool:
     """True if ``statement`` may set the status word, as a power of floats does not."""
     if isinstance(statement, Compute):
         return statement.site >= 0 and statement.dtype.kind == "i"
-    return isinstance(statement, Reporting)
+    return isinstance(statement, Reporting) and statement.site >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +324,11 @@ class KernelIR:
         return any(isinstance(s, Compact) for stage in self.stages for s in stage.body)
 
     @property
+    def searches(self) -> bool:
+        """True if each element is looked for in a sorted array."""
+        return any(isinstance(s, Search) for stage in self.stages for s in stage.body)
+
+    @property
     def late(self) -> list[Store]:
         """The stores that wait for reads of what they overwrite."""
         return [s for s in self.statements() if isinstance(s, Store) and s.late]
@@ -316,8 +369,27 @@ def forms_of(statements: Iterable[Statement]) -> list[int]:
     """The forms that ``statements`` walk, in order."""
     found: set[int] = set()
     for s in statements:
-        if isinstance(s, Load | Index | Gather | Store | Scatter):
+        if isinstance(s, Load | Index | Gather | Search | Store | Scatter):
             found.add(s.form)
         elif isinstance(s, InRange):
             found.update(form for form, _ in s.tests)
+        elif isinstance(s, ChosenLoad):
+            found.update(forms_chosen(s.sources))
     return sorted(found)
+
+
+def forms_chosen(sources: Iterable[int | Choice]) -> Iterator[int]:
+    """The forms of a choice, with those of the choices in it."""
+    for source in sources:
+        if isinstance(source, int):
+            yield source
+        else:
+            yield from forms_chosen(source[1])
+
+
+def tests_chosen(tests: Iterable[int], sources: Iterable[int | Choice]) -> Iterator[int]:
+    """The tests of a choice, with those of the choices in it."""
+    yield from tests
+    for source in sources:
+        if not isinstance(source, int):
+            yield from tests_chosen(*source)

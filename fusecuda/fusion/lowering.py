@@ -13,6 +13,7 @@ from ..graph.ops import OPS
 from ..graph.structure import structure_of
 from . import kernel_ir as ir
 from .cluster import CROSS, OUTER, Cluster
+from .cost import may_fail
 from .kernel_ir import ELEMENT, FINAL, FOOT, ROW
 from .region import Roots, demands, root_demands
 from .stages import ALL, Key, Schedule, Value
@@ -294,8 +295,7 @@ class _Lowering:
     def _store_compacted(self, root: Node, schedule: Schedule, stage: int) -> None:
         (mask,) = self.indices_of(root)
         schedule.need(mask, stage)
-        rank = len(self.cluster.shape)
-        start = axis_map([(0, 0, None)] * len(root.shape), rank)
+        start = axis_map([(0, 0, None)] * len(root.shape), len(self.cluster.shape))
         form = self.form(root, start, store=True)
         value = self.values[self.key_of(root)].number
         picks = self.values[mask].number
@@ -337,8 +337,8 @@ class _Lowering:
             return [ir.Load(out, node.dtype, self.form(node, at), guarded)]
         if node.op == "iota":
             return [ir.Index(out, INT64, self.form(None, at.along(node.axis)))]
-        if node.op == "gather":
-            return [self._gather(node, at, out, number)]
+        if structure_of(node).looks_up:
+            return [self._looked_up(node, at, out, number)]
         if structure_of(node).is_choice:
             return [_select(node, out, number)]
         if node.op == "scan":
@@ -346,9 +346,7 @@ class _Lowering:
         return [self._compute(node, out, number)]
 
     def _compute(self, node: Node, out: int, operands: list[int]) -> ir.Compute:
-        site = -1
-        if OPS[node.op].may_fail:
-            site = self._site(node)
+        site = self._site(node) if OPS[node.op].may_fail else -1
         dtypes = tuple(o.dtype for o in node.operands)
         return ir.Compute(out, node.dtype, node.op, tuple(operands), dtypes, site)
 
@@ -363,11 +361,13 @@ class _Lowering:
         guard = None if key.guard is None else self.values[key.guard].number
         return ir.InRange(out, BOOL, tuple(tests), guard)
 
-    def _gather(self, node: Node, at: IndexMap, out: int, indices: list[int]) -> ir.Gather:
-        axes = len(node.operands) - 1
-        lead = len(node.operands[1].shape)
-        form, limits = self._displaced(node.operands[0], at, lead, axes)
-        return ir.Gather(out, node.dtype, form, tuple(indices[:axes]), limits, self._site(node))
+    def _looked_up(self, node: Node, at: IndexMap, out: int, values: list[int]) -> ir.LookUp:
+        table, *places = node.operands
+        form, limits = self._displaced(table, at, len(places[0].shape), len(places))
+        if node.op == "search":
+            return ir.Search(out, node.dtype, form, values[0], places[0].dtype, limits, node.side)
+        site = self._site(node) if may_fail(node) else -1
+        return ir.Gather(out, node.dtype, form, tuple(values[: len(places)]), limits, site)
 
     def _displaced(
         self, node: Node, at: IndexMap, lead: int, axes: int, store: bool = False

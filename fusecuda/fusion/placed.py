@@ -2,19 +2,22 @@
 
 ``np.stack`` of computed arrays, and ``out = np.empty(…)`` with ``out[k] = …`` for each ``k``, are
 one kernel with a store for each part, if the parts are alike in shape. ``out = np.zeros(…)`` with
-``out[1:-1] = …`` is a frame around a value, which is computed where it is read.
+``out[1:-1] = …`` is a frame around a value, which is computed where it is read; so is what slices
+along one axis make up, as in ``np.gradient``, and ``out = u.copy()`` with ``out[1:-1] = …``, which
+would be copied only to be overwritten.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, combinations
 
 from ..graph import build
-from ..graph.index_map import axis_map
-from ..graph.node import Graph, Node, users
+from ..graph.index_map import Shape, axis_map
+from ..graph.node import Graph, Node, topological, users
 from ..graph.passes import are_disjoint
+from ..graph.structure import structure_of
 from .cost import SELECTED_COST, op_cost
 from .overwriting import Place, place_of
 from .region import Roots
@@ -29,36 +32,49 @@ def placed(graph: Graph) -> Graph:
 
     What is written to a part of an array of one value is framed by that value.
     """
+    graph = _read_last(graph)
     nodes = graph.nodes()
-    cost, used, outputs = _costs(nodes), users(nodes), set(graph.outputs)
+    cost, used, outputs = costs(nodes), users(nodes), set(graph.outputs)
     chosen: dict[Node, Callable[[Node], Node]] = {}
+    joined: dict[Node, list[Node]] = {}
     for node in nodes:
-        if _is_worth_it(node, cost) and _is_stored(node, used[node], outputs):
+        if is_joined_apart(node, cost) and _is_stored(node, used[node], outputs):
             chosen[node] = _updates
         elif _is_in_one_value(node) and not _is_overwritten(node.operands[0], used, outputs):
             cheap = cost[node.operands[1]] <= SELECTED_COST
             if cheap or not _is_stored(node, used[node], outputs):
                 chosen[node] = _framed
-    if not chosen:
+        elif _is_of_kept(node, graph) and _is_chosen_cheaply(node, cost):
+            chosen[node] = _chosen_among
+        elif node.op == "update" and not _is_stored(node, used[node], outputs):
+            parts = _slices(node)
+            if parts is not None and all(len(used[p]) == 1 for p in parts[1:]):
+                joined[node] = parts
+    if not chosen and not joined:
         return graph
     new: dict[Node, Node] = {}
     for node in nodes:
         fresh = node.with_operands(tuple([new[o] for o in node.operands]))
+        if node in joined:
+            axis = axis_of(node)
+            parts = sorted(joined[node], key=lambda u: u.map.offsets[axis])
+            fresh = build.concatenate([turned(u, new[u.operands[1]]) for u in parts], axis)
         new[node] = chosen[node](fresh) if node in chosen else fresh
     return graph.with_outputs(tuple([new[o] for o in graph.outputs]))
 
 
-def _costs(nodes: list[Node]) -> dict[Node, int]:
+def costs(nodes: Sequence[Node]) -> dict[Node, int]:
     """What an element of each node costs, with the elementwise operations that lead to it."""
     cost: dict[Node, int] = {}
     for node in nodes:
-        inlined = node.is_elementwise or node.op in ("index", "gather")
+        inlined = node.is_elementwise or node.op == "index" or structure_of(node).looks_up
         below = sum(cost[o] for o in node.operands) if inlined else 0
         cost[node] = min(op_cost(node) + below, SELECTED_COST + 1)
     return cost
 
 
-def _is_worth_it(node: Node, cost: dict[Node, int]) -> bool:
+def is_joined_apart(node: Node, cost: dict[Node, int]) -> bool:
+    """True for a concatenate whose parts, all of one shape, are better written than chosen from."""
     if node.op != "concatenate" or len({part.shape for part in node.operands}) > 1:
         return False
     line = min(math.prod(node.operands[0].shape[node.axis :]), node.shape[-1])
@@ -71,7 +87,7 @@ def _is_stored(node: Node, used: list[Node], outputs: set[Node]) -> bool:
     """True for what needs memory of its own, whatever kernels there are."""
     whole = ("library", "reshape", "update", "scatter")
     return node in outputs or any(
-        u.op in whole or (u.op == "gather" and u.operands[0] is node) for u in used
+        u.op in whole or (structure_of(u).looks_up and u.operands[0] is node) for u in used
     )
 
 
@@ -108,24 +124,152 @@ def _without_units(part: Node) -> tuple[Node, list[tuple[int, int, int]]]:
 
 def _is_in_one_value(node: Node) -> bool:
     """True for an update of a box in an array of one value, however its axes are turned."""
-    if node.size > _LITTLE and node.shape[-1] < _SHORT:
+    if not _has_lines(node):
         return False
     if node.op != "update" or node.operands[0].op != "index" or node.operands[0].operands[0].shape:
         return False
+    return is_of_box(node)
+
+
+def _has_lines(node: Node) -> bool:
+    """True unless to test at each element where it lies costs more than a launch."""
+    return node.size <= _LITTLE or node.shape[-1] >= _SHORT
+
+
+def is_of_box(node: Node) -> bool:
+    """True for an update of elements side by side, however its axes are turned; not of a number."""
     rows = [[(j, step) for j, step in enumerate(row) if step] for row in node.map.coefs]
-    steps = [found for row in rows for found in row]
-    return max(map(len, rows)) < 2 and sorted(steps) == [(j, 1) for j in range(node.map.rank)]
+    steps = sorted(found for row in rows for found in row)
+    alone = max(map(len, rows), default=2) < 2
+    return alone and steps == [(j, 1) for j in range(node.map.rank)]
 
 
 def _framed(node: Node) -> Node:
     """The ``update`` as its value with the array's one value around it."""
-    array, value = node.operands
+    value = turned(node, node.operands[1])
+    ends = zip(node.map.offsets, value.shape, node.shape, strict=True)
+    widths = tuple((o, n - o - k) for o, k, n in ends)
+    return build.pad(value, node.operands[0].operands[0], widths)
+
+
+def _is_of_kept(node: Node, graph: Graph) -> bool:
+    """True for an update of a box in an argument that stays as it is: it would be copied first."""
+    if node.op != "update" or not _has_lines(node) or not is_of_box(node):
+        return False
+    (old, value) = node.operands
+    if value.op == "library" or value.size == 0:  # a scatter goes on in the copy
+        return False
+    return old.op == "parameter" and old.parameter.number not in graph.written
+
+
+def _is_chosen_cheaply(node: Node, cost: Mapping[Node, int]) -> bool:
+    """True if choosing between what is written and what was there costs less than a copy."""
+    value = node.operands[1]
+    if cost[value] <= SELECTED_COST:
+        return True
+    ends = zip(node.map.offsets, box(node), node.shape, strict=True)
+    return _is_computed(value) and all(0 < low < n - k or k == n for low, k, n in ends)
+
+
+def _chosen_among(node: Node) -> Node:
+    """The ``update`` as slices, along each axis, of what was there and of what is written."""
+    old, value = node.operands
+    made = turned(node, value)
+    starts = list(node.map.offsets)
+    for axis in reversed(range(len(node.shape))):
+        low, high, end = starts[axis], starts[axis] + made.shape[axis], node.shape[axis]
+        ends = (_slice(old, starts, made.shape, axis, *ends) for ends in ((0, low), (high, end)))
+        made = build.concatenate([next(ends), made, next(ends)], axis)
+        starts[axis] = 0
+    return made
+
+
+def _slice(old: Node, starts: Sequence[int], shape: Shape, axis: int, begin: int, end: int) -> Node:
+    """The elements of ``old`` from ``starts`` on, in ``shape`` but for a range along ``axis``."""
+    at = [begin if a == axis else start for a, start in enumerate(starts)]
+    view = axis_map([(start, 1, a) for a, start in enumerate(at)], len(shape))
+    return build.index(old, view, (*shape[:axis], end - begin, *shape[axis + 1 :]))
+
+
+def turned(node: Node, value: Node) -> Node:
+    """The ``value`` of the update of a box, with the axes of the array."""
     at = {row.index(1): a for a, row in enumerate(node.map.coefs) if 1 in row}
-    rank = len(node.shape)
-    shape = tuple(value.shape[row.index(1)] if 1 in row else 1 for row in node.map.coefs)
-    turned = build.index(value, axis_map([(0, 1, at[j]) for j in sorted(at)], rank), shape)
-    ends = zip(node.map.offsets, shape, node.shape, strict=True)
-    return build.pad(turned, array.operands[0], tuple((o, n - o - k) for o, k, n in ends))
+    view = axis_map([(0, 1, at[j]) for j in sorted(at)], len(node.shape))
+    return build.index(value, view, box(node))
+
+
+def box(node: Node) -> tuple[int, ...]:
+    """The extents of the box that ``node`` updates."""
+    value = node.operands[1]
+    return tuple(value.shape[row.index(1)] if 1 in row else 1 for row in node.map.coefs)
+
+
+def _slices(node: Node) -> list[Node] | None:
+    """The updates that make up all of ``node``, the last one first, if they do along one axis."""
+    found = [node]
+    while (before := found[-1].operands[0]).op == "update":
+        if len(found) == _SLICES:
+            return None
+        found.append(before)
+    if len(found) == 1 or not _has_lines(node) or not all(map(is_of_box, found)):
+        return None
+    axis = axis_of(node)
+    if any(n != node.shape[a] for u in found for a, n in enumerate(box(u)) if a != axis):
+        return None
+    in_order = sorted(found, key=lambda u: u.map.offsets[axis])
+    ends = accumulate((box(u)[axis] for u in in_order), initial=0)
+    starts = [u.map.offsets[axis] for u in in_order]
+    return found if [*starts, node.shape[axis]] == list(ends) else None
+
+
+def _read_last(graph: Graph) -> Graph:
+    """``graph`` in which what slices make up is read when all of them have been written.
+
+    Reads of some slices have been taken to before the others were written, and kept them apart.
+    """
+    for _ in range(_CHAINS):
+        nodes, outputs = graph.nodes(), set(graph.outputs)
+        used = users(nodes)
+        moved = next(filter(None, (_early(node, used, outputs) for node in nodes)), None)
+        if moved is None:
+            break
+        new: dict[Node, Node] = {}
+        for node in topological([*moved.values(), *graph.outputs]):
+            operands = (moved[node],) if node in moved else node.operands
+            new[node] = node.with_operands(tuple([new[o] for o in operands]))
+        graph = graph.with_outputs(tuple([new[o] for o in graph.outputs]))
+    return graph
+
+
+def _early(node: Node, used: dict[Node, list[Node]], outputs: set[Node]) -> dict[Node, Node] | None:
+    """The reads of earlier versions of ``node``, which slices make up, each with ``node``."""
+    if node.op != "update" or _is_stored(node, used[node], outputs):
+        return None
+    parts = _slices(node) or []
+    found: dict[Node, Node] = {}
+    for i, later in enumerate(parts[:-1]):
+        version = later.operands[0]
+        readers = [u for u in used[version] if u is not later]
+        if version in outputs or not all(_is_beside(r, parts[: i + 1]) for r in readers):
+            return None
+        found.update(dict.fromkeys(readers, node))
+    return None if not found.keys().isdisjoint(topological([node])) else found
+
+
+def _is_beside(reader: Node, updates: Sequence[Node]) -> bool:
+    """True for a view of nothing that is updated."""
+    return reader.op == "index" and all(
+        are_disjoint(reader.map, reader.shape, u.map, u.operands[1].shape) for u in updates
+    )
+
+
+def axis_of(node: Node) -> int:
+    """The first axis along which ``node`` updates only a part."""
+    return next((a for a, n in enumerate(box(node)) if n != node.shape[a]), 0)
+
+
+_CHAINS = 16  # of which early reads are moved
+_SLICES = 4  # beyond, choosing among them at each element takes longer than to write each
 
 
 def never_seen(graph: Graph, roots: Roots) -> set[Node]:

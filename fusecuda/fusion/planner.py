@@ -6,14 +6,15 @@ out to be impossible, a decision (a copy, a temporary) is added and the attempt 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from ..graph.node import Graph, Node, topological, users
 from ..graph.structure import structure_of
 from .cluster import Cluster
 from .compactions import compacted
-from .cost import CPU, Machine, may_fail, op_cost, recompute_pays
+from .components import by_components
+from .cost import CPU, Machine, may_fail, price, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
 from .order import Order
@@ -21,10 +22,11 @@ from .overwriting import can_wait, overlaps, place_of, versions_of
 from .placed import never_seen, placed
 from .plan import Plan, Refusal
 from .read_back import read_back
-from .region import Region, Roots, domain, runs_apart
+from .region import Region, Roots, domain, reached, runs_apart
 from .roots import choose_roots, unshaped
 from .scans import scanned
 from .scatters import scattered
+from .sliding import by_lanes
 from .unrolled import unrolled
 from .verdict import verdict
 
@@ -60,7 +62,8 @@ def prepared(graph: Graph, machine: Machine) -> Graph:
 
 def preparations(machine: Machine) -> list[Callable[[Graph], Graph]]:
     """The passes that bring a graph into that form, in order."""
-    found: list[Callable[[Graph], Graph]] = [partial(unrolled, machine=machine), placed]
+    found: list[Callable[[Graph], Graph]] = [partial(by_components, machine=machine)]
+    found += [partial(unrolled, machine=machine), partial(by_lanes, machine=machine), placed]
     found += [read_back] if machine.waits else []
     found.append(partial(scanned, machine=machine))
     found += [scattered] if machine.ordered else []
@@ -300,13 +303,24 @@ class _Attempt:
         for node, places in seen.items():
             if node.op == "index":
                 continue  # what it shows costs, and has its turn: a broadcast has no more of it
-            if len(places) > 1 and node in self.original and node.size > 1:
-                region = Region(node, self.roots)
-                cost = _cost(region) * max(places.values())
-                read = self._read_for(region, list(places)) if self.machine.reads_again else 0.0
-                if not recompute_pays(node, cost, len(places), self.machine, read):
-                    why = f"{len(places)} kernels use it, and it costs more than keeping it"
-                    self.decisions.forced.setdefault(self.original[node], why)
+            shared = len(places) > 1 and node in self.original and node.size > 1
+            if shared and self._costs_more(node, places):
+                why = f"{len(places)} kernels use it, and it costs more than keeping it"
+                self.decisions.forced.setdefault(self.original[node], why)
+
+    def _costs_more(self, node: Node, places: Mapping[int, int]) -> bool:
+        """True if computing ``node`` in all ``places``, so many times in each, costs more.
+
+        What costs much is known to before all of it has been looked at.
+        """
+        cost, times, count = 0.0, max(places.values()), len(places)
+        for cost in _costs(node, self.roots, self.machine):
+            if not recompute_pays(node, cost * times, count, self.machine):
+                return True
+        if not self.machine.reads_again:
+            return False
+        read = self._read_for(Region(node, self.roots), list(places))
+        return not recompute_pays(node, cost * times, count, self.machine, read)
 
     def _read_for(self, region: Region, numbers: list[int]) -> float:
         """The bytes that all kernels but the first read for an element of ``region`` alone."""
@@ -333,11 +347,17 @@ class _Attempt:
         return found
 
 
-def _cost(region: Region) -> float:
-    """The cost of an element: what has fewer elements, as a row's value, costs less."""
-    node = region.root
-    below = (n for n, _ in region.inlined)
-    return op_cost(node) + sum(op_cost(n) * min(1, n.size / node.size) for n in below)
+def _costs(node: Node, roots: Roots, machine: Machine) -> Iterator[float]:
+    """The price of an element as it grows by what ``node`` is computed from; all of it is the last.
+
+    What has fewer elements, as a row's value, costs less.
+    """
+    own, size, below = price(node, machine), node.size, 0.0
+    yield own
+    for (inside, _), is_read in reached(node, roots):
+        if not is_read:
+            below += price(inside, machine) * min(1, inside.size / size)
+            yield own + below
 
 
 def _label(node: Node) -> str:

@@ -30,6 +30,8 @@ def read_back(graph: Graph) -> Graph:
 
 def _is_kept_for_others(update: Node, used: Mapping[Node, Sequence[Node]], graph: Graph) -> bool:
     value = update.operands[1]
+    if value.size == 1:  # a number is computed again where it is used
+        return False
     return value.is_elementwise and len(used[value]) > 1 and value not in graph.outputs
 
 

@@ -36,6 +36,8 @@ def runs_apart(node: Node) -> bool:
 class Roots:
     """The nodes that get a buffer, each with the reason, and what can be read as memory."""
 
+    __slots__ = ("reasons",)
+
     def __init__(self, reasons: dict[Node, str]) -> None:
         assert not any(n.op == "reshape" for n in reasons), "a reshape has its operand's buffer"
         self.reasons = reasons
@@ -57,32 +59,40 @@ class Roots:
         return node
 
 
+def reached(root: Node, roots: Roots) -> Iterator[tuple[Demand, bool]]:
+    """All that the elements of ``root`` need, each once, and whether it is read from memory."""
+    seen: set[Demand] = set()
+    stack = root_demands(root)
+    while stack:
+        demand = stack.pop()
+        if demand in seen:
+            continue
+        seen.add(demand)
+        is_read = roots.is_leaf(demand[0])
+        yield demand, is_read
+        if not is_read:
+            stack.extend(demands(*demand))
+
+
 class Region:
     """What a root computes from inlined nodes, and what it reads of materialised ones.
 
     ``inlined`` holds each (node, map) computed inside, ``reads`` each (materialised node, map);
-    ``gathers`` the sources read at indices that depend on values. All maps are over `domain`.
+    ``gathers`` the sources read at places that values tell. All maps are over `domain`.
     """
+
+    __slots__ = ("gathers", "inlined", "reads", "root", "sources")
 
     def __init__(self, root: Node, roots: Roots) -> None:
         self.root = root
         self.inlined: dict[Demand, None] = {}
         self.reads: dict[Demand, None] = {}
         self.gathers: dict[Node, None] = {}
-        if root.op == "gather":
+        if structure_of(root).looks_up:
             self.gathers[roots.source(root.operands[0])] = None
-        stack = root_demands(root)
-        while stack:
-            demand = stack.pop()
-            node, at = demand
-            if demand in self.inlined or demand in self.reads:
-                continue
-            if roots.is_leaf(node):
-                self.reads[demand] = None
-                continue
-            self.inlined[demand] = None
-            if node.op == "gather":
-                self.gathers[roots.source(node.operands[0])] = None
-            stack.extend(demands(node, at))
+        for demand, is_read in reached(root, roots):
+            (self.reads if is_read else self.inlined)[demand] = None
+            if not is_read and structure_of(demand[0]).looks_up:
+                self.gathers[roots.source(demand[0].operands[0])] = None
         self.sources = dict.fromkeys(roots.source(node) for node, _ in self.reads)
         self.sources.update(self.gathers)

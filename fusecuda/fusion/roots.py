@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..graph.node import Graph, Node, users
 from ..graph.structure import structure_of
-from .cost import CPU, GRAIN_ELEMENTS, MAX_STATEMENTS, SELECTED_COST, Machine, op_cost
+from .cost import (
+    CPU,
+    GRAIN_ELEMENTS,
+    LARGEST,
+    LINE_COST,
+    MAX_STATEMENTS,
+    SELECTED_COST,
+    SLICE_COST,
+    Machine,
+    may_fail,
+    op_cost,
+    price,
+)  # fmt: skip
 from .cost import recompute_pays as pays
 from .region import Roots, runs_apart
 
 _MAX_COST = 1 << 30
+_ENDS = 2  # parts
+_MOST_AGAIN = MAX_STATEMENTS // 3  # operations that one value makes at all places it is used
 
 
 def choose_roots(graph: Graph, forced: Mapping[Node, str], machine: Machine = CPU) -> Roots:
@@ -25,12 +39,12 @@ def choose_roots(graph: Graph, forced: Mapping[Node, str], machine: Machine = CP
     return Roots(_Cut(nodes, reasons, machine).run())
 
 
-def _required(graph: Graph, nodes: list[Node]) -> dict[Node, str]:
+def _required(graph: Graph, nodes: Sequence[Node]) -> dict[Node, str]:
     reasons: dict[Node, str] = {}
     for node in nodes:
         row = structure_of(node)
         if row.whole:
-            memory_of = _viewed if row.takes_views else unshaped
+            memory_of = _viewed if row.looks_up else unshaped
             reasons.setdefault(memory_of(node.operands[0]), row.whole)
         if runs_apart(node) and not row.is_view:
             reasons[node] = f"NumPy's {getattr(node.attr, 'name', node.op)} runs as it is"
@@ -60,12 +74,15 @@ def _viewed(node: Node) -> Node:
 class _Cut:
     """One walk that inlines what it can; cuts where a kernel grows or repeats too much."""
 
-    def __init__(self, nodes: list[Node], reasons: dict[Node, str], machine: Machine) -> None:
+    def __init__(self, nodes: Sequence[Node], reasons: dict[Node, str], machine: Machine) -> None:
         self.machine = machine
         self.nodes = nodes
         self.reasons = reasons
         self.used_by = users(nodes)
         self.cost: dict[Node, int] = {}
+        self.price: dict[Node, float] = {}  # of computing it again, as what is read is at hand
+        self.fails: set[Node] = set()  # what some values make an error, with what is computed of it
+        self.chosen: set[Node] = set()  # what is read from memory, if only its place is a choice
         self.group: dict[Node, Node] = {}
         self.size: dict[Node, int] = {}
 
@@ -85,18 +102,46 @@ class _Cut:
         return [o for o in dict.fromkeys(node.operands) if o in self.cost and o not in self.reasons]
 
     def _measure(self, node: Node) -> None:
-        """Price ``node`` with what is inlined into it; cut that off if it grew too large."""
+        """Price ``node`` with what is inlined into it; cut off what is too large, if it grew so."""
+        groups: dict[Node, list[Node]] = {}
         below = self._inlined(node)
-        groups = {self._find(o) for o in below}
-        if 1 + sum(self.size[g] for g in groups) > MAX_STATEMENTS:
-            for operand in below:
+        read = [o for o in below if structure_of(o).is_view and not self._inlined(o)]
+        for operand in below:
+            if operand not in read:
+                groups.setdefault(self._find(operand), []).append(operand)
+        # What adds up in two sums, one after the other, may grow by the second one.
+        most = MAX_STATEMENTS if len(groups) > 1 else LARGEST
+        for group in sorted(groups, key=self.size.__getitem__, reverse=True):
+            if self._sum(groups, read) <= most:
+                break
+            for operand in groups.pop(group):
                 self.reasons[operand] = f"a kernel holds at most {MAX_STATEMENTS} operations"
-            below, groups = [], set()
+        below = [*read, *(o for operands in groups.values() for o in operands)]
         self.cost[node] = min(op_cost(node) + sum(self.cost[o] for o in below), _MAX_COST)
+        if may_fail(node) or not self.fails.isdisjoint(below):
+            self.fails.add(node)
+        self.price[node] = self._price(node, below)
         self.group[node] = node
-        self.size[node] = 1 + sum(self.size[g] for g in groups)
+        self.size[node] = self._sum(groups, read)
         for g in groups:
             self.group[g] = node
+
+    def _price(self, node: Node, below: Sequence[Node]) -> float:
+        """The price of an element; a choice among elements of memory is one among places."""
+        row = structure_of(node)
+        is_read = all(o in self.chosen or o not in below for o in node.operands)
+        if is_read and (row.is_choice or row.is_view):
+            self.chosen.add(node)
+            return row.is_choice + max((self.price[o] for o in below), default=0.0)
+        if row.is_choice and len(node.operands) > _ENDS:
+            middle = node.operands[len(node.operands) // 2]  # most elements are of it
+            found = price(node, self.machine) + self.price.get(middle, 0.0)
+            return found + LINE_COST / max(1, node.shape[-1])
+        return price(node, self.machine) + sum(self.price[o] for o in below)
+
+    def _sum(self, groups: Iterable[Node], read: Sequence[Node]) -> int:
+        """The operations of a node with all of ``groups`` and what is ``read`` through views."""
+        return 1 + len(read) + sum(self.size[g] for g in groups)
 
     def _find(self, node: Node) -> Node:
         path = []
@@ -111,12 +156,14 @@ class _Cut:
         """Why ``node`` should not be inlined, or None."""
         if structure_of(node).is_free and not structure_of(node).is_view:
             return None
-        places = {u.map if u.op == "index" else None for u in self.used_by[node]}
+        places = {u.map if u.op == "index" else None: u.size for u in self.used_by[node]}
         if len(places) > 1 and node.op != "index":
-            if not pays(node, self.cost[node], len(places), self.machine):
+            again = len(places) if sum(places.values()) > node.size else 1  # parts: each once
+            size = self.size[self._find(node)] * len(places)
+            if size > _MOST_AGAIN or not pays(node, self.price[node], again, self.machine):
                 return f"computing it again at {len(places)} places costs more than keeping it"
-            self.size[self._find(node)] *= len(places)
-        if self._inside_selection(node) and self.cost[node] > SELECTED_COST:
+            self.size[self._find(node)] = size
+        if self.cost[node] > self._most_selected(node):
             return "a part of a concatenate or pad is computed apart unless it is cheap"
         if self._is_scattered(node) and self.cost[node] > SELECTED_COST:
             return "all threads compute it before: a scatter takes elements one after the other"
@@ -128,9 +175,18 @@ class _Cut:
             return False
         return any(u.op == "scatter" and u.operands[0] is not node for u in self.used_by[node])
 
-    def _inside_selection(self, node: Node) -> bool:
-        return any(
-            structure_of(u).is_choice
-            or (u.op == "index" and any(structure_of(w).is_choice for w in self.used_by[u]))
+    def _most_selected(self, node: Node) -> int:
+        """What ``node`` may cost where it is computed for elements that are chosen from others.
+
+        Most elements of three slices or more are the middle one's, and computed of that alone.
+        """
+        choices = [
+            w
             for u in self.used_by[node]
-        )
+            for w in (u, *(self.used_by[u] if u.op == "index" else ()))
+            if structure_of(w).is_choice
+        ]
+        if not choices:
+            return _MAX_COST
+        slices = all(len(w.operands) > _ENDS for w in choices) and node not in self.fails
+        return SLICE_COST if slices else SELECTED_COST

@@ -143,7 +143,7 @@ class Schedule:
         row = OPS.get(key.node.op)
         if row is not None:
             return row.is_expensive or bool(row.may_fail)
-        if key.node.op in ("gather", "scan"):
+        if key.node.op in ("gather", "search", "scan"):
             return True
         if self.keep == COSTLY:
             return False

@@ -17,9 +17,11 @@ from ..graph.passes import RULES, rewrite
 from ..graph.structure import structure_of
 from ..graph.tree import LANES
 from .cost import Machine
+from .overlapping import overlapping
 
 FEWEST = 4096  # rows: fewer are not worth a text of their own for each length
-_COMBINE = {
+BESIDE = 8  # columns side by side, up to which they do not advance together
+COMBINE = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
     "any": "bitwise_or", "all": "bitwise_and",
 }  # fmt: skip
@@ -33,23 +35,31 @@ def unrolled(graph: Graph, machine: Machine) -> Graph:
     """
     nodes = graph.nodes()
     used = users(nodes)
-    short = [n for n in nodes if _is_short(n, machine.short)]
+    few = [n for n in nodes if is_combined(n)]
+    short = [n for n in few if _is_short(n, machine.short)]
     chosen = {n for n in short if _stands_alone(n, used, graph, short)}
+    chosen |= overlapping(few, used, set(graph.outputs), machine.window)
     if not chosen:
         return graph
     new: dict[Node, Node] = {}
     for node in nodes:
         fresh = node.with_operands(tuple([new[o] for o in node.operands]))
-        new[node] = _combined(fresh, machine.group) if node in chosen else fresh
+        if node in chosen:
+            elements = _elements(fresh.operands[0], node.reduction.axes)
+            fresh = combined(node, elements, machine.group)
+        new[node] = fresh
     return rewrite(graph.with_outputs(tuple([new[o] for o in graph.outputs])), RULES)
 
 
+def is_combined(node: Node) -> bool:
+    """True for a reduction of enough rows that operations on elements can make."""
+    return node.op == "reduce" and node.reduction.kind in COMBINE and node.size >= FEWEST
+
+
 def _is_short(node: Node, most: int) -> bool:
-    if node.op != "reduce" or node.reduction.kind not in _COMBINE or node.size < FEWEST:
-        return False
     (operand,) = node.operands
     axes = node.reduction.axes
-    if len(operand.shape) - 1 not in axes:  # columns advance together in any case
+    if math.prod(operand.shape[max(axes) + 1 :]) > BESIDE:  # columns advance together in any case
         return False
     return 0 < math.prod(operand.shape[a] for a in axes) <= most
 
@@ -81,37 +91,52 @@ def _is_broadcast(node: Node, used: dict[Node, list[Node]]) -> bool:
     for inner in reached:  # grows
         for user in used.get(inner, ()):
             larger = user.size > node.size
-            if user.op != "update" and (larger or user.shape == row.shape):
+            if user.op not in ("update", "concatenate") and (larger or user.shape == row.shape):
                 return True
             if (user.is_elementwise or structure_of(user).is_view) and user not in reached:
                 reached.append(user)
     return False
 
 
-def _combined(node: Node, group: int) -> Node:
-    """What the tree makes of the elements of each row."""
-    (operand,) = node.operands
-    kind, result = node.reduction.kind, node.dtype
-    wider = computed_in(result)
-    elements = [build.convert(e, wider) for e in _elements(operand, node.reduction.axes)]
-    op = _COMBINE[kind]
+def combined(node: Node, row: Sequence[Node], group: int) -> Node:
+    """What the tree makes of the elements of a ``row`` in the reduction ``node``."""
+    wider = computed_in(node.dtype)
+    elements = [build.convert(e, wider) for e in row]
+    starts = range(0, min(len(elements), LANES * group), group)
+    lanes = [[elements[i] for i in taken(s, len(elements), group)] for s in starts]
+    return finished(node, folded(node, [met(node, lane) for lane in lanes]))
 
-    def combine(parts: Sequence[Node]) -> Node:
-        total = parts[0]
-        for part in parts[1:]:
-            total = build.elementwise(op, [total, part], wider)
-        return total
 
-    lanes = [combine(elements[i : i + group]) for i in range(0, len(elements), group)]
+def taken(start: int, count: int, group: int) -> list[int]:
+    """Which of ``count`` elements of a chunk the lane takes whose first one is ``start``."""
+    firsts = range(start, count, LANES * group)
+    return [i for first in firsts for i in range(first, min(first + group, count))]
+
+
+def met(node: Node, parts: Sequence[Node]) -> Node:
+    """``parts``, of the type that the reduction ``node`` computes in, one after the other."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = build.elementwise(COMBINE[node.reduction.kind], [total, part], total.dtype)
+    return total
+
+
+def folded(node: Node, lanes: Sequence[Node]) -> Node:
+    """The lanes of a chunk of the reduction ``node``, combined in halves."""
     width = LANES // 2
     while width:
         pairs = itertools.zip_longest(lanes[:width], lanes[width:])
-        lanes = [combine([p for p in pair if p is not None]) for pair in pairs]
+        lanes = [met(node, [p for p in pair if p is not None]) for pair in pairs]
         width //= 2
     (total,) = lanes
-    if kind == "sum" and wider.kind in "fc":  # of negative zeros alone it is +0.0
-        total = build.elementwise("add", [total, build.constant(0, wider)], wider)
-    return build.convert(_with_line(total, node), result)
+    return total
+
+
+def finished(node: Node, total: Node) -> Node:
+    """The result of the reduction ``node``, whose elements make up ``total``."""
+    if node.reduction.kind == "sum" and total.dtype.kind in "fc":  # of negative zeros it is +0.0
+        total = build.elementwise("add", [total, build.constant(0, total.dtype)], total.dtype)
+    return build.convert(_with_line(total, node), node.dtype)
 
 
 def _with_line(total: Node, node: Node) -> Node:
@@ -129,13 +154,13 @@ def _elements(operand: Node, axes: Sequence[int]) -> list[Node]:
             (at[a], 0, None) if a in at else (0, 1, kept.index(a))
             for a in range(len(operand.shape))
         ]
-        found.append(_picked(operand, index_map.axis_map(rows, len(kept)), shape))
+        found.append(picked(operand, index_map.axis_map(rows, len(kept)), shape))
     return found
 
 
-def _picked(node: Node, view: index_map.IndexMap, shape: tuple[int, ...]) -> Node:
+def picked(node: Node, view: index_map.IndexMap, shape: tuple[int, ...]) -> Node:
     """``node`` seen through ``view``; of a computed node what computes it there."""
     if not node.is_elementwise:
         return build.index(node, view, shape)
-    operands = [o if o.shape == () else _picked(o, view, shape) for o in node.operands]
+    operands = [o if o.shape == () else picked(o, view, shape) for o in node.operands]
     return Node(node.op, tuple(operands), shape, node.dtype, node.attr, node.line)

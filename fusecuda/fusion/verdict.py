@@ -8,7 +8,7 @@ from collections.abc import Collection
 from ..graph.index_map import IndexMap, identity
 from ..graph.node import Node
 from .cluster import CROSS, OUTER, Cluster, segments_of
-from .cost import MAX_STATEMENTS
+from .cost import LARGEST, MAX_STATEMENTS
 from .kernel_ir import ELEMENT, FINAL, FOOT, ROW
 from .overwriting import Chain, can_wait, overlaps, place_of, versions_of
 from .region import Region, Roots, domain
@@ -27,7 +27,8 @@ def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple
     if why:
         return "", why
     new = sum(demand not in cluster.inlined for demand in region.inlined)
-    if len(cluster.inlined) + len(cluster.roles) + new >= MAX_STATEMENTS:
+    most = LARGEST if new < len(region.inlined) else MAX_STATEMENTS  # it shares some of them
+    if len(cluster.inlined) + len(cluster.roles) + new >= most:
         return "", f"a kernel holds at most {MAX_STATEMENTS} operations"
     role = _role(cluster, root, {node for node, _ in inside})
     if not role:
@@ -43,9 +44,10 @@ def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple
 
 def _another_kind(cluster: Cluster, root: Node) -> str:
     """Why ``root`` needs a kernel of another kind than ``cluster``, or an empty string."""
-    if any((r.op == "scatter") != (root.op == "scatter") for r in cluster.roles):
+    first = next(iter(cluster.roles))  # which the others are like
+    if (first.op == "scatter") != (root.op == "scatter"):
         return "a scatter takes its elements one after the other"
-    if any(_mask_of(r) is not _mask_of(root) for r in cluster.roles):
+    if _mask_of(first) is not _mask_of(root):
         return "a compaction writes what one mask picks, and nothing else"
     if _shares_scanned_rows(cluster, root):
         return "its rows are long, and in them something runs on: no block has all of one to reduce"
@@ -107,11 +109,16 @@ def _role_of_reduction(cluster: Cluster, root: Node, inside: Collection[Node]) -
 
 def _may_cross(cluster: Cluster, root: Node) -> bool:
     """True if ``cluster`` may reduce along its rows and, with ``root``, across them."""
-    kinds = {r.reduction.kind if r.op == "reduce" else r.op for r in (root, *cluster.roles)}
-    return kinds.isdisjoint(_NOT_CROSSED) and not cluster.late
+    ops = {r.op for r in (root, *cluster.roles)}
+    return ops.isdisjoint(_NOT_CROSSED) and not cluster.late and not _finds_place(root)
 
 
-_NOT_CROSSED = frozenset({"segment", "scan", "scatter", "compact", "argmax", "argmin"})
+_NOT_CROSSED = frozenset({"segment", "scan", "scatter", "compact"})
+
+
+def _finds_place(root: Node) -> bool:
+    """True if ``root`` tells where in a row an element stands, which nobody counts across rows."""
+    return root.op == "reduce" and root.reduction.kind in ("argmax", "argmin")
 
 
 def _are_crossed(cluster: Cluster, axes: tuple[int, ...]) -> bool:
@@ -133,6 +140,8 @@ def _may_turn(cluster: Cluster, root: Node, inside: Collection[Node]) -> bool:
     """
     rows = {r for r, role in cluster.roles.items() if role == ROW}
     if OUTER in cluster.roles.values() or not rows.isdisjoint(inside):
+        return False
+    if any(map(_finds_place, rows)):
         return False
     readers = (g for r, g in cluster.regions.items() if r.reduces or r not in rows)
     apart = all(rows.isdisjoint(region.sources) for region in readers)
@@ -183,8 +192,14 @@ def _too_long(cluster: Cluster) -> str:
     """Few long rows are arrays: passing over them twice is two kernels, each in parallel."""
     length = math.prod(cluster.shape[a] for a in cluster.reduced or ())
     rows, machine = math.prod(cluster.rows), cluster.machine
-    item = max(root.dtype.itemsize for root in cluster.roles)
-    fits = rows >= machine.rows or length * item <= machine.row_bytes
+    across = 1 if len(cluster.shape) - 1 in (cluster.reduced or ()) else machine.across
+    at_once, fits = rows // across, rows // across >= machine.rows
+    if not fits and length <= machine.longest:
+        item = max(root.dtype.itemsize for root in cluster.roles)
+        fits = length * across * item <= machine.row_bytes
+        if 2 * at_once * machine.row_blocks >= machine.rows:  # blocks keep no more of narrow ones
+            nbytes = length * across * max(item, 4)
+            fits = fits or nbytes <= machine.row_bytes * machine.row_blocks
     if fits and length <= machine.longest:
         return ""
     what = "one row" if rows == 1 else f"{rows} rows"

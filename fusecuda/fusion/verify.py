@@ -41,15 +41,20 @@ def operands(statement: ir.Statement) -> tuple[int, ...]:
             return () if guard is None else (guard,)
         case ir.Select(tests=tests, values=values, otherwise=otherwise):
             return (*tests, *values, otherwise)
-        case ir.Gather(indices=indices):
-            return indices
-        case ir.Compute(operands=used):
+        case ir.ChosenLoad(tests=tests, sources=sources):
+            return tuple(ir.tests_chosen(tests, sources))
+        case ir.Gather(indices=used) | ir.Compute(operands=used):
             return used
         case ir.Scatter(indices=indices, value=value):
             return (*indices, value)
         case ir.Compact(mask=mask, value=value):
             return (mask, value)
-        case ir.Keep(value=value) | ir.Store(value=value) | ir.Scan(value=value):
+        case (
+            ir.Keep(value=value)
+            | ir.Store(value=value)
+            | ir.Scan(value=value)
+            | ir.Search(value=value)
+        ):
             return (value,)
     return ()
 
@@ -87,7 +92,7 @@ def _segment(kernel: ir.KernelIR, segment: ir.Segment, visible: set[int]) -> Non
 def _numbers(kernel: ir.KernelIR, statement: ir.Statement) -> None:
     """Whatever the statement names by number exists and is of the right kind."""
     match statement:
-        case ir.Load(form=form) | ir.Gather(form=form):
+        case ir.Load(form=form) | ir.Gather(form=form) | ir.Search(form=form):
             good = 0 <= form < len(kernel.forms) and not kernel.forms[form].store
         case ir.Store(form=form) | ir.Scatter(form=form) | ir.Compact(form=form):
             good = 0 <= form < len(kernel.forms) and kernel.forms[form].store

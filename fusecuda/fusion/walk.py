@@ -14,16 +14,7 @@ from typing import Any
 from ..graph.node import Node
 from . import kernel_ir
 from .lowering import Limit, Lowered
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Where a node's elements are: a buffer, the byte offset in it, and byte strides."""
-
-    buffer: int
-    offset: int
-    strides: tuple[int, ...]
-
+from .memory import Memory
 
 MemoryOf = Callable[[Node], Memory]
 Joins = Callable[[int, int], bool]  # an axis, and how many elements are behind it
@@ -50,6 +41,11 @@ class Launch:
     def shares_launches(self) -> bool:
         """True for what may be computed by the launch of others that need nothing of it."""
         return self.launched
+
+    @property
+    def shares_buffers(self) -> bool:
+        """True if others may write what it does not touch of a buffer while it reads there."""
+        return False
 
     @property
     def geometry(self) -> Any:

@@ -28,6 +28,16 @@ def bounds(node: Node, depth: int = _DEEPEST) -> Bounds | None:
     return found
 
 
+def are_inside(gather: Node) -> bool:
+    """True if the indices of ``gather`` surely lead to elements, none counted from the end."""
+    operand, *indices = gather.operands
+    for index, extent in zip(indices, operand.shape, strict=False):
+        known = bounds(index)
+        if known is None or known[0] < 0 or known[1] >= extent:
+            return False
+    return True
+
+
 @functools.lru_cache(maxsize=64)
 def _of_type(dtype: DType) -> Bounds:
     info: Any = np.iinfo(dtype.type)
@@ -39,6 +49,8 @@ def _told(node: Node, depth: int) -> Bounds | None:
         return int(node.value), int(node.value)
     if node.op == "iota":
         return 0, max(0, node.shape[node.axis] - 1)
+    if node.op == "search":
+        return 0, node.operands[0].size
     if node.op in ("index", "reshape", "convert", "gather"):
         return bounds(node.operands[0], depth - 1)
     if node.op == "remainder":

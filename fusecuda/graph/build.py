@@ -176,6 +176,14 @@ def gather(node: Node, indices: Sequence[Node], line: str | None = None) -> Node
     return Node("gather", (node, *placed), shape, node.dtype, None, line)
 
 
+def search(table: Node, values: Node, side: str, line: str | None = None) -> Node:
+    """How many elements of the 1-d ``table`` are before each of ``values``, on one of `SIDES`.
+
+    They are compared in the dtype of ``values``, to which the table's can be cast.
+    """
+    return Node("search", (table, values), values.shape, INT64, side, line)
+
+
 def update(old: Node, value: Node, region: IndexMap) -> Node:
     """``old`` with ``value``, of the same dtype, written where ``region`` maps its indices."""
     if value.size == 0:

@@ -167,7 +167,10 @@ def complex_of(dtype: DType) -> DType:
 def hlo_name(dtype: DType) -> str:
     """The name of ``dtype`` in HLO text; types outside the table show NumPy's own name."""
     row = ELEMENT_TYPES.get(dtype)
-    return row.hlo if row else dtype.str.lstrip("<|=")
+    if row is not None:
+        return row.hlo
+    name = dtype.str.lstrip("<|=")
+    return dtype.name if name in BY_HLO_NAME else name  # a long double is no half
 
 
 def type_text(dtype: DType) -> str:

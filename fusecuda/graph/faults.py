@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import mark_before_effects
 from .node import Node
-from .ops import row_of
+from .ops import OWN, row_of
 
 
 def element_error(node: Node) -> Exception:
@@ -28,4 +28,7 @@ def _error(node: Node) -> Exception:
         extents = shape[: len(node.operands) - 1 - scatter]
         bounds = ", ".join(f"size {n} of axis {a}" for a, n in enumerate(extents))
         return IndexError(f"an index is out of bounds for {bounds}{where}")
-    return ValueError(f"{row_of(node.op).may_fail}{where}")
+    row = row_of(node.op)
+    if row.home == OWN:
+        return IndexError(f"{row.may_fail}{where}")
+    return ValueError(f"{row.may_fail}{where}")

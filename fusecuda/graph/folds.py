@@ -110,7 +110,7 @@ class Segment(Structure):
 
 
 class Scan(Structure):
-    """running sum or product along one axis, in order"""
+    """running sum, product or extreme along one axis, in order"""
 
     name, example, in_plans = "scan", "f64[6] scan(%0), kind=sum, axes={0}", True
     stored = "a scan goes along its axis"
@@ -119,11 +119,10 @@ class Scan(Structure):
         kind, (axis,) = node.reduction.kind, node.reduction.axes
         if group > 1:
             return tree.scan_by_tree(kind, operands[0], axis, node.dtype)
-        function: Any = {"sum": np.cumsum, "prod": np.cumprod}[kind]
-        return function(operands[0], axis=axis, dtype=node.dtype)
+        return tree.SCANNED[kind].accumulate(operands[0], axis=axis, dtype=node.dtype)
 
 
-_SCANS = {"cumsum": "sum", "cumprod": "prod"}
+_SCANS = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min"}
 
 
 def scan_of(node: Node) -> Reduction | None:
@@ -133,7 +132,7 @@ def scan_of(node: Node) -> Reduction | None:
         return None
     (operand,) = node.operands
     known = is_supported(node.dtype) and is_supported(operand.dtype) and node.dtype.kind != "b"
-    product = call.name == "cumprod" and node.dtype.kind == "c"  # NumPy's bits are the machine's
+    product = call.name != "cumsum" and node.dtype.kind == "c"  # NumPy's bits are the machine's
     axis = dict(call.kwargs).get("axis")
     if not known or product or not isinstance(axis, int) or not node.size > 0:
         return None

@@ -145,6 +145,11 @@ class IndexMap:
                     found = True
         return not unknown
 
+    @lru_cache(maxsize=8192)  # noqa: B019
+    def repeats(self, shape: Shape) -> bool:
+        """True if a step along some axis of ``shape`` leads nowhere, as in a broadcast."""
+        return any(n > 1 and not self.uses_axis(j) for j, n in enumerate(shape))
+
     def __str__(self) -> str:
         rows = zip(self.offsets, self.coefs, strict=True)
         domain = ", ".join(f"d{j}" for j in range(self.rank))

@@ -30,13 +30,36 @@ def _power_of_integers(a: Array, b: Array) -> Array:
     return np.where(b < 0, negative, np.power(a, np.maximum(b, 0))).astype(a.dtype)
 
 
+def _remainder(a: Array, b: Array) -> Array:
+    """CuPy's a - floor(a / b) * b, which CUDA's compiler makes one fused multiply-add of.
+
+    What that gives can be told but for the product's error: the difference is exact, or next to
+    nothing was taken off.
+    """
+    floor = np.floor(a / b)
+    if a.dtype.itemsize < np.dtype(np.float64).itemsize:
+        wide = floor.astype(np.float64) * b
+        return np.asarray(a - wide).astype(a.dtype)
+    product = floor * b
+    (f, g), (c, d) = _halves(floor), _halves(b)
+    error = f * c - product + f * d + g * c + g * d
+    return np.asarray(a - product - np.where(np.isfinite(error), error, 0))
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    """Two doubles of 26 bits whose sum is ``a``."""
+    large = a * 134217729.0
+    high = large - (large - a)
+    return high, a - high
+
+
 NUMPY = Meaning()
 PLAIN = Meaning(0)  # sums are NumPy's, too
 CUPY = Meaning(
     4,
     {
         ("floor_divide", "f"): lambda a, b: np.floor(a / b),
-        ("remainder", "f"): lambda a, b: a - np.floor(a / b) * b,
+        ("remainder", "f"): _remainder,
         ("power", "i"): _power_of_integers,
         ("degrees", "f"): lambda a: a * a.dtype.type(180 / np.pi),
         ("radians", "f"): lambda a: a * a.dtype.type(np.pi / 180),
@@ -122,7 +145,7 @@ def _elementwise(node: Node, operands: list[Array], meaning: Meaning) -> Any:
         (value,) = operands
         if value.dtype.kind == "c" and node.dtype.kind not in "bc":
             value = value.real  # and no warning: capture has given it
-        return value.astype(node.dtype)
+        return np.broadcast_to(value.astype(node.dtype), node.shape)
     if node.size == 0:  # 0-d operands of no elements cannot fail
         return np.empty(node.shape, node.dtype)
     if node.op in _ROUNDING and node.dtype.kind in "biu":  # NumPy 2.0 would go by way of floats

@@ -71,6 +71,9 @@ def _fresh(spec: LibraryCall, values: Sequence[Any], module: ModuleType, line: s
         return _scattered(module, args, str(dict(spec.kwargs)["kind"]), line)
     if spec.name == "compact":
         return args[0][args[1]]
+    if spec.name in RUNNING:
+        running = getattr(module, RUNNING[spec.name]).accumulate
+        return module.asarray(at_line(line)(running, args, dict(spec.kwargs)))
     if not known(spec.name):
         raise ValueError(f"{spec.name!r} is not a library function of the graph")
     return module.asarray(at_line(line)(getattr(module, spec.name), args, dict(spec.kwargs)))
@@ -117,7 +120,8 @@ def known(name: str) -> bool:
     return name in FUNCTIONS or isinstance(getattr(np, name, None), np.ufunc)
 
 
-_OWN = ("astype", "scatter", "compact")  # which are methods, or operators
+RUNNING = {"cummax": "maximum", "cummin": "minimum"}  # of which ufuncs they are `accumulate`
+_OWN = ("astype", "scatter", "compact", *RUNNING)  # which are methods, or operators
 FUNCTIONS = frozenset({"matmul", "dot", "sort", "argsort", "cumsum", "cumprod", "copy", *_OWN})
 _ORDERED = ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
 SCATTERS = ("set", *_ORDERED, "multiply")  # what a scatter does with what stands at its places

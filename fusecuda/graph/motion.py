@@ -8,6 +8,7 @@ from __future__ import annotations
 from . import build, index_map
 from .index_map import IndexMap
 from .node import Graph, Node, topological, users
+from .ops import OPS
 
 
 def gather_to_view(node: Node) -> Node | None:
@@ -16,7 +17,7 @@ def gather_to_view(node: Node) -> Node | None:
         return None
     operand, *indices = node.operands
     rank = len(indices[0].shape)
-    rows = [_progression(i) for i in indices]
+    rows = [progression(i) for i in indices]
     if any(row is None for row in rows):
         return None
     trailing = len(operand.shape) - len(indices)
@@ -28,14 +29,14 @@ def gather_to_view(node: Node) -> Node | None:
     return build.index(operand, view, node.shape) if view.fits(node.shape, operand.shape) else None
 
 
-def _progression(index: Node) -> tuple[int, tuple[int, ...]] | None:
+def progression(index: Node) -> tuple[int, tuple[int, ...]] | None:
     """Offset and coefficients of an index that is affine in its own position, else None."""
     if index.op == "constant":
         return int(index.value), ()
     if index.op == "iota":
         return 0, tuple(int(j == index.axis) for j in range(len(index.shape)))
     if index.op == "index":
-        below = _progression(index.operands[0])
+        below = progression(index.operands[0])
         if below is None:
             return None
         offset, coefs = below
@@ -45,7 +46,7 @@ def _progression(index: Node) -> tuple[int, tuple[int, ...]] | None:
             for j in range(index.map.rank)
         )
     if index.op in ("add", "multiply") and index.operands[1].op == "constant":
-        below = _progression(index.operands[0])
+        below = progression(index.operands[0])
         value = int(index.operands[1].value)
         if below is None:
             return None
@@ -56,20 +57,54 @@ def _progression(index: Node) -> tuple[int, tuple[int, ...]] | None:
 
 
 def gather_operands(node: Node) -> Node | None:
-    """A gather of fewer elements than there are is made on the operands of an elementwise op.
+    """A gather of what few arrays, or many of its elements, are computed of is made on these.
 
-    One operand must be read at every index, so that an index out of range is still found.
+    So what is picked alone is computed, and nothing stored for it. One array must be read at every
+    index, so that an index out of range is still found.
     """
-    if node.op != "gather":
+    if node.op != "gather" or node.size > node.operands[0].size:
         return None
     operand, *indices = node.operands
-    if not operand.is_elementwise or node.size > operand.size:
+    inner = _computed(operand)
+    known = set(inner)
+    read = {o for n in inner for o in n.operands if o.shape == operand.shape} - known
+    if not inner or any(o.op == "iota" for o in read):
         return None
-    full = [o for o in operand.operands if o.shape == operand.shape and o.op != "index"]
-    picked = [_pick(o, node, indices) for o in operand.operands]
-    if not full or any(p is None for p in picked):
+    if len(read) > _FEW and node.size * len(read) > operand.size:
         return None
-    return build.elementwise(operand.op, [p for p in picked if p], operand.dtype, operand.line)
+    picked: dict[Node, Node | None] = {}
+    for n in inner:
+        operands = [picked[o] if o in known else _pick(o, node, indices) for o in n.operands]
+        found = [o for o in operands if o is not None]
+        whole = len(found) == len(operands)
+        picked[n] = build.elementwise(n.op, found, n.dtype, n.line) if whole else None
+    return picked[operand]
+
+
+_FEW = 2  # arrays that are read here and there as quickly as one
+_MOST = 64  # operations that a gather is moved above
+
+
+def _computed(operand: Node) -> list[Node]:
+    """The elementwise operations that ``operand`` is made by, operands first, if not too many."""
+    found: dict[Node, None] = {}
+    stack = [operand]
+    while stack:
+        node = stack.pop()
+        if not _is_picked_through(node, operand) or node in found:
+            continue
+        found[node] = None
+        if len(found) > _MOST:
+            return []
+        stack.extend(node.operands)
+    return topological([operand], found) if found else []
+
+
+def _is_picked_through(node: Node, operand: Node) -> bool:
+    """True for an operation on whole arrays, of which no element is an error."""
+    if not node.is_elementwise or node.shape != operand.shape or OPS[node.op].may_fail:
+        return False
+    return any(o.shape == operand.shape and o.op != "index" for o in node.operands)
 
 
 def _pick(operand: Node, node: Node, indices: list[Node]) -> Node | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .index_map import IndexMap, Shape
 from .ops import OPS
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")
+SIDES = ("left", "right")  # of a value in a sorted array: what is below it, what is not above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,9 @@ class Operand:
 
 
 PadWidths = tuple[tuple[int, int], ...]
-Attr = Parameter | bytes | int | IndexMap | Reduction | Scatter | PadWidths | LibraryCall | None
+Attr = (
+    Parameter | bytes | int | str | IndexMap | Reduction | Scatter | PadWidths | LibraryCall | None
+)
 
 
 class Node:
@@ -160,6 +163,12 @@ class Node:
         return self.attr
 
     @property
+    def side(self) -> str:
+        """The side of a search node: which elements it counts, one of SIDES."""
+        assert isinstance(self.attr, str)
+        return self.attr
+
+    @property
     def is_elementwise(self) -> bool:
         """True if the op is a row of the op table."""
         return self.op in OPS
@@ -186,18 +195,28 @@ class Graph:
     outputs: tuple[Node, ...]
     name: str = "region"
     targets: tuple[int | None, ...] = ()
+    known_nodes: tuple[Node, ...] | None = field(
+        default=None, init=False, compare=False, repr=False
+    )
 
     def target(self, output: int) -> int | None:
         """The number of the parameter that output ``output`` overwrites, or None."""
         return self.targets[output] if self.targets else None
 
+    @property
+    def written(self) -> frozenset[int]:
+        """The numbers of the parameters that are overwritten."""
+        return frozenset(t for t in self.targets if t is not None)
+
     def with_outputs(self, outputs: tuple[Node, ...]) -> Graph:
         """The same graph after a rewrite of its nodes."""
         return Graph(self.parameters, outputs, self.name, self.targets)
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> tuple[Node, ...]:
         """Every node reachable from the outputs, operands first, in a stable order."""
-        return topological(self.outputs)
+        if self.known_nodes is None:
+            object.__setattr__(self, "known_nodes", tuple(topological(self.outputs)))
+        return self.known_nodes  # type: ignore[return-value]
 
 
 def topological(roots: Iterable[Node], within: Container[Node] | None = None) -> list[Node]:

@@ -32,7 +32,8 @@ class OpRow:
     text: Text = field(repr=False)
     cost: int = 1  # in units of cost.NS_PER_COST, as measured on doubles
     domain: str = "any"
-    may_fail: str = ""  # the message of the ValueError that some operands raise
+    may_fail: str = ""  # the message of the error that some integers raise
+    fails: str = ""  # the C condition under which they do
     home: str = "numpy"  # the module whose function of this name it is
     exact: bool = False  # gives an operand, or one with another sign: nothing is to be rounded
     by_type: bool = False  # what a wider type computes is of no use to one that is rounded
@@ -116,6 +117,14 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
     return np.where(condition, a, b)
 
 
+def _within(index: Any, extent: Any) -> Any:
+    """Indices counted from the start; raises IndexError for those that are not within an axis."""
+    place = np.where(index < 0, index + extent, index)
+    if np.any((place < 0) | (place >= extent)):
+        raise IndexError("an index is out of bounds")
+    return place
+
+
 def _special(name: str, cost: int, domain: str = "any", arity: int = 1) -> OpRow:
     """The row of a function of SciPy's, which is imported when it is first called."""
 
@@ -144,6 +153,7 @@ def _join(real: Any, imag: Any) -> Any:
 
 
 _IDENTITY: Text = {"b": "{0}", "i": "{0}", "u": "{0}", "f": "{0}"}
+_OUTSIDE = "(uint64_t)({0} < 0 ? {0} + {1} : {0}) >= (uint64_t){1}"
 _NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
 
 ROWS: tuple[OpRow, ...] = (
@@ -155,7 +165,16 @@ ROWS: tuple[OpRow, ...] = (
     OpRow("floor_divide", np.floor_divide, 2, _helper("floor_divide"), cost=36, domain="divide"),
     OpRow("remainder", np.remainder, 2, _helper("remainder"), cost=36, domain="divide"),
     OpRow("fmod", np.fmod, 2, _helper("fmod"), cost=36, domain="divide"),
-    OpRow("power", np.power, 2, _helper("power"), 40, "power", may_fail=_NEGATIVE_POWER),
+    OpRow(
+        "power",
+        np.power,
+        2,
+        _helper("power"),
+        40,
+        "power",
+        may_fail=_NEGATIVE_POWER,
+        fails="{1} < 0",
+    ),
     OpRow(
         "negative",
         np.negative,
@@ -333,6 +352,18 @@ ROWS: tuple[OpRow, ...] = (
     _drawn(philox, 14),
     _drawn(philox_rest, 14),
     _drawn(below, 8),
+    # an index, counted from the start of an axis of so many elements
+    OpRow(
+        "within",
+        _within,
+        2,
+        {"s64": "{0} < 0 ? {0} + {1} : {0}"},
+        2,
+        "within",
+        home=OWN,
+        may_fail="an index is out of bounds",
+        fails=_OUTSIDE,
+    ),
     # selection and conversion, whose operands differ in type; see graph/build.py
     OpRow("where", _where, 3, _all("{0} ? {1} : {2}"), exact=True),
     OpRow("convert", _convert, 1, _all("({T}){0}")),

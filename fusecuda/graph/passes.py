@@ -8,18 +8,26 @@ is never visited.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from math import gcd
 
-import numpy as np
-
 from . import build, index_map
-from .dtypes import ELEMENT_TYPES, DType, kind_of, part_of_complex
+from .arithmetic import (
+    decide_where,
+    divide_by_powers_of_two,
+    divide_by_shifts,
+    drop_identity_arithmetic,
+    drop_repeats,
+    fold_constants,
+    merge_conversions,
+)
+from .choices import choose_in_rows
 from .index_map import Shape
-from .interpret import evaluate
 from .motion import drop_overwritten, gather_operands, gather_to_view, move_reshapes
 from .node import Graph, Node
 from .ops import OPS
+from .repeats import merge_later
 
 Rule = Callable[[Node], Node | None]
 
@@ -85,120 +93,6 @@ def _share(node: Node, seen: dict[tuple[object, ...], Node], shared: set[Node]) 
     return node
 
 
-def _is_constant(node: Node, value: float) -> bool:
-    """True if ``node`` is a constant equal to ``value`` in value and sign."""
-    if node.op != "constant":
-        return False
-    bits = np.asarray(value, node.dtype)
-    return bool(bits == value) and bits.tobytes() == node.attr
-
-
-def fold_constants(node: Node) -> Node | None:
-    """Constants are combined by NumPy itself; only cheap ops, whose C text gives NumPy's bits."""
-    row = OPS.get(node.op)
-    if row is None or row.is_expensive or row.may_fail or node.shape:
-        return None
-    if any(o.dtype.kind == "c" for o in node.operands):  # NumPy's products depend on the machine
-        return None
-    if not all(o.op == "constant" for o in node.operands):
-        return None
-    with np.errstate(all="ignore"):
-        value = evaluate(node, [np.asarray(o.value) for o in node.operands])
-    return build.constant(value, node.dtype)
-
-
-def _whole(node: Node, operand: Node) -> Node:
-    """``operand`` in place of ``node``, broadcast if it is the 0-d operand of a larger result."""
-    return build.broadcast_to(operand, node.shape)
-
-
-def drop_identity_arithmetic(node: Node) -> Node | None:
-    """x * 1, x - 0, x + -0.0 and, for integers, x + 0 are x for every x, ±0 included.
-
-    x / 1 stays: a mean divides by an extent, and a kernel should not depend on extents.
-    """
-    if len(node.operands) != 2 or node.op not in ("add", "subtract", "multiply"):
-        return None
-    a, b = node.operands
-    if node.dtype.kind in "bc" or node.dtype != a.dtype:  # i * inf, of parts, is not a number
-        return None
-    zero = -0.0 if kind_of(node.dtype) == "f" else 0
-    if node.op == "multiply" and _is_constant(b, 1):
-        return _whole(node, a)
-    if node.op == "multiply" and _is_constant(a, 1):
-        return _whole(node, b)
-    if node.op == "add" and _is_constant(b, zero):
-        return _whole(node, a)
-    if node.op == "add" and _is_constant(a, zero):
-        return _whole(node, b)
-    if node.op == "subtract" and _is_constant(b, 0):
-        return _whole(node, a)
-    return None
-
-
-def divide_by_shifts(node: Node) -> Node | None:
-    """x // 2^k is x shifted by k, and x % 2^k its last k bits: both round down, as NumPy does."""
-    if node.op not in ("floor_divide", "remainder") or node.dtype.kind not in "iu":
-        return None
-    number, divisor = node.operands
-    if divisor.op != "constant" or not number.dtype == divisor.dtype == node.dtype:
-        return None
-    value = int(divisor.value)
-    if value <= 0 or value & (value - 1):
-        return None
-    op, by = ("bitwise_and", value - 1)
-    if node.op == "floor_divide":
-        op, by = ("right_shift", value.bit_length() - 1)
-    operands = (number, build.constant(by, node.dtype))
-    return Node(op, operands, node.shape, node.dtype, None, node.line)
-
-
-_INVOLUTIONS = frozenset({"negative", "invert", "conjugate"})
-_IDEMPOTENT = frozenset({"absolute", "fabs", "floor", "ceil", "trunc", "rint", "positive"})
-
-
-def drop_repeats(node: Node) -> Node | None:
-    """-(-x) and ~(~x) flip the same bits twice; |·| and rounding change nothing a second time."""
-    if node.op == "positive":
-        return node.operands[0]
-    if len(node.operands) != 1 or node.operands[0].op != node.op:
-        return None
-    if node.op in _INVOLUTIONS:
-        return node.operands[0].operands[0]
-    return node.operands[0] if node.op in _IDEMPOTENT else None
-
-
-def merge_conversions(node: Node) -> Node | None:
-    """A cast after a cast that loses nothing is one cast; a cast to the own type is none."""
-    if node.op != "convert":
-        return None
-    (inner,) = node.operands
-    if inner.dtype == node.dtype:
-        return inner
-    if inner.op == "convert" and is_lossless(inner.operands[0].dtype, inner.dtype):
-        return build.convert(inner.operands[0], node.dtype)
-    return None
-
-
-def is_lossless(source: DType, target: DType) -> bool:
-    """True if every value of ``source`` is a value of ``target`` and casting back restores it."""
-    if target.kind == "c" and source.kind != "c":
-        target = part_of_complex(target)
-    if source.kind in "iu" and kind_of(target) == "f":
-        return 8 * source.itemsize - (source.kind == "i") <= ELEMENT_TYPES[target].digits
-    return bool(np.can_cast(source, target, "safe"))
-
-
-def decide_where(node: Node) -> Node | None:
-    """A selection between one value and itself, or by a constant, needs no selection."""
-    if node.op != "where":
-        return None
-    condition, a, b = node.operands
-    if condition.op == "constant":
-        return _whole(node, a if condition.value else b)
-    return _whole(node, a) if a is b else None
-
-
 def compose_views(node: Node) -> Node | None:
     """A view of a view is one view; a view of every element at its own index is none."""
     if node.op == "index":
@@ -250,6 +144,30 @@ def drop_unit_axes(node: Node) -> Node | None:
     operands = [o if o.shape == () else build.index(o, squeeze, shape) for o in node.operands]
     small = Node(node.op, tuple(operands), shape, node.dtype, node.attr, node.line)
     return build.index(small, expand, node.shape)
+
+
+def reduce_without_unit_axes(node: Node) -> Node | None:
+    """A reduction of a view that only adds axes of extent one is made without them.
+
+    So a mean over row values with ``keepdims`` is one over row values. Of such axes alone it stays:
+    a sum of one element is +0.0 where that is -0.0.
+    """
+    if node.op != "reduce" or node.size == 0 or node.operands[0].op != "index":
+        return None
+    (view,) = node.operands
+    if not view.size or not _is_respelled(view):
+        return None
+    (row,) = view.operands
+    long = [a for a, n in enumerate(view.shape) if n != 1]
+    own = [a for a, n in enumerate(row.shape) if n != 1]
+    reduced = [a for a, outer in zip(own, long, strict=True) if outer in node.reduction.axes]
+    if not reduced or len(row.shape) >= len(view.shape):
+        return None
+    axes = tuple(a for a, n in enumerate(row.shape) if n == 1 or a in reduced)
+    shape = tuple(n for a, n in enumerate(row.shape) if a not in axes)
+    attr = replace(node.reduction, axes=axes)
+    small = Node("reduce", (row,), shape, node.dtype, attr, node.line)
+    return build.index(small, _respelling(shape, node.shape), node.shape)
 
 
 def _respelling(shape: Shape, target: Shape) -> index_map.IndexMap:
@@ -350,14 +268,18 @@ RULES: tuple[Rule, ...] = (
     fold_constants,
     drop_identity_arithmetic,
     divide_by_shifts,
+    divide_by_powers_of_two,
     drop_repeats,
     decide_where,
     drop_unit_axes,
+    reduce_without_unit_axes,
 )
 
 PASSES: tuple[Callable[[Graph], Graph], ...] = (
     move_reshapes,
+    merge_later,
     apply_rules,
+    choose_in_rows,
     respell_outputs,
     drop_overwritten,
 )

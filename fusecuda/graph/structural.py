@@ -31,7 +31,7 @@ class Structure:
     unstored: bool = False  # it has no memory of its own: the caller's, its operand's, or none
     stored: str = ""  # why its value is always in memory
     whole: str = ""  # why operand 0 lies in memory, whatever computes it
-    takes_views: bool = False  # it may be a view of what lies there
+    looks_up: bool = False  # it reads that, or a view of it, at places that values tell
 
     def check(self, node: Node) -> None:
         """Raise GraphError if ``node`` breaks a rule."""

@@ -17,7 +17,7 @@ from . import library, tree
 from .dtypes import INT64
 from .folds import Reduce, Scan, Segment, scan_of
 from .index_map import IndexMap, Shape
-from .node import LibraryCall, Node, Operand, Parameter
+from .node import SIDES, LibraryCall, Node, Operand, Parameter
 from .structural import Demand, Structure, arity, fail, is_map, same_dtype
 from .views import Array, view, written
 
@@ -175,7 +175,7 @@ class _Gather(Structure):
     """`result[b…, r…] = operand[i0[b…], …, r…]`"""
 
     name, example, cost, may_fail = "gather", "f64[4] gather(%0, %2)", 9, True
-    whole, takes_views = "a gather reads it at computed indices", True
+    whole, looks_up = "a gather reads it at computed indices", True
 
     def check(self, node: Node) -> None:
         operand, *indices = node.operands
@@ -192,6 +192,33 @@ class _Gather(Structure):
     def demands(self, node: Node, at: IndexMap) -> list[Demand]:
         _, *indices = node.operands
         return [(index, at.leading(len(index.shape))) for index in indices]
+
+
+class _Search(Structure):
+    """how many elements of operand 0, sorted, are below operand 1; `right`: not above it"""
+
+    name, example, cost = "search", "s64[6] search(%0, %3), side=left", 60
+    whole, looks_up = "a search reads it at places that it finds", True
+
+    def check(self, node: Node) -> None:
+        arity(node, 2)
+        table, values = node.operands
+        if node.attr not in SIDES:
+            fail(node, f"has no side among {', '.join(SIDES)}")
+        if len(table.shape) != 1 or node.shape != values.shape or node.dtype != INT64:
+            fail(node, "needs a 1-d array, and has an int64 for each value")
+        kinds = table.dtype.kind + values.dtype.kind
+        if not set(kinds) <= set("biuf") or not np.can_cast(table.dtype, values.dtype):
+            fail(node, "compares real numbers in the dtype of its values")
+
+    def value(self, node: Node, operands: list[Array], group: int) -> Any:
+        table, values = operands
+        table = table.astype(values.dtype)
+        side: Any = node.side
+        return np.asarray(table.searchsorted(values, side), INT64)
+
+    def demands(self, node: Node, at: IndexMap) -> list[Demand]:
+        return [(node.operands[1], at)]
 
 
 class _Update(Structure):
@@ -289,7 +316,7 @@ class _Library(Structure):
 
 ROWS: tuple[Structure, ...] = (
     _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), Reduce(), Segment(), Scan(),
-    _Concatenate(), _Pad(), _Gather(), _Update(), _Scatter(), _Compact(), _Library(),
+    _Concatenate(), _Pad(), _Gather(), _Search(), _Update(), _Scatter(), _Compact(), _Library(),
 )  # fmt: skip
 STRUCTURES: dict[str, Structure] = {row.name: row for row in ROWS}
 _ELEMENTWISE = Structure()

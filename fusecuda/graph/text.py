@@ -71,6 +71,8 @@ def _attr_text(attr: Attr) -> str:
         return f", call={attr.name}({', '.join(args)})"
     if isinstance(attr, int):
         return f", axis={attr}"
+    if isinstance(attr, str):
+        return f", side={attr}"
     assert isinstance(attr, tuple)
     return f", widths={','.join(f'{lo}_{hi}' for lo, hi in attr)}"
 
@@ -143,6 +145,8 @@ def _parse_attr(rest: str, rank: int, op: str, operands: tuple[Node, ...]) -> At
         return _parse_call(value)
     if key == "axis":
         return int(value)
+    if key == "side":
+        return value
     if key == "widths":
         pairs = (pair.split("_") for pair in value.split(",") if pair)
         return tuple((int(lo), int(hi)) for lo, hi in pairs)

@@ -141,16 +141,28 @@ def _behind(totals: Array, identity: Any) -> Array:
     return np.concatenate([first, totals[..., :-1]], axis=-1)
 
 
+SCANNED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
 def scan_by_tree(kind: str, array: Array, axis: int, dtype: Any) -> Array:
-    """The running sums or products of ``array`` along ``axis``; halves are rounded once."""
+    """The running sums, … of ``array`` along ``axis``; halves are rounded once."""
     wider = array.astype(computed_in(np.dtype(dtype)), copy=False)
     rows = np.moveaxis(wider, axis, -1)
-    if kind == "sum":
-        zero: Any = np.zeros((), wider.dtype)
-        found = tree_scan(np.add, rows, -zero if wider.dtype.kind in "fc" else zero)
-    else:
-        found = tree_scan(np.multiply, rows, np.ones((), wider.dtype))
+    found = tree_scan(SCANNED[kind], rows, _scanned_from(kind, wider.dtype))
     return np.moveaxis(found, -1, axis).astype(dtype, copy=False)
+
+
+def _scanned_from(kind: str, dtype: Any) -> Any:
+    """What a scan starts from: it leaves every value as it is."""
+    if kind == "prod":
+        return np.ones((), dtype)
+    if kind == "sum":
+        zero: Any = np.zeros((), dtype)
+        return -zero if dtype.kind in "fc" else zero
+    if dtype.kind == "f":
+        return np.asarray(-np.inf if kind == "max" else np.inf, dtype)
+    info = np.iinfo(dtype)
+    return np.asarray(info.min if kind == "max" else info.max, dtype)
 
 
 # --- segments

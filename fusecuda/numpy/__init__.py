@@ -29,6 +29,7 @@ from ..capture.arrays.creation import (
     asanyarray,
     asarray,
     ascontiguousarray,
+    asfortranarray,
     empty,
     empty_like,
     from_dlpack,
@@ -68,11 +69,11 @@ _SPACES = ("fft", "linalg", "random", "special")  # loaded when they are first a
 _INDEXED = ("c_", "mgrid", "ogrid", "r_")
 
 __all__ = [
-    "arange", "argsort", "array", "asanyarray", "asarray", "ascontiguousarray", "astype",
-    "broadcast_arrays", "can_cast", "empty", "empty_like", "eye", "fft", "finfo", "from_dlpack",
-    "fromfunction", "full", "full_like", "identity", "iinfo", "indices", "linalg", "linspace",
-    "meshgrid", "ndarray", "ones", "ones_like", "random", "sort", "special", "tri", "tril", "triu",
-    "unstack", "zeros", "zeros_like",
+    "arange", "argsort", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray",
+    "astype", "broadcast_arrays", "can_cast", "empty", "empty_like", "eye", "fft", "finfo",
+    "from_dlpack", "fromfunction", "full", "full_like", "identity", "iinfo", "indices", "linalg",
+    "linspace", "meshgrid", "ndarray", "ones", "ones_like", "random", "sort", "special", "tri",
+    "tril", "triu", "unstack", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += list(
     sorted({n for n in dir(np) if not n.startswith("_")} - LEFT_OUT.keys() - {*__all__})

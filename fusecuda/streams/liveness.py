@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-ALIGNMENT = 64
+from ..fusion.memory import ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..fusion.assembly import Assembly
+from ..fusion.memory import ALIGNMENT
 from ..fusion.together import Company
 from ..fusion.walk import Launch
 from .graphs import Part, parts_of
-from .liveness import ALIGNMENT, Life, assign_offsets, life
+from .liveness import Life, assign_offsets, life
 from .timeline import Command, Timeline, one_lane
 
 

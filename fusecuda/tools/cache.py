@@ -1,4 +1,4 @@
-"""``cache``: what the folder of compiled kernels holds, and emptying it."""
+"""``cache``: what the folder of compiled kernels and plans holds, and emptying it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from . import tables
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's ``commands``."""
-    parser = commands.add_parser("cache", help="the folder of compiled kernels: stats, clear")
+    parser = commands.add_parser(
+        "cache", help="the folder of compiled kernels and plans: stats, clear"
+    )
     parser.add_argument("action", nargs="?", choices=("stats", "clear"), default="stats")
     parser.set_defaults(run=run)
 

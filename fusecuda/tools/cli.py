@@ -1,4 +1,7 @@
-"""The command line: ``python -m fusecuda COMMAND``; each command is a module of its own."""
+"""The command line: ``python -m fusecuda COMMAND``; each command is a module of its own.
+
+Only the one that is asked for is loaded: a script that is run waits for no planner.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,29 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from .. import __version__
-from . import bisect, cache, demo, explain, info, reduce, replay, run
-from .bench import command as bench
 from .usage import UsageError
 
-COMMANDS = (demo, run, explain, replay, bisect, reduce, bench, cache, info)
+COMMANDS = ("demo", "run", "explain", "replay", "bisect", "reduce", "bench", "cache", "info")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of all commands; a command leaves the function to call in ``run``."""
+def make_parser(asked: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of the commands ``asked`` for; one leaves the function to call in ``run``."""
     parser = argparse.ArgumentParser(prog="fusecuda", description="Fuses NumPy array code.")
     parser.add_argument("--version", action="version", version=f"fusecuda {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in COMMANDS:
-        module.add_parser(commands)
+    for name in asked:
+        where = ".bench.command" if name == "bench" else f".{name}"
+        import_module(where, __package__).add_parser(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status: 0, 1 where a check failed, 2 where the user asked for what cannot be."""
-    parser = make_parser()
+    argv = sys.argv[1:] if argv is None else argv
+    parser = make_parser(argv[:1] if argv[:1] and argv[0] in COMMANDS else COMMANDS)
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as end:  # argparse has said what is wrong, or printed the help

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..back_ends import BACK_ENDS
@@ -49,15 +50,16 @@ def use_edited(executable: Executable, path: Path) -> list[str]:
             text = body.replace(source.symbol, symbol)
             executable.sources[i] = replace(source, symbol=symbol, text=text)
             changed.append(source.symbol)
+    planned, options = executable.plan(), executable.options
     if changed:  # what joins kernels to one text does not know of it
-        assembly = executable.assembly
-        apart: list[Company] = [(number,) for number in range(len(assembly.steps))]
-        executable.assembly = replace(assembly, companies=apart)
-    options = executable.options
+        steps = range(len(planned.assembly.steps))
+        apart: list[Company] = [(number,) for number in steps]
+        planned = planned._replace(assembly=replace(planned.assembly, companies=apart))
+    executable.planned = planned
+    make = BACK_ENDS[options.device].program
+    executable.native = partial(make, planned.assembly, executable.sources, planned.memory, options)
     try:
-        BACK_ENDS[options.device].program(
-            executable.assembly, executable.sources, executable.memory, options
-        )
+        executable.native()
     except CompilerError as error:
         raise UsageError(f"{path}: {one_line(error)}") from None
     return changed

@@ -23,7 +23,8 @@ import numpy as np
 from ..codegen.cache import default_cache, digest_of
 from ..cpu_fallback.commands import command_of
 from ..cpu_fallback.compiler import find_compiler, why_no_compiler
-from ..cpu_fallback.invoke import Patience, build
+from ..cpu_fallback.invoke import build
+from ..cpu_fallback.runs import Patience
 from ..cpu_fallback.shared_library import address_of, open_library
 from ..errors import CompilerError
 

@@ -136,7 +136,7 @@ class Profile(Watcher):
     def runs(self, executable: Any) -> Lap:
         if self._ranges is not None:
             lines = [line for step in self._steps_of(executable) for line in step.lines]
-            self._ranges[0](f"{executable.graph.name} {', '.join(dict.fromkeys(lines))}")
+            self._ranges[0](f"{executable.recorded.name} {', '.join(dict.fromkeys(lines))}")
         return _Clock(executable)
 
     def ran(self, executable: Any, lap: Lap | None) -> None:
@@ -144,7 +144,7 @@ class Profile(Watcher):
         self.failed(executable, lap)
         end, thread = perf_counter(), self._thread()
         with self._lock:
-            self.spans.append(Span("run", executable.graph.name, thread, lap.begin, end))
+            self.spans.append(Span("run", executable.recorded.name, thread, lap.begin, end))
             peak = executable.memory.peak_bytes
             self.memory += [(lap.begin, peak), (end, -peak)]
             if lap.on_host:

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from ..capture.record.block import Region
 from ..capture.record.lines import Tally
-from ..capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
+from ..capture.record.recorder import recorder_in_force
 from ..options import Options
 from .own_code import OwnModules, with_wholes, without_wholes
 from .usage import UsageError, one_line
@@ -88,7 +88,7 @@ class _Following:
         self.device = device
         self.tally = Tally() if report else None
         self.region: Region | None = None
-        self.finder: _Finder | None = None
+        self.finder: importlib.abc.MetaPathFinder | None = None  # of CuPy
         self.modules: OwnModules | None = None
 
     def code(self, source: bytes, script: str) -> types.CodeType:
@@ -99,15 +99,15 @@ class _Following:
 
     def __enter__(self) -> Self:
         if self.device == "cpu" and not _has_host_space():
-            from .cupy_stand_in import stand_in
+            from .stand_in import follow, install
 
-            sys.modules["cupy"] = stand_in()
-            region = Region(Options(device="cpu"))
-            region.array_name = "array"  # as CuPy's are
-            if self.tally is None:  # a report tells what can be fused, of small arrays too
-                region.at_once_below = AT_ONCE_BELOW
+            self.finder = install()
+            region = follow()
+            if self.tally is None:
                 self.modules = OwnModules(sys.path[0])
                 sys.meta_path.insert(0, self.modules)
+            else:  # a report tells what can be fused, of small arrays too
+                region.at_once_below = 0
             self._follow(region)
         elif "cupy" in sys.modules:
             self._follow_cupy()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..cpu_fallback import backend
+from ..cpu_fallback.drafting import blueprint
 from ..cpu_fallback.program import Program
 from ..engine import Executable
 from ..fusion.binding import Bound
@@ -57,7 +58,8 @@ def count_traffic(executable: Executable, arguments: Sequence[Any]) -> Traffic:
         backend.emit(step, traffic=True) if isinstance(step, Bound) else None
         for step in assembly.steps
     ]
-    program = Program(assembly, sources, executable.memory, traffic=True)
+    drawn = blueprint(assembly, sources, executable.memory)
+    program = Program(drawn, sources, traffic=True)
     results = [np.zeros(o.shape, o.dtype) for o in assembly.plan.graph.outputs]
     program.place_results(results)
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from tests.marks import few
+from tests.marks import few, one_in
 
 LIMIT = 4
 
@@ -91,6 +91,7 @@ def run_all(program: Callable[..., Any], check: bool) -> int:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("program", few(PROGRAMS, 2), ids=lambda p: p.__name__)
+@one_in(2)
 def test_a_hundred_shapes_compile_few_kernels(
     program: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

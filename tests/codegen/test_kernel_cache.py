@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from fusecuda.codegen.cache import DiskCache, default_cache, digest_of, pack_entry
+from tests.marks import few
 
 ROOT = Path(__file__).parents[2]
 KEY = digest_of("an entry")
@@ -274,6 +275,18 @@ def test_the_least_recently_used_are_dropped(tmp_path: Path) -> None:
         assert cache.stats().bytes <= 20_000
 
 
+def test_many_small_entries_are_dropped_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fusecuda.codegen.cache.MOST_ENTRIES", 10)
+    keys = [digest_of(str(number)) for number in range(12)]
+    for key in keys:  # each by a process of its own, which counts when it first stores
+        assert DiskCache(tmp_path, LIMIT).store(key, b"payload")
+        assert DiskCache(tmp_path, LIMIT).stats().entries <= 10
+    assert DiskCache(tmp_path, LIMIT).load(keys[0]) is None
+    assert DiskCache(tmp_path, LIMIT).load(keys[-1]) == b"payload"
+
+
 def test_another_process_counts_what_is_there(tmp_path: Path) -> None:
     DiskCache(tmp_path, LIMIT).store(KEY, bytes(50_000))
     small = DiskCache(tmp_path, 40_000)
@@ -320,10 +333,11 @@ assert hits > 20, hits
 """
 
 
-def test_eight_processes_share_a_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", few((3, 8), 1))
+def test_processes_share_a_folder(count: int, tmp_path: Path) -> None:
     limit = 60_000
     command = [sys.executable, "-c", WORKER, str(tmp_path / "cache"), str(limit)]
-    workers = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(8)]
+    workers = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(count)]
     for worker in workers:
         _, complaint = worker.communicate(timeout=60)
         assert worker.returncode == 0, complaint.decode()

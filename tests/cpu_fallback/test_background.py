@@ -17,6 +17,7 @@ import pytest
 from fusecuda.cpu_fallback import background, invoke
 from fusecuda.cpu_fallback.background import Job
 from fusecuda.cpu_fallback.loader import KernelSource
+from fusecuda.cpu_fallback.runs import Patience
 from fusecuda.errors import CompilerError
 
 
@@ -82,7 +83,7 @@ def test_stopped_compilers_start_no_others(monkeypatch: pytest.MonkeyPatch, tmp_
     """A thread that ends with the process gets an error, the main thread what it asks for."""
     monkeypatch.setattr(invoke, "_running", invoke._Running())
     found: list[Any] = []
-    patience = invoke.Patience(30.0)
+    patience = Patience(30.0)
 
     def slow() -> None:
         for command in (["sleep", "30"], ["true"]):

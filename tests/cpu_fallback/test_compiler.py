@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fusecuda.codegen.compilations import compile_count
-from fusecuda.cpu_fallback import backend, shared_library, texts
+from fusecuda.cpu_fallback import kernels, shared_library, texts
 from fusecuda.cpu_fallback.compiler import find_compiler, why_no_compiler
 from fusecuda.cpu_fallback.loader import KernelSource, KernelTable, load_kernels
 from fusecuda.errors import CompilerError
@@ -142,7 +142,7 @@ def test_what_the_driver_needs_is_part_of_the_probe(monkeypatch: pytest.MonkeyPa
     assert "-pthread" not in compiler.flags
     assert "-fno-math-errno" in compiler.flags
     assert call(load(KernelTable(), constant("k", 4))["k"]) == 4
-    assert backend.load_driver().address()
+    assert kernels.load_driver().address()
 
 
 def test_what_kernels_need_is_part_of_the_probe(fake_cc: FakeCc) -> None:

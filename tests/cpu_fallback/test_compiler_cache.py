@@ -237,7 +237,8 @@ def test_kernels_carry_no_driver() -> None:
         return x * 2 + 1
 
     executable = fc.lower(twice, fc.spec((5,)))
-    program = Program(executable.assembly, executable.sources, executable.memory)
+    program = executable.native()
+    assert isinstance(program, Program)
     for library in program.libraries:
         assert not shared_library.address_of(library, texts.DRIVER)
     np.testing.assert_array_equal(program([np.arange(5.0)])[0], np.arange(5.0) * 2 + 1)

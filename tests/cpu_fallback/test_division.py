@@ -14,9 +14,11 @@ import pytest
 
 from fusecuda.cpu_fallback import texts
 from tests import vecmath_harness as harness
+from tests.marks import few, one_in
 
 OPERATIONS = ("floor_divide", "remainder", "fmod")
 TYPES = {np.dtype(f"{c}{n}"): f"{s}{8 * n}" for c, s in ("is", "uu") for n in (1, 2, 4, 8)}
+WIDE = [dtype for dtype in TYPES if dtype.itemsize == 8]
 TARGETS = ("-march=native", "-mno-avx512f", "-mno-avx2", "-mno-avx")
 _LOOP = """
 void {op}_{t}(T *y, const T *a, const T *b, int64_t n) {{
@@ -36,7 +38,10 @@ LOOPS = "".join(
 )
 
 
-@pytest.fixture(scope="module", params=[("cc", t) for t in TARGETS] + [("clang", TARGETS[0])])
+COMPILERS = [*(("cc", target) for target in TARGETS), ("clang", TARGETS[0])]
+
+
+@pytest.fixture(scope="module", params=few(COMPILERS, 1))
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The loops compiled by one compiler for one set of instructions."""
     compiler, target = request.param
@@ -85,10 +90,22 @@ def _exact(op: str, a: int, b: int, dtype: np.dtype[Any]) -> int:
     return q - (1 << 8 * dtype.itemsize) if q > np.iinfo(dtype).max else q
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("dtype", [d for d in TYPES if d not in WIDE], ids=str)
 @pytest.mark.parametrize("op", OPERATIONS)
+@one_in(5)
 def test_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
-    """In packs with near and far neighbours, and by one number for all."""
+    _demand_values(library, op, dtype)
+
+
+@pytest.mark.parametrize("dtype", WIDE, ids=str)
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_wide_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
+    """Whose packs are tested at once for what doubles do not hold."""
+    _demand_values(library, op, dtype)
+
+
+def _demand_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
+    """Demand exact ones in packs with near and far neighbours, and by one number for all."""
     a, b = _operands(dtype)
     n = len(a)
     x, y, got = np.array(a, dtype), np.array(b, dtype), np.empty(n, dtype)

@@ -16,6 +16,7 @@ import fusecuda as fc
 from fusecuda import engine
 from fusecuda.capture.record import plans
 from fusecuda.cpu_fallback import program as programs
+from fusecuda.cpu_fallback.blueprint import Called
 from fusecuda.emit_cuda.backend import program
 from fusecuda.engine import build as compile_graph
 from fusecuda.graph import build, library
@@ -26,6 +27,7 @@ from fusecuda.graph.node import Graph, LibraryCall, Node, Operand
 from fusecuda.options import Options
 from fusecuda.streams.memory_plan import plan_memory
 from tests.emulated import EmulatedDevice, assembled
+from tests.marks import one_in
 from tests.strategies import same_bits
 
 BINARY = (Operand(0), Operand(1))
@@ -160,8 +162,8 @@ def operands_seen(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[np.ndarray]]
     seen: list[Sequence[np.ndarray]] = []
     made = programs.step_of
 
-    def step_of(node: Node, assembly: Any) -> Callable[..., None]:
-        step = made(node, assembly)
+    def step_of(called: Called) -> Callable[..., None]:
+        step = made(called)
 
         def run(operands: Sequence[np.ndarray], out: np.ndarray) -> None:
             seen.append((*operands, out))
@@ -192,6 +194,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("outer", [0, 3])
 @pytest.mark.parametrize("name", VIEWS)
+@one_in(4)
 def test_views_reach_the_library_without_a_copy(
     name: str, outer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

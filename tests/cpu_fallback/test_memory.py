@@ -233,7 +233,7 @@ def test_without_a_known_object_layout_numpy_gives_the_addresses(
         offset = array_object.data_offset()
     assert offset is None and not array_object.shows_layouts(offset)
     monkeypatch.setattr(program_module, "_DATA", offset)
-    monkeypatch.setattr(program_module, "_LAYOUTS", False)
+    monkeypatch.setattr(program_module, "LAYOUTS", False)
     monkeypatch.setattr(program_module.Program, "_layouts", None)  # nobody asks for them
     plans.forget()
     executable = fc.lower(program, x, y)

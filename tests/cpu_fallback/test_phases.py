@@ -16,6 +16,7 @@ from fusecuda.fusion.binding import Bound
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.tree import CHUNK
 from tests.capture_check import equal
+from tests.marks import one_in
 
 RNG = np.random.default_rng(3)
 LONG = 150_003  # elements
@@ -67,12 +68,14 @@ FUNCTIONS = [standardised, softmax, entropy, several, correlation]
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("shape", [(LONG,), (1, LONG), (3, 70_000), (2, 40_000 + CHUNK)], ids=str)
+@one_in(6)
 def test_as_interpreted(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
     """The bits of rows that are not cut, each time."""
     check(function, RNG.normal(size=shape))
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
+@one_in(12)
 def test_elements_apart(function: Callable[..., Any]) -> None:
     """Rows of which the elements do not lie side by side, in memory of other types."""
     wide = RNG.normal(size=(2, 3 * LONG)).astype("f4")

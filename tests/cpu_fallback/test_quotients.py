@@ -110,7 +110,7 @@ def test_in_place(kind: Any, special: float) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_long_rows_in_place(kind: Any) -> None:
-    """What is put aside has room, where the divisor is read once for a row of any length."""
+    """They are divided: where the same elements are written, a second try would read the first."""
 
     def scaled(x: Any, by: Any) -> None:
         x /= by
@@ -149,3 +149,16 @@ def test_where_it_pays() -> None:
     assert not _is_multiplied(fc.lower(own, x, x))
     assert not _is_multiplied(fc.lower(heavy, x))
     assert _is_multiplied(fc.lower(own, x, 3.0))
+
+
+def test_a_row_that_is_divided_again_is_counted_once() -> None:
+    """Totals without an order are taken by the loop itself, but not by one that may run twice."""
+    x = np.random.default_rng(5).uniform(1, 2, (40, 700))
+    x[3, 5] = x[7, 600] = 1e-310  # far from all divisors
+
+    def count(x: Any) -> Any:
+        return np.sum(x / x.max(axis=1, keepdims=True) > 0.6, axis=1)
+
+    program = fc.lower(count, x)
+    assert "fc_is_far_f64" in program.emit("c")[0]
+    np.testing.assert_array_equal(program(x), count(x))

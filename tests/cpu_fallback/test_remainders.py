@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from tests.marks import one_in
 from tests.strategies import same_bits
 
 FUNCTIONS = (np.fmod, np.remainder, np.floor_divide)
@@ -45,6 +46,7 @@ def _computed(function: Any, x: Any, y: Any) -> Any:
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.filterwarnings("ignore:overflow")
+@one_in(3)
 def test_bits(kind: type, function: Any) -> None:
     """As NumPy's, which subtracts bit by bit; each alone as in its pack."""
     for x, y in _pairs(kind, np.random.default_rng(7)):

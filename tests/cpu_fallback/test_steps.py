@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from tests.marks import one_in
 
 DTYPES = ("u1", "i2", "f4", "f8", "c16", "f2")
 STEPS = (2, 3, 4, 5, -1, -2)
@@ -47,6 +48,7 @@ def arrays(dtype: str, step: int, extent: int = 37) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@one_in(16)
 def test_values(program: Callable[..., Any], dtype: str) -> None:
     """Of small whole numbers, which sums of any order give alike."""
     for step in STEPS:
@@ -65,7 +67,7 @@ def test_values(program: Callable[..., Any], dtype: str) -> None:
         ("u1", 1, "in0[k]"),
         ("u1", 3, "in0[3 * k]"),
         ("i2", -1, "in0[-k]"),
-        ("u1", 5, "k * s0_n"),
+        ("u1", 5, "fc_pick_1(near0, in0, s0_n"),
         ("f4", 3, "k * s0_n"),
     ],
 )
@@ -90,3 +92,47 @@ def test_runs_beside_a_frame_stay_in_the_zeros(step: int) -> None:
     (text,) = program.emit("c")
     assert "fc_zeros" in text
     assert (") / 3);" in text) == (step == 3)  # reading on would find other constants
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_indices_of_what_lies_apart(step: int) -> None:
+    """Where elements are side by side, how far they are apart is in the text."""
+    rng = np.random.default_rng(4)
+    table, places = rng.normal(size=100 * step)[::step], rng.integers(-100, 100, 5000)
+    out = np.zeros(100 * step)[::step]
+
+    def program(t: Any, i: Any, out: Any) -> Any:
+        np.add.at(out, i, t[i])
+        return t[i] * 2
+
+    expected = out.copy()
+    np.add.at(expected, places, table[places])
+    lowered = fc.lower(program, table, places, out)
+    texts = [text for text in lowered.emit("c") if "limit0" in text]
+    assert texts
+    assert all(("_0 * (int64_t)sizeof(double)" in text) == (step == 1) for text in texts)
+    function = fc.fused(program, strict=True)
+    np.testing.assert_array_equal(function(table, places, out), table[places] * 2)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [255, 256])
+def test_bytes_that_are_looked_up(count: int) -> None:
+    """Where there is an element for each no index is tested, and gcc makes no vectors of it."""
+    image = np.random.default_rng(8).integers(0, 256, (70, 80), dtype=np.uint8)
+
+    def program(t: Any, i: Any) -> Any:
+        return t[i], np.bincount(i.ravel(), minlength=256)
+
+    table = np.arange(count, dtype=np.uint8)[::-1].copy()
+    lowered = fc.lower(program, table, image)
+    text = "".join(lowered.emit("c"))
+    assert ("unroll 8" in text) == (count == 256)
+    assert ("const bool ok" in text) == (count == 255)
+    function = fc.fused(program, strict=True)
+    if count == 255:
+        with pytest.raises(IndexError):
+            function(table, image)
+    image = np.minimum(image, count - 1)
+    for got, want in zip(function(table, image), program(table, image), strict=True):
+        np.testing.assert_array_equal(got, want)

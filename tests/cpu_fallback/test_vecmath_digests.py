@@ -19,28 +19,31 @@ SOME += [(name, "f32") for name in ("sin", "tanh", "expit", "arccos", "log2", "c
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
 
-def run(setting: digests.Setting, functions: list[digests.Function], count: int) -> None:
+def run(
+    lib: harness.Functions, setting: digests.Setting, functions: list[digests.Function], count: int
+) -> None:
     """Demand that ``setting`` is run here and has the bits of the first setting."""
     if lack := setting.lacks():
         pytest.skip(lack)
-    want, got = (s.results(functions, count) for s in (digests.NATIVE, setting))
+    want, got = digests.values(lib, functions, count), setting.results(functions, count)
     assert [f for f in functions if digests.digest(got[f]) != digests.digest(want[f])] == []
 
 
 @needs_cc
-def test_digests_are_those_on_record(golden: Golden) -> None:
+def test_digests_are_those_on_record(lib: harness.Functions, golden: Golden) -> None:
     """Of 60,000 draws of each function, whatever compiler and processor this is."""
-    golden(digests.RECORD.name, digests.lines_of(digests.NATIVE.results()))
+    golden(digests.RECORD.name, digests.lines_of(digests.values(lib)))
 
 
 @needs_cc
-def test_some_functions_without_fused_multiply_add() -> None:
-    run(digests.Setting("quick", ("cc",), ("-mno-fma", "-O1")), SOME, 6_000)
+def test_some_functions_without_fused_multiply_add(lib: harness.Functions) -> None:
+    run(lib, digests.Setting("quick", ("cc",), ("-mno-fma", "-O1")), SOME, 6_000)
 
 
 @needs_cc
-def test_interpreted_functions_have_the_compiled_bits() -> None:
-    run(digests.Setting(digests.INTERPRETED), list(harness.ALL), 600)
+@pytest.mark.slow
+def test_interpreted_functions_have_the_compiled_bits(lib: harness.Functions) -> None:
+    run(lib, digests.Setting(digests.INTERPRETED), list(harness.ALL), 600)
 
 
 @pytest.mark.slow

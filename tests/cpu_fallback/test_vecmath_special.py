@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 from collections.abc import Callable
@@ -12,18 +13,10 @@ import pytest
 from fusecuda.cpu_fallback import interpreted, texts
 from tests import special_functions as special
 from tests import vecmath_harness as harness
+from tests.marks import one_in
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 INF, NAN = math.inf, math.nan
-FUNCTIONS = [(name, kind) for kind in harness.TYPES for name in special.NAMES]
-
-
-@pytest.fixture(scope="session")
-def lib(tmp_path_factory: pytest.TempPathFactory) -> harness.Functions:
-    """Return the compiled loops."""
-    folder = tmp_path_factory.mktemp("special")
-    flags = ("-Wall", "-Wextra", "-Werror")
-    return harness.Functions(harness.compile_library(folder, flags, functions=FUNCTIONS)[0])
 
 
 def check(lib: Callable[..., np.ndarray], name: str, kind: str, count: int, seed: int) -> None:
@@ -37,6 +30,7 @@ def check(lib: Callable[..., np.ndarray], name: str, kind: str, count: int, seed
 
 @pytest.mark.parametrize("kind", harness.TYPES)
 @pytest.mark.parametrize("name", special.NAMES)
+@one_in(6)
 def test_error_against_mpmath(lib: harness.Functions, name: str, kind: str) -> None:
     check(lib, name, kind, 40, seed=4)
 
@@ -125,7 +119,7 @@ def _all(name: str, kind: str) -> list[tuple[np.ndarray, ...]]:
 
 
 def test_without_a_compiler_the_bits_are_the_same(lib: harness.Functions) -> None:
-    for name, kind in FUNCTIONS:
+    for name, kind in itertools.product(special.NAMES, harness.TYPES):
         for args in _all(name, kind):
             np.testing.assert_array_equal(interpreted.call(name, *args), lib(name, *args))
 

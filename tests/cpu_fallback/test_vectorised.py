@@ -13,6 +13,7 @@ import pytest
 import fusecuda as fc
 from fusecuda.cpu_fallback import texts
 from tests import vecmath_harness as harness
+from tests.marks import one_in
 
 X, Y = np.random.default_rng(2).normal(size=(2, 30, 40))
 
@@ -66,6 +67,18 @@ def narrow(x: Any, y: Any) -> Any:
     return i % j, i // 7, WHOLE.astype(np.uint16) % 9, i.astype(np.int32) % OTHER.astype(np.int32)
 
 
+def shifted(x: Any, y: Any) -> Any:
+    """A hash and its bits: each shift looks at how far it goes."""
+    h = WHOLE.astype(np.uint32)
+    for by, factor in (16, 0x85EBCA6B), (13, 0xC2B2AE35):
+        h = (h ^ (h >> np.uint32(by))) * np.uint32(factor)
+    h = h ^ (h >> np.uint32(16))
+    pairs = h - ((h >> np.uint32(1)) & np.uint32(0x55555555))
+    fours = (pairs & np.uint32(0x33333333)) + ((pairs >> np.uint32(2)) & np.uint32(0x33333333))
+    bits = ((fours + (fours >> np.uint32(4))) & np.uint32(0x0F0F0F0F)) * np.uint32(0x01010101)
+    return h >> np.uint32(3), bits >> np.uint32(24)
+
+
 def powers(x: Any, y: Any) -> Any:
     """More than one: gcc takes no second copy of such a function into a loop."""
     return abs(x) ** 1.7 + y**3 - (x * y) ** 5
@@ -73,6 +86,14 @@ def powers(x: Any, y: Any) -> Any:
 
 def float_powers(x: Any, y: Any) -> Any:
     return powers(x.astype(np.float32), y.astype(np.float32))
+
+
+def looked_up(x: Any, y: Any) -> Any:
+    """Functions of floats with vector functions, also where their values are chosen from."""
+    a, b = abs(x.astype(np.float32)), y.astype(np.float32)
+    logs = np.log(a) - np.log2(a) * np.log10(a) + np.log1p(a)
+    chosen = np.where(b > 0, np.log(a), a), np.where(a > 1, np.sin(b), 0)
+    return logs, np.tanh(b) + np.arctan2(a, b), np.logaddexp2(a, b), *chosen
 
 
 def pixels(x: Any, y: Any) -> Any:
@@ -87,13 +108,32 @@ def picked(x: Any, y: Any) -> Any:
     return np.take(y, WHOLE[0], axis=0) * x[0] + np.take(x, WHOLE[0] - 3, axis=0) * 0.5
 
 
+def counted(x: Any, y: Any) -> Any:
+    """Totals that have no order are taken by the loop itself."""
+    rgb, i = WHOLE.astype(np.uint8), WHOLE.astype(np.int32)
+    found = [np.any(x > y), np.all(x < 2), np.sum(x > 0), np.sum(i != 3)]
+    return *found, np.sum(rgb), np.max(i), np.min(i * 3), np.sum(WHOLE), np.max(rgb)
+
+
+def complexes(x: Any, y: Any) -> Any:
+    z = x + 1j * y
+    return np.exp(z) * y, np.sqrt(z), np.exp(1j * x), np.sqrt(z.astype(np.complex64))
+
+
+def halves(x: Any, y: Any) -> Any:
+    a, b = x.astype(np.float16), y.astype(np.float16)
+    return a * b + a, np.sqrt(abs(a)) / b
+
+
 PROGRAMS = (
-    bools, picked, rolled, rolled_twice, padded, chosen, joined, floats, remainders, integers,
-    narrow, powers, float_powers, pixels,
+    bools, complexes, counted, halves, picked, rolled, rolled_twice, padded, chosen, joined,
+    floats, remainders,
+    integers, narrow, powers, float_powers, looked_up, pixels, shifted,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+@one_in(5)
 def test_loops_over_elements(function: Callable[..., Any], tmp_path: Path) -> None:
     """All of them, for processors with AVX2 and FMA; whether this one has does not matter."""
     if not harness.is_gcc(["cc"]) or "__x86_64__" not in harness.said_by("cc", "-dM", "-E", "-"):
@@ -109,3 +149,12 @@ def test_loops_over_elements(function: Callable[..., Any], tmp_path: Path) -> No
     lines = text.read_text().splitlines()
     loops = [n for n, line in enumerate(lines, 1) if lines[n - 2].strip() == "#pragma GCC ivdep"]
     assert loops and done.issuperset(loops), [lines[n - 1] for n in loops if n not in done]
+
+
+def test_totals_without_an_order_wait_in_no_buffer() -> None:
+    """Those of floats do: they have the order of the tree."""
+    for text in fc.lower(counted, X, Y).emit("c"):
+        assert "[FC_CHUNK]" not in text
+        assert "fc_fold_" not in text
+    (text,) = fc.lower(lambda x: x.sum(), X).emit("c")
+    assert "[FC_CHUNK]" in text

@@ -13,6 +13,7 @@ from fusecuda.emit_cuda.launch import Variant
 from fusecuda.fusion.cost import Machine
 from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_shapes import compare
+from tests.marks import one_in
 from tests.strategies import same_bits
 
 pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
@@ -33,6 +34,7 @@ def variants(device: Any) -> list[Variant]:
 
 
 @pytest.mark.parametrize("order", ORDERS)
+@one_in(5)
 def test_row_values_are_reduced_in_groups(order: str) -> None:
     """The last block of each group reduces over it, whichever that is; rows of each skeleton."""
     device = compare(of_all_rows, RNG.normal(size=(20_003, 3)).astype("f4"), order=order)
@@ -87,6 +89,7 @@ def test_columns_of_many_chunks() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 3, 4, 15, 16, 127, 128, 129, 640])
+@one_in(4)
 def test_tails_of_columns(length: int) -> None:
     """Steps of 128 rows, of which the last are read one by one; what is written beside it."""
     x = RNG.normal(size=(length, 21)).astype("f4")
@@ -95,6 +98,7 @@ def test_tails_of_columns(length: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1"])
+@one_in(5)
 def test_a_loop_begins_where_it_writes_whole_packs(dtype: str) -> None:
     """What it reads before and after that is not aligned, and is moved one by one."""
     x = (RNG.normal(size=1003) * 9).astype(dtype)

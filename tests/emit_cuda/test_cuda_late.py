@@ -25,7 +25,7 @@ from fusecuda.streams.memory_plan import plan_memory
 from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES, facts, sources_of
 from tests.fusion.test_late import backwards, box, coupled, downwind, drawn_update, heat, upwind
-from tests.marks import chosen
+from tests.marks import chosen, one_in
 from tests.strategies import same_bits
 
 pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
@@ -63,6 +63,7 @@ CASES = (
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("function", "shape"), CASES, ids=lambda p: getattr(p, "__name__", p))
+@one_in(6)
 def test_one_launch(function: Any, shape: tuple[int, ...], order: str) -> None:
     """Whichever tile comes first, in one, two and three dimensions."""
     for layout in "CF":
@@ -78,6 +79,7 @@ def test_two_arrays() -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
+@one_in(12)
 def test_random_updates(seed: int) -> None:
     """Any steps, shifts, types and layouts."""
     draw = random.Random(seed)
@@ -86,6 +88,7 @@ def test_random_updates(seed: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1024, 2048, 4096])
+@one_in(5)
 def test_tiles_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Halos of none, some and all of a tile, and farther; the counters are zero again."""
     monkeypatch.setattr(halos, "_FILLED", 0)
@@ -178,7 +181,7 @@ def test_few_texts() -> None:
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
-@pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_75", "sm_90")))
+@pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_90",)))
 def test_registers(arch: str) -> None:
     """Late stores neither spill nor use local memory."""
     sources = sources_of(heat, np.ones((70, 90), "f4")) + sources_of(box, np.ones((20, 20, 20)))

@@ -15,7 +15,7 @@ from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES, facts, sources_of
 from tests.emit_cuda.test_cuda_kernels import variants
 from tests.emit_cuda.test_cuda_shapes import compare
-from tests.marks import chosen
+from tests.marks import chosen, one_in
 from tests.programs import PROGRAMS
 from tests.strategies import same_bits
 
@@ -46,6 +46,7 @@ def test_quotients_are_exact(wide: bool) -> None:
 
 @needs_emulator
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "c8"])
+@one_in(5)
 def test_rows_that_begin_anywhere(dtype: str) -> None:
     """Lanes of one row hand on what belongs to the packs of their neighbours; each element once."""
     function = (lambda a: a * a.sum(axis=-1, keepdims=True)) if dtype == "c8" else above
@@ -108,6 +109,7 @@ def test_runs_of_rows_are_packed() -> None:
 
 @needs_emulator
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "c16"])
+@one_in(5)
 def test_tiles_of_any_size(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small and large ones, aligned and not, in batches, and written where they lie."""
     monkeypatch.setattr(launch, "Facts", lambda: choice.Facts(1))
@@ -148,6 +150,7 @@ def test_axes_of_one_element_are_not_walked() -> None:
 
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
 @pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_90",)))
+@pytest.mark.slow
 def test_what_is_not_aligned_does_not_spill(arch: str) -> None:
     """Odd rows, short and long, strided elements of programs with costly functions, and tiles."""
     by_name = {p.name: p for p in PROGRAMS}

@@ -23,8 +23,8 @@ from fusecuda.streams.memory_plan import plan_memory
 from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES, facts, sources_of
 from tests.emit_cuda.test_cuda_shapes import compare
-from tests.fusion.test_scans import chain, columns, two
-from tests.marks import chosen
+from tests.fusion.test_scans import chain, columns, result_of, two
+from tests.marks import chosen, few, one_in
 from tests.strategies import DTYPES, lay_out, mixed_values, same_bits, strides_of
 
 pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
@@ -33,16 +33,22 @@ LENGTHS = (1, 4, 129, 513, 1500)
 USUAL = [np.dtype(name) for name in ("float16", "float32")]
 
 
-@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin"])
 @pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
+@one_in(12)
 def test_bits(dtype: Any, name: str) -> None:
     """Along rows and columns of every length and layout, of special values too."""
     parameters, outputs, arrays = [], [], []
-    kind = getattr(np, name)(np.empty(0, dtype)).dtype
+    kind = result_of(name, dtype)
+    if kind is None:
+        return
     for n in LENGTHS:
         for shape, axis in (((3, n), 1), ((n, 9), 0), ((n,), 0), ((2, n, 3), 1)):
             layout = str(RNG.choice(["contiguous", "mixed"]))
-            arrays.append(lay_out(mixed_values(RNG, dtype, shape), layout))
+            values = mixed_values(RNG, dtype, shape)
+            if name in ("cummax", "cummin"):  # of which zero it is, either will do
+                values = values + dtype.type(0)
+            arrays.append(lay_out(values, layout))
             x = build.parameter(len(parameters), shape, dtype)
             parameters.append(x)
             outputs.append(build.library(name, [x], shape, kind, None, (("axis", axis),)))
@@ -68,6 +74,7 @@ def of_rows(x: Any) -> Any:
 
 @pytest.mark.parametrize("function", [two, products, of_rows, columns])
 @pytest.mark.parametrize("length", [5, pytest.param(640, marks=pytest.mark.slow), 1030])
+@one_in(5)
 def test_with_what_is_around(function: Callable[..., Any], length: int) -> None:
     """What comes before and after is computed by the same launch; a row is read once a pass."""
     x = RNG.normal(size=(3, length)).astype("f4")
@@ -113,6 +120,7 @@ def halves(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("order", ["forward", "shuffled"])
+@one_in(2)
 def test_long_rows_are_in_tiles(order: str) -> None:
     """Whichever block starts first; rows that lie anyhow, and columns."""
     x = RNG.normal(size=(2, LONG)).astype("f4")
@@ -140,6 +148,8 @@ LOOK_BACK = """
 extern "C" __global__ void look(
     uint64_t *states, double *totals, const double *own, double *before, int tile, int count)
 {
+    if (threadIdx.x == 0) fc_tell(own[tile], totals + tile, states + tile);
+    __syncwarp();
     const double found = fc_tiles_before<fc_sum<double>>(own[tile], tile, count, states, totals);
     if (threadIdx.x == 0) before[tile] = found;
 }
@@ -211,15 +221,25 @@ def test_unfused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
-@pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_75", "sm_90")))
-def test_registers(arch: str) -> None:
+@pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_90",)))
+@pytest.mark.parametrize("long", few((False, True), 1), ids=["short rows", "long rows"])
+def test_registers(arch: str, long: bool) -> None:
     """Scans neither spill nor use local memory."""
-    sources = sources_of(columns, np.ones((7, 1030), "f4"))
-    for function in (chain, two, of_rows):
-        sources += sources_of(function, np.ones((7, 1030)))
-    for function in (chain, halves):
-        sources += sources_of(function, np.ones((2, LONG)))
-        sources += sources_of(function, np.ones((2, LONG), "f4"))
+    sources: list[Any] = []
+    for function in (chain, halves) if long else (chain, two, of_rows, columns):
+        if long or function is columns:
+            sources += sources_of(function, np.ones((2, LONG) if long else (7, 1030), "f4"))
+        if function is not columns:
+            sources += sources_of(function, np.ones((2, LONG) if long else (7, 1030)))
     for name, (stack, spilled, registers) in facts(sources, arch).items():
         assert (stack, spilled) == (0, 0), name
         assert registers <= 128, (name, registers)
+
+
+def test_many_short_rows_have_more_lanes_than_elements() -> None:
+    """A warp has a row, however short: its lanes are counted, too, where indices may be narrow."""
+    for rows, wide in ((1 << 20, False), (1 << 27, True)):
+        executable = fc.lower(lambda a: np.cumsum(a, axis=1), fc.spec((rows, 3), np.float32))
+        (step,) = emulated.assembled(executable.graph)[0].steps
+        assert step.grid * step.block[0] >= 32 * rows
+        assert step.variant.wide == wide

@@ -17,6 +17,7 @@ from fusecuda.fusion.assembly import assemble
 from fusecuda.fusion.cost import CPU, Machine
 from fusecuda.graph.interpret import CUPY, interpret
 from tests import emulated, emulator
+from tests.marks import one_in
 from tests.programs import PROGRAMS, Program
 from tests.strategies import same_bits
 
@@ -54,6 +55,7 @@ def centred(x: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
 @pytest.mark.parametrize("function", [statistics, centred])
+@one_in(6)
 def test_rows_of_every_class(function: Callable[..., Any], dtype: str) -> None:
     """Lanes of a warp, one warp, several warps, rows that do not start at multiples of 16 bytes."""
     for length in EXTENTS[1:]:
@@ -61,6 +63,7 @@ def test_rows_of_every_class(function: Callable[..., Any], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("function", [statistics, centred])
+@one_in(2)
 def test_columns_of_every_class(function: Callable[..., Any]) -> None:
     """Rows that lie side by side in memory."""
     for length in EXTENTS[1:]:
@@ -70,6 +73,7 @@ def test_columns_of_every_class(function: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 31, 300])
 @pytest.mark.parametrize("length", [0, 2, 200])
+@one_in(5)
 def test_counts(count: int, length: int) -> None:
     """No row, one row, more rows than a block has; sums of nothing."""
     x = RNG.normal(size=(count, length)).astype("f4")
@@ -77,6 +81,7 @@ def test_counts(count: int, length: int) -> None:
 
 
 @pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
+@one_in(3)
 def test_long_rows_are_split_over_blocks(order: str) -> None:
     """The last block to finish has everybody's results, whoever it is."""
     x = RNG.normal(size=(2, 70_001))
@@ -95,6 +100,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+@one_in(7)
 def test_layouts(view: str, dtype: str) -> None:
     """Strided, reversed, turned and repeated arguments, in loops and reductions."""
     x = VIEWS[view]((RNG.normal(size=(33, 45)) * 50).astype(dtype))
@@ -145,6 +151,7 @@ def spread(shape: tuple[int, int], dtype: str, step: int) -> np.ndarray:
     return array
 
 
+@pytest.mark.slow  # the emulator keeps books on all that lies between
 @pytest.mark.parametrize("step", [(1 << 31) + 5])
 def test_memory_beyond_32_bits(step: int) -> None:
     """Elements over 2^31 apart, at their real addresses: reads, reductions, updates in place."""
@@ -213,43 +220,111 @@ def ranks(x: Any) -> Any:
     return x - spread, inside, (x * 2 - spread).max(axis=-1)
 
 
+def on_device_of(monkeypatch: pytest.MonkeyPatch, **facts: int) -> None:
+    """Launches are fitted to a device of which something is otherwise than of an H100."""
+    monkeypatch.setattr(launch, "Facts", lambda: choice.Facts(**facts))
+
+
+@pytest.mark.parametrize("cluster", [1, 8])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("function", [weights, blended, ranks, centred])
-def test_rows_kept_in_shared_memory(function: Callable[..., Any], dtype: str) -> None:
-    """Rows that registers cannot hold are read once all the same; any length, any strides."""
+@one_in(16)
+def test_rows_kept_in_shared_memory(
+    function: Callable[..., Any], dtype: str, cluster: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that registers cannot hold are read once all the same; any length, any strides.
+
+    A cluster shares them where there are few, or where they would fill most of a block's memory.
+    """
+    on_device_of(monkeypatch, cluster=cluster)
     least = {"f4": 16385, "f8": 8193}[dtype]
     for length in (least, least + 3, least + 126, least + 3000):
         x = RNG.normal(size=(2, length)).astype(dtype)
         device = compare(function, x)
         (prepared, report), *_ = device.reports
-        assert prepared.bounds[0].variant.kept == "shared memory"
+        (bound,) = prepared.bounds
+        assert bound.variant.kept == "shared memory"
+        assert bound.variant.blocks == cluster
+        assert prepared.grid == 2 * bound.variant.blocks
         assert report.read[0] == report.touched_read[0] == x.nbytes
     compare(function, RNG.normal(size=(2, 2 * least)).astype(dtype)[:, ::2])
     compare(lambda a: function(a.reshape(2, -1)), RNG.normal(size=(2, 5, least // 4)).astype(dtype))
 
 
 @pytest.mark.parametrize("function", [weights, centred])
-@pytest.mark.parametrize("length", [58_000, 65_536, 70_001])
+@pytest.mark.parametrize(
+    ("length", "facts", "kept"),
+    [
+        (58_000, {"cluster": 1}, ("both", 1)),
+        (80_000, {"cluster": 1}, ("both", 1)),
+        (65_536, {}, ("shared memory", 8)),
+        (70_001, {"shared": 64 << 10, "cluster": 2}, ("both", 2)),
+    ],
+)
+@one_in(4)
 def test_rows_kept_in_registers_and_shared_memory(
-    function: Callable[..., Any], length: int
-) -> None:
+    function: Callable[..., Any], length: int, facts: dict[str, int], kept: tuple[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     """Rows for which shared memory is too small are read once all the same."""
+    on_device_of(monkeypatch, **facts)
     x = RNG.normal(size=(2, length)).astype("f4")
     device = compare(function, x, plan_for=CPU)  # of few rows the passes would be kernels
     ((prepared, report),) = device.reports
-    assert prepared.bounds[0].variant.kept == "both"
+    (bound,) = prepared.bounds
+    assert (bound.variant.kept, bound.variant.blocks) == kept
     assert report.read[0] == report.touched_read[0] == x.nbytes
+
+
+def norm_of_all(x: Any) -> Any:
+    """Something of each element, of each row, and of all rows."""
+    below = x - x.mean(axis=1, keepdims=True)
+    size = np.sqrt((below * below).mean(axis=1))
+    return below / size[:, None], size, size.max()
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
+@one_in(3)
+def test_rows_of_clusters_are_reduced_over(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One block of each cluster ends its rows, which may be several, and meets the others."""
+    on_device_of(monkeypatch, multiprocessors=1, cluster=2, shared=24 << 10)
+    x = RNG.normal(size=(17, 31_000)).astype("f4")
+    x[:, 5] = np.arange(17)
+    ((prepared, _),) = compare(norm_of_all, x, order=order, plan_for=CPU).reports
+    (bound,) = prepared.bounds
+    assert (bound.variant.kept, bound.variant.blocks) == ("both", 2)
+    assert bound.integers["turns"] > 1
+
+
+def test_clusters_are_as_few_blocks_as_fill_the_device() -> None:
+    """Two blocks fit on a processor, unless rows are too long; few rows are shared by more."""
+    for shape, blocks, kept in (
+        ((4000, 20_000), 1, "shared memory"),
+        ((4000, 33_000), 2, "shared memory"),
+        ((4000, 128_256), 8, "shared memory"),
+        ((4000, 400_000), 8, "shared memory"),
+        ((4000, 500_000), 8, "both"),
+        ((4000, 600_000), 1, "nowhere"),
+        ((17, 20_000), 1, "shared memory"),
+        ((16, 20_000), 8, "shared memory"),
+    ):
+        executable = fc.lower(weights, fc.spec(shape, np.float32), device="cuda")
+        (step,) = executable.assembly.steps
+        assert (step.variant.blocks, step.variant.kept) == (blocks, kept), shape
+        assert step.grid == shape[0] * blocks
+        assert step.shared <= 227 << 10
 
 
 def test_rows_that_no_block_can_keep() -> None:
     """Each stage reads them again; what a block can keep is the device's affair."""
-    x = RNG.normal(size=(2, 80_000)).astype("f4")
+    x = RNG.normal(size=(2, 90_000)).astype("f4")
     for shared, kept in ((227 << 10, "nowhere"), (1 << 20, "shared memory")):
         executable = fc.lower(weights, x)
-        facts = choice.Facts(shared=shared)
+        facts = choice.Facts(shared=shared, cluster=1)
         plan = executable.assembly.plan
         (step,) = assemble(plan, {}, functools.partial(launch.bind, facts=facts)).steps
         assert step.variant.kept == kept
+    x = RNG.normal(size=(1, 530_000)).astype("f4")
     device = compare(weights, x, plan_for=CPU)  # for few of them there are several kernels
     report = device.reports[0][1]
     assert report.read[0] == 3 * report.touched_read[0]
@@ -269,9 +344,13 @@ def log_sum(x: Any) -> Any:
 
 @pytest.mark.parametrize(("function", "passes"), [(exponentials, 2), (log_sum, 1)])
 @pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
-def test_long_rows_online(function: Callable[..., Any], passes: int, order: str) -> None:
+@one_in(6)
+def test_long_rows_online(
+    function: Callable[..., Any], passes: int, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With ``contract`` a maximum and a sum of exponentials take one pass; special values too."""
-    x = (RNG.normal(size=(6, 80_001)) * 5).astype("f4")
+    on_device_of(monkeypatch, cluster=1)
+    x = (RNG.normal(size=(6, 90_001)) * 5).astype("f4")
     x[1, :] = -np.inf
     x[2, ::3] = -np.inf
     x[3, 777] = np.inf
@@ -296,12 +375,16 @@ def times_read(device: Any) -> float:
 
 
 def test_few_long_rows_are_worked_on_by_the_whole_device() -> None:
-    """Their passes are kernels of their own, each split over many blocks; many rows share one."""
+    """Their passes are kernels of their own, each split over many blocks; many rows share one.
+
+    Few rows do, too, that clusters can keep, if these are half of the device.
+    """
     for shape, kernels in (
         ((4, 1 << 22), 3),
         ((400, 1 << 18), 1),
         ((1, 50_000), 1),
-        ((9, 60_000), 3),
+        ((9, 60_000), 1),
+        ((2, 1 << 20), 3),
     ):
         executable = fc.lower(weights, fc.spec(shape, np.float32))
         assembly, _ = emulated.assembled(executable.graph)
@@ -310,6 +393,25 @@ def test_few_long_rows_are_worked_on_by_the_whole_device() -> None:
     tall = fc.lower(lambda a: a - a.mean(axis=0), fc.spec((1 << 20, 16), np.float32))
     assembly, _ = emulated.assembled(tall.graph)
     assert len(assembly.steps) == 2 and min(step.grid for step in assembly.steps) > 128
+
+
+def test_few_long_columns_are_worked_on_by_the_whole_device() -> None:
+    """A block has 32 columns: those that none can keep are passed over by kernels of their own."""
+
+    def deviation(x: Any) -> Any:
+        return x - x.mean(axis=0), x.std(axis=0)
+
+    for shape, is_one in (
+        ((1000, 64), True),
+        ((50_000, 64), False),
+        ((50_000, 4000), False),
+        ((50_000, 9000), True),
+        ((12_000, 2000), True),
+    ):
+        executable = fc.lower(deviation, fc.spec(shape, np.float32))
+        assembly, _ = emulated.assembled(executable.graph)
+        assert (len(assembly.steps) == 1) == is_one, shape
+        assert min(step.grid for step in assembly.steps) >= 128 or shape[0] == 1000
 
 
 def test_the_grid_fits_the_device() -> None:
@@ -339,6 +441,7 @@ def test_in_place_updates() -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@one_in(5)
 def test_named_programs_move_the_least_bytes(program: Program) -> None:
     """Each input is read once and each output written once; one launch."""
     arguments = program.arguments(np.random.default_rng(3), 48, 200)

@@ -14,6 +14,7 @@ from fusecuda.graph.ops import OPS
 from tests import emulated, emulator
 from tests import vecmath_harness as harness
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES
+from tests.marks import one_in
 
 # Everyday operands; beyond them CUDA's functions are as exact as NVIDIA says.
 DOMAIN = {
@@ -74,6 +75,7 @@ def test_ends() -> None:
 
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
+@one_in(2)
 def test_every_row_compiles(dtype: str) -> None:
     graph, _ = every_row(np.dtype(dtype))
     _, sources = emulated.assembled(graph)

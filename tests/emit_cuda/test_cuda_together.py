@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from fusecuda.graph.interpret import CUPY, interpret
 from fusecuda.streams.memory_plan import plan_memory
 from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES, facts
-from tests.marks import chosen
+from tests.marks import chosen, few, one_in
 from tests.strategies import same_bits
 
 pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
@@ -51,6 +52,7 @@ LAUNCHES = {of_every_kind: 1, of_columns: 2, of_rows_that_meet: 2}
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("function", LAUNCHES)
+@one_in(3)
 def test_one_launch(function: Any, order: str) -> None:
     """The interpreter's bits, again and again: counters are each kernel's own."""
     executable = fc.lower(function, *arguments(function))
@@ -82,14 +84,37 @@ def test_what_needs_another_block_is_apart() -> None:
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
-@pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_75", "sm_90")))
-def test_registers(arch: str) -> None:
+@pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_90",)))
+@pytest.mark.parametrize("function", few(LAUNCHES, 1), ids=lambda f: f.__name__)
+def test_registers(arch: str, function: Callable[..., Any]) -> None:
     """Shared launches neither spill nor use local memory."""
-    sources = []
-    for function in LAUNCHES:
-        executable = fc.lower(function, *arguments(function, "f8"))
-        assembly, own = emulated.assembled(executable.graph)
-        sources += [company_source(c, own) for c in assembly.companies]
+    executable = fc.lower(function, *arguments(function, "f8"))
+    assembly, own = emulated.assembled(executable.graph)
+    sources = [company_source(c, own) for c in assembly.companies]
     for name, (stack, spilled, registers) in facts(sources, arch).items():
         assert (stack, spilled) == (0, 0), name
         assert registers <= 128, (name, registers)
+
+
+def test_clusters_share_launches() -> None:
+    """With such of as many blocks."""
+
+    def weights(x: Any) -> Any:
+        e = 1 / (1 + (x - x.max(axis=1, keepdims=True)) ** 2)
+        return e / e.sum(axis=1, keepdims=True)
+
+    def both(x: Any, y: Any) -> Any:
+        return weights(x), weights(y * 2)
+
+    for rows, clusters in (((1, 3), [8, 8]), ((3, 40), [8, 1]), ((200, 300), [1, 1])):
+        shapes = zip(rows, (16_400, 16_900), strict=True)
+        arrays = [RNG.normal(size=shape).astype("f4") for shape in shapes]
+        executable = fc.lower(both, *arrays)
+        assembly, sources = emulated.assembled(executable.graph)
+        assert [s.variant.blocks for s in assembly.steps] == clusters
+        assert len(assembly.companies) == len(set(clusters))
+        if rows == (1, 3):
+            device = emulated.EmulatedDevice("reverse")
+            found = program(assembly, sources, plan_memory(assembly, 1), device)(arrays)
+            for got, want in zip(found, interpret(executable.graph, arrays, CUPY), strict=True):
+                assert same_bits(want, got)

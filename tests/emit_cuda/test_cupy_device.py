@@ -17,6 +17,7 @@ cp = pytest.importorskip("cupy")
 import fusecuda as fc  # noqa: E402
 from fusecuda.emit_cuda import cupy_device, nvrtc  # noqa: E402
 from fusecuda.emit_cuda.backend import DevicePrograms  # noqa: E402
+from fusecuda.emit_cuda.choice import Facts  # noqa: E402
 from fusecuda.emit_cuda.cupy_device import CupyDevice, CupyLanes  # noqa: E402
 from fusecuda.errors import CompilerError  # noqa: E402
 from fusecuda.streams.memory_plan import plan_memory  # noqa: E402
@@ -255,3 +256,24 @@ def test_lanes_of_threads_share_streams_and_no_events(monkeypatch: pytest.Monkey
         thread.join()
     assert log.streams == 3
     assert len({id(e) for lanes in made for e in lanes._events}) == 12
+
+
+def test_launches_are_fitted_to_what_all_devices_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clusters only if each has them, which older CuPys do not tell."""
+    new = {"multiProcessorCount": 132, "sharedMemPerBlockOptin": 232448, "major": 9}
+    old = {"multiProcessorCount": 108, "sharedMemPerBlockOptin": 166912, "major": 8}
+    for every, facts in (
+        ([new], (132, 232448, 8)),
+        ([new, old], (108, 166912, 1)),
+        ([new | {"clusterLaunch": 0}], (132, 232448, 1)),
+        ([new | {"clusterLaunch": 1}] * 2, (132, 232448, 8)),
+    ):
+        runtime = SimpleNamespace(
+            getDeviceCount=lambda every=every: len(every),
+            getDeviceProperties=lambda n, every=every: every[n],
+            CUDARuntimeError=RuntimeError,
+        )
+        monkeypatch.setattr(cupy_device.cupy.cuda, "runtime", runtime)
+        assert cupy_device.least_facts() == Facts(*facts)
+    runtime.getDeviceCount = lambda: 0
+    assert cupy_device.least_facts() is None

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulator import EmulatorError, Module, available
+from fusecuda.emit_cuda.backend import prelude
+from tests.emulator import EmulatorError, Module, available, build
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs GCC for C++")
 
@@ -373,3 +374,102 @@ def test_kernels_are_cuda(file):
         nvrtc.compileProgram(program, options)
     except nvrtc.NVRTCError:
         pytest.fail(nvrtc.getProgramLog(program))
+
+
+CLUSTERS = """
+extern "C" __global__ void FC_CLUSTER(4) __launch_bounds__(64) totals(float *x, float *y)
+{
+    extern __shared__ float room[];
+    __shared__ float own;
+    const int rank = blockIdx.x % 4;
+    room[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        own = 0;
+        for (int i = 0; i < 64; ++i) own += room[i];
+    }
+    fc_meet<4>();
+    float total = 0;
+    for (int i = 0; i < 4; ++i) total += *fc_of_rank(&own, i);
+    const float first = *fc_of_rank(room + threadIdx.x, (rank + 1) % 4);
+    CLOSING
+    y[blockIdx.x * 64 + threadIdx.x] = total + first;
+}
+"""
+
+
+def clustered(closing: str, change: tuple[str, str] = ("", "")) -> None:
+    """Run the kernel of CLUSTERS, ended by ``closing``, and compare what it gives."""
+    text = CLUSTERS.replace("CLOSING", closing).replace(*change)
+    module = Module(prelude() + text)
+    for order in ORDERS:
+        x, y = RNG.integers(0, 9, 512).astype(f32), np.zeros(512, f32)
+        module.launch("totals", 8, 64, [x, y], shared=256, order=order)
+        blocks = x.reshape(2, 4, 64)
+        want = blocks.sum(axis=(1, 2))[:, None, None] + np.roll(blocks, -1, axis=1)
+        np.testing.assert_array_equal(y, want.reshape(-1))
+
+
+def test_clusters():
+    clustered("fc_meet<4>();")
+    clustered("fc_cluster_arrive(); const float kept = total; total = kept; fc_cluster_wait();")
+
+
+@pytest.mark.parametrize(
+    ("closing", "change", "fault"),
+    [
+        ("", ("", ""), "block that has ended"),
+        ("own = total; fc_meet<4>();", ("", ""), "race"),
+        ("fc_meet<4>();", ("fc_meet<4>();\n    f", "__syncthreads();\n    f"), "race|written"),
+        ("fc_meet<4>();", ("rank + 1) % 4", "rank + 1)"), "block 4 of a cluster of 4"),
+        ("if (rank) fc_meet<4>();", ("", ""), "ended"),
+        ("fc_cluster_arrive(); fc_meet<4>();", ("", ""), "arrives twice"),
+        ("fc_cluster_wait();", ("", ""), "has not arrived"),
+        ("if (rank) fc_meet<4>(); else fc_cluster_wait();", ("", ""), "not arrived"),
+        ("fc_meet<4>();", ("&own, i)", "x, i)"), "only shared memory"),
+    ],
+)  # fmt: skip
+def test_faults_of_clusters(closing, change, fault):
+    with pytest.raises(EmulatorError, match=fault):
+        clustered(closing, change)
+
+
+def test_a_grid_is_of_whole_clusters():
+    module = Module(prelude() + CLUSTERS.replace("CLOSING", "fc_meet<4>();"))
+    with pytest.raises(EmulatorError, match="in clusters of 4"):
+        module.launch("totals", 6, 64, [np.zeros(512, f32)] * 2, shared=256)
+
+
+READ_ONLY = """
+extern "C" __global__ void shifted(const float *RESTRICT x, float *y, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 2;
+}
+"""
+
+
+def test_what_is_read_only_is_not_written():
+    """A pointer that is const and restrict may be read by a cache that knows nothing of writes."""
+    for restrict, match in (("", None), ("__restrict__", "restrict.*byte 0 by argument 1")):
+        module = Module(READ_ONLY.replace("RESTRICT", restrict))
+        x = np.ones(64, f32)
+        module.launch("shifted", 1, 64, [x[:32], x[32:], i32(32)])
+        if match is None:
+            module.launch("shifted", 1, 64, [x, x, i32(64)])
+            continue
+        with pytest.raises(EmulatorError, match=match):
+            module.launch("shifted", 1, 64, [x, x, i32(64)])
+
+
+def test_a_text_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What a process has compiled serves others; of what is refused nothing is left."""
+    build._header(), build._runtime()
+    monkeypatch.setattr(build, "_folder", lambda: tmp_path)
+    source = 'extern "C" __global__ void once(int *x) { *x = 7; }'
+    library = build.compile_library(source)
+    with pytest.raises(EmulatorError, match="nothing"):
+        build.compile_library(source.replace("7", "nothing"))
+    assert [path.name for path in tmp_path.iterdir()] == [library.name]
+    monkeypatch.setattr(build, "_run", None)
+    assert build.compile_library(source) == library

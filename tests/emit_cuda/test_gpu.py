@@ -167,6 +167,20 @@ def test_long_rows_are_split_over_blocks() -> None:
         compare(lambda a: a.sum(axis=0), np.ascontiguousarray(x.T))
 
 
+def test_what_clusters_keep() -> None:
+    """Long rows and columns, which several blocks share that run at the same time."""
+
+    def by_columns(a: Any) -> Any:
+        d = a - a.mean(axis=0)
+        return d, (d * d).sum(axis=0), a.argmax(axis=0)
+
+    for shape in ((300, 40_000), (20, 300_001), (2, 17_000)):
+        compare(centred, RNG.normal(size=shape).astype("f4"))
+        compare(lambda a: centred(a)[1].max(), RNG.normal(size=shape).astype("f4"))
+    for shape in ((5000, 2100), (1000, 40)):
+        compare(by_columns, RNG.normal(size=shape).astype("f4"))
+
+
 def test_counters_are_left_at_zero() -> None:
     """The same program gives the same bits at each call."""
     import cupy

@@ -6,7 +6,7 @@
 The source is compiled by the system's C++ compiler, unchanged but for `__constant__` and
 `extern __shared__`. The compiler's thread sanitizer reports every load and store to a runtime of
 our own, which knows the arguments' memory, counts bytes, and keeps the order that barriers and
-fences give. Threads are fibers; blocks run one after the other.
+fences give. Threads are fibers; blocks run one after the other, those of a cluster together.
 
 Differences from a GPU: subnormal numbers are kept (no flush to zero), the C math functions are the
 host's, a product and a sum are never contracted, a float out of range casts to an integer as on

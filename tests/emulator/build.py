@@ -1,4 +1,8 @@
-"""Compiles translation units and the runtime, once for each text and process."""
+"""Compiles translation units and the runtime, once for each text.
+
+For a process only, or where FUSECUDA_TEST_CACHE is set for all that find it there: what is compiled
+goes by its text, the emulator's own, and the compiler. FUSECUDA_TEST_EMULATED names another folder.
+"""
 
 import atexit
 import ctypes
@@ -9,6 +13,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.emulator.source import find_kernels, translation_unit
@@ -29,7 +35,12 @@ class EmulatorError(Exception):
 
 @functools.cache
 def _folder() -> Path:
-    """A folder of this process that goes with it."""
+    """A folder that is kept, or one of this process that goes with it."""
+    kept = os.environ.get("FUSECUDA_TEST_EMULATED") or os.environ.get("FUSECUDA_TEST_CACHE")
+    if kept:
+        place = Path(kept).absolute() / f"emulated-{_identity()}"
+        place.mkdir(parents=True, exist_ok=True)
+        return place
     folder = tempfile.mkdtemp(prefix="cuda-emulator-")
     owner = os.getpid()
 
@@ -39,6 +50,27 @@ def _folder() -> Path:
 
     atexit.register(remove)
     return Path(folder)
+
+
+def _identity() -> str:
+    """What a library depends on beside its text: the emulator's sources, and the compiler."""
+    files = sorted(f for f in HERE.rglob("*") if f.suffix in (".py", ".h", ".cpp"))
+    texts = [f.read_bytes() for f in files]
+    path = compiler()
+    if path is not None:
+        version = subprocess.run([path, "--version"], capture_output=True, check=False)
+        texts += [path.encode(), version.stdout]
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
+
+
+def _made(name: str, make: Callable[[Path], None]) -> Path:
+    """The file of that name in the folder, whole: what is being made has another name."""
+    target = _folder() / name
+    if not target.exists():
+        part = target.with_name(f"{os.getpid()}-{threading.get_ident()}-{name}")
+        make(part)
+        part.replace(target)
+    return target
 
 
 @functools.cache
@@ -82,19 +114,19 @@ def marked(source: str, number: int) -> str:
 
 @functools.cache
 def _runtime() -> str:
-    target = _folder() / "runtime.o"
     path = HERE / "runtime" / "runtime.cpp"
-    _run([*_PLAIN, "-O2", "-w", "-o", str(target), str(path)])
-    return str(target)
+    flags = [*_PLAIN, "-O2", "-w"]
+    return str(_made("runtime.o", lambda part: _run([*flags, "-o", str(part), str(path)])))
 
 
 @functools.cache
 def _header() -> str:
     """The device header, precompiled: what to include before every source."""
-    copy = _folder() / "device.h"
     for path in HERE.glob("device*.h"):
-        shutil.copy(path, _folder() / path.name)
-    _run([*_PLAIN[:-3], *_KERNEL, "-x", "c++-header", "-o", f"{copy}.gch", str(copy)])
+        _made(path.name, lambda part, path=path: shutil.copy(path, part))
+    copy = _folder() / "device.h"
+    flags = [*_PLAIN[:-3], *_KERNEL, "-x", "c++-header"]
+    _made("device.h.gch", lambda part: _run([*flags, "-o", str(part), str(copy)]))
     return str(copy)
 
 
@@ -105,14 +137,20 @@ def compiled(source: str) -> ctypes.CDLL:
 
 
 def compile_library(source: str) -> Path:
-    """A source as a library file in the process's folder."""
-    stem = _folder() / hashlib.sha256(source.encode()).hexdigest()[:24]
-    unit, part, library = (stem.with_suffix(s) for s in (".cu", ".o", ".so"))
-    unit.write_text(translation_unit(source, find_kernels(source)))
-    _run([*_PLAIN, *_KERNEL, "-include", _header(), "-o", str(part), str(unit)], source)
-    _run(["-shared", "-Wl,-Bsymbolic", "-o", str(library), str(part), _runtime(), "-lm"])
-    part.unlink()
-    return library
+    """A source as a library file in the folder."""
+    stem = hashlib.sha256(source.encode()).hexdigest()[:24]
+
+    def make(library: Path) -> None:
+        unit, part = (library.with_suffix(s) for s in (".cu", ".o"))
+        unit.write_text(translation_unit(source, find_kernels(source)))
+        try:
+            _run([*_PLAIN, *_KERNEL, "-include", _header(), "-o", str(part), str(unit)], source)
+            _run(["-shared", "-Wl,-Bsymbolic", "-o", str(library), str(part), _runtime(), "-lm"])
+        finally:
+            part.unlink(missing_ok=True)
+            unit.unlink()
+
+    return _made(f"{stem}.so", make)
 
 
 @functools.cache

@@ -6,10 +6,11 @@
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static
+#define __shared__ static __attribute__((section("emu_shared")))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 #define __CUDACC_RTC__ 1
@@ -33,6 +34,9 @@ void emu_fence();
 emu_u64 emu_block(unsigned kind, emu_u64 value, unsigned line);
 emu_u64 emu_warp(unsigned kind, unsigned mask, emu_u64 value, unsigned source, unsigned width,
                  unsigned size, unsigned line);
+void emu_cluster_arrive(unsigned line = __builtin_LINE());
+void emu_cluster_wait(unsigned line = __builtin_LINE());
+void *emu_of_rank(const void *, unsigned rank, unsigned line = __builtin_LINE());
 void emu_trap(unsigned line) __attribute__((noreturn));
 void *__tsan_memcpy(void *, const void *, size_t);
 void *__tsan_memset(void *, int, size_t);

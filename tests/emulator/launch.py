@@ -19,6 +19,7 @@ _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 _BLOCK_LIMITS = (1024, 1024, 64)
 _MAX_SHARED = 227 * 1024
 _MAX_BLOCKS = 1 << 21
+_MAX_CLUSTER = 8
 _NAMES = {"i": "signed integer", "u": "unsigned integer", "f": "float", "b": "bool", "h": "half"}
 _lock = threading.Lock()
 
@@ -40,6 +41,7 @@ class _Array(ctypes.Structure):
     _fields_ = [
         *((n, ctypes.c_uint64) for n in ("low", "high", "pointer")),
         *((n, ctypes.c_uint32) for n in ("writable", "constant", "granule", "index")),
+        *((n, ctypes.c_uint32) for n in ("read_only", "of_many")),
         ("name", ctypes.c_char_p),
         *((n, ctypes.c_uint64) for n in ("read", "written", "touched_read", "touched_written")),
     ]
@@ -49,7 +51,7 @@ class _Launch(ctypes.Structure):
     _fields_ = [
         ("grid", ctypes.c_uint32 * 3),
         ("block", ctypes.c_uint32 * 3),
-        *((n, ctypes.c_uint32) for n in ("shared", "order", "seed", "arrays")),
+        *((n, ctypes.c_uint32) for n in ("shared", "order", "seed", "arrays", "cluster")),
         ("array", ctypes.POINTER(_Array)),
         ("values", ctypes.POINTER(ctypes.c_void_p)),
         ("entry", ctypes.c_void_p),
@@ -100,6 +102,8 @@ def _shape(
     grid3 = _triple(grid, "grid", _GRID_LIMITS)
     block3 = _triple(block, "block", _BLOCK_LIMITS)
     blocks, threads = int(np.prod(grid3)), int(np.prod(block3))
+    if grid3[0] % kernel.cluster or kernel.cluster > _MAX_CLUSTER:
+        raise EmulatorError(f"{kernel.name}: a grid of {grid3} in clusters of {kernel.cluster}")
     limit = min(1024, kernel.max_threads or 1024)
     if threads > limit or blocks > _MAX_BLOCKS or not 0 <= shared <= _MAX_SHARED:
         raise EmulatorError(
@@ -113,8 +117,11 @@ def _pointer(address: int) -> ctypes.Array[ctypes.c_char]:
     return ctypes.create_string_buffer(address.to_bytes(8, "little"), 8)
 
 
-def _array(value: np.ndarray, moved: int, parameter: _Parameter, index: int, name: str) -> _Array:
-    """The memory that an array argument opens to the kernel."""
+def _array(
+    value: np.ndarray, moved: int, of_many: bool, parameter: _Parameter, index: int, kernel: Kernel
+) -> _Array:  # fmt: skip
+    """The memory that an array argument opens to the kernel; perhaps ``of_many`` arrays."""
+    name = kernel.parameters[index] if index < len(kernel.parameters) else "?"
     low, high = np.lib.array_utils.byte_bounds(value) if value.size else (value.ctypes.data,) * 2
     units = (n & -n for n in (value.dtype.itemsize, parameter.unit) if n)
     return _Array(
@@ -125,6 +132,8 @@ def _array(value: np.ndarray, moved: int, parameter: _Parameter, index: int, nam
         constant=parameter.kind == b"q",
         granule=min(max(units).bit_length() - 1, 3),
         index=index,
+        read_only=index < len(kernel.read_only) and kernel.read_only[index],
+        of_many=of_many,
         name=name.encode(),
     )
 
@@ -179,7 +188,10 @@ class Module:
         if kernel is None:
             raise EmulatorError(f"no kernel {name!r}: the source has {sorted(self.kernels)}")
         grid3, block3 = _shape(kernel, grid, block, shared)
-        launch = _Launch(shared=shared, order=_ORDERS[order], seed=seed, kernel=name.encode())
+        launch = _Launch(
+            shared=shared, order=_ORDERS[order], seed=seed, cluster=kernel.cluster,
+            kernel=name.encode(),
+        )  # fmt: skip
         launch.grid[:], launch.block[:] = grid3, block3
         entry = _Entry.in_dll(self._library, f"emu_entry_{name}")
         launch.entry = ctypes.addressof(entry)
@@ -214,9 +226,11 @@ class Module:
             name = kernel.parameters[i] if i < len(kernel.parameters) else "?"
             what = f"argument {i} ({name}) of {kernel.name}"
             kind = parameter.kind.decode()
-            memory, moved = value if isinstance(value, tuple) else (value, 0)
+            memory, moved, of_many = (*(value if isinstance(value, tuple) else (value,)), 0, False)[
+                :3
+            ]
             if kind in "pq" and isinstance(memory, np.ndarray):
-                arrays.append(_array(memory, moved, parameter, i, name))
+                arrays.append(_array(memory, moved, of_many, parameter, i, kernel))
                 values.append(_pointer(arrays[-1].pointer))
             elif kind in "pq" and memory is None:
                 values.append(_pointer(0))
@@ -232,6 +246,7 @@ class Module:
     def _run(self, launch: _Launch) -> None:
         library = self._library
         with _lock:
+            library.emu_arena_bytes.restype = ctypes.c_ulong
             size = library.emu_arena_bytes()
             launch.arena = _arena(size)[0]
             failed = library.emu_launch(ctypes.byref(launch))

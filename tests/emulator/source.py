@@ -4,15 +4,17 @@ import re
 from dataclasses import dataclass
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+_CLUSTER = r"(?:(?:__cluster_dims__|FC_CLUSTER)\s*\(\s*(\d+)[^()]*\)\s*)?"
 _ATTRIBUTE = r"(?:__launch_bounds__\s*\(([^()]*)\)\s*)?"
 _KERNEL = re.compile(
     r"(?:__launch_bounds__\s*\(([^()]*)\)\s*)?"
-    rf"__global__\s+{_ATTRIBUTE}void\s+{_ATTRIBUTE}(\w+)\s*\("
+    rf"__global__\s+{_ATTRIBUTE}void\s+{_CLUSTER}{_ATTRIBUTE}(\w+)\s*\("
 )
 _DYNAMIC = re.compile(
     r"\bextern\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?__shared__\s+"
     r"(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?([\w:\s]+?(?:<[^<>;]*>)?)\s*\b(\w+)\s*\[\s*\]"
 )
+_READ_ONLY = re.compile(r"\bconst\b[^*]*\*\s*(?:const\s+)?__restrict__")
 _CONSTANT = re.compile(
     r"\b(?:const\s+__constant__|__constant__\s+(?:const|constexpr)|__constant__)\b"
 )
@@ -28,6 +30,8 @@ class Kernel:
     name: str
     parameters: tuple[str, ...]
     max_threads: int | None
+    cluster: int = 1
+    read_only: tuple[bool, ...] = ()  # pointers that the compiler takes for such: const, restrict
 
 
 def blank_comments(source: str) -> str:
@@ -40,20 +44,19 @@ def blank_comments(source: str) -> str:
     return _COMMENT_OR_STRING.sub(blank, source)
 
 
-def _parameters(source: str, start: int) -> tuple[str, ...]:
-    """The parameter names of the list that starts behind the bracket at `start`."""
-    depth, names, piece = 1, [], ""
+def _parameters(source: str, start: int) -> list[str]:
+    """The parameters of the list that starts behind the bracket at `start`."""
+    depth, found, piece = 1, [], ""
     for char in source[start:]:
         depth += (char in "([{<") - (char in ")]}>")
         if depth == 0 or (depth == 1 and char == ","):
-            words = re.findall(r"\w+", piece)
-            names += words[-1:]
+            found.append(piece)
             piece = ""
             if depth == 0:
                 break
         else:
             piece += char
-    return tuple(names) if names != ["void"] else ()
+    return [p for p in found if p.split() not in ([], ["void"])]
 
 
 def find_kernels(source: str) -> dict[str, Kernel]:
@@ -61,10 +64,14 @@ def find_kernels(source: str) -> dict[str, Kernel]:
     text = blank_comments(source)
     found = {}
     for match in _KERNEL.finditer(text):
-        bounds = next((g for g in match.groups()[:3] if g), "").split(",")[0].strip()
-        name = match.group(4)
+        *given, name = match.groups()
+        blocks = int(given.pop(2) or 1)
+        bounds = next((g for g in given if g), "").split(",")[0].strip()
         limit = int(bounds) if bounds.isdigit() else None
-        found[name] = Kernel(name, _parameters(text, match.end()), limit)
+        parameters = _parameters(text, match.end())
+        names = tuple(re.findall(r"\w+", p)[-1] for p in parameters)
+        read_only = tuple(bool(_READ_ONLY.search(p)) for p in parameters)
+        found[name] = Kernel(name, names, limit, blocks, read_only)
     return found
 
 

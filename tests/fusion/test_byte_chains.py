@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from tests.marks import one_in
 from tests.strategies import same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -51,6 +52,7 @@ def has_table(program: Callable[..., Any], *arrays: Any) -> bool:
 
 @pytest.mark.parametrize("dtype", ["u1", "i1"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@one_in(12)
 def test_values(program: Callable[..., Any], dtype: str) -> None:
     """They are those of the same numbers in 16 bits, forwards, backwards and by steps."""
     for step in (1, 3, -1):

@@ -12,12 +12,13 @@ import fusecuda as fc
 from fusecuda.cpu_fallback.program import set_thread_count
 from fusecuda.engine import build as compile_graph
 from fusecuda.fusion import crossing
-from fusecuda.fusion.binding import CROSSED, Bound
+from fusecuda.fusion.binding import CROSSED, CROSSED_SHORT, Bound
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import is_reducible, kind_of
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph, Node
 from fusecuda.options import Options
+from tests.marks import chosen, one_in
 from tests.strategies import DTYPES, lay_out, mixed_values, random_values, same_bits, strides_of
 
 X, Y = np.random.default_rng(7).normal(size=(2, 700, 70))
@@ -92,6 +93,7 @@ PROGRAMS: dict[Callable[..., Any], int] = {
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("layout", ["contiguous", "fortran", "backwards", "spread"])
+@one_in(4)
 def test_launches_and_values(function: Callable[..., Any], layout: str) -> None:
     """One kernel, with NumPy's values, however the rows lie in memory."""
     if layout == "contiguous":
@@ -125,6 +127,7 @@ def _crossed(number: int, shape: tuple[int, ...], dtype: Any) -> tuple[Node, lis
 
 @pytest.mark.parametrize(("threads", "lanes"), [(1, "many"), (3, "many"), (1, "one")])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@one_in(8)
 def test_bits(dtype: Any, threads: int, lanes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every kind, type and extent, special values included, by one thread or several.
 
@@ -135,6 +138,11 @@ def test_bits(dtype: Any, threads: int, lanes: str, monkeypatch: pytest.MonkeyPa
             monkeypatch.setattr(crossing, name, 1)
     rng = np.random.default_rng(3)
     drawn = [values(rng, dtype, s) for values in (mixed_values, random_values) for s in SHAPES]
+    assert CROSSED in _check_bits(drawn, dtype, threads)
+
+
+def _check_bits(drawn: list[np.ndarray], dtype: Any, threads: int) -> set[str]:
+    """Compare with the interpreter; the skeletons of the kernels."""
     pairs = [_crossed(number, values.shape, dtype) for number, values in enumerate(drawn)]
     graph = Graph(tuple(x for x, _ in pairs), tuple(o for _, found in pairs for o in found))
     arrays = [lay_out(values, "mixed") for values in drawn]
@@ -145,17 +153,93 @@ def test_bits(dtype: Any, threads: int, lanes: str, monkeypatch: pytest.MonkeyPa
             results = executable.run(arrays)
     finally:
         set_thread_count(before)
-    bound = [s for s in executable.assembly.steps if isinstance(s, Bound)]
-    assert any(step.variant.skeleton == CROSSED for step in bound)
     with np.errstate(all="ignore"):
         expected = interpret(graph, arrays)
     for node, got, want in zip(graph.outputs, results, expected, strict=True):
         assert got is not None and same_bits(got, want), (node.reduction, node.operands[0].shape)
+    return {s.variant.skeleton for s in executable.assembly.steps if isinstance(s, Bound)}
 
 
-def test_few_rows_and_short_ones_are_reduced_apart() -> None:
-    """What such rows leave would be as much as they are, or they are computed side by side."""
-    for shape in ((8, 4000), (4000, 8), (100, 40_000)):
+SHORT_SHAPES = ((64, 2), (513, 3), (1100, 10), (2000, 32), (64, 17))
+
+
+USUAL = [np.dtype(name) for name in ("bool", "int8", "int64", "float16", "float64")]
+
+
+@pytest.mark.parametrize("threads", chosen([1, 3], [1]))
+@pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
+@one_in(3)
+def test_bits_of_short_rows(dtype: Any, threads: int) -> None:
+    """They are computed side by side, their places in chunks."""
+    rng = np.random.default_rng(5)
+    drawn = [
+        values(rng, dtype, s) for values in (mixed_values, random_values) for s in SHORT_SHAPES
+    ]
+    skeletons = _check_bits(drawn, dtype, threads)
+    assert CROSSED_SHORT in skeletons and CROSSED not in skeletons
+
+
+def training_of_few_classes(x: Any, y: Any) -> Any:
+    """The loss by row values that keep their axis, the gradient, and what a bias becomes."""
+    x, y = x.reshape(-1, 10), y.reshape(-1, 10)
+    top = x.max(axis=1, keepdims=True)
+    e = np.exp(x - top)
+    total = e.sum(axis=1, keepdims=True)
+    d = (e / total - y) / len(x)
+    return np.mean(top + np.log(total)), d, d.sum(axis=0)
+
+
+def of_few_in_threes(x: Any, y: Any) -> Any:
+    """Rows that are counted along two axes, a few of them side by side at a time."""
+    x, y = x.reshape(70, 70, 10), y.reshape(70, 70, 10)
+    z = x - x.mean(axis=2, keepdims=True) * y
+    return z, z.sum(axis=(0, 1)), (x[:, ::-1] * y).max(axis=(0, 1))
+
+
+def votes(x: Any, y: Any) -> Any:
+    """Where a row is largest, counted across rows."""
+    best = x.argmax(axis=1)
+    chosen = np.arange(x.shape[1]) == best[:, None]
+    return best, chosen.sum(axis=0), np.where(chosen, y, 0).sum(axis=0)
+
+
+def votes_of_few(x: Any, y: Any) -> Any:
+    return votes(x.reshape(-1, 7), y.reshape(-1, 7))
+
+
+def places_across(x: Any, y: Any) -> Any:
+    """Where a column is largest is found by columns."""
+    return x.argmax(axis=0), x.max(axis=1)
+
+
+def places_behind(x: Any, y: Any) -> Any:
+    return x.max(axis=1), x.argmax(axis=0)
+
+
+SHORT_PROGRAMS = {
+    training_of_few_classes: 1, of_few_in_threes: 1, votes: 1, votes_of_few: 1, places_across: 2,
+    places_behind: 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", SHORT_PROGRAMS, ids=lambda f: f.__name__)
+@one_in(3)
+def test_launches_and_values_of_short_rows(function: Callable[..., Any]) -> None:
+    assert len(fc.lower(function, X, Y).kernels) == SHORT_PROGRAMS[function]
+    for a, b in zip(fc.fused(function)(X, Y), function(X, Y), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_emitted_c_of_short_rows(golden: Callable[[str, str], None]) -> None:
+    """The text, as one would read it."""
+    executable = fc.lower(votes_of_few, X, Y)
+    text = executable.explain(full=True) + "\n" + "\n".join(executable.emit("c"))
+    golden("crossed_short_rows.c", text)
+
+
+def test_few_rows_and_very_long_ones_are_reduced_apart() -> None:
+    """What such rows leave would be as much as they are."""
+    for shape in ((8, 4000), (32, 8), (100, 40_000)):
         plan = fc.lower(both, np.ones(shape), np.ones(shape)).assembly.plan
         roles = [set(step.roles.values()) for step in plan.steps if not isinstance(step, Node)]
         assert all("cross" not in role for role in roles), shape

@@ -7,6 +7,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.cpu_fallback.program import set_thread_count
+from tests.marks import one_in
 from tests.programs import PROGRAMS, Program
 
 SIZES = [(37, 53), (3, 2000), (1, 1), (513, 65)]
@@ -19,6 +20,7 @@ def _bits(value: object) -> list[bytes]:
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@one_in(16)
 def test_fused_and_unfused_agree_bit_for_bit(
     program: Program, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -35,6 +37,7 @@ def test_fused_and_unfused_agree_bit_for_bit(
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@one_in(5)
 def test_any_number_of_threads_gives_the_same_bits(program: Program) -> None:
     """On arrays large enough for several threads, and split rows."""
     arguments = program.arguments(np.random.default_rng(5), 600, 700)

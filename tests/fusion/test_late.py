@@ -19,6 +19,7 @@ from fusecuda.fusion.read_back import read_back
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.verify import verify
 from fusecuda.tools.traffic import count_traffic
+from tests.marks import one_in
 from tests.strategies import same_bits
 
 Array = np.ndarray[Any, Any]
@@ -72,6 +73,7 @@ def is_late(executable: Any) -> bool:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 @pytest.mark.parametrize(("program", "rank"), PROGRAMS, ids=lambda p: getattr(p, "__name__", p))
+@one_in(4)
 def test_one_launch(program: Any, rank: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many threads have a part, and wherever the ring ends."""
     set_thread_count(count)
@@ -197,6 +199,7 @@ def drawn_update(draw: random.Random, seed: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("seed", range(60))
+@one_in(6)
 def test_random_updates(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any steps, shifts, types and layouts, on any number of threads."""
     draw = random.Random(seed)
@@ -317,6 +320,7 @@ def drawn_steps(seed: int) -> Any:
 
 
 @pytest.mark.parametrize("first", range(0, 30, 10))
+@one_in(5)
 def test_reading_back_changes_no_value(first: int) -> None:
     """Of any steps, planned and on the interpreter; nobody reads back what comes after it."""
     changed = 0

@@ -11,6 +11,7 @@ from fusecuda.graph.dtypes import INT64
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph, Node
 from fusecuda.options import Options
+from tests.marks import one_in
 
 FORMS = {
     "bare": lambda k: k,
@@ -23,6 +24,7 @@ FORMS = {
 @pytest.mark.parametrize("fuse", ["0", "1"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["constant", "scalar", "0-d array"])
+@one_in(8)
 def test_zero_dimensional_operands(
     kind: str, form: str, fuse: str, emitted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

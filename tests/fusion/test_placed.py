@@ -11,6 +11,7 @@ import pytest
 
 import fusecuda as fc
 from tests.capture_check import equal
+from tests.marks import one_in
 
 X, Y = np.random.default_rng(3).normal(size=(2, 24, 40))
 
@@ -126,19 +127,58 @@ def ringed(x: Any, y: Any) -> Any:
     return flow[0] - back[0] + flow[1] - back[1]
 
 
+def slopes(x: Any, y: Any) -> Any:
+    """Slices along one axis, and along the other, make up what is read."""
+    down, along = np.gradient(x * y, 0.5)
+    return np.sqrt(down * down + along * along)
+
+
+def edges_first(x: Any, y: Any) -> Any:
+    out = np.empty_like(x)
+    out[-1], out[0] = y[0] + 1, x[1] * 2
+    out[1:-1] = x[2:] - x[:-2]
+    return out * out + y
+
+
+def edges_overwritten(x: Any, y: Any) -> Any:
+    """What slices make up is not all of it: one comes twice."""
+    out = np.zeros_like(x)
+    out[1:], out[:2] = x[1:] - y[1:], 3.0
+    return out * out + y
+
+
+def every_second(x: Any, y: Any) -> Any:
+    out = np.zeros_like(x)
+    out[::2], out[1::2] = x[::2] * 2, y[1::2] - 1
+    return out * out + y
+
+
+def read_between(x: Any, y: Any) -> Any:
+    """The end is read before it is written, and what is inside when the edges are known."""
+    out = np.zeros_like(x)
+    out[1:-1] = x[2:] - x[:-2]
+    out[0] = y[0]
+    tail = out[-2:] * 3
+    out[-1] = x[0]
+    return out * 2, tail, out[2] + 1
+
+
 LAUNCHES: dict[Callable[..., Any], int] = {
     ringed: 1, streamed: 1, channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 1,
-    crossing: 2, crossing_in_place: 2, seen_between: 2, in_place: 2, read_first: 1, read_turned: 2,
+    crossing: 2, crossing_in_place: 2, seen_between: 1, in_place: 1, read_first: 1, read_turned: 2,
     read_after: 1, shifted: 2, rolled: 2, neighbours: 1,
+    slopes: 1, edges_first: 1, edges_overwritten: 3, every_second: 2, read_between: 4,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("function", LAUNCHES, ids=lambda f: f.__name__)
+@one_in(8)
 def test_parts_are_written_to_their_places(function: Callable[..., Any], emitted: str) -> None:
     """The values are NumPy's, arguments included, in as few launches as the reads between allow."""
     mine, theirs = (X.copy(), Y.copy()), (X.copy(), Y.copy())
     program = fc.lower(function, *mine)
-    assert program.launches == LAUNCHES[function], program.explain(full=True)
+    more = emitted == "cuda" and function in (seen_between, in_place)  # short sums are lanes' there
+    assert program.launches == LAUNCHES[function] + more, program.explain(full=True)
     equal([program(*mine), *mine], [function(*theirs), *theirs])
 
 
@@ -174,11 +214,11 @@ def program_of(seed: int) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize(
-    "first", [0, *[pytest.param(k, marks=pytest.mark.slow) for k in range(20, 400, 20)]]
+    "first", [0, *[pytest.param(k, marks=pytest.mark.slow) for k in range(5, 400, 20)]]
 )
 def test_random_writes_to_parts(first: int, emitted: str) -> None:
     """Writes that cross, reads before and after them, of the same arrays and of others."""
-    for seed in range(first, first + 20):
+    for seed in range(first, first + (5 if first == 0 and emitted == "cuda" else 20)):
         function = program_of(seed)
         a, b = np.random.default_rng(seed).integers(-99, 99, size=(2, 12, 16)).astype(float)
         mine, theirs = (a.copy(), b.copy()), (a.copy(), b.copy())

@@ -10,6 +10,7 @@ from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph
 from fusecuda.graph.text import parse_hlo
 from fusecuda.options import Options
+from tests.marks import one_in
 
 GRAPHS = {
     "an update reversed onto itself": """
@@ -54,6 +55,7 @@ def graph_of(name: str) -> Graph:
 @pytest.mark.parametrize("step", [1, 2, -1])
 @pytest.mark.parametrize("fuse", ["0", "1"])
 @pytest.mark.parametrize("name", GRAPHS)
+@one_in(5)
 def test_the_interpreter_agrees(
     name: str, fuse: str, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

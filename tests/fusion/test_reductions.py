@@ -15,7 +15,7 @@ from fusecuda.graph.dtypes import BOOL, FLOAT64, DType, is_reducible, kind_of
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import REDUCTIONS, Graph
 from fusecuda.options import Options
-from tests.marks import chosen, few
+from tests.marks import chosen, few, one_in
 from tests.strategies import DTYPES, Array, lay_out, mixed_values, same_bits, strides_of
 
 _USUAL = (FLOAT64, np.dtype(np.int64))
@@ -122,6 +122,7 @@ SIDE_BY_SIDE: list[Subject] = [
 
 @pytest.mark.parametrize("layout", ["contiguous", "reversed", "transposed", "mixed"])
 @pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32, np.dtype(np.int16), BOOL], ids=str)
+@one_in(6)
 def test_rows_side_by_side(dtype: DType, layout: str) -> None:
     """Many short rows, and columns of which several elements of a lane are read at once."""
     check([(tame(dtype, like.shape), axes) for like, axes in SIDE_BY_SIDE], layout)
@@ -161,6 +162,7 @@ def test_rows_side_by_side_are_kept(dtype: DType, layout: str) -> None:
 
 @pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32, np.dtype(np.int32), BOOL], ids=str)
 @pytest.mark.parametrize("count", [1, 2, 3])
+@one_in(4)
 def test_long_reductions_on_any_number_of_threads(dtype: DType, count: int, threads: None) -> None:
     """Rows that are split over threads, and rows and columns that are shared among them."""
     set_thread_count(count)
@@ -207,6 +209,7 @@ def test_sums_are_as_accurate_as_pairwise_summation(dtype: DType) -> None:
 
 @pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32], ids=str)
 @pytest.mark.parametrize("n", [1, 5, 33, 600, 70_000])
+@one_in(3)
 def test_nan_wins_every_extremum(dtype: DType, n: int) -> None:
     """A NaN anywhere is the maximum and the minimum; arg-reductions give the first one's place."""
     for places in ((0,), (n - 1,), (n // 2, n - 1), (n // 3, n // 2)):
@@ -242,11 +245,12 @@ def test_zeros_keep_numpys_sign(dtype: DType) -> None:
         assert product is not None and (n == 0 or np.signbit(product) == n % 2)
 
 
-def test_empty_reductions_have_numpys_identities_and_errors() -> None:
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@one_in(4)
+def test_empty_reductions_have_numpys_identities_and_errors(dtype: DType) -> None:
     """0, 1, False and True; an extremum of nothing is NumPy's ValueError when it is built."""
-    for dtype in DTYPES:
-        shapes = (((0, 3), (0,)), ((3, 0), (0,)), ((3, 0), (0, 1)), ((0, 0, 4), (1,)))
-        check([(np.empty(shape, dtype), axes) for shape, axes in shapes])
+    shapes = (((0, 3), (0,)), ((3, 0), (0,)), ((3, 0), (0, 1)), ((0, 0, 4), (1,)))
+    check([(np.empty(shape, dtype), axes) for shape, axes in shapes])
     x = build.parameter(0, (0, 3), FLOAT64)
     for kind in ("max", "min", "argmax", "argmin"):
         with pytest.raises(ValueError, match=r"zero-size array|empty sequence"):

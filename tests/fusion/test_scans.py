@@ -11,25 +11,53 @@ import pytest
 import fusecuda as fc
 from fusecuda.engine import build as compile_graph
 from fusecuda.graph import build
+from fusecuda.graph.dtypes import kind_of
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph
 from fusecuda.options import Options
+from tests.marks import chosen, one_in
 from tests.strategies import DTYPES, lay_out, mixed_values, same_bits, strides_of
 
 LENGTHS = (1, 2, 511, 513, 1500)
+USUAL = [np.dtype(name) for name in ("uint8", "int64", "float16", "float32")]
+
+
+def result_of(name: str, dtype: Any) -> Any:
+    """The type of a running sum, product or extreme, None where there is no such kernel."""
+    if name in ("cumsum", "cumprod"):
+        return getattr(np, name)(np.empty(0, dtype)).dtype
+    return dtype if kind_of(dtype) in "iuf" else None
 
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@one_in(5)
 def test_bits(dtype: Any, name: str) -> None:
     """Along rows and columns of every length and layout, of special values too."""
+    check_bits(dtype, name)
+
+
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+@pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
+@one_in(4)
+def test_bits_of_extremes(dtype: Any, name: str) -> None:
+    check_bits(dtype, name)
+
+
+def check_bits(dtype: Any, name: str) -> None:
+    """Compare with the interpreter."""
     rng = np.random.default_rng(5)
     parameters, outputs, arrays = [], [], []
-    kind = getattr(np, name)(np.empty(0, dtype)).dtype
+    kind = result_of(name, dtype)
+    if kind is None:
+        return
     for n in LENGTHS:
         for shape, axis in (((3, n), 1), ((n, 40), 0), ((n,), 0), ((2, n, 9), 1)):
             layout = str(rng.choice(["contiguous", "mixed"]))
-            arrays.append(lay_out(mixed_values(rng, dtype, shape), layout))
+            values = mixed_values(rng, dtype, shape)
+            if name in ("cummax", "cummin"):  # of which zero it is, either will do
+                values = values + dtype.type(0)
+            arrays.append(lay_out(values, layout))
             x = build.parameter(len(parameters), shape, dtype)
             parameters.append(x)
             outputs.append(build.library(name, [x], shape, kind, None, (("axis", axis),)))
@@ -113,3 +141,44 @@ def test_the_first_element_stays_as_it_is() -> None:
     """A running sum of negative zeros stays negative: nothing is added to the first one."""
     got = fc.fused(lambda x: np.cumsum(x, axis=1))(np.full((20, 3), -0.0))
     assert np.signbit(got).all()
+
+
+def drawdown(x: Any) -> Any:
+    """How far a price is below its highest so far, at most, and where it rises above that."""
+    price = np.exp(np.cumsum(x * 0.01, axis=1))
+    top = np.maximum.accumulate(price, axis=1)
+    return (1 - price / top).max(axis=1), np.minimum.accumulate(price, 1) * 2
+
+
+def first_axis(x: Any) -> Any:
+    return np.minimum.accumulate(x) + np.add.accumulate(x), np.multiply.accumulate(x, axis=-1)
+
+
+@pytest.mark.parametrize(("function", "launches"), [(drawdown, 1), (first_axis, 2)])
+def test_running_extremes(function: Callable[..., Any], launches: int) -> None:
+    """With what is before and behind in their kernel; NaN stays."""
+    x = np.random.default_rng(3).normal(size=(40, 300))
+    x[3, 7] = np.nan
+    assert len(fc.lower(function, x).kernels) == launches
+    with np.errstate(all="ignore"):
+        for got, want in zip(fc.fused(function)(x), function(x), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-13)
+
+
+def test_what_runs_on_as_numpy_does_it() -> None:
+    """Axes that are not there, other types and targets."""
+
+    def given(x: Any, axis: Any, dtype: Any) -> Any:
+        return np.maximum.accumulate(x, axis, dtype)
+
+    x, out = np.arange(6.0).reshape(2, 3), np.empty((2, 3))
+    for axis in (2, -3):
+        with pytest.raises(np.exceptions.AxisError):
+            fc.fused(given)(x, axis, None)
+    with pytest.raises(TypeError, match="cannot accumulate on a scalar"):
+        fc.fused(given)(np.float64(3), 0, None)
+    assert fc.fused(given)(x, 1, np.float32).dtype == np.float32
+    fc.fused(lambda a, b: np.minimum.accumulate(a, 1, out=b))(x, out)
+    assert np.array_equal(out, np.minimum.accumulate(x, 1))
+    flags = np.array([False, True, False])
+    assert fc.fused(np.maximum.accumulate)(flags).tolist() == [False, True, True]

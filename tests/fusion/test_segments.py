@@ -21,6 +21,7 @@ from fusecuda.graph.tree import SEGMENTS
 from fusecuda.graph.verify import verify
 from fusecuda.options import Options
 from tests import emulated, emulator
+from tests.marks import one_in
 from tests.strategies import DTYPES, LAYOUTS, lay_out, mixed_values, same_bits, strides_of
 
 Array = np.ndarray[Any, Any]
@@ -86,6 +87,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@one_in(12)
 def test_bits(dtype: Any) -> None:
     """Every kind, of special values, in every layout: C and CUDA C have the interpreter's bits."""
     drawn = Drawn(7)
@@ -161,6 +163,7 @@ def mean_of_squares(drawn: Drawn, shape: tuple[int, ...], axis: int, count: int)
 
 
 @pytest.mark.parametrize(("shape", "axis", "count"), CASES)
+@one_in(9)
 def test_what_is_before_and_after_shares_the_kernel(
     shape: tuple[int, ...], axis: int, count: int
 ) -> None:
@@ -299,6 +302,7 @@ BAD = ((-1, 2), (3, 3), (4, 2), (0, 11), (10, 11), (-(1 << 62), 1 << 62))
 
 @pytest.mark.parametrize(("low", "high"), BAD)
 @pytest.mark.parametrize("shape", [(10,), (10, 40)])
+@one_in(4)
 def test_segments_out_of_bounds(low: int, high: int, shape: tuple[int, ...]) -> None:
     """An error on the CPU, with arguments as they were; on a device nothing else is read."""
     drawn = Drawn(12)

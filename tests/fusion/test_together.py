@@ -12,6 +12,7 @@ import pytest
 import fusecuda as fc
 from fusecuda.fusion.together import MOST, common
 from tests.capture_check import equal
+from tests.marks import one_in
 
 SIZES = (5, 300, 1, 4097, 64, 1000)
 X = [np.random.default_rng(k).integers(-9, 10, n).astype(float) for k, n in enumerate(SIZES)]
@@ -78,6 +79,7 @@ REDUCTIONS = {
 
 
 @pytest.mark.parametrize("function", [*LAUNCHES, *REDUCTIONS, temporaries, many, failing])
+@one_in(3)
 def test_kernels_share_a_launch(function: Callable[..., Any], emitted: str) -> None:
     """The values are NumPy's, arguments included."""
     mine, theirs = [x.copy() for x in X], [x.copy() for x in X]
@@ -94,3 +96,40 @@ def test_what_was_parted_since_is_launched_apart() -> None:
     """As kernels that a user has edited are: the text that joins them does not know of it."""
     assert common([(0, 1), (2,), (3, 4)], [(0,), (1,), (2,), (3, 4)]) == [(0,), (1,), (2,), (3, 4)]
     assert common([(0,), (1,)], [(0, 1)]) == [(0,), (1,)]
+
+
+def edges(x: Any) -> Any:
+    """As of fields in boxes: rows first, whose corners the columns read."""
+    x[0], x[-1] = x[1], x[-2]
+    x[:, 0], x[:, -1] = x[:, 1], x[:, -2]
+
+
+def bands_that_meet(x: Any) -> Any:
+    x[:, 2:4] = x[:, 7:9] * 2
+    x[:, 3:5] = x[:, 8:10] + 1
+
+
+def bands_apart(x: Any) -> Any:
+    x[:, 2:4] = x[:, 7:9] * 2
+    x[1:, 4:6] = x[1:, 8:10] + 1
+    x[::2, -1] = 5.0
+
+
+def every_second(x: Any) -> Any:
+    x[::2, 1:] = x[::2, :-1] * 2
+    x[1::2, 1:] = x[1::2, :-1] + 1
+
+
+EDGES = {edges: (2, 4), bands_that_meet: (2, 2), bands_apart: (1, 3), every_second: (1, 2)}
+
+
+@pytest.mark.parametrize("function", EDGES)
+def test_edges_share_a_launch(function: Callable[..., Any], emitted: str) -> None:
+    """Those that touch no element of each other's, however they lie among one another."""
+    mine = np.random.default_rng(7).integers(-9, 9, size=(20, 30)).astype(float)
+    theirs = mine.copy()
+    program = fc.lower(function, mine)
+    most = EDGES[function][emitted == "cuda"]  # there nobody may write to what a launch reads
+    assert program.launches <= most, program.explain(full=True)
+    for _ in range(2):
+        equal([program(mine), mine], [function(theirs), theirs])

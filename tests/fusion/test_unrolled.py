@@ -17,6 +17,7 @@ from fusecuda.graph.dtypes import is_reducible
 from fusecuda.graph.interpret import CUPY, NUMPY, interpret
 from fusecuda.graph.node import Graph
 from fusecuda.graph.passes import simplify
+from tests.marks import one_in
 from tests.random_graphs import random_graph
 from tests.strategies import mixed_values, same_bits
 
@@ -31,13 +32,14 @@ def reduction(kind: str, dtype: Any, shape: tuple[int, ...], axes: tuple[int, ..
 @pytest.mark.parametrize("group", [1, 4])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "u1"])
+@one_in(4)
 def test_the_bits_are_the_trees(dtype: str, kind: str, group: int) -> None:
     """For each length up to eight, also over two axes, on the lanes of a CPU and of a GPU."""
     rng = np.random.default_rng(3)
     of_two: list[Any] = [((4100, 2, 3), (1, 2)), ((30, 2, 140, 3), (1, 3))]
     for shape, axes in [*(((4100, n), (1,)) for n in range(1, 9)), *of_two]:
         graph = reduction(kind, dtype, shape, axes)
-        short = unrolled(graph, Machine(1, 1, group, 8))
+        short = unrolled(graph, Machine(1, 1, group=group, short=8))
         assert all(n.op != "reduce" for n in short.nodes())
         x = mixed_values(rng, np.dtype(dtype), shape)
         (want,) = interpret(graph, [x], KERNELS if group == 1 else CUPY)
@@ -93,6 +95,7 @@ def shortly_reduced(graph: Graph) -> Graph:
 
 @pytest.mark.parametrize("group", [1, 4])
 @pytest.mark.parametrize("first", range(0, 120, 40))
+@one_in(3)
 def test_random_graphs_keep_their_bits(
     first: int, group: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +106,7 @@ def test_random_graphs_keep_their_bits(
     for seed in range(first, first + 40):
         case = random_graph(seed)
         graph = simplify(shortly_reduced(case.graph))
-        short = unrolled(graph, Machine(1, 1, group, 8))
+        short = unrolled(graph, Machine(1, 1, group=group, short=8))
         changed += short is not graph
         want = interpret(graph, case.arguments, meaning)
         for a, b in zip(interpret(short, case.arguments, meaning), want, strict=True):

@@ -12,7 +12,7 @@ centered_columns: 3 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_4a5744dda365(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_b854738c77e8(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -24,8 +24,6 @@ void reduce_sum_divide_subtract_4a5744dda365(const fc_args *a, int64_t begin, in
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
     const int64_t block = part_length;
-    const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it
-    (void)is_chunk;
     char *free_scratch = scratch;
     double *const row_keep0 = (double *)free_scratch;
     free_scratch += (length * block * sizeof(double) + 63) / 64 * 64;
@@ -42,6 +40,8 @@ void reduce_sum_divide_subtract_4a5744dda365(const fc_args *a, int64_t begin, in
         double v1[64];
         double v2[64];
         double v3[64];
+        const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it
+        (void)is_chunk;
         #pragma GCC ivdep
         for (int64_t c = 0; c < width; ++c) {
             v2[c] = a->scalar[0].f64;
@@ -73,6 +73,7 @@ void reduce_sum_divide_subtract_4a5744dda365(const fc_args *a, int64_t begin, in
             int64_t used1 = lanes_used;
             for (int64_t w = FC_LANES / 2; w; w /= 2) {
                 for (int64_t l = 0; l + w < used1; ++l)
+                    #pragma GCC ivdep
                     for (int64_t c = 0; c < width; ++c)
                         lane1[l * block + c] = fc_combine_sum_f64(lane1[l * block + c], lane1[(l + w) * block + c]);
                 used1 = fc_min(used1, w);

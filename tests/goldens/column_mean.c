@@ -11,7 +11,7 @@ column_mean: 2 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_67981c29f85c(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_1834017624dd(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -23,8 +23,6 @@ void reduce_sum_divide_67981c29f85c(const fc_args *a, int64_t begin, int64_t end
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
     const int64_t block = part_length;
-    const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it
-    (void)is_chunk;
     char *free_scratch = scratch;
     (void)free_scratch;
     for (int64_t item = begin; item < end; ++item) {
@@ -39,6 +37,8 @@ void reduce_sum_divide_67981c29f85c(const fc_args *a, int64_t begin, int64_t end
         double v1[64];
         double v2[64];
         double v3[64];
+        const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it
+        (void)is_chunk;
         double lane1[FC_LANES * 64];
         fc_tree_sum_f64 tree1[64];
         for (int64_t c = 0; c < width && !is_chunk; ++c)
@@ -86,6 +86,7 @@ void reduce_sum_divide_67981c29f85c(const fc_args *a, int64_t begin, int64_t end
             int64_t used1 = lanes_used;
             for (int64_t w = FC_LANES / 2; w; w /= 2) {
                 for (int64_t l = 0; l + w < used1; ++l)
+                    #pragma GCC ivdep
                     for (int64_t c = 0; c < width; ++c)
                         lane1[l * block + c] = fc_combine_sum_f64(lane1[l * block + c], lane1[(l + w) * block + c]);
                 used1 = fc_min(used1, w);
@@ -105,7 +106,7 @@ void reduce_sum_divide_67981c29f85c(const fc_args *a, int64_t begin, int64_t end
         }
     }
 }
-void reduce_sum_divide_67981c29f85c_finish(const fc_args *a) {
+void reduce_sum_divide_1834017624dd_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

@@ -13,11 +13,11 @@ turned: 10 operations in 1 kernel
 // and across all rows: sum, sum, max
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
-FC_FLOAT_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
+FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #endif
 #ifndef FC_HAVE_min_f64
 #define FC_HAVE_min_f64
-FC_FLOAT_TREE(min_f64, double, double, HUGE_VAL, v, fc_minimum_f64(a, b))
+FC_EXTREME_TREE(min_f64, double, int64_t, HUGE_VAL, <, fc_minimum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
@@ -31,7 +31,7 @@ FC_CROSS(sum_f64, double)
 #define FC_HAVE_CROSS_max_f64
 FC_CROSS(max_f64, double)
 #endif
-void reduce_multiply_sum_max_min_subtract_4746f2dad71a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_sum_max_min_subtract_92df72b280b5(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -47,8 +47,9 @@ void reduce_multiply_sum_max_min_subtract_4746f2dad71a(const fc_args *a, int64_t
     char *free_scratch = scratch;
     (void)free_scratch;
     for (int64_t item = begin; item < end; ++item) {
-        const int64_t chunk = item / parts * FC_CHUNK, part = item % parts;
+        const int64_t chunk = item / parts * FC_CHUNK;
         const int64_t behind = fc_min(rows, chunk + FC_CHUNK);
+        const int64_t part = item % parts;
         const int64_t side = part_length;  // lanes side by side
         const int64_t chunks = (rows + FC_CHUNK - 1) / FC_CHUNK;
         char *left = a->workspace + 16 * rows * 0;
@@ -137,7 +138,7 @@ void reduce_multiply_sum_max_min_subtract_4746f2dad71a(const fc_args *a, int64_t
         memcpy(left10 + item * length, lanes10, (size_t)length * sizeof *lanes10);
     }
 }
-void reduce_multiply_sum_max_min_subtract_4746f2dad71a_finish(const fc_args *a) {
+void reduce_multiply_sum_max_min_subtract_92df72b280b5_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

@@ -14,7 +14,7 @@ layer_norm: 11 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -22,7 +22,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63_join1(const f
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -30,7 +30,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63_join6(const f
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_multiply_add_sqrt_2fcea290882f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -58,21 +58,31 @@ void reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63(const fc_args *a, int64_t 
         const double v9 = a->scalar[1].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63_join1(a, row);
+            v1 = reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
             fc_start_sum_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double b1[FC_CHUNK];
+                double room1[FC_CHUNK];
+                const double *b1 = room1;
                 {
-                    const int64_t run = count;
-                    const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = in0[k];
-                        b1[k] = v0;
+                    const int64_t i_n0 = at;
+                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0);
+                    if (count == FC_CHUNK && n0 - i_n0 >= count) {
+                        b1 = in0;
+                    }
+                    else {
+                        {
+                            const int64_t run = count;
+                            const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                            #pragma GCC ivdep
+                            for (int64_t k = 0; k < run; ++k) {
+                                const double v0 = in0[k];
+                                room1[k] = v0;
+                            }
+                        }
                     }
                 }
                 fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
@@ -86,7 +96,7 @@ void reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63(const fc_args *a, int64_t 
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63_join6(a, row);
+            v6 = reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -128,13 +138,8 @@ void reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63(const fc_args *a, int64_t 
                 double *const to3 = a->streams ? room3 : out3;
                 const fc_divisor_f64 by12 = fc_divisor_of_f64(v12);
                 int64_t far12 = by12.far;
-                double aside1[FC_ROOM];
-                in1 = fc_aside(in1, out3, (size_t)run * sizeof(double), aside1);
-                double aside2[FC_ROOM];
-                in2 = fc_aside(in2, out3, (size_t)run * sizeof(double), aside2);
-                double aside0[FC_ROOM];
-                in0 = fc_aside(in0, out3, (size_t)run * sizeof(double), aside0);
-                if (run >= FC_SHARED && !far12) {
+                const bool at_once = run >= FC_SHARED && fc_apart(in1, out3, (size_t)run * sizeof(double)) && fc_apart(in2, out3, (size_t)run * sizeof(double)) && fc_apart(in0, out3, (size_t)run * sizeof(double));
+                if (at_once && !far12) {
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {
                         const double v7 = in1[k];
@@ -148,7 +153,7 @@ void reduce_sum_divide_multiply_add_sqrt_7f0dc06bcc63(const fc_args *a, int64_t 
                         to3[k] = v15;
                     }
                 }
-                if (run < FC_SHARED || far12) {
+                if (!at_once || far12) {
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {
                         const double v7 = in1[k];

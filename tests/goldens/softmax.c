@@ -10,13 +10,13 @@ softmax: 5 operations in 1 kernel
 // 3 passes over each row, which stays resident between them
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
-FC_FLOAT_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
+FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_78569ed05e96_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_e2f4c619f756_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -24,7 +24,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_78569ed05e96_join1(const fc
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_78569ed05e96_join4(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_e2f4c619f756_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -32,7 +32,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_78569ed05e96_join4(const fc
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_exp_sum_divide_78569ed05e96(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_exp_sum_divide_e2f4c619f756(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -57,21 +57,31 @@ void reduce_max_subtract_exp_sum_divide_78569ed05e96(const fc_args *a, int64_t b
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_exp_sum_divide_78569ed05e96_join1(a, row);
+            v1 = reduce_max_subtract_exp_sum_divide_e2f4c619f756_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
             fc_start_max_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double b1[FC_CHUNK];
+                double room1[FC_CHUNK];
+                const double *b1 = room1;
                 {
-                    const int64_t run = count;
-                    const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = in0[k];
-                        b1[k] = v0;
+                    const int64_t i_n0 = at;
+                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0);
+                    if (count == FC_CHUNK && n0 - i_n0 >= count) {
+                        b1 = in0;
+                    }
+                    else {
+                        {
+                            const int64_t run = count;
+                            const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                            #pragma GCC ivdep
+                            for (int64_t k = 0; k < run; ++k) {
+                                const double v0 = in0[k];
+                                room1[k] = v0;
+                            }
+                        }
                     }
                 }
                 fc_push_max_f64(&tree1, fc_fold_max_f64(b1, count, at));
@@ -84,7 +94,7 @@ void reduce_max_subtract_exp_sum_divide_78569ed05e96(const fc_args *a, int64_t b
         }
         double v4;
         if (a->phase > 1) {
-            v4 = reduce_max_subtract_exp_sum_divide_78569ed05e96_join4(a, row);
+            v4 = reduce_max_subtract_exp_sum_divide_e2f4c619f756_join4(a, row);
         }
         else {
             fc_tree_sum_f64 tree4;
@@ -123,7 +133,8 @@ void reduce_max_subtract_exp_sum_divide_78569ed05e96(const fc_args *a, int64_t b
                 double *const to1 = a->streams ? room1 : out1;
                 const fc_divisor_f64 by4 = fc_divisor_of_f64(v4);
                 int64_t far4 = by4.far;
-                if (run >= FC_SHARED && !far4) {
+                const bool at_once = run >= FC_SHARED;
+                if (at_once && !far4) {
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {
                         const double v3 = keep0[k];
@@ -132,7 +143,7 @@ void reduce_max_subtract_exp_sum_divide_78569ed05e96(const fc_args *a, int64_t b
                         to1[k] = v5;
                     }
                 }
-                if (run < FC_SHARED || far4) {
+                if (!at_once || far4) {
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {
                         const double v3 = keep0[k];

@@ -12,7 +12,7 @@ standardize: 8 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -20,7 +20,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join1(co
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -28,7 +28,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join6(co
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -52,28 +52,41 @@ void reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe(const fc_args *a, int
         const double v2 = a->scalar[0].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join1(a, row);
+            v1 = reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
             fc_start_sum_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double b1[FC_CHUNK];
-                for (int64_t done = 0; done < count;) {
-                    const int64_t position = at + done;
-                    int64_t rest_n0 = position;
+                double room1[FC_CHUNK];
+                const double *b1 = room1;
+                {
+                    int64_t rest_n0 = at;
                     const int64_t i_n1 = rest_n0 % n1;
                     rest_n0 /= n1;
                     const int64_t i_n0 = rest_n0 % n0;
-                    const int64_t run = fc_min(n1 - i_n1, count - done);
                     const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = in0[k];
-                        b1[done + k] = v0;
+                    if (count == FC_CHUNK && n1 - i_n1 >= count) {
+                        b1 = in0;
                     }
-                    done += run;
+                    else {
+                        for (int64_t done = 0; done < count;) {
+                            const int64_t position = at + done;
+                            int64_t rest_n0 = position;
+                            const int64_t i_n1 = rest_n0 % n1;
+                            rest_n0 /= n1;
+                            const int64_t i_n0 = rest_n0 % n0;
+                            const int64_t run = fc_min(n1 - i_n1, count - done);
+                            const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
+                            #pragma GCC ivdep
+                            for (int64_t k = 0; k < run; ++k) {
+                                const double v0 = in0[k];
+                                room1[done + k] = v0;
+                            }
+                            done += run;
+                        }
+                    }
                 }
                 fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
             }
@@ -86,7 +99,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe(const fc_args *a, int
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe_join6(a, row);
+            v6 = reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -136,9 +149,8 @@ void reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe(const fc_args *a, int
                 double *const to1 = a->streams ? room1 : out1;
                 const fc_divisor_f64 by8 = fc_divisor_of_f64(v8);
                 int64_t far8 = by8.far;
-                double aside0[FC_ROOM];
-                in0 = fc_aside(in0, out1, (size_t)run * sizeof(double), aside0);
-                if (run >= FC_SHARED && !far8) {
+                const bool at_once = run >= FC_SHARED && fc_apart(in0, out1, (size_t)run * sizeof(double));
+                if (at_once && !far8) {
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {
                         const double v0 = in0[k];
@@ -148,7 +160,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_347962b03dfe(const fc_args *a, int
                         to1[k] = v9;
                     }
                 }
-                if (run < FC_SHARED || far8) {
+                if (!at_once || far8) {
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {
                         const double v0 = in0[k];

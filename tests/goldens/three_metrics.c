@@ -11,13 +11,13 @@ three_metrics: 7 operations in 1 kernel
 //   out3 writes divide float64[]
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
-FC_FLOAT_TREE(max_f64, double, double, -HUGE_VAL, v, fc_maximum_f64(a, b))
+FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE void reduce_absolute_max_sum_divide_multiply_c5b4a153e36f_row(const fc_args *a, int64_t row, double v2, double v3, double v7) {
+FC_INLINE void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_row(const fc_args *a, int64_t row, double v2, double v3, double v7) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -45,7 +45,7 @@ FC_INLINE void reduce_absolute_max_sum_divide_multiply_c5b4a153e36f_row(const fc
     const double v8 = v7 / v4;
     *(double *)(row_out3) = v8;
 }
-void reduce_absolute_max_sum_divide_multiply_c5b4a153e36f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -99,7 +99,7 @@ void reduce_absolute_max_sum_divide_multiply_c5b4a153e36f(const fc_args *a, int6
             fc_push_sum_f64(&tree7, fc_fold_sum_f64(b7, count, at));
         }
         if (parts == 1) {
-            reduce_absolute_max_sum_divide_multiply_c5b4a153e36f_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
+            reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
         }
         else {
             *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 0)) = fc_finish_max_f64(&tree2);
@@ -108,7 +108,7 @@ void reduce_absolute_max_sum_divide_multiply_c5b4a153e36f(const fc_args *a, int6
         }
     }
 }
-void reduce_absolute_max_sum_divide_multiply_c5b4a153e36f_finish(const fc_args *a) {
+void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -133,7 +133,7 @@ void reduce_absolute_max_sum_divide_multiply_c5b4a153e36f_finish(const fc_args *
             for (int64_t part = 0; part < parts; ++part) {
                 fc_push_sum_f64(&tree7, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)));
             }
-            reduce_absolute_max_sum_divide_multiply_c5b4a153e36f_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
+            reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
         }
     }
 }

@@ -8,7 +8,7 @@ transposed_add: 1 operation in 1 kernel
 //   in0 reads parameter float64[96, 64]
 //   in1 reads parameter float64[64, 96]
 //   out2 writes add float64[64, 96]
-void loop_add_a499a0b7960f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void loop_add_0c537be46618(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     (void)scratch;
     const int64_t n0 = a->dim[2];
     const int64_t n1 = a->dim[3];
@@ -18,26 +18,21 @@ void loop_add_a499a0b7960f(const fc_args *a, int64_t begin, int64_t end, char *s
     const int64_t s1_n1 = a->dim[7];
     const int64_t s2_n0 = a->dim[8];
     const int64_t s2_n1 = a->dim[9];
-    if (begin < end) {
-        int64_t rest_n0 = begin;
-        int64_t i_n1 = rest_n0 % n1;
-        rest_n0 /= n1;
-        int64_t i_n0 = rest_n0 % n0;
-        for (int64_t at = begin; at < end;) {
-            const int64_t run = fc_min(n1 - i_n1, end - at);
-            const char *in0 = a->ptr[0] + i_n0 * s0_n0 + i_n1 * s0_n1;
-            const char *in1 = a->ptr[1] + i_n0 * s1_n0 + i_n1 * s1_n1;
-            char *out2 = a->ptr[2] + i_n0 * s2_n0 + i_n1 * s2_n1;
+    for (int64_t at = begin; at < end;) {
+        const int64_t i_n0 = at;
+        const int64_t run = fc_min(FC_NEAR, fc_min(n0 - i_n0, end - at));
+        for (int64_t i_n1 = 0; i_n1 < n1; ++i_n1) {
+            const double *in0 = (const double *)(a->ptr[0] + i_n0 * s0_n0 + i_n1 * s0_n1);
+            const double *in1 = (const double *)(a->ptr[1] + i_n0 * s1_n0 + i_n1 * s1_n1);
+            double *out2 = (double *)(a->ptr[2] + i_n0 * s2_n0 + i_n1 * s2_n1);
             #pragma GCC ivdep
             for (int64_t k = 0; k < run; ++k) {
-                const double v0 = *(const double *)(in0 + k * s0_n1);
-                const double v1 = *(const double *)(in1 + k * s1_n1);
+                const double v0 = *(const double *)((const char *)in0 + k * s0_n0);
+                const double v1 = *(const double *)((const char *)in1 + k * s1_n0);
                 const double v2 = v1 + v0;
-                *(double *)(out2 + k * s2_n1) = v2;
+                *(double *)((char *)out2 + k * s2_n0) = v2;
             }
-            at += run;
-            i_n1 += run;
-            if (i_n1 == n1) i_n1 = 0, ++i_n0;
         }
+        at += run;
     }
 }

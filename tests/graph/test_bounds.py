@@ -12,6 +12,7 @@ from fusecuda.graph.bounds import bounds
 from fusecuda.graph.dtypes import BOOL, FLOAT64, INT64
 from fusecuda.graph.interpret import evaluate
 from fusecuda.graph.node import Node
+from tests.marks import one_in
 from tests.strategies import SPECIALS
 
 INTEGERS = [d for d in SPECIALS if d.kind in "iu"]
@@ -19,6 +20,7 @@ OPS = ("add", "subtract", "multiply", "minimum", "maximum", "remainder", "bitwis
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@one_in(4)
 def test_values_are_within_their_bounds(dtype: Any) -> None:
     """Of trees of operations on parameters, constants and counts, which may wrap around."""
     rng = np.random.default_rng(1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fusecuda.graph import build, interpret
-from fusecuda.graph.dtypes import FLOAT64
+from fusecuda.graph.dtypes import BOOL, FLOAT64
 from fusecuda.graph.index_map import axis_map
 from fusecuda.graph.node import Graph, Node
 from fusecuda.graph.structure import STRUCTURES
@@ -117,3 +117,13 @@ def test_a_single_element_is_written() -> None:
     (result,) = interpret.interpret(Graph((old, value), (written,)), given)
     assert result == 2.0 and given[0] == 1.0
     assert np.shares_memory(view(given[0], axis_map([], 0), ()), given[0])
+
+
+def test_one_element_is_converted_for_all() -> None:
+    """An elementwise node may take an operand of rank 0 as it is, and so may a conversion."""
+    given = build.parameter(0, (1,), FLOAT64)
+    one = build.index(given, axis_map([(0, 0, None)], 0), ())
+    for shape in ((1,), (2, 3)):
+        node = Node("convert", (one,), shape, BOOL)
+        (result,) = interpret.interpret(Graph((given,), (node,)), [np.array([7.0])])
+        np.testing.assert_array_equal(result, np.ones(shape, bool))

@@ -34,6 +34,7 @@ from fusecuda.graph.interpret import evaluate, interpret
 from fusecuda.graph.node import Graph, Node
 from fusecuda.graph.ops import OPS, OWN, ROWS, SCIPY_NAMES, OpRow
 from fusecuda.options import Options
+from tests.marks import one_in
 from tests.special_functions import BOUNDS as SPECIAL_BOUNDS
 from tests.strategies import (
     DTYPES,
@@ -250,6 +251,7 @@ def test_the_interpreter_rounds_large_integers_to_themselves() -> None:
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if kind_of(d) in "fc"], ids=str)
+@one_in(12)
 def test_rows_without_a_compiler_have_the_kernels_bits(dtype: DType) -> None:
     """The interpreter that stands in for the kernels carries out their own vector math."""
     sheet, _ = all_rows(dtype, "contiguous")
@@ -262,6 +264,7 @@ def test_rows_without_a_compiler_have_the_kernels_bits(dtype: DType) -> None:
 
 @pytest.mark.parametrize("layout", ["contiguous", "mixed"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@one_in(5)
 def test_rows_give_numpys_values(dtype: DType, layout: str) -> None:
     """All rows on one dtype: NumPy's bits, or for transcendental functions the bound."""
     sheet, used = all_rows(dtype, layout)
@@ -378,7 +381,7 @@ def test_scalar_operands_on_either_side() -> None:
         x = sheet.argument(mixed_values(rng, dtype, (40,)))
         scalar = build.constant(SPECIALS[dtype][1], dtype)
         for row in rows_on(dtype):
-            if row.arity == 2 and row.name not in TRANSCENDENTAL | {"power"}:
+            if row.arity == 2 and row.name not in TRANSCENDENTAL and not row.may_fail:
                 made = result_dtype(row, dtype)
                 sheet.result(row.name, build.elementwise(row.name, [x, scalar], made))
                 sheet.result(row.name, build.elementwise(row.name, [scalar, x], made))
@@ -394,6 +397,7 @@ def run_one(name: str, *values: Array) -> Array:
 
 
 @pytest.mark.parametrize("dtype", SIGNED, ids=str)
+@one_in(5)
 def test_signed_corner_cases(dtype: DType) -> None:
     """What C leaves undefined is what NumPy does: wrap-around, and 0 for division by zero."""
     low, high = (np.iinfo(str(dtype)).min, np.iinfo(str(dtype)).max)
@@ -411,6 +415,7 @@ def test_signed_corner_cases(dtype: DType) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTS, ids=str)
+@one_in(3)
 def test_integer_power_wraps_around_and_refuses_negative_exponents(dtype: DType) -> None:
     """A negative exponent anywhere is NumPy's ValueError, and leaves the arguments alone."""
     base = np.arange(7).astype(dtype)

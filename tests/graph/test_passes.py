@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from fusecuda.graph import build, index_map
+from fusecuda.graph.arithmetic import is_lossless
 from fusecuda.graph.dtypes import BOOL, FLOAT64, INT64, DType, kind_of
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph, Node
-from fusecuda.graph.passes import is_lossless, simplify
+from fusecuda.graph.passes import simplify
 from fusecuda.graph.verify import verify
 from tests.strategies import DTYPES, SPECIALS, same_bits
 
@@ -111,7 +112,9 @@ KEPT: dict[str, Node] = {
     "x * -1": op("multiply", X, const(-1.0)),
     "x - x may be NaN": op("subtract", X, X),
     "x / x may be NaN": op("divide", X, X),
-    "x / 1, so that kernels are the same for every extent": op("divide", X, const(1.0)),
+    "a mean of one, so that kernels are the same for every extent": op(
+        "divide", build.reduce("sum", X, (0,)), const(1.0)
+    ),
     "1 / x": op("divide", const(1.0), X),
     "x / 3 is not x * (1/3)": op("divide", X, const(3.0)),
     "0 / x": op("divide", const(0.0), X),
@@ -160,6 +163,17 @@ def test_divisions_by_powers_of_two_are_of_bits() -> None:
         op("remainder", I, I),
     ):
         assert simplified(node)[0].op == node.op
+
+
+def test_quotients_by_powers_of_two_are_products() -> None:
+    """Of floats, if the inverse is a normal number; by a half, too; others stay."""
+    for by in (1.0, 2.0, -0.25, 2.0**1022, 2.0**-1022):
+        (after,) = simplified(op("divide", X, const(by)))
+        assert after.op != "divide"
+    for by in (0.0, 3.0, np.inf, np.nan, 2.0**1023, 2.0**-1074):
+        with np.errstate(all="ignore"):
+            (after,) = simplified(op("divide", X, const(by)))
+        assert after.op == "divide"
 
 
 def test_repeated_rounding_is_done_once() -> None:
@@ -284,3 +298,20 @@ def test_axes_of_extent_one_that_are_the_users_stay() -> None:
     column = build.index(X, index_map.axis_map([(0, 1, 0), (0, 1, 1)], 2), (6, 1))
     (result,) = simplified(op("negative", column))
     assert result.op == "negative" and result.shape == (6, 1)
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "argmax"])
+def test_reductions_drop_unit_axes(kind: str) -> None:
+    """They go along the axes that are there; the shape of the result is the user's."""
+    thick = build.reshape(X, (1, 6, 1, 8))
+    for axes, own, shape in (
+        ((1,), (0,), (1, 1, 8)),
+        ((0, 3), (1,), (6, 1)),
+        ((1, 3), (0, 1), (1, 1)),
+    ):
+        (after,) = simplified(build.reduce(kind, thick, axes))
+        assert after.shape == shape
+        inner = after.operands[0]
+        assert inner.op == "reduce" and inner.operands == (X,) and inner.reduction.axes == own
+    (after,) = simplified(build.reduce(kind, thick, (0, 2)))  # -0.0 becomes +0.0
+    assert after.op == "reduce" and after.reduction.axes == (0, 2)

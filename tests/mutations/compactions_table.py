@@ -21,8 +21,8 @@ COMPACTIONS = (
     Mutation(
         "compaction-of-another-mask",
         "fusion/verdict.py",
-        "if any(_mask_of(r) is not _mask_of(root) for r in cluster.roles):",
-        "if any((_mask_of(r) is None) != (_mask_of(root) is None) for r in cluster.roles):",
+        "if _mask_of(first) is not _mask_of(root):",
+        "if (_mask_of(first) is None) != (_mask_of(root) is None):",
         "a kernel with two masks counts what one of them picks",
         ids("fusion/compactions", "two_masks_one_launch"),
     ),
@@ -44,7 +44,7 @@ COMPACTIONS = (
     ),
     Mutation(
         "compaction-keeps-all-memory",
-        "codegen/compactions.py",
+        "codegen/kept_rows.py",
         "_KEPT_SHARE * count >= rows",
         "count >= 0",
         "a few elements keep the memory of all",

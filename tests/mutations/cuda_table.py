@@ -26,28 +26,29 @@ _CHOICE = "emit_cuda/choice.py"
 
 _ONLINE = ids("cuda_shapes", "long_rows_online")
 
-_BOTH = ids("cuda_shapes", "rows_kept_in_registers_and_shared_memory[65536-weights]")
+_BOTH = ids("cuda_shapes", "rows_kept_in_registers_and_shared_memory")
+_KEPT = "emit_cuda/kept_rows.py"
 
 LOADS_AND_STORES = (
     Mutation(
         "cuda-kept-beside-registers",
-        _ROWS,
-        "* (warp + 1)",
-        "* warp",
+        _KEPT,
+        "beside = SHARED_WARPS * self.variant.chunks * CHUNK",
+        "beside = self.variant.chunks * CHUNK",
         "what shared memory keeps is put behind its end",
         _BOTH,
     ),
     Mutation(
         "cuda-kept-in-too-little",
         _CHOICE,
-        "whole * max(0, each - BOTH_CHUNKS)",
-        "whole * max(0, each - BOTH_CHUNKS - 1)",
+        "CHUNK * max(0, self.own(length) - beside)",
+        "CHUNK * max(0, self.own(length) - beside - 1)",
         "shared memory has no room for the last chunk of each warp",
         _BOTH,
     ),
     Mutation(
         "cuda-online-not-scaled",
-        _CUH,
+        "emit_cuda/online.cuh",
         "return {most, below(a, most) + (v == most ? T(1) : fc_exp(v - most))};",
         "return {most, a.sum + (v == most ? T(1) : fc_exp(v - most))};",
         "a larger maximum leaves the sum below the smaller one as it is",
@@ -63,9 +64,9 @@ LOADS_AND_STORES = (
     ),
     Mutation(
         "cuda-kept-by-two",
-        _ROWS,
-        '"at - 3 * lane + 32 * e" if shared',
-        '"at + 32 * e" if shared',
+        _KEPT,
+        '"at - 3 * lane + 32 * e"',
+        '"at + 32 * e"',
         "lanes keep elements of a row in each other's place",
         _SHARED,
     ),
@@ -131,7 +132,7 @@ LOADS_AND_STORES = (
         "if not self.harmless(statements) or then:",
         "if then:",
         "elements behind the end are kept, in the places of others",
-        ids("cuda_shapes", "rows_kept_in_shared_memory[weights-f4]"),
+        ids("cuda_shapes", "rows_kept_in_shared_memory[weights-f4-1]"),
     ),
     Mutation(
         "cuda-alignment-of-rows",
@@ -238,7 +239,7 @@ TREE = (
         'f"(warp * {each} + c)"',
         'f"(warp + c * (int)(blockDim.x / 32))"',
         "a warp takes chunks that are not neighbours",
-        ids("cuda_survivors", "sums_of_long_rows_are_added_up"),
+        ids("cuda_kernels", "blocks_take_several_rows"),
     ),
     Mutation(
         "cuda-lanes-of-a-row",
@@ -342,7 +343,7 @@ BLOCKS = (
     Mutation(
         "cuda-barrier-of-a-column-total",
         _COLUMNS,
-        'finish();")\n        self.w.line("__syncthreads();")',
+        'finish();")\n                w.line("__syncthreads();")',
         'finish();")',
         "a column's total is read before it is there",
         _LAYOUT,
@@ -383,8 +384,8 @@ BLOCKS = (
     Mutation(
         "cuda-partial-of-a-column",
         _COLUMNS_CUH,
-        "results[at * step]",
-        "results[at]",
+        "results[k * step]",
+        "results[k]",
         "a column is joined from the parts of its neighbours",
         _SPLIT_COLUMNS,
     ),
@@ -579,20 +580,20 @@ SCANS = (
     Mutation(
         "cuda-columns-kept-beyond-their-end",
         "emit_cuda/columns.py",
-        "(ir.Effect, ir.Gather, ir.Recall)",
-        "(ir.Effect, ir.Gather)",
+        "(ir.Effect, ir.LookUp, ir.Recall)",
+        "(ir.Effect, ir.LookUp)",
         "what is kept is read behind a column's end",
         _KEPT_COLUMNS,
     ),
     Mutation(
         "cuda-scan-tells-too-early",
         "emit_cuda/scan.cuh",
-        """            totals[at] = own;
-            __threadfence();
-            states[at] = 1;""",
-        """            states[at] = 1;
-            __threadfence();
-            totals[at] = own;""",
+        """    *total = value;
+    __threadfence();
+    *state = 1;""",
+        """    *state = 1;
+    __threadfence();
+    *total = value;""",
         "a tile says that it has told what it comes to before it has",
         _LONG_SCANS,
     ),

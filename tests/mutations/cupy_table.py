@@ -6,6 +6,7 @@ from .mutation import Mutation
 from .mutation import ids as _ids
 
 _TAPE, _LEARNING = "capture/cupy/tape.py", "capture/cupy/step_maker.py"
+_KEYS = "capture/cupy/keys.py"
 _CALLS, _FOLLOWED = "capture/cupy/calls.py", "capture/cupy/trace.py"
 _STORAGES, _OPERATIONS = "capture/cupy/storages.py", "capture/cupy/operations.py"
 
@@ -36,7 +37,7 @@ CUPY = (
     ),
     Mutation(
         "operands-presumed",
-        _TAPE,
+        _KEYS,
         "if low < storage.span[0] or high > storage.span[1]:",
         "if high < low:",
         "an operand beside a storage is learned as one that lies in it",
@@ -44,17 +45,17 @@ CUPY = (
     ),
     Mutation(
         "view-without-its-place",
-        _TAPE,
-        "else (slot, offset, shape)",
-        "else (slot, shape)",
+        _KEYS,
+        "told: Key = slot, offset, shape\n",
+        "told: Key = slot, shape\n",
         "views of one shape are one operand, wherever they begin",
         _ids("cupy_tape", "shapes_types_and_layouts_are_told_apart"),
     ),
     Mutation(
         "key-made-again-from-half",
-        _TAPE,
-        "        self._reset()\n        return self._key(",
-        "        self.numbers.clear()\n        return self._key(",
+        _KEYS,
+        "            self._reset()  # an operand",
+        "            self.numbers.clear()  # an operand",
         "what was entered while a key failed is told by its number alone",
         _ids("cupy_tape_faults", "overlapping_arrays_of_several_types"),
     ),
@@ -165,9 +166,9 @@ CUPY = (
     ),
     Mutation(
         "operands-mistaken-for-the-first",
-        _TAPE,
-        "                    if value is not first:\n",
-        "                    if not again and value is not first:\n",
+        _KEYS,
+        "                        if value is not first:\n",
+        "                        if not again and value is not first:\n",
         "the tape takes one operand for another",
         _ids("capture/cupy/cupy_operators", "the_same_operand_twice_is_no_other_one"),
     ),
@@ -178,5 +179,40 @@ CUPY = (
         '"gt": np.greater_equal,',
         "a comparison of CuPy arrays is another one",
         _ids("capture/cupy/cupy_operators", "operators[f8]"),
+    ),
+    Mutation(
+        "parts-mistaken-for-what-is-there",
+        _OPERATIONS,
+        "        internals.pointer_of(value).ptr - start == offset\n        and value.shape",
+        "        value.shape",
+        "a part that is assigned to another one of the array is taken for it",
+        _ids("cupy_places", "parts_that_look_alike"),
+    ),
+    Mutation(
+        "updates-recorded-twice",
+        _OPERATIONS,
+        "            return  # Python's, after an operation in place",
+        "            pass",
+        "what Python assigns after an operation in place is recorded",
+        _ids("cupy_places", "an_operation_in_place_is_no_assignment"),
+    ),
+    Mutation(
+        "a-slot-forgotten",
+        _TAPE,
+        "slots.append(None)  # before anything can fail\n"
+        "            return make_known(self.run, single, self.region.device, slots)",
+        "apart = [None] * (single[0] + 1)\n"
+        "            made = make_known(self.run, single, self.region.device, apart)\n"
+        "            slots.append(apart[-1])\n            return made",
+        "after an array that could not be made others have its number",
+        _ids("cupy_tape_faults", "no_memory_for_the_array_of_a_known_operation"),
+    ),
+    Mutation(
+        "contiguous-parts-copied",
+        "capture/cupy/patches.py",
+        '        how = "asarray" if lies_so else name',
+        "        how = name",
+        "`ascontiguousarray` of an array that lies so is a copy: writes to it are lost",
+        _ids("cupy_contiguous", "writes_go_where_they_go_without_us"),
     ),
 )

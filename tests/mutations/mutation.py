@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -26,6 +27,12 @@ class Mutation:
 
 def ids(file: str, *names: str) -> tuple[str, ...]:
     """The node ids of tests of one file, "name" or "folder/name"."""
+    return tuple(f"{_found(file)}::test_{name}" for name in names)
+
+
+@functools.cache
+def _found(file: str) -> str:
+    """The one file of that name."""
     path = PurePath(file)
     (found,) = TESTS.rglob(str(path.with_name(f"test_{path.name}.py")))
-    return tuple(f"tests/{found.relative_to(TESTS)}::test_{name}" for name in names)
+    return f"tests/{found.relative_to(TESTS)}"

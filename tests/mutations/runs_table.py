@@ -6,9 +6,33 @@ from .mutation import Mutation, ids
 
 _RUN, _MAKERS = "capture/record/run.py", "capture/arrays/makers.py"
 _SEEN, _PATTERNS = "capture/arrays/seen.py", "capture/arrays/patterns.py"
-_REST = "capture/record/rest.py"
+_REST, _UPDATES = "capture/record/rest.py", "capture/arrays/updates.py"
 
 RUNS = (
+    Mutation(
+        "a-part-by-any-other",
+        _UPDATES,
+        "    entry: tuple[Any, ...] = (maker, version.place, at)",
+        "    entry: tuple[Any, ...] = (maker, version.place)",
+        "what a part is updated by tells a recording",
+        ids("record/runs", "which_part_is_updated_by_which"),
+    ),
+    Mutation(
+        "by-any-part-of-the-other",
+        _UPDATES,
+        "    key = ufunc, id(view), version.kind, id(shown), its",
+        "    key = ufunc, id(view), version.kind, shown is None, its",
+        "a part is updated by the part of another that its operator names",
+        ids("record/runs", "which_part_is_updated_by_which", "parts_that_are_updated"),
+    ),
+    Mutation(
+        "a-part-written-under-a-selection",
+        _UPDATES,
+        "    if own.keepers is not None or array.pick",
+        "    if array.pick",
+        "a selection has the values of before an update of a part",
+        ids("record/runs", "what_waits_for_a_part_has_it_as_it_was"),
+    ),
     Mutation(
         "entries-without-operands",
         _RUN,

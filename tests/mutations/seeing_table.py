@@ -55,7 +55,7 @@ SEEING = (
     ),
     Mutation(
         "watched-by-nobody",
-        "engine.py",
+        "executable.py",
         "            if watchers:\n",
         "            if True:\n",
         "each run is told to watchers who are not there",

@@ -47,7 +47,7 @@ SEGMENTS = (
         "return kernel.segment is None or not any(rows.strides[f][-1] for f in forms)",
         "return True",
         "neighbouring rows of different segments stand side by side",
-        ids("fusion/segments", "columns_of_one_segment_stand_side_by_side"),
+        ids("fusion/segments", "bits[int16]"),
     ),
     Mutation(
         "segment-sum-from-zero",

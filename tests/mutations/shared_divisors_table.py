@@ -28,8 +28,8 @@ SHARED_DIVISORS = (
     Mutation(
         "quotient-of-what-was-overwritten",
         _TEXT,
-        "a < b + size && b < a + size ? memcpy(aside, in, size) : in",
-        "a != a && memcpy(aside, in, size) ? b : in",
+        "    return a >= b + size || b >= a + size;",
+        "    return a != b || size;",
         "a second try reads what the first one has written",
         ids(_QUOTIENTS, "in_place"),
     ),
@@ -43,7 +43,7 @@ SHARED_DIVISORS = (
     ),
     Mutation(
         "streams-into-the-caches",
-        "fusion/binding.py",
+        "fusion/needs.py",
         "return moved >= cost.STREAM_BYTES and not read & written",
         "return moved >= cost.STREAM_BYTES",
         "what is overwritten where it was read goes past the caches",

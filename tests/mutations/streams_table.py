@@ -14,24 +14,26 @@ STREAMS = (
     Mutation(
         "overwritten-while-read",
         _NEEDS,
-        "found.update((r, ANTI) for r in readers.pop(buffer, ()))",
-        "readers.pop(buffer, ())",
+        "found.update((r, ANTI) for r in readers[buffer].meeting(places))",
+        "pass",
         "a step need not wait for those that read what it overwrites",
         _ANY_TIMING,
     ),
     Mutation(
         "written-twice-at-once",
         _NEEDS,
-        "found.setdefault(writer[buffer], OVER)",
-        "pass",
+        """            for earlier in writers[buffer].meeting(places):
+                found.setdefault(earlier, OVER)
+""",
+        "",
         "two steps that write the same memory need no order",
         _ANY_TIMING,
     ),
     Mutation(
         "forgotten-reader",
         _NEEDS,
-        "readers.setdefault(buffer, []).append(number)",
-        "readers[buffer] = [number]",
+        "[*self.found, (number, places)]",
+        "[(number, places)]",
         "of several steps that read a buffer only the last is waited for before it is overwritten",
         _ANY_TIMING,
     ),

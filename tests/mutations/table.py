@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from .calls_table import CALLS
+from .choices_table import CHOICES
+from .clusters_table import CLUSTERS
 from .compactions_table import COMPACTIONS
 from .crossed_table import CROSSED
 from .cuda_table import CUDA
@@ -12,19 +14,23 @@ from .cupy_table import CUPY
 from .first_runs_table import FIRST_RUNS
 from .functions_table import FUNCTIONS
 from .graphs_table import GRAPHS
+from .handing_table import HANDING
 from .late_table import LATE
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
 from .runs_table import RUNS
 from .scatters_table import SCATTERS
+from .searches_table import SEARCHES
 from .seeing_table import SEEING
 from .segments_table import SEGMENTS
 from .shared_divisors_table import SHARED_DIVISORS
+from .speed_table import SPEED
 from .streams_table import STREAMS
 from .threads_table import THREADS
 from .types_table import TYPES
 from .wholes_table import WHOLES
+from .windows_table import WINDOWS
 
 _VALUES = "launches", "values[transposed_add]", "values[softmax]", "values[centered_columns]"
 _SURVIVORS = "survivors"
@@ -45,7 +51,7 @@ EMITTER = (
         'f" + {i} * {names.stride(f, axis)}" for axis, i in axes.items()',
         'f" + {i} * {names.stride(f, max(axes))}" for i in axes.values()',
         "a base is displaced along every axis by the stride of the last",
-        _ids(*_VALUES),
+        _ids("cpu_fallback/inside", "values[outer-f4]"),
     ),
     Mutation(
         "wrong-step",
@@ -53,7 +59,7 @@ EMITTER = (
         "        return names.stride(form, self.axis)",
         '        return names.stride(form, self.axis[0] + "0")',
         "elements of any stride step along the first axis",
-        _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
+        _ids("cpu_fallback/steps", "values[shifted-u1]"),
     ),
     Mutation(
         "known-step-forwards",
@@ -98,8 +104,8 @@ EMITTER = (
     Mutation(
         "missing-tail",
         "cpu_fallback/emit_loop.py",
-        'self.watched(failing), self.loop("for (int64_t k = 0; k < run; ++k)")',
-        'self.watched(failing), self.loop("for (int64_t k = 0; k < run / 4 * 4; ++k)")',
+        'loop = self.loop("for (int64_t k = 0; k < run; ++k)", body)',
+        'loop = self.loop("for (int64_t k = 0; k < run / 4 * 4; ++k)", body)',
         "what is left of a run after whole groups of four is not computed",
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
     ),
@@ -117,7 +123,7 @@ EMITTER = (
         "for (int64_t w = FC_LANES / 2; w; w /= 2) {",
         "for (int64_t w = FC_LANES / 4; w; w /= 2) {",
         "half of the lanes are not folded",
-        _ids("reductions", "integers_wrap_around_in_their_own_dtype[int8]"),
+        _ids("fusion/crossed", "bits[complex64-1-many]"),
     ),
     Mutation(
         "column-fold-width",
@@ -154,7 +160,7 @@ EMITTER = (
     Mutation(
         "status-not-set-by-power",
         _PLACE,
-        'self.failed(statement.site, f"{operands[1]} < 0")',
+        "self.failed(statement.site, OPS[statement.op].fails.format(*operands))",
         '""',
         "an integer to a negative power is no error",
         _ids("ops", "integer_power_wraps_around_and_refuses_negative_exponents[int64]"),
@@ -292,7 +298,7 @@ GRAPH = (
     ),
     Mutation(
         "plus-zero",
-        _PASSES,
+        "graph/arithmetic.py",
         'zero = -0.0 if kind_of(node.dtype) == "f" else 0',
         "zero = 0",
         "x + 0.0 is x, also for -0.0",
@@ -300,7 +306,7 @@ GRAPH = (
     ),
     Mutation(
         "merge-of-casts",
-        _PASSES,
+        "graph/arithmetic.py",
         'if inner.op == "convert" and is_lossless(inner.operands[0].dtype, inner.dtype):',
         'if inner.op == "convert":',
         "a cast that rounds is left out before another",
@@ -385,8 +391,8 @@ FUSION = (
     Mutation(
         "values-of-rows-cost-as-elements",
         "fusion/planner.py",
-        "op_cost(n) * min(1, n.size / node.size)",
-        "op_cost(n)",
+        "price(inside, machine) * min(1, inside.size / size)",
+        "price(inside, machine)",
         "an array that is cheap but for a row's value is stored between kernels",
         _ids("shared_rows", "what_rows_have_in_common_is_stored_once_for_each"),
     ),
@@ -580,8 +586,8 @@ MEMORY = (
     Mutation(
         "commit-after-failure",
         _PROGRAM,
-        "- bool(self.assembly.plan.commits) and self._sites:",
-        "- bool(self.assembly.plan.commits) and False:",
+        "- bool(self.blueprint.commits) and self._sites:",
+        "- bool(self.blueprint.commits) and False:",
         "arguments are overwritten although an element has failed",
         _ids(_SURVIVORS, "an_index_out_of_bounds_leaves_arguments_and_later_calls_alone"),
     ),
@@ -647,13 +653,17 @@ MUTATIONS = (
     *CAPTURE,
     *CALLS,
     *WHOLES,
+    *WINDOWS,
     *THREADS,
     *RUNS,
     *MACHINE,
+    *CHOICES,
     *SCATTERS,
     *COMPACTIONS,
     *LATE,
     *SHARED_DIVISORS,
+    *SPEED,
+    *SEARCHES,
     *SEGMENTS,
     *CROSSED,
     *TYPES,
@@ -662,6 +672,8 @@ MUTATIONS = (
     *SEEING,
     *STREAMS,
     *GRAPHS,
+    *HANDING,
     *CUDA,
+    *CLUSTERS,
     *(CUPY if find_spec("cupy") else ()),
 )

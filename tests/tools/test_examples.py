@@ -15,6 +15,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tests.marks import one_in
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES, PAGE = ROOT / "examples", ROOT / "docs" / "gallery.md"
 NAMES = sorted(
@@ -53,6 +55,7 @@ def gallery_rows() -> tuple[str, dict[tuple[str, str], list[str]]]:
     "name",
     [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in NAMES],
 )
+@one_in(3)
 def test_an_example_does_what_the_gallery_says(
     name: str, load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,6 +36,7 @@ from tests.exported import (
     steps,
     turned,
 )
+from tests.marks import one_in
 
 needs_cc = pytest.mark.skipif(
     not (shutil.which("cc") and shutil.which("make")), reason="needs cc and make"
@@ -104,6 +105,7 @@ def number_of(function: Any) -> int:
 @pytest.mark.parametrize(
     "number", range(len(PROGRAMS)), ids=[p.function.__name__ for p in PROGRAMS]
 )
+@one_in(6)
 def test_the_same_bits(number: int, built: Build) -> None:
     """As the executable gives, in results and overwritten arguments, on one thread and three."""
     program = PROGRAMS[number]

@@ -33,6 +33,7 @@ from tests.exported import (
     several,
     softmax,
 )
+from tests.marks import one_in
 
 STUB = """
 #pragma once
@@ -113,6 +114,7 @@ HOOK = ctypes.CFUNCTYPE(
 
 @pytest.mark.skipif(compiler() is None, reason="needs g++")
 @pytest.mark.parametrize("program", CUDA_PROGRAMS, ids=range(len(CUDA_PROGRAMS)))
+@one_in(3)
 def test_on_the_emulator(program: Program, tmp_path: Path) -> None:
     """The host's function starts the kernels with all that they need, on the stream given."""
     made = fc.export(program.function, *program.args, path=tmp_path, target="cuda", name="run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.marks import chosen
+from tests.marks import chosen, one_in
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 NAMES = sorted(p.stem for p in SCRIPTS.glob("*.py"))
@@ -43,6 +44,7 @@ def test_scripts_have_over_a_hundred_lines(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", chosen(NAMES, [name for name in NAMES if name != "digits"]))
+@one_in(3)
 def test_scripts_on_cupy_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On real `cupy.ndarray`s over host memory: NumPy's results, several times fewer launches."""
     pytest.importorskip("cupy")
@@ -80,7 +82,7 @@ def reported(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> tuple[d
     return got, tally
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", chosen(NAMES, ["pictures"]))
 def test_scripts_without_cupy(name: str) -> None:
     """``run --device cpu``: lazy arrays under CuPy's name print what NumPy prints."""
     _, printed = by_numpy(name)
@@ -219,3 +221,19 @@ def test_fused_functions_of_numpy_in_a_script(tmp_path: Path) -> None:
     )
     done = start(script(tmp_path, text))
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "[2. 2.] [2. 2.]\n")
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in (SCRIPTS / "users").glob("*.py")))
+@one_in(3)
+def test_scripts_of_users(name: str, tmp_path: Path) -> None:
+    """They print what they print with NumPy under CuPy's name, and end as they end."""
+    path = SCRIPTS / "users" / f"{name}.py"
+    (tmp_path / "cupy.py").write_text("from numpy import *\nfrom numpy import linalg\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    plain = subprocess.run(
+        [sys.executable, path], capture_output=True, text=True, check=False, env=environment
+    )
+    done = start(str(path))
+    assert (done.stdout, done.returncode) == (plain.stdout, plain.returncode), done.stderr
+    said = [line for line in done.stderr.splitlines() if "of fusecuda left out" not in line]
+    assert said == plain.stderr.splitlines()

@@ -21,7 +21,7 @@ from .held import Held
 from .memory import elements, in_force, new, values, view, view_by
 from .methods import document
 from .parts import shown_of
-from .table import ENTRIES
+from .table import ENTRIES, TABLE
 
 NDArray = np.ndarray[Any, Any]
 
@@ -208,15 +208,19 @@ class Array(Held):
         return "cpu"
 
     @property
-    @atomic
     def flat(self) -> Any:
-        self.hand_out()
-        self._storage.shared = True
-        return self.at_once().flat
+        return ENTRIES.flat(self) if current_recorder().transparent else self.flat_of_memory()
 
     @flat.setter
     def flat(self, value: Any) -> None:
         self.flat[:] = value
+
+    @atomic
+    def flat_of_memory(self) -> Any:
+        """NumPy's iterator over the elements, which have been computed."""
+        self.hand_out()
+        self._storage.shared = True
+        return self.at_once().flat
 
     @property
     def real(self) -> Any:
@@ -228,9 +232,13 @@ class Array(Held):
 
     @property
     def imag(self) -> Any:
-        return (
-            ENTRIES.eager(np.imag, self) if self.dtype.kind != "c" else self._seen_in_part("imag")
-        )
+        if self.dtype.kind == "c":
+            return self._seen_in_part("imag")
+        if self.is_scalar:
+            return ENTRIES.eager(np.imag, self)
+        zeros = TABLE[np.zeros_like](self)
+        zeros.setflags(write=False)
+        return zeros
 
     @imag.setter
     def imag(self, value: Any) -> None:

@@ -19,6 +19,7 @@ from ..record.numbers import TracedScalar
 from ..record.view import View, basic_index
 from .array import Array
 from .gathering import gathered
+from .keys import has_arrays
 from .memory import NDArray, new, operand, values, view
 from .resting import EXACT, by_numpy, rests
 from .table import TABLE, entry
@@ -52,7 +53,8 @@ def item_at_once(array: Array, key: Any, limit: int) -> Any:
     if plain is None:
         return None
     if _is_basic(plain):
-        return item_at_once(array, plain, limit)
+        made = item_at_once(array, plain, limit)
+        return made.copy("K") if made is not None and has_arrays(key) else made
     if shown.nbytes > limit:  # unless one array of indices picks little of it
         index, rest = plain[0], shown.nbytes // len(shown) if len(shown) else 0
         if len(plain) != 1 or type(index) is not _ndarray or index.dtype.kind == "b":
@@ -66,7 +68,7 @@ def item_at_once(array: Array, key: Any, limit: int) -> Any:
 @entry
 def set_at_once(array: Array, key: Any, value: Any, limit: int) -> bool:
     """Write ``array[key] = value``; False if that is to be recorded."""
-    if array.is_scalar:
+    if array.is_scalar or not array.writeable:
         return False
     if type(value) is tuple or type(value) is list:
         value = gathered(value)

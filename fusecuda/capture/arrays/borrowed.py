@@ -1,8 +1,9 @@
 """Borrowed: what NumPy writes in Python over other functions, run as its own text on lazy arrays.
 
-The text gets globals of its own in which `asarray` and its kin leave lazy arrays as they are and
-`empty` makes one; all else that it calls is dispatched to our handlers. So the operations, their
-order, types and errors are those of the NumPy that is installed.
+The text gets globals of its own in which `asarray` and its kin leave lazy arrays as they are,
+`empty` makes one and `isinstance` takes them for NumPy's; all else that it calls is dispatched to
+our handlers. So the operations, their order, types and errors are those of the NumPy that is
+installed.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ Function = Callable[..., Any]
 
 
 def _asanyarray(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    a = gathered(a, dtype)
     if not isinstance(a, Array):
         return np.asanyarray(a, dtype, *args, **kwargs)
     return a if dtype is None or a.dtype == dtype else astype(a, dtype)
@@ -48,6 +50,12 @@ def _array(a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **kwa
 
 def _broadcast(*arrays: Any) -> Any:
     return types.SimpleNamespace(shape=build.broadcast_shapes(*(np.shape(a) for a in arrays)))
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    if type(value) is not Array:
+        return isinstance(value, kinds)
+    return issubclass(value.dtype.type if value.is_scalar else np.ndarray, kinds)
 
 
 _copied = copy
@@ -88,7 +96,7 @@ def _on_lazy_arrays(text: types.FunctionType) -> Function:
     inside = [c for c in text.__code__.co_consts if isinstance(c, types.CodeType)]
     names = {name for code in (text.__code__, *inside) for name in code.co_names}
     space = {name: _ours(text.__globals__[name]) for name in names if name in text.__globals__}
-    space["__builtins__"] = text.__globals__["__builtins__"]
+    space |= {"__builtins__": text.__globals__["__builtins__"], "isinstance": _is_instance}
     made = types.FunctionType(
         text.__code__, space, text.__name__, text.__defaults__, text.__closure__
     )
@@ -112,10 +120,10 @@ def _borrowed(function: Any) -> Handler:
 
 BORROWED = (
     "gradient", "trapezoid", "polyval", "unwrap", "sinc", "fix", "isposinf", "isneginf", "cross",
-    "isclose", "outer", "tile", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
+    "isclose", "outer", "rot90", "cov", "corrcoef", "average", "angle", "allclose", "array_equal",
     "split", "array_split", "hsplit", "vsplit", "dsplit", "append", "column_stack",
     "hstack", "vstack", "dstack", "atleast_1d", "atleast_2d", "atleast_3d", "moveaxis",
-    "tensordot", "real", "imag", "flatnonzero",
+    "tensordot", "real", "imag", "flatnonzero", "piecewise",
 )  # fmt: skip
 for _name in BORROWED:
     _function = getattr(np, _name)
@@ -161,12 +169,3 @@ def i0(x: Any) -> Any:
     dtype = a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
     node = build.elementwise("i0", [ufuncs.node_of(a, dtype)], dtype)
     return Array.of_node(node, is_scalar=False)
-
-
-@handles(np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Differences of neighbours, flat, between what is to stand at the ends."""
-    x = reshape(_asanyarray(ary), (-1,))
-    if not is_supported(x.dtype) or to_end is not None or to_begin is not None:
-        return NotImplemented
-    return x[1:] - x[:-1]

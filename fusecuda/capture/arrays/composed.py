@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..record.numbers import TracedScalar
 from . import movement, products
 from .selection import astype, copy, result_type
 from .table import handles
-from .values import array_of
+from .values import array_of, is_given, seen
 
 
 @handles(np.repeat)
@@ -30,6 +31,64 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return copy(movement.reshape(wider, final))
 
 
+@handles(np.tile)
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - as NumPy has it
+    """The whole array so often along each axis."""
+    if not is_given(reps):
+        return NotImplemented
+    x, wanted = array_of(A), seen(reps)
+    counts = [operator.index(n) for n in (wanted if np.iterable(wanted) else (wanted,))]
+    rank = max(x.ndim, len(counts))
+    shape = (1,) * (rank - x.ndim) + x.shape
+    counts = [1] * (rank - len(counts)) + counts
+    if any(n < 0 for n in counts) or not is_supported(x.dtype):
+        return NotImplemented
+    apart = [n for m in shape for n in (1, m)]
+    wider = [n for pair in zip(counts, shape, strict=True) for n in pair]
+    final = tuple(n * m for n, m in zip(counts, shape, strict=True))
+    wide = movement.broadcast_to(movement.reshape(x, tuple(apart)), tuple(wider))
+    return copy(movement.reshape(wide, final), "C")
+
+
+@handles(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours, flat, between what is to stand at the ends."""
+    x = movement.ravel(array_of(ary))
+    ends = [None if end is None else array_of(end) for end in (to_begin, to_end)]
+    if any(e is not None and not np.can_cast(e.dtype, x.dtype, "same_kind") for e in ends):
+        raise TypeError("what is to stand at the ends is not of the kind of the differences")
+    if not is_supported(x.dtype) or not all(e is None or is_supported(e.dtype) for e in ends):
+        return NotImplemented
+    first, last = ends
+    parts = [first, np.subtract(x[1:], x[:-1]), last]
+    joined = [movement.ravel(astype(p, x.dtype)) for p in parts if p is not None]
+    return np.concatenate(joined) if len(joined) > 1 else joined[0]
+
+
+@handles(np.vander)
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803 - as NumPy has it
+    """The powers of each element, a row each, one product after the other."""
+    a = array_of(x)
+    if a.ndim != 1:
+        raise ValueError("the elements must be along one axis")
+    count = a.size if N is None else operator.index(seen(N))
+    dtype = np.promote_types(a.dtype, int)
+    if count < 1 or not a.size or not is_supported(dtype):
+        return NotImplemented
+    base = astype(a, dtype)
+    if count <= _FEW_POWERS:
+        powers = [np.ones_like(base)]
+        for _ in range(count - 1):
+            powers.append(base if len(powers) == 1 else np.multiply(powers[-1], base))
+        return np.stack(powers if increasing else powers[::-1], 1)
+    rows = np.cumprod(movement.broadcast_to(base[:, None], (a.size, count - 1)), 1)
+    made = np.concatenate([np.ones_like(base)[:, None], rows], 1)
+    return made if increasing else copy(made[:, ::-1], "C")
+
+
+_FEW_POWERS = 9  # that are columns of one kernel
+
+
 @handles(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """Of each element the choice whose condition is the first to hold."""
@@ -42,6 +101,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if not is_supported(dtype) or any(c.dtype != np.bool_ for c in conditions):
         return NotImplemented
     *choices, rest = values
+    if not all(np.can_cast(getattr(c, "dtype", _kind_of(c)), dtype, "same_kind") for c in choices):
+        return NotImplemented  # an integer is an int64 by then, which NumPy refuses to cast
     chosen = astype(array_of(rest), dtype)
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
         chosen = np.where(condition, choice, chosen)

@@ -96,6 +96,12 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: None = None) -> Any:
     return np.atleast_1d(x if x.lies_in_rows() else x.copy())
 
 
+def asfortranarray(a: Any, dtype: Any = None, *, like: None = None) -> Any:
+    """Return a lazy array of at least one axis, whose values lie in column-major order."""
+    x = asarray(a, dtype)
+    return np.atleast_1d(x if x.T.lies_in_rows() else x.copy("F"))
+
+
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """Create an array from an object with ``__dlpack__``: the same memory unless ``copy``."""
     check_device(device)

@@ -125,7 +125,7 @@ _COUNTED = (
 _OF_FFT = ("fftfreq", "rfftfreq")
 _INDEXED = ("mgrid", "ogrid", "r_", "c_")
 _FILLED = ("zeros", "ones", "empty", "full")
-_CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray")
+_CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 
 
 def _numeric(ours: Any, numpys: Any) -> Any:

@@ -7,7 +7,7 @@ its results become lazy arrays again, views of the operands where NumPy gives vi
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,10 @@ from ..record.structure import SEQUENCES
 from . import ufuncs
 from .array import Array
 from .gathering import gathered, takes_arrays, without_objects
+from .opaque import StandIn, as_opaque
+from .outputs import fitting
 from .table import ENTRIES, OUT_POSITION, TABLE, entry
-from .values import arrays_in, complete_together, is_any_picked, plain, wrap
+from .values import array_of, arrays_in, complete_together, is_any_picked, plain, wrap
 
 
 @entry
@@ -47,6 +49,8 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
         try:
             result = handler(*args, **rest)
         except (TypeError, OverflowError):
+            if func is np.copyto:  # which could not write to what NumPy is given of ours
+                raise
             result = NotImplemented  # NumPy knows better which arguments it takes
         if result is not NotImplemented:
             if out is None:
@@ -128,7 +132,7 @@ def as_changed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _has_subclass(values: Iterable[Any]) -> bool:
-    """True if there is a masked array, matrix or the like: those have rules of their own."""
+    """True if there is a masked array, a stand-in or the like: those have rules of their own."""
     for value in values:
         kind = type(value)
         if kind is Array or kind is np.ndarray:
@@ -136,7 +140,7 @@ def _has_subclass(values: Iterable[Any]) -> bool:
         if kind in SEQUENCES:
             if _has_subclass(value):
                 return True
-        elif issubclass(kind, np.ndarray):
+        elif issubclass(kind, np.ndarray | StandIn):
             return True
     return False
 
@@ -201,30 +205,29 @@ def _called(
 ) -> Any:
     if _has_subclass(inputs):
         return eager(getattr(ufunc, method), *inputs, **kwargs)
-    if method != "at" and _has_list(inputs):  # of which a tuple is one index
-        inputs = tuple(map(gathered, inputs))
-    if method != "at":
-        called = ufunc if method == "__call__" else None
-        result = _of_any_extent(called, getattr(ufunc, method), inputs, kwargs)
-        if result is not NotImplemented:
-            return result
-    if method == "__call__" and not raising():
-        result = _recorded(array_type, ufunc, inputs, kwargs)
-        if result is not NotImplemented:
-            return result
-    elif method == "at":
+    if method == "at":  # of whose inputs a tuple is one index
         return _at(ufunc, inputs, kwargs)
-    elif method in ("reduce", "reduceat"):
+    if _has_list(inputs):
+        inputs = tuple(map(gathered, inputs))
+    called, call = ufunc if method == "__call__" else None, getattr(ufunc, method)
+    result = _of_any_extent(called, call, inputs, kwargs)
+    if result is not NotImplemented:
+        return result
+    if method == "outer":
+        a, b = map(array_of, inputs)
+        return call_ufunc(array_type, ufunc, "__call__", (a[(..., *[None] * b.ndim)], b), kwargs)
+    if method != "__call__":
         result = _reduced(ufunc, method, inputs, kwargs)
-        if result is not NotImplemented:
-            return result
-    return eager(getattr(ufunc, method), *inputs, **kwargs)
+    elif not raising():
+        result = _recorded(array_type, ufunc, inputs, kwargs)
+    return eager(call, *inputs, **kwargs) if result is NotImplemented else result
 
 
 def _reduced(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
-    """What ``ufunc.reduce`` or ``ufunc.reduceat`` records, or NotImplemented."""
-    if method == "reduceat":
-        return NotImplemented if raising() else ENTRIES.reduced_at(ufunc, *inputs, **kwargs)
+    """What ``ufunc.reduce``, ``reduceat`` or ``accumulate`` records, or NotImplemented."""
+    if method != "reduce":
+        record = ENTRIES.reduced_at if method == "reduceat" else ENTRIES.accumulated
+        return NotImplemented if raising() else record(ufunc, *inputs, **kwargs)
     if ufunc not in _REDUCE or kwargs.get("out", (None,))[0] is not None:
         return NotImplemented
     rest = {k: v for k, v in kwargs.items() if k != "out"}
@@ -282,7 +285,8 @@ def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dic
         return NotImplemented
     out, where = kwargs.get("out"), kwargs.get("where", True)
     casting = kwargs.get("casting", "same_kind")
-    if (out is None and where is not True) or (casting != "same_kind" and out is None):
+    told = out is None or kwargs.get("dtype") is not None  # what is cast but the result
+    if (out is None and where is not True) or (casting != "same_kind" and told):
         return NotImplemented
     result = ufuncs.apply(array_type, ufunc, inputs, kwargs.get("dtype"))
     if result is NotImplemented and ufunc is np.matmul and kwargs.keys() <= {"out"}:
@@ -338,8 +342,15 @@ def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
 @entry
 def eager(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """NumPy's own result on computed values, its arrays made lazy; ``out`` is written to."""
+    if (made := as_opaque(func, args, kwargs)) is not NotImplemented:
+        return made
     out = kwargs.pop("out", None)
-    if out is None:
+    targets = out if isinstance(out, tuple) else (out,)
+    if out is not None and "where" not in kwargs:
+        parts = fitting(targets, current_recorder().eager(func, args, kwargs))
+        if parts is not None:
+            return _assigned(targets, parts)
+    elif out is None:
         result = current_recorder().eager(func, args, kwargs)
         if result is not NotImplemented:
             return result
@@ -348,16 +359,28 @@ def eager(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     called = at_line(user_line())
     if out is None:
         result = called(func, plain_args, plain_kwargs)
-        return wrap(result, list(arrays_in((args, kwargs))))
-    targets = out if isinstance(out, tuple) else (out,)
+        sources = list(arrays_in((args, kwargs)))
+        made = wrap(result, sources)
+        if func in _TO_BE_READ and type(made) is Array:
+            made.writeable = all(made.storage is not a.storage for a in sources)
+        return made
     copies = tuple(None if t is None else np.array(plain(t)) for t in targets)
     plain_kwargs["out"] = copies if isinstance(out, tuple) else copies[0]
     result = called(func, plain_args, plain_kwargs)
     results = result if isinstance(result, tuple) else (result,)
-    given = []
-    for target, copy, value in zip(targets, copies, results, strict=True):
-        given.append(wrap(value) if target is None else assign_result(target, copy))
+    values = [wrap(v) if t is None else c for t, c, v in zip(targets, copies, results, strict=True)]
+    return _assigned(targets, values)
+
+
+def _assigned(targets: Sequence[Any], values: Sequence[Any]) -> Any:
+    """The ``targets``, into which ``values`` have been put; the value where there is none."""
+    pairs = zip(targets, values, strict=True)
+    given = [value if target is None else assign_result(target, value) for target, value in pairs]
     return given[0] if len(given) == 1 else tuple(given)
+
+
+# Their views are not to be written to; what they are given here is not in any case.
+_TO_BE_READ = (np.diag, np.diagonal, np.broadcast_to, np.lib.stride_tricks.sliding_window_view)
 
 
 _error_state = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
 from .array import Array
 from .dispatch import eager
 from .movement import ravel
 from .picks import picked, places
 from .table import handles
-from .values import array_of
+from .values import array_of, of_node
 
 _ARRAYS = (Array, np.ndarray)
 _MANY = 1 << 13  # elements from which on a kernel saves what it takes to put its results together
@@ -32,6 +33,9 @@ def nonzero(a: Any) -> Any:
 @handles(np.argwhere)
 def argwhere(a: Any) -> Any:
     """The index of each element that is not zero, one a row; NumPy finds them among few."""
+    if np.ndim(a) == 1 and (mask := _holds(a)) is not None:
+        found = picked(of_node(build.iota((mask.size, 1), 0), is_scalar=False), mask)
+        return NotImplemented if found is None else found
     found = nonzero(a) if np.size(a) >= _MANY else NotImplemented
     return NotImplemented if found is NotImplemented else eager(_rows, *found)
 

@@ -91,10 +91,12 @@ class Held(Methods):
         storage = self._storage
         if not self.writeable or not storage.writeable:
             raise ValueError("assignment destination is read-only")
-        if self.size > 1 and not self._view.map.is_injective(self._view.shape):
+        shape, walk = self._view.shape, self._view.map
+        if self.size and walk.repeats(shape):
             raise ValueError("assignment destination is read-only")
         storage.belongs_to(current_recorder())
-        if not is_supported(storage.dtype):
+        # Of what is written to one place NumPy says which is the last.
+        if not walk.is_injective(shape) or not is_supported(storage.dtype):
             new = type(self).of_node(value, is_scalar=False)
             new.storage.complete()
             while storage.pending:  # from here on nothing is computed: no other thread may write

@@ -22,7 +22,7 @@ from .array import Array
 from .dispatch import as_changed, eager, loosely, update_loosely
 from .gathering import gathered
 from .held import compute_first
-from .keys import expanded, index_node
+from .keys import expanded, has_arrays, index_node
 from .picks import picked, put_picked, spread
 from .scatters import write_at
 from .table import as_numpy_fails, entry
@@ -48,7 +48,7 @@ def getitem(array: Array, key: Any) -> Array:
         result = array.seen_through(view.mapped(*found))
         if found[1] == () and Ellipsis not in keys:
             return type(array).of_node(result.read_node())  # a scalar: no view, does not change
-        return result
+        return result.copy("K") if has_arrays(key) else result
     made = _gather(array, keys)
     if made is not None:
         return made
@@ -65,6 +65,9 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     The value is taken as it is before the write, however it overlaps with the array. Raises
     NumPy's errors for a key or value that does not fit; the array is then unchanged.
     """
+    if array.is_scalar:
+        scalar: Any = array.dtype.type(0)
+        scalar[key] = 0  # raises: NumPy's scalars take no items
     if type(value) is Array and value.pick is not None and put_picked(array, key, value):
         return
     if update_loosely(operator.setitem, array, key, value):

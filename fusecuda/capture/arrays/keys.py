@@ -9,6 +9,7 @@ import numpy as np
 from ...graph.dtypes import INT64
 from ...graph.node import Node
 from . import ufuncs
+from .array import Array
 
 
 def expanded(keys: tuple[Any, ...], ndim: int) -> list[Any] | None:
@@ -28,6 +29,12 @@ def expanded(keys: tuple[Any, ...], ndim: int) -> list[Any] | None:
     if len(found) != ndim or all(k is None for k in found):
         return None
     return found
+
+
+def has_arrays(key: Any) -> bool:
+    """True if a part of ``key`` is an array: NumPy copies what one of rank 0 shows."""
+    parts = key if type(key) is tuple else (key,)
+    return any(type(p) is np.ndarray or (type(p) is Array and not p.is_scalar) for p in parts)
 
 
 def _is_index_array(key: Any) -> bool:

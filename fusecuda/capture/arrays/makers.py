@@ -30,13 +30,13 @@ from .dispatch import raising
 from .table import entry
 from .ufuncs import SPECIAL, constant, converted, name_of_loop
 
-_LIMIT = 4096
+LIMIT = 4096
 _makers: dict[tuple[Any, ...], Maker | None] = {}  # by ufunc and operands
 _makers_of_views: dict[tuple[Any, ...], Maker | None] = {}
 _makers_seen: dict[tuple[Any, ...], tuple[View, Maker | None]] = {}  # by a view's identity
 _composed: dict[tuple[int, int], tuple[IndexMap, ...]] = {}  # by identity, and what is meant
 _UNKNOWN: Any = object()  # for what no maker has been sought yet
-_WHOLE = Maker("whole", (), Kind((), FLOAT64))  # of a view that shows all there is, as it is
+WHOLE = Maker("whole", (), Kind((), FLOAT64))  # of a view that shows all there is, as it is
 _acquire, _release = recording.acquire, recording.release
 _new = object.__new__
 _bits = struct.Struct("d").pack
@@ -78,7 +78,7 @@ def recorded_of_two(recorder: Any, ufunc: np.ufunc, one: Any, other: Any) -> Any
         return NotImplemented
     try:
         _acquire()
-        node = _made_of_two(recorder, ufunc, one, other)
+        node = made_of_two(recorder, ufunc, one, other)
         if node is None:
             return NotImplemented
         made = new_array(node, not node.shape)
@@ -88,29 +88,10 @@ def recorded_of_two(recorder: Any, ufunc: np.ufunc, one: Any, other: Any) -> Any
         _release()
 
 
-@entry
-def updated(recorder: Any, ufunc: np.ufunc, array: Array, other: Any) -> bool:
-    """Record what ``ufunc`` makes of ``array`` in its place by a maker; False without one."""
-    if array.is_scalar or raising():
-        return False
-    with recording:
-        node = _made_of_two(recorder, ufunc, array, other)
-        if node is None:
-            return False
-        if array._node is not None and array._node.kind is node.kind:  # nobody else sees it
-            array._node = node
-            recorder.made(array)
-            return True
-        own, view = array._storage, array._shown or array._view
-        if node.shape != view.shape or node.dtype != own.dtype:
-            return False
-        return written(recorder, array, view, node, node.place)
-
-
 def _made(recorder: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Recorded | None:
     """The node of ``ufunc`` by a maker, if there is one."""
     if len(inputs) == 2:
-        return _made_of_two(recorder, ufunc, *inputs)
+        return made_of_two(recorder, ufunc, *inputs)
     run = recorder.run
     key: list[Any] = [ufunc]
     operands: list[Any] = []
@@ -133,7 +114,7 @@ def _made(recorder: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Recorded | N
         key.append(kind)
     maker = _makers.get(known := tuple(key), _UNKNOWN)
     if maker is _UNKNOWN:
-        maker = _maker(known)
+        maker = known_maker(known)
     if maker is None or recorder.run is not run:  # an operand has been computed
         return None
     if maker.given and not _give(maker, operands, run):
@@ -142,7 +123,7 @@ def _made(recorder: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Recorded | N
     return made
 
 
-def _made_of_two(  # noqa: C901, PLR0912 - each call would take longer than what it does
+def made_of_two(  # noqa: C901, PLR0912 - each call would take longer than what it does
     recorder: Any, ufunc: np.ufunc, one: Any, other: Any
 ) -> Recorded | None:
     """As `_made`, of two operands: straight, for it is in the way of each operation."""
@@ -178,7 +159,7 @@ def _made_of_two(  # noqa: C901, PLR0912 - each call would take longer than what
         return None
     maker = _makers.get((ufunc, kind, kind_of_other), _UNKNOWN)
     if maker is _UNKNOWN:
-        maker = _maker((ufunc, kind, kind_of_other))
+        maker = known_maker((ufunc, kind, kind_of_other))
     if maker is None or recorder.run is not run:  # an operand has been computed
         return None
     entry: tuple[Any, ...] = (
@@ -187,7 +168,16 @@ def _made_of_two(  # noqa: C901, PLR0912 - each call would take longer than what
         else (maker, place, its)
     )  # fmt: skip
     operands = (first, second)
-    if maker.given:
+    which = maker.number
+    number = other if which == 1 else one
+    if which >= 0 and (type(number) is float or type(number) is int):  # as `_give`
+        try:
+            node = Node("constant", (), (), FLOAT64, _bits(number))
+        except OverflowError:
+            return None
+        run.numbers.append(node)
+        operands = (first, node) if which else (node, second)
+    elif maker.given:
         given = [first, second]
         if not _give(maker, given, run):
             return None
@@ -215,8 +205,8 @@ def operand(recorder: Any, run: Run, array: Array) -> Node | None:
     else:
         kind, at = told(run, version)
     seen = _makers_seen.get(("index", id(view), kind))
-    maker = _maker_of_view("index", view, kind) if seen is None else seen[1]
-    if maker is _WHOLE or maker is None:
+    maker = maker_of_view("index", view, kind) if seen is None else seen[1]
+    if maker is WHOLE or maker is None:
         return None if maker is None else version
     return run.make(maker, (version,), (maker, at))
 
@@ -256,8 +246,8 @@ def written(recorder: Any, array: Array, view: View, value: Node, place: int) ->
         version = own.read()
         kind, at = told(run, version)
     seen = _makers_seen.get(("update", id(view), kind))
-    maker = _maker_of_view("update", view, kind) if seen is None else seen[1]
-    if maker is _WHOLE:
+    maker = maker_of_view("update", view, kind) if seen is None else seen[1]
+    if maker is WHOLE:
         own.write(value)
         return True
     if maker is None or (value.op == "index" and value.size == version.size):
@@ -295,7 +285,7 @@ def _give(maker: Maker, operands: list[Any], run: Run) -> bool:
             node = value if value.dtype is dtype else converted(value, dtype)
             if spread is not None:  # views of views are one map
                 seen = node.op == "index"
-                view = _through(spread, node.map) if seen else spread
+                view = through(spread, node.map) if seen else spread
                 of = node.operands if seen else (node,)
                 node = Node("index", of, maker.kind.shape, dtype, view)
             operands[i] = node
@@ -313,11 +303,11 @@ def _give(maker: Maker, operands: list[Any], run: Run) -> bool:
     return True
 
 
-def _through(outer: IndexMap, inner: IndexMap) -> IndexMap:
+def through(outer: IndexMap, inner: IndexMap) -> IndexMap:
     """``outer.then(inner)``, found by identity: no map is hashed."""
     known = _composed.get((id(outer), id(inner)))
     if known is None:
-        if len(_composed) >= _LIMIT:
+        if len(_composed) >= LIMIT:
             _composed.clear()
         known = _composed[id(outer), id(inner)] = outer, inner, outer.then(inner)
     return known[2]
@@ -326,9 +316,9 @@ def _through(outer: IndexMap, inner: IndexMap) -> IndexMap:
 # --- makers
 
 
-def _maker(key: tuple[Any, ...]) -> Maker | None:
+def known_maker(key: tuple[Any, ...]) -> Maker | None:
     """The maker for a ufunc and kinds of operands, which is new."""
-    if len(_makers) >= _LIMIT:
+    if len(_makers) >= LIMIT:
         _makers.clear()
     maker = _makers[key] = _maker_of(key[0], key[1:])
     return maker
@@ -364,17 +354,17 @@ def _type(kind: Any) -> Any:
     return np.dtype(kind) if issubclass(kind, np.number) else kind
 
 
-def _maker_of_view(op: str, view: View, kind: Kind) -> Maker | None:
+def maker_of_view(op: str, view: View, kind: Kind) -> Maker | None:
     """The maker of reading, or updating, what ``view`` shows of a value of that kind."""
     seen = _makers_seen.get((op, id(view), kind))
     if seen is not None:
         return seen[1]
     key = op, view, kind
     if key not in _makers_of_views:
-        if len(_makers_of_views) >= _LIMIT:
+        if len(_makers_of_views) >= LIMIT:
             _makers_of_views.clear()
         _makers_of_views[key] = _new_maker_of_view(op, view, kind)
-    if len(_makers_seen) >= _LIMIT:
+    if len(_makers_seen) >= LIMIT:
         _makers_seen.clear()
     maker = _makers_of_views[key]
     _makers_seen[op, id(view), kind] = view, maker
@@ -385,7 +375,7 @@ def _new_maker_of_view(op: str, view: View, kind: Kind) -> Maker | None:
     if view.base_shape != kind.shape or not view.map.falls():
         return None
     if view.shape == kind.shape and view.map.same_over(identity(len(view.shape)), view.shape):
-        return _WHOLE
+        return WHOLE
     if op == "index":
         return Maker(op, (), kind_of(view.shape, kind.dtype), view.map)
     if 0 in view.shape or not view.map.is_injective(view.shape):

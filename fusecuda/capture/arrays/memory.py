@@ -60,7 +60,7 @@ def _values_anew(array: Any, own: Storage) -> Any:
         shown = shown[()]
     else:
         read_only = not (array.writeable and buffer.flags.writeable)
-        if read_only or not array.view_of_storage.map.is_injective(shown.shape):
+        if read_only or array.view_of_storage.map.repeats(shown.shape):
             shown = shown.view()
             shown.flags.writeable = False
         if shown is not buffer and buffer.nbytes > _WATCHED:

@@ -142,10 +142,24 @@ class Methods(Observed):
 
     def owns_data(self: Any) -> bool:
         """True unless others own the memory."""
+        own = self._given()
+        return bool(self.is_first() if own is None else own.flags.owndata)
+
+    @property
+    def base(self: Any) -> Any:
+        own = self._given()
+        if own is not None:
+            return own.base
+        return None if self.is_first() else self.hand_out().base
+
+    def _given(self: Any) -> Any:
+        """The caller's own array, if this is it; no condition of a trace tells whose memory."""
         recorder = current_recorder()
         if recorder.transparent and any(a.storage is self.storage for a in recorder.given):
-            self.hand_out()  # no condition of a trace tells
-        return bool(self.is_first())
+            self.hand_out()
+            pairs = zip(recorder.given, recorder.originals, strict=False)
+            return next((own for lazy, own in pairs if lazy is self), None)
+        return None
 
     def fill(self: Any, value: Any) -> None:
         self[...] = value
@@ -165,18 +179,31 @@ class Methods(Observed):
         return np.dot(self, other, out=out)
 
     def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        self._may_change("sort")
         self[...] = np.sort(self, axis=axis, kind=kind, order=order)
 
     def partition(self: Any, kth: Any, axis: int = -1, **kwargs: Any) -> None:
+        self._may_change("partition")
         self[...] = np.partition(self, kth, axis, **kwargs)
+
+    def byteswap(self: Any, inplace: bool = False) -> Any:
+        swapped = ENTRIES.eager(np.ndarray.byteswap, self)
+        if not inplace:
+            return swapped
+        self[...] = swapped
+        return self
+
+    def _may_change(self: Any, name: str) -> None:
+        if not self.writeable or not (self.is_loose or self.storage.writeable):
+            raise ValueError(f"{name} array is read-only")
 
     def compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
         return np.compress(condition, self, axis, out)
 
-    def conj(self: Any) -> Any:
-        if self.dtype.kind == "c":
-            return np.conjugate(self)
-        return ENTRIES.call_ufunc(type(self), np.conjugate, "__call__", (self,), {})
+    def conj(self: Any, out: Any = None) -> Any:
+        if out is None and self.dtype.kind != "c":
+            return self  # unlike the function, which gives another array
+        return np.conjugate(self, out=out)
 
     conjugate = conj
 

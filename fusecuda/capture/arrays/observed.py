@@ -53,9 +53,21 @@ class Observed(Operators):
     def tobytes(self, order: Any = "C") -> bytes:
         return self._seen(lambda values: values.tobytes(order))  # type: ignore[no-any-return]
 
-    def get(self) -> NDArray:
-        """As `cupy.ndarray.get`: the values as a NumPy array."""
-        return np.array(self.compute())
+    def get(
+        self, stream: Any = None, order: Any = "C", out: Any = None, blocking: Any = True
+    ) -> NDArray:
+        """As `cupy.ndarray.get`: the values as a NumPy array, ``out`` if there is one.
+
+        They lie in ``order``. There is no ``stream`` to wait for, nor is ``blocking`` asked.
+        """
+        if out is None:
+            return np.array(self.compute(), order=order)
+        out[...] = self.compute()
+        return out  # type: ignore[no-any-return]
+
+    def set(self: Any, arr: Any, stream: Any = None) -> None:
+        """As `cupy.ndarray.set`: take the values of a NumPy array of the same shape and dtype."""
+        self[...] = arr
 
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(self == value))

@@ -8,10 +8,11 @@ shared: read and written at once.
 
 from __future__ import annotations
 
+import array
 import functools
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,13 @@ import numpy as np
 from ...graph.dtypes import is_supported
 from ..record.flight import recording
 from ..record.numbers import TracedScalar
-from ..record.origin import module_of
+from ..record.origin import attribute_of, module_of
 from ..record.structure import METHOD, TUPLE, kind_of, mapped
 from .array import Array
 from .memory import in_force
+from .table import entry
 
+NDArray = np.ndarray[Any, Any]
 _FORWARDED = frozenset(
     f"__{name}__"
     for name in (
@@ -40,7 +43,13 @@ _FORWARDED = frozenset(
         ),
     )
 )
+_BUFFERS = (memoryview, bytearray, array.array)
 _DRAWING = ("numpy.random",)  # these keep no array that they are given, and give fresh ones
+_FORGETTING = (  # and these keep no container
+    *_DRAWING, "builtins", "random", "time", "datetime", "json", "pickle", "_pickle", "marshal",
+    "pprint", "struct", "_struct", "zlib", "hashlib", "_hashlib", "textwrap", "logging", "warnings",
+)  # fmt: skip
+_NONE: Mapping[int, Any] = types.MappingProxyType({})
 _SIMPLE = (
     *(int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, type),
     *(slice, range, type(...), type(NotImplemented)),
@@ -58,16 +67,23 @@ class StandIn:
             return type(value)
         before = object.__getattribute__(self, "_before")
         before()
-        return _taken(getattr(value, name), before, fresh=False)
+        return taken(getattr(value, name), before, fresh=False)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        originals = _handed_over(value)
         object.__getattribute__(self, "_before")()
-        setattr(object.__getattribute__(self, "_value"), name, given(value))
+        setattr(object.__getattribute__(self, "_value"), name, given(value, True, originals))
 
 
 def stand_in(value: Any, before: Callable[[], None]) -> Any:
-    """What stands for ``value``; ``before`` is called each time that it is used."""
+    """What stands for ``value``; ``before`` is called each time that it is used.
+
+    Memory stands for itself, and may be used at any time: others ask it for its buffer.
+    """
     kind: Any = type(value)
+    if issubclass(kind, _BUFFERS):
+        before()
+        return value
     made: Any = object.__new__(_class_for(kind))
     object.__setattr__(made, "_value", value)
     object.__setattr__(made, "_before", before)
@@ -85,26 +101,52 @@ def _class_for(kind: Any) -> type:
 def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         value, before = original(self), object.__getattribute__(self, "_before")
+        keeps = not _is_of(value, _DRAWING)
+        originals = {} if _is_of(value, _FORGETTING) else _handed_over((args, kwargs))
         before()
-        keeps = not _is_drawing(value)
-        args = tuple([given(a, keeps) for a in args])
-        kwargs = {k: given(v, keeps) for k, v in kwargs.items()}
+        args = tuple([given(a, keeps, originals) for a in args])
+        kwargs = {k: given(v, keeps, originals) for k, v in kwargs.items()}
         if name == "__call__":
             result = value(*args, **kwargs)
         else:
             result = getattr(type(value), name)(value, *args, **kwargs)
         if keeps:
             _flags_seen(in_force().handed)
-        return self if result is value else _taken(result, before, fresh=not keeps)
+        return self if result is value else taken(result, before, fresh=not keeps)
 
     return method
 
 
-def _is_drawing(value: Any) -> bool:
-    """True for random generators and their methods."""
-    home = getattr(value, "__self__", None)
-    kind = type(value) if home is None or isinstance(home, types.ModuleType) else type(home)
-    return module_of(kind).startswith(_DRAWING)
+@entry
+def as_opaque(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What ``function`` gives for arguments with a stand-in among them; NotImplemented without one.
+
+    It is given what that stands for, and arrays in their memory, as opaque code is.
+    """
+    for value in (*args, *kwargs.values()):
+        if issubclass(type(value), StandIn):
+            before = object.__getattribute__(value, "_before")
+            return stand_in(function, before)(*args, **kwargs)
+    return NotImplemented
+
+
+def _is_of(value: Any, modules: tuple[str, ...]) -> bool:
+    """True for functions of ``modules``, for objects of their classes, and methods of these."""
+    home = attribute_of(value, "__self__")
+    if home is not None and not isinstance(home, types.ModuleType):
+        return module_of(type(home)).startswith(modules)
+    is_function = isinstance(value, types.FunctionType | types.BuiltinFunctionType)
+    return module_of(value if is_function else type(value)).startswith(modules)
+
+
+def _handed_over(value: Any) -> dict[int, Any]:
+    """The originals of twins, if ``value``, which opaque code is about to get, has one in it."""
+    handing = in_force().handing
+    if handing is None:
+        return {}
+    handing.settle(lambda part, originals: given(part, True, originals))
+    found: dict[int, Any] = handing.over(value, lambda part, known: given(part, True, known))
+    return found
 
 
 def original(value: Any) -> Any:
@@ -112,8 +154,11 @@ def original(value: Any) -> Any:
     return object.__getattribute__(value, "_value") if issubclass(type(value), StandIn) else value
 
 
-def given(value: Any, keeps: bool = True) -> Any:
-    """``value`` as opaque code takes it: arrays in their memory, which it may ``keep``."""
+def given(value: Any, keeps: bool = True, originals: Mapping[int, Any] = _NONE) -> Any:
+    """``value`` as opaque code takes it: arrays in their memory, which it may ``keep``.
+
+    In the place of twins, by their identity, are ``originals``.
+    """
 
     def leaf(part: Any) -> Any:
         kind = type(part)
@@ -128,26 +173,50 @@ def given(value: Any, keeps: bool = True) -> Any:
             return memory[()] if part.is_scalar else memory
         if kind is TracedScalar:
             return part.seen()
-        if kind is slice:
-            return slice(*map(leaf, (part.start, part.stop, part.step)))
         return original(part)
 
-    return mapped(value, leaf)
+    return mapped(value, leaf, dict(originals))
 
 
-def _handed(array: Array, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """What opaque code gets for ``array`` each time: one object, the caller's own if it is that."""
+def _handed(lazy: Array, memory: NDArray) -> NDArray:
+    """What opaque code gets for ``lazy`` each time: one object, the caller's own if it is that."""
     recorder = in_force()
-    key = id(array)
-    if key not in recorder.handed:
-        for lazy, own in zip(recorder.given, recorder.originals, strict=False):
-            if lazy is array and own.flags.writeable == memory.flags.writeable:
+    if id(lazy) not in recorder.handed:
+        for given, own in zip(recorder.given, recorder.originals, strict=False):
+            if given is lazy and own.flags.writeable == memory.flags.writeable:
                 memory = own
-        handed = recorder.handed
-        known = weakref.ref(array, lambda reference: handed.pop(key, None))
-        recorder.handed[key] = known, memory, memory.flags.writeable
-    known_as: np.ndarray[Any, Any] = recorder.handed[key][1]
-    return known_as
+        known_as(lazy, memory)
+    known: NDArray = recorder.handed[id(lazy)][1]
+    return known
+
+
+def known_as(lazy: Array, memory: NDArray) -> Array:
+    """``lazy``, which opaque code knows from now on as ``memory``."""
+    handed, key = in_force().handed, id(lazy)
+    known = weakref.ref(lazy, lambda reference: handed.pop(key, None))
+    handed[key] = known, memory, memory.flags.writeable
+    return lazy
+
+
+def _of_memory(memory: NDArray) -> Array:
+    """The lazy array that opaque code knows as ``memory``: the same one each time.
+
+    Those that lie in its memory are read and written at once from then on, too.
+    """
+    recorder = in_force()
+    known: list[tuple[Any, NDArray]] = []
+    known += [(reference(), other) for reference, other, _ in recorder.handed.values()]
+    known += list(zip(recorder.given, recorder.originals, strict=False))
+    same: Array | None = next((a for a, other in known if other is memory and a is not None), None)
+    if same is not None:
+        return same
+    made = shared(memory)
+    near = [a for a, other in known if a is not None and np.may_share_memory(other, memory)]
+    if near:
+        recorder.flush()
+    for lazy in near:
+        lazy.storage.held = lazy.storage.escaped = lazy.storage.shared = True
+    return known_as(made, memory)
 
 
 def _flags_seen(handed: dict[int, Any]) -> None:
@@ -160,28 +229,35 @@ def _flags_seen(handed: dict[int, Any]) -> None:
             handed[key] = reference, memory, now
 
 
-def _taken(value: Any, before: Callable[[], None], fresh: bool) -> Any:
-    """``value``, which opaque code has given, as the function takes it."""
+def taken(value: Any, before: Callable[[], None], fresh: bool) -> Any:
+    """``value``, which opaque code has given, as the function takes it.
+
+    Lazy arrays are the function's own: it has given them as a callback of that code.
+    """
     if type(value) is np.ndarray:
         if not is_supported(value.dtype):
             return value
         if fresh and value.base is None:
             return Array.of_array(value, copy=False)
-        return shared(value)
-    if isinstance(value, _SIMPLE) or issubclass(type(value), StandIn):
+        return _of_memory(value)
+    if isinstance(value, _SIMPLE) or issubclass(type(value), (Array, TracedScalar, StandIn)):
         return value
     kind = kind_of(value)
     if kind is TUPLE:
-        return tuple([_taken(part, before, fresh) for part in value])
-    if isinstance(value, types.ModuleType) or kind not in (None, METHOD):
+        return tuple([taken(part, before, fresh) for part in value])
+    if isinstance(value, types.ModuleType):
+        return value
+    if kind not in (None, METHOD):
+        if (handing := in_force().handing) is not None:
+            handing.taken(value)
         return value
     return stand_in(value, before)
 
 
-def shared(array: np.ndarray[Any, Any]) -> Array:
+def shared(memory: NDArray) -> Array:
     """A lazy array over memory that others may read and write at any time."""
-    result = Array.of_array(array, copy=False)
-    if not np.may_share_memory(result.storage.buffer, array):  # elements that lie on no grid
+    result = Array.of_array(memory, copy=False)
+    if not np.may_share_memory(result.storage.buffer, memory):  # elements that lie on no grid
         return result
     result.storage.held = result.storage.escaped = result.storage.shared = True
     return result

@@ -181,6 +181,8 @@ def _operate(
     kind = type(other)
     if kind is type(array) or kind is float or kind is int:
         return ENTRIES.operate(kind if kind is type(array) else type(array), ufunc, inputs)
+    if (made := ENTRIES.as_opaque(plainly, inputs, {})) is not NotImplemented:
+        return made
     if kind not in _OPERANDS and not isinstance(other, _OPERAND_TYPES):
         if getattr(kind, "__array_ufunc__", NotImplemented) is None:
             return NotImplemented

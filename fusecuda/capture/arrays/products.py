@@ -9,13 +9,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build, library
-from ...graph.dtypes import INT64, type_text
+from ...graph.dtypes import INT64, is_supported, kind_of, type_text
 from ...graph.node import Operand
 from ..record.recorder import user_line
 from .kept_order import along_kept_order
 from .movement import ravel
-from .table import Handler, handles
-from .values import array_of, of_node
+from .table import Handler, entry, handles
+from .values import array_of, of_node, plain
 
 
 @handles(np.matmul)
@@ -39,10 +39,10 @@ def _product(name: str, result: Callable[..., Any], a: Any, b: Any) -> Any:
     return of_node(build.library(name, nodes, shape, dtype, line=user_line()))
 
 
-def _along(arrays: Sequence[Any], axis: int, name: str, dtype: Any, option: tuple[str, Any]) -> Any:
+def _along(arrays: Sequence[Any], axis: int, name: str, dtype: Any, *more: tuple[str, Any]) -> Any:
     """What the library call ``name`` makes along an axis of an array, in its shape."""
     (x,) = arrays
-    options = (("axis", axis), option)
+    options = (("axis", axis), *more)
     return of_node(build.library(name, [x.read_node()], x.shape, dtype, (Operand(0),), options))
 
 
@@ -82,3 +82,22 @@ def _accumulated(name: str, total: Any) -> Handler:
 
 cumsum = handles(np.cumsum)(_accumulated("cumsum", np.sum))
 cumprod = handles(np.cumprod)(_accumulated("cumprod", np.prod))
+_RUNNING = {np.maximum: "cummax", np.minimum: "cummin"}
+
+
+@entry
+def accumulated(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """The lazy ``ufunc.accumulate(array, axis, dtype)``, or NotImplemented."""
+    x, axis = array_of(array), plain(axis)
+    target = out[0] if isinstance(out, tuple) else out
+    if target is not None or x.is_loose or not is_supported(x.dtype):
+        return NotImplemented
+    if type(axis) is not int or not -x.ndim <= axis < x.ndim:
+        return NotImplemented
+    if ufunc in (np.add, np.multiply):
+        return (cumsum if ufunc is np.add else cumprod)(x, axis, dtype)
+    if ufunc not in _RUNNING or dtype not in (None, x.dtype) or kind_of(x.dtype) not in "iuf":
+        return NotImplemented
+    return along_kept_order(_along, (x,), axis % x.ndim, _RUNNING[ufunc], x.dtype)

@@ -238,6 +238,9 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(found)
 
 
+handles(np.meshgrid)(meshgrid)
+
+
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Return an array representing the indices of a grid."""
     extents = tuple(operator.index(n) for n in dimensions)

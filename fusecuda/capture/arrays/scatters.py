@@ -14,7 +14,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.bounds import bounds
-from ...graph.dtypes import INT64, is_numeric, is_supported
+from ...graph.dtypes import BOOL, INT64, is_numeric, is_supported
 from ...graph.index_map import axis_map
 from ...graph.library import SCATTERS
 from ...graph.node import Node
@@ -24,6 +24,7 @@ from . import movement, ufuncs
 from .array import Array
 from .keys import expanded, index_node
 from .ranges import linspace
+from .searching import is_real, is_rising, places
 from .table import entry, handles
 from .values import array_of, is_given, of_node, plain, seen
 
@@ -171,11 +172,13 @@ def _sums(index: Node, added: Node, count: int, dtype: np.dtype[Any]) -> Array:
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    """Counts in ``bins`` equal bins of a ``range`` that is given, and their edges.
+    """Counts in ``bins`` equal bins of a ``range`` that is given, and their edges, or in others.
 
     NumPy's own bins: the one that the quotient names, corrected by the edges next to it.
     """
     values = array_of(a)
+    if weights is None and range is None and isinstance(bins, Array | np.ndarray | list):
+        return _counted_between(values, bins, density)
     if weights is not None or range is None or type(bins) is not int or not is_given(range):
         return NotImplemented
     known = is_supported(values.dtype) and values.dtype.kind in "iuf"
@@ -195,10 +198,29 @@ def histogram(
     index = np.where(x < edges[index], index - 1, index)
     index = np.where((x >= edges[index + 1]) & (index != bins - 1), index + 1, index)
     counts = _sums(index.read_node(), build.convert(inside.read_node(), INT64), bins, INT64)
-    if not density:
-        return counts, edges
-    widths = np.diff(edges).astype(float)
-    return counts / widths / np.sum(counts), edges
+    return _densities(counts, edges) if density else counts, edges
+
+
+def _densities(counts: Array, edges: Any) -> Any:
+    return counts / np.diff(edges).astype(float) / np.sum(counts)
+
+
+def _counted_between(values: Array, bins: Any, density: Any) -> Any:
+    """Counts between edges that rise; a value on the last one is in the bin before it."""
+    edges = array_of(bins)
+    if edges.ndim != 1 or edges.size < 2 or not all(map(is_real, (values.dtype, edges.dtype))):
+        return NotImplemented
+    if BOOL in (values.dtype, edges.dtype) or not is_rising(bins):
+        return NotImplemented
+    dtype = np.promote_types(values.dtype, edges.dtype)
+    x, edges_of = movement.ravel(values).astype(dtype), edges.astype(dtype)
+    inside = (x >= edges_of[0]) & (x <= edges_of[-1])
+    index: Any = of_node(places(edges, x.read_node(), "right"), is_scalar=False) - 1
+    index = np.where(inside, np.minimum(index, edges.size - 2), 0)
+    added = build.convert(inside.read_node(), INT64)
+    counts = _sums(index.read_node(), added, edges.size - 1, INT64)
+    given = bins if not isinstance(bins, list) else edges
+    return _densities(counts, edges) if density else counts, given
 
 
 # --- choices

@@ -83,7 +83,7 @@ def assigned(recorder: Any, array: Array, key: Any, value: Any) -> bool:
             return False
         if type(value) is Array:
             node = operand(recorder, run, value)
-        elif own.dtype is FLOAT64 and (
+        elif own.dtype == FLOAT64 and (  # or an object of its own
             type(value) is float or (type(value) is int and -_EXACT < value < _EXACT)
         ):
             node = filled(run, float(value), view.shape)

@@ -142,7 +142,7 @@ def astype(
             f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule "
             f"'{casting}'"
         )
-    if target == x.dtype and not copy:
+    if target == x.dtype and not copy and (order == "K" or x.is_scalar or _lies_by(x, order)):
         return x
     if not is_numeric(target):
         return eager(_cast, x, target)
@@ -151,6 +151,12 @@ def astype(
         x,
         order,
     )
+
+
+def _lies_by(x: Array, order: str) -> bool:
+    """True if ``x`` lies in memory as an argument `order` asks for."""
+    by_rows = order in ("C", "A") and x.lies_in_rows()
+    return bool(by_rows or (order in ("F", "A") and x.T.lies_in_rows()))
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -206,7 +212,10 @@ def nan_to_num(
     """The array without NaN and infinities, in its own memory if ``copy`` is False."""
     a = array_of(x)
     if a.dtype.kind != "f" or np.ndim(nan) or not is_supported(a.dtype):
-        return NotImplemented
+        if copy:
+            return NotImplemented
+        a[...] = eager(np.nan_to_num, a, nan=nan, posinf=posinf, neginf=neginf)
+        return a
     kind: Any = a.dtype.type
     limits = np.finfo(kind)
     high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
@@ -254,5 +263,5 @@ def _writes(function: Any) -> None:
     handles(function)(handler)
 
 
-for _function in (np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal):
+for _function in (np.put, np.place, np.putmask, np.put_along_axis):
     _writes(_function)

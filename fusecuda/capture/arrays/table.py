@@ -95,7 +95,8 @@ def handles(*targets: Any) -> Callable[[_H], _H]:
         handler = atomic(  # type: ignore[assignment]
             _for_loose(targets[0], as_numpy_fails(targets[0], handler))
         )
-        names = list(inspect.signature(handler).parameters)
+        parameters = inspect.signature(handler).parameters.values()
+        names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
         for target in targets:
             TABLE[target] = handler
             if "out" in names:

@@ -51,9 +51,10 @@ def type_of(value: Any) -> DType | type:
         return value.type  # type: ignore[no-any-return]
     if isinstance(value, bool | np.bool_):
         return BOOL
-    if type(value) in build.WEAK_TYPES:
-        return type(value)
-    return value.dtype  # type: ignore[no-any-return]
+    dtype: DType | None = getattr(value, "dtype", None)
+    if dtype is None:  # a number of the user's own kind
+        return next(weak for weak in (int, float, complex) if isinstance(value, weak))
+    return dtype
 
 
 @functools.lru_cache(maxsize=4096)
@@ -90,7 +91,7 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
             if name not in _COMPARISONS:
                 raise
             return _compare_out_of_range(array_type, ufunc, inputs)
-    return in_kept_order(_by_library, inputs, array_type, ufunc, loop)
+    return in_kept_order(_by_library, inputs, array_type, ufunc, loop[-1], dtype is not None)
 
 
 def _by_kernel(
@@ -155,13 +156,14 @@ def converted(node: Node, dtype: DType) -> Node:
 
 
 def _counting(array: np.ndarray[Any, Any]) -> Node | None:
-    """The node of an int64 array that counts evenly, such as an arange; else None."""
-    if array.dtype != INT64 or array.ndim != 1 or array.size < 2:
+    """The node of an int64 array that counts evenly along one axis, as an arange; else None."""
+    if array.dtype != INT64 or array.size < 2 or array.size != max(array.shape):
         return None
-    start, step = int(array[0]), int(array[1]) - int(array[0])
-    if array[-1] != start + step * (array.size - 1) or np.any(np.diff(array) != step):
+    row = array.reshape(-1)
+    start, step = int(row[0]), int(row[1]) - int(row[0])
+    if row[-1] != start + step * (row.size - 1) or np.any(np.diff(row) != step):
         return None
-    return affine(array.size, INT64, step, start)
+    return build.reshape(affine(row.size, INT64, step, start), array.shape)
 
 
 def affine(count: int, dtype: DType, factor: Any, offset: Any) -> Node:
@@ -183,13 +185,17 @@ def _compare_out_of_range(array_type: type[Array], ufunc: np.ufunc, inputs: Sequ
 
 
 def _by_library(
-    inputs: Sequence[Any], array_type: type[Array], ufunc: np.ufunc, loop: Sequence[DType]
+    inputs: Sequence[Any], array_type: type[Array], ufunc: np.ufunc, dtype: DType, is_asked: bool
 ) -> Any:
-    """A ufunc without kernel text, or on types without one, runs as NumPy's own."""
-    if getattr(np, ufunc.__name__, None) is not ufunc or loop[-1].hasobject:
+    """A ufunc without kernel text, or on types without one, runs as NumPy's own.
+
+    If ``is_asked``, the operands' types alone would lead to another loop.
+    """
+    if getattr(np, ufunc.__name__, None) is not ufunc or dtype.hasobject:
         return NotImplemented
+    kwargs = {"dtype": type_text(dtype)} if is_asked else {}
     if any(type(v) is TracedScalar for v in inputs):
-        result = _with_numbers(ufunc, inputs)
+        result = _with_numbers(ufunc, inputs, kwargs)
         if result is not NotImplemented:
             return result
         inputs = list(map(value_seen, inputs))
@@ -206,14 +212,16 @@ def _by_library(
         else:
             return NotImplemented
     shape = build.broadcast_shapes(*shapes)
-    node = build.library(ufunc.__name__, operands, shape, loop[-1], tuple(args), line=user_line())
+    node = build.library(
+        ufunc.__name__, operands, shape, dtype, tuple(args), tuple(kwargs.items()), user_line()
+    )
     return array_type.of_node(node)
 
 
-def _with_numbers(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+def _with_numbers(ufunc: np.ufunc, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result for followed numbers, computed by each replay; NotImplemented if it cannot be."""
     recorder = current_recorder()
-    return recorder.eager(ufunc, tuple(inputs), {}) if recorder.may_compute else NotImplemented
+    return recorder.eager(ufunc, tuple(inputs), kwargs) if recorder.may_compute else NotImplemented
 
 
 def _divmod(array_type: type[Array], inputs: Sequence[Any]) -> Any:
@@ -233,11 +241,11 @@ def _modf(array_type: type[Array], inputs: Sequence[Any]) -> Any:
 
 def _conjugate(array_type: type[Array], inputs: Sequence[Any]) -> Any:
     (x,) = inputs
+    loop = build.resolve(np.conjugate, x.dtype)  # of bools that of bytes
     if x.dtype.kind != "c":
-        return in_kept_order(lambda given: array_type.of_node(node_of(given[0])), inputs)
+        return in_kept_order(lambda given: array_type.of_node(node_of(given[0], loop[0])), inputs)
     if not is_supported(x.dtype):
         return NotImplemented
-    loop = (x.dtype, x.dtype)
     return in_kept_order(_by_kernel, inputs, array_type, "conjugate", loop)
 
 

@@ -20,11 +20,15 @@ from ..arrays.gathering import as_numpy_takes_it
 from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import as_float, as_int, as_len, as_type
 from ..record.numbers import Computing, TracedScalar, followed
+from ..record.origin import module_of
+from ..record.structure import touching
+from .by_name import numpys_by_name
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .exchange import Exchange, parts_of
 from .identity import identities
 from .inputs import Inputs
-from .numpy_calls import library_call
+from .numpy_calls import cached_call, library_call
+from .outcomes import CACHED
 from .places import MISSING, Wrapper, is_constant
 from .purity import is_module_of_arrays, is_pure
 from .reads import Reads
@@ -74,11 +78,19 @@ class Binder:
         reads, replaced = self.reads, self.replaced
         creates = (reads.creates or self.all_lazy) and self.is_lazy
         for _, value in reads.stand_ins.values() if self.is_lazy else ():
-            library = id(value) in reads.library
-            replaced[id(value)] = library_call(value) if library else stand_in(value, self.used)
+            if id(value) not in reads.library:
+                replaced[id(value)] = stand_in(value, self.used)
+            elif type(value) is CACHED:
+                replaced[id(value)] = cached_call(value, self.used, self.looked)
+            else:
+                replaced[id(value)] = library_call(value)
         for _, value in reads.replaced.values():
             if value is id:
                 replaced[id(id)] = identities(self._original, self.looked)
+            elif value is getattr:
+                replaced[id(getattr)] = numpys_by_name(reads.values, self.used, self.looked)
+            elif module_of(value) == "_heapq":
+                replaced[id(value)] = touching(value)
             else:
                 is_state = value is np.errstate
                 replaced[id(value)] = self.error_state if is_state else followed(value)

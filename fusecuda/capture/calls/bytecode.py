@@ -10,9 +10,7 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from ..record.structure import leaves, walk
+from ..record.structure import leaves
 from .places import Place
 
 _SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
@@ -73,14 +71,6 @@ def writes_outside(function: types.FunctionType) -> bool:
     """True for a function that is called as it is, because it writes globals."""
     every = (i for code in codes_of(function.__code__) for i in instructions_of(code))
     return any(i.opname in OUTLIVING for i in every)
-
-
-def reads_arrays(function: types.FunctionType) -> bool:
-    """True if ``function`` reads arrays by name."""
-    names = {name for code in codes_of(function.__code__) for name in code.co_names}
-    places = [global_place(function, name) for name in names]
-    places += [Place("cell", cell) for cell in function.__closure__ or ()]
-    return any(isinstance(part, np.ndarray) for p in places for part in walk(p.read(), PARTS_LIMIT))
 
 
 _NAMES_THAT_COMPARE = frozenset(

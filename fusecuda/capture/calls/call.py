@@ -10,21 +10,23 @@ import gc
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...errors import NotFusedError
+from ...errors import NotFusedError, is_before_effects
 from ...options import Options, verify_enabled
 from ..arrays.opaque import StandIn
 from ..record.budget import Budget
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
+from .endings import RaisedLater, Unfollowed
 from .exchange import Exchange
 from .guard import Guard, unpacked
+from .handing import Handing
 from .inputs import Effect, Inputs
 from .outliving import Outliving
-from .path import Path, Tree, key_of
+from .path import ANEW, Path, Tree, key_of
 from .reads import Reads
 from .results import Finisher, OddError, ResultWriter, hides_arrays
 from .scan import reads_of
-from .trace import Trace, Unfollowed
+from .trace import Trace
 
 if TYPE_CHECKING:
     from ...engine import Executable
@@ -89,10 +91,11 @@ class Call:
         self.outliving = Outliving(reads)
         self.path = path or self.path_type()
         self.trace = self._new_trace()
-        self.trace.catches = reads.catches
+        self.trace.handles = reads.catches
         self.trace.all_lazy = all_lazy
         self.trace.names_lines = owner.traces < _NAMED
         self.trace.effects = self.outliving.changed
+        self.trace.handing = Handing(self.inputs, self.outliving, self.trace.give_up)
         self.why = self.reason = ""
         self.executable: Executable | None = None
         self.replay: Replay | None = None
@@ -114,7 +117,7 @@ class Call:
             if self.trace.failure:  # swallowed by the function
                 raise Unfollowed(self.trace.failure)
             return self._finish(result)
-        except Unfollowed:
+        except (Unfollowed, RaisedLater):
             self.outliving.restore()
             raise
         except BaseException as error:
@@ -124,10 +127,29 @@ class Call:
             if self.execute:
                 if isinstance(error, Exception) and not verify_enabled():
                     self.trace.give_up(f"it raised {type(error).__name__}")
-                self.owner.stopped(error, self._complete())
+                    self.trace.failed(error)
+                finisher = self._complete()
+                finisher(error)  # which may hold arrays
+                self.owner.stopped(error, finisher)
             raise
         finally:
             recorder_in_force.set(before)
+
+    def run_or_raise(self) -> Any:
+        """As `run`; an error of an element comes from the operation of the program's."""
+        try:
+            return self.run()
+        except RaisedLater as later:
+            again = self._same_kind()(self.owner, self.inputs.args, path=later.path)
+        again.trace.is_raising = True
+        return again.run()
+
+    def _raise_later(self, error: Exception) -> None:
+        """Let the program raise ``error`` itself, if it is that of an element and that can be."""
+        trace, path = self.trace, self.trace.path
+        may = trace.may_restart and not (trace.is_raising or trace.handles or path.broken)
+        if may and path.segments and is_before_effects(error) and not trace.effects():
+            raise RaisedLater(path)
 
     def _observe(self, name: str, value: Any) -> None:
         self.trace.observed_arguments[name] = value
@@ -173,9 +195,8 @@ class Call:
         if not self.execute:
             raise NotFusedError(f"{self.owner.__name__} is no single graph: {reason}")
         self.reason = reason
-        self.why = f"recorded anew at each call: {reason}"
-        self._complete()
-        return self._finisher()(result)
+        self.why = f"{ANEW}: {reason}"
+        return self._complete()(result)
 
     def _reason(self, returned: list[Storage]) -> str:
         """Why the trace may not be replayed, or an empty string."""

@@ -13,7 +13,7 @@ import types
 import weakref
 from collections.abc import Callable, Iterator
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from ...interpreted import Interpreted
 from ...options import Options
@@ -23,11 +23,9 @@ from ..record.summary import summary
 from .entry import Entry
 from .guard import MISS, direct_call, plain_call, while_it_has_turns
 from .keywords import Orders
+from .path import ANEW
 from .places import Wrapper
 from .recorded import RecordedFunction, joins, signature
-
-if TYPE_CHECKING:
-    pass
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -145,7 +143,9 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
         entry.trial.took(seconds, plain=True)
         if entry.trial.has_passed:
             self._newest = plain_call(self.plain, args, entry.trial.turns)
-            self._why = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
+            _, anew, cause = self._why.partition(ANEW)  # which is why it takes so long
+            measured = f"runs unfused: fusing does not pay, as measured: {entry.trial.text()}"
+            self._why = "; ".join([measured, *([anew + cause] if anew else [])])
 
     def _pass_through(self, args: tuple[Any, ...], turns: Iterator[bool]) -> None:
         """Calls with such arguments reach the plain function with as little around it as can be."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ...cpu_fallback.looks import looks_of
 from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar, cast
 from ..record.view import in_memory_order, union
@@ -31,6 +32,8 @@ _CONDITIONS = {  # of a name, by kind; 1 is an object, 2 what stands in the text
     "type": "type({0}) is {1}",
     "length": "len({0}) == {2}",
     "keys": "list({0}) == {1}",
+    "entries": "list(dict.keys({0})) == {1}",
+    "places": "list.__len__({0}) == {2}",
     "is": "{0} is {1}",
     "equal": "type({0}) is set and {0} == {1}",
     "without": "not hasattr({0}, {2!r})",
@@ -60,7 +63,8 @@ class Guard:
         self._numbers: dict[int, str] = {}  # local variables with what was attempted
         self.arrays: dict[str, int] = {}  # the lines with the layouts of arrays, by their names
         self._apart = range(0), frozenset[str](), frozenset[str]()  # see `kept_apart`
-        self._left_out: set[int] = set()  # lines with what a run looks at itself
+        self._left_out: set[int] = set()  # lines with what a run, or the driver, looks at itself
+        self._looked: list[str] = []  # the line by which the driver does
 
     def constant(self, value: Any) -> str:
         """A name for an object."""
@@ -148,6 +152,25 @@ class Guard:
         if written <= overwritten and names <= seen:
             self._left_out.update(lines)
 
+    def let_driver_look(self, arrays: Mapping[str, Any]) -> bool:
+        """Whether the driver looks at all ``arrays`` at once, and who is kept apart.
+
+        It does where it knows them and more is left than layouts that a run looks at.
+        """
+        lines, written, _ = self._apart
+        if self._left_out.issuperset(lines) and self._left_out:
+            return False
+        if not isinstance(self.memory, HostMemory) or not self.arrays.keys() <= arrays.keys():
+            return False
+        names = list({id(arrays[name]): name for name in reversed(self.arrays)}.values())
+        looks = looks_of([arrays[name] for name in names], [name in written for name in names])
+        if looks is None:
+            return False
+        self.let_run_look(set(self.arrays), set(written))
+        self.space["looks"] = looks
+        self._looked = [f"if not looks({', '.join(names)}): return MISS"]
+        return True
+
     # --- numbers
 
     def scalar(self, value: Any) -> str:
@@ -193,6 +216,7 @@ class Guard:
         """
         inside, ending = list(inside), list(ending)
         lines = [line for i, line in enumerate(self.lines) if i not in self._left_out]
+        lines += self._looked
         made = self.made("replay", "args", _guarded(count, [*lines, *inside], ending))
         self.space["text of the guard"] = _function(  # for `why`, with all conditions
             "replay", "args", _guarded(count, [*self.lines, *inside], ending)

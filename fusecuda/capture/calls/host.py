@@ -29,6 +29,7 @@ from .exchange import Exchange
 from .guard import MISS, Guard
 from .inputs import Effect
 from .memory import DeviceMemory, HostMemory
+from .outcomes import CACHED
 from .overlap import groups_of, mergeable, overlaps_of
 from .reach import held_by_opaque
 from .results import Finisher, OddError, ResultWriter, read_only, storages_in
@@ -61,6 +62,7 @@ class HostCall(Call):
         trace = Trace(owner.options, self.path, not self.reads.at_once, execute)
         asked = owner.options.strict or owner.options.check or is_counting()
         trace.budget = owner.budget if execute and not asked else None
+        trace.failed = self._raise_later
         return trace
 
     def _unfusable(self) -> str:
@@ -75,6 +77,7 @@ class HostCall(Call):
         if any(not mergeable(self.arrays[i], self.arrays[j]) for i, j, _ in self.overlaps):
             return "arguments overlap in a way that is not followed"
         opaque = [*inputs.objects, *(value for _, value in reads.stand_ins.values())]
+        opaque = [value for value in opaque if type(value) is not CACHED]  # see `cached_call`
         return held_by_opaque(opaque, inputs.containers, self.arrays)
 
     def _lazy_arrays(self) -> list[Array]:
@@ -148,7 +151,9 @@ class HostCall(Call):
         values = [self._source(leaf, guard) for leaf in leaves]
         self._observed(guard)
         seen = self._seen(values, leaves, executable)
-        guard.let_run_look(seen, {values[i] for i in executable.assembly.written})
+        guard.let_run_look(seen, {values[i] for i in executable.written})
+        if guard.let_driver_look(dict(zip(self.names, self.arrays, strict=True))):
+            seen = set()
         guard.space["run"] = executable.run_checked if seen else executable.run
         inside = [f"values = ({''.join(v + ', ' for v in values)})"]
         ran = ["results = run(values)", *["if results is None: return MISS"] * bool(seen)]
@@ -165,8 +170,7 @@ class HostCall(Call):
         if done is not MISS:
             return done
         self.replay, self.why = None, "recorded anew at each call: its conditions do not hold"
-        self._complete()
-        return self._finisher()(result)
+        return self._complete()(result)
 
     def _copy_constants(self, returned: Sequence[Storage]) -> None:
         """Let each replay make anew what is given back of arrays of plain data."""
@@ -211,6 +215,7 @@ class HostCall(Call):
         results = list(executable.run(given))
         path.ran(executable.run, sources, results, [*outputs, *(w.storage for w in written)])
         names = [s.name for s in self.shared] + [n for n, _ in self.inputs.scalars]
+        guard.let_driver_look(dict(zip(self.names, self.arrays, strict=True)))
         self._grow(guard, finish, names)
         return finish(path.environment, tuple(self.inputs.args))
 
@@ -230,7 +235,7 @@ class HostCall(Call):
                 raise OddError("array from elsewhere")
             if not value.shows_all():
                 known = f"{guard.constant(value.shown_of)}({known})"
-            if not value.writeable and not value.is_scalar:
+            if not value.writeable and not value.is_scalar and value.storage.writeable:
                 known = f"{guard.constant(read_only)}({known})"
             return f"{known}[()]" if value.is_scalar else known
 

@@ -21,9 +21,12 @@ from ..record.numbers import NUMBERS, TracedScalar
 from ..record.recorder import current_recorder
 from ..record.structure import (
     DICT,
+    HEIR_OF_DICT,
+    HEIR_OF_LIST,
     INSTANCE,
     LIST,
     METHOD,
+    NAMED,
     NAMESPACE,
     SET,
     Growing,
@@ -35,11 +38,15 @@ from ..record.structure import (
     slots_of,
 )
 from .identity import Identity
-from .places import MISSING, Place, Wrapper, is_constant
+from .places import MISSING, Place, Wrapper, is_constant, with_methods
 from .purity import is_followed, is_pure
 
 NDArray = np.ndarray[Any, Any]
 _PARTS_LIMIT = 500  # more of them cost more to look at than fusion saves
+
+
+_CHANGED_BY_PARTS = (DICT, INSTANCE, NAMESPACE, HEIR_OF_DICT, HEIR_OF_LIST)
+_RAW = {"entry": "dict", "place": "list"}  # whose own methods find the items of heirs
 
 
 @dataclass(slots=True)
@@ -126,6 +133,7 @@ class Inputs:
             self.conditions.append(("type", name, kind))
         elif is_constant(value):
             self.conditions.append(("same", name, value))
+            self.functions += with_methods((value,))
         elif isinstance(value, set):
             self._take_set(value, name)
         elif kind_of(value) not in (None, SET):
@@ -144,7 +152,7 @@ class Inputs:
 
     def _take_opaque(self, value: Any, name: str) -> None:
         self.conditions.append(("is", name, value))
-        if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
+        if isinstance(value, np.ndarray) or hasattr(type(value), "__cuda_array_interface__"):
             self.unfusable = f"an argument is a {type(value).__name__}"
         self.functions.append(value)
         self.objects.append(value)
@@ -152,6 +160,7 @@ class Inputs:
     def _take_set(self, value: set[Any], name: str) -> None:
         self.sets.append(value)
         if type(value) is set and all(map(is_constant, value)):
+            self.functions += with_methods(value)
             self.conditions.append(("equal", name, frozenset(value)))
         else:
             self._take_opaque(value, name)
@@ -159,7 +168,7 @@ class Inputs:
     def _take_parts(self, value: Any, name: str, follow: bool) -> None:
         kind = kind_of(value)
         assert kind is not None
-        if id(value) in self.known and value != ():
+        if id(value) in self.known and not (type(value) is tuple and not value):
             self.conditions.append(("same object", name, self.known[id(value)]))
             if not follow and id(value) in self._followed:
                 self.unfusable = "what it is given is read by a method by name, too"
@@ -175,20 +184,26 @@ class Inputs:
         if kind is LIST and name in self.growing:
             return
         parts = kind.parts(value)
-        if kind is DICT:
-            if not all(map(_is_key, value)):
-                self.unfusable = "a dict has keys that may change"
-                return
-            self.conditions.append(("keys", name, list(value)))
-        elif kind is INSTANCE or kind is NAMESPACE:
+        if kind in (DICT, HEIR_OF_DICT):
+            self._take_keys(name, kind, parts)
+        if kind in (INSTANCE, NAMESPACE, NAMED, HEIR_OF_DICT, HEIR_OF_LIST):
             self._take_instance(value, name, parts)
         elif kind is METHOD:
             self.functions.append(value.__func__)
             self.conditions.append(("is", f"{name}.__func__", value.__func__))
-        elif (parts and parts[0][0][0] == "item") or not parts:
+        elif kind is not DICT and (not parts or parts[0][0][0] == "item"):
             self.conditions.append(("length", name, len(value)))
+        if kind is HEIR_OF_LIST:
+            self.conditions.append(("places", name, list.__len__(value)))
         for step, part in parts:
             self._take(part, self._text(name, step), follow)
+
+    def _take_keys(self, name: str, kind: Kind, parts: Parts) -> None:
+        keys = [key for (where, key), _ in parts if where in ("item", "entry")]
+        if not all(map(_is_key, keys)):
+            self.unfusable = "a dict has keys that may change"
+        self.conditions.append(("keys" if kind is DICT else "entries", name, keys))
+        self.functions += with_methods(keys)
 
     def _take_instance(self, value: Any, name: str, parts: Parts) -> None:
         self.functions.append(value)
@@ -205,9 +220,10 @@ class Inputs:
         kind, key = step
         if kind == "slot":
             return f"{name}.{key}"
-        if type(key) not in (int, str):
-            return f"{name}[{self._constant(key)}]"
-        return f"{name}[{key!r}]" if kind == "item" else f"{name}.__dict__[{key!r}]"
+        text = repr(key) if type(key) in (int, str) else self._constant(key)
+        if kind in _RAW:
+            return f"{_RAW[kind]}.__getitem__({name}, {text})"
+        return f"{name}[{text}]" if kind == "item" else f"{name}.__dict__[{text}]"
 
     def _constant(self, key: Any) -> str:
         """The name of a key, the same one each time that it is met."""
@@ -286,7 +302,7 @@ class Inputs:
                 if all(a is b for (_, a), (_, b) in zip(now, twin.before, strict=False)):
                     yield Effect(twin, ("grow", None), more)
                     continue
-            if not grown or twin.kind not in (DICT, INSTANCE, NAMESPACE):
+            if not grown or twin.kind not in _CHANGED_BY_PARTS:
                 yield Effect(twin, None, now)
                 continue
             old = dict(twin.before)
@@ -364,6 +380,12 @@ def apply_effect(container: Any, step: Step | None, value: Any) -> None:
         container.extend(value)
     elif step[0] == "item":
         container[step[1]] = value
+    elif step[0] == "entry":
+        dict.__setitem__(container, step[1], value)
+    elif step[0] == "place" and step[1] == list.__len__(container):
+        list.append(container, value)
+    elif step[0] == "place":
+        list.__setitem__(container, step[1], value)
     elif step[0] == "attribute":
         container.__dict__[step[1]] = value
     else:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ...errors import NotFusedError
 from ...options import Options
 from ..arrays.dispatch import raising
+from .endings import TAKES_MEMORY, Unfollowed
 from .function import FusedFunction
 from .guard import MISS
 from .host import HostCall
-from .trace import Unfollowed
 
 if TYPE_CHECKING:
     from ...engine import Executable
@@ -24,14 +24,19 @@ def lower_function(
     """The executable of one trace of ``function`` with ``args``, callable, not yet run."""
     owner: FusedFunction[..., Any] = FusedFunction(function, options)
     given = (*owner.head, *args)
-    tracer = HostCall(owner, given, execute=False)
-    tracer.trace.longest = longest
-    if tracer.unfusable or raising():
-        raise NotFusedError(f"{owner.__name__} cannot be fused: {tracer.unfusable or 'errstate'}")
-    try:
-        tracer.run()
-    except Unfollowed as unfollowed:
-        raise NotFusedError(f"{owner.__name__} is no single graph: {unfollowed}") from None
+    for all_lazy in (False, True):
+        tracer = HostCall(owner, given, execute=False, all_lazy=all_lazy)
+        tracer.trace.longest = longest
+        if tracer.unfusable or raising():
+            why = tracer.unfusable or "errstate"
+            raise NotFusedError(f"{owner.__name__} cannot be fused: {why}")
+        try:
+            tracer.run()
+            break
+        except Unfollowed as unfollowed:
+            why = str(unfollowed)
+            if all_lazy or not why.startswith(TAKES_MEMORY):  # else as a call is recorded again
+                raise NotFusedError(f"{owner.__name__} is no single graph: {why}") from None
     replay, executable = tracer.replay, tracer.executable
     assert replay is not None and executable is not None
 

@@ -91,7 +91,7 @@ def pairs_of(written: Sequence[str], names: Sequence[str]) -> list[tuple[str, st
 
 def _fits(value: Any, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> bool:
     """True for an array of a device with this layout."""
-    if isinstance(value, np.ndarray) or not hasattr(value, "__cuda_array_interface__"):
+    if isinstance(value, np.ndarray) or not hasattr(type(value), "__cuda_array_interface__"):
         return False
     return bool(value.shape == shape and value.strides == strides and value.dtype == dtype)
 

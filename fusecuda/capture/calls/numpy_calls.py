@@ -20,17 +20,30 @@ import numpy as np
 from ...graph.library import at_line
 from ..arrays.array import Array
 from ..arrays.dispatch import eager, raising
+from ..arrays.opaque import known_as, stand_in, taken
 from ..arrays.scipy_functions import handler_of
 from ..arrays.values import arrays_in
 from ..record.numbers import TracedScalar
-from ..record.recorder import user_line
+from ..record.recorder import current_recorder, user_line
 from ..record.storage import Storage
 from ..record.structure import SEQUENCES, leaves, plain_kind
 from ..record.view import view_within
 from .error_states import Recording, under
 from .loose import Loose
-from .outcomes import PLAIN, ViewOf, call_flat, described, described_at, loosened, put_together
+from .outcomes import (
+    CACHED,
+    PLAIN,
+    ViewOf,
+    call_flat,
+    call_kept,
+    described,
+    described_at,
+    described_kept,
+    loosened,
+    put_together,
+)
 from .path import Environment, Segment, nothing
+from .places import is_constant
 
 NDArray = np.ndarray[Any, Any]
 
@@ -50,11 +63,46 @@ def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def is_plain(value: Any) -> bool:
-    """True for what stays the same in each replay, or what the path knows."""
+def cached_call(
+    func: Any, used: Callable[[], None], looked: Callable[[str], None]
+) -> Callable[..., Any]:
+    """``func``, which keeps its results: it is called, through its cache, by each replay.
+
+    What it is given otherwise goes to it as to opaque code, and what is asked of the cache is asked
+    by no replay.
+    """
+    why = f"it calls {func.__name__}, which keeps results,"
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        result = current_recorder().eager(func, args, kwargs)
+        if result is NotImplemented:
+            looked(f"{why} with what is not followed")
+            return stand_in(func, used)(*args, **kwargs)
+        return result
+
+    def asked(name: str) -> Callable[[], Any]:
+        def ask() -> Any:
+            looked(f"{why} for its {name}")
+            return getattr(stand_in(func, used), name)()
+
+        return ask
+
+    functools.update_wrapper(called, func)
+    for name in ("cache_info", "cache_clear", "cache_parameters"):
+        setattr(called, name, asked(name))
+    return called
+
+
+def is_plain(value: Any, constants: bool = False) -> bool:
+    """True for what stays the same in each replay, or what the path knows.
+
+    With ``constants`` that is all that cannot change.
+    """
     return all(
         type(part) in (Array, TracedScalar)
+        or (constants and is_constant(part))
         or part is np._NoValue
+        or type(part) is type(np.sum)  # a function of NumPy's
         or issubclass(type(part), (*PLAIN, np.ndarray))
         for part in leaves(value)
     )
@@ -69,6 +117,9 @@ _PICKING = (
 )
 
 
+_OWNED = ("array", "loose", "number", "value", "raised")  # parts of results that may go
+
+
 class NumpyCalls:
     """The calls of one trace."""
 
@@ -77,12 +128,13 @@ class NumpyCalls:
         self.path = trace.path
         self._loose: list[weakref.ref[Loose]] = []
         self.sharing = False  # arrays that are no more loose share memory with others
+        self._kept: dict[int, Array] = {}  # by their slots, what caches have given
         self._varying: list[Any] = []  # functions whose results have differed in extent
 
     def result(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """What ``func`` gives, computed by each replay; NotImplemented if it cannot be."""
-        path = self.path
-        if path.broken or not is_plain((args, kwargs)):
+        path, keeps = self.path, type(func) is CACHED
+        if path.broken or not is_plain((args, kwargs), keeps):
             return NotImplemented
         every = list(arrays_in((args, kwargs)))
         arrays = [a for a in every if not a.is_loose]
@@ -97,10 +149,13 @@ class NumpyCalls:
         loose = len(arrays) < len(every)
         template = self.template((args, kwargs))
         called = under(self.trace.states, at_line(user_line()))
-        run = functools.partial(call_flat, func, not loose, called)
-        look = functools.partial(
-            described, slots, loose or func in self._varying, len(path.environment)
-        )
+        start = len(path.environment)
+        if keeps:
+            run = functools.partial(call_kept, func, called)
+            look = functools.partial(described_kept, tuple(self._kept), start)
+        else:
+            run = functools.partial(call_flat, func, not loose, called)
+            look = functools.partial(described, slots, loose or func in self._varying, start)
         if path.replaying:
             assert calls_of(path.trail[len(path.segments)], func), "a replay made another call"
             structure, kinds = path.values[len(path.segments)]
@@ -111,10 +166,10 @@ class NumpyCalls:
         else:
             results = run([template(path.environment)])
             structure, kinds = look([*path.environment, *results])
-        if any(kind[0] == "other" for kind in kinds):
-            self.trace.breaks(f"it calls numpy.{func.__name__}, whose result is not followed")
+        if any(kind[0] in ("other", "foreign") for kind in kinds):
+            self.trace.breaks(f"it calls {title_of(func)}, whose result is not followed")
         made = self._made(kinds, results[1:], arrays)
-        owners = [_owner(m) if k[0] != "view" else None for m, k in zip(made, kinds, strict=True)]
+        owners = [_owner(m) if k[0] in _OWNED else None for m, k in zip(made, kinds, strict=True)]
         complete = path.replaying or not self.trace.pending()
         path.ran(run, [template], results, [None, *owners], complete)
         path.looked(look, (structure, kinds), loosened)
@@ -177,6 +232,15 @@ class NumpyCalls:
                 made.append(self._view(sources[kind[1]], part, kind[2]))
             elif kind[0] == "number":
                 made.append(self.trace.number_at(first + i, part))
+            elif kind[0] == "kept":
+                self._kept[first + i] = known = known_as(Array.of_array(part, copy=False), part)
+                known.writeable = kind[3]
+                known.storage.held = known.storage.escaped = True
+                made.append(known)
+            elif kind[0] == "known":
+                made.append(self._kept[kind[1]])
+            elif kind[0] == "foreign":
+                made.append(taken(part, self.trace.used, fresh=False))
             else:
                 made.append(part)
         return made
@@ -266,6 +330,12 @@ def _owner(made: Any) -> Any:
     if type(made) is not Array:
         return None
     return made.loose if made.is_loose else made.storage
+
+
+def title_of(func: Any) -> str:
+    """What the user calls ``func``, most likely one of NumPy's."""
+    home = getattr(func, "__module__", None) or "numpy"
+    return f"numpy.{func.__name__}" if home.startswith("numpy") else str(func.__name__)
 
 
 def calls_of(segment: Segment, func: Any) -> bool:

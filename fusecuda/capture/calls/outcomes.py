@@ -1,7 +1,13 @@
-"""Outcomes of functions that NumPy computes in a replay: their parts, and what is seen of them."""
+"""Outcomes of functions that NumPy computes in a replay: their parts, and what is seen of them.
+
+So are those of functions that keep what they give for the next call with equal arguments
+(`functools.lru_cache`). Arrays among these are the cache's own: each call gives them, whole, and
+what is written to them stays.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,11 +15,12 @@ import numpy as np
 
 from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
-from ..record.structure import LIST, NAMED, TUPLE, kind_of, leaves
+from ..record.structure import LIST, NAMED, TUPLE, Kind, kind_of, leaves
 from ..record.view import View, address_of, displaced
 from .path import Environment
 
 NDArray = np.ndarray[Any, Any]
+CACHED = type(functools.lru_cache(len))
 Described = tuple[Any, tuple[Any, ...]]  # how a result is put together, and each part of it
 PLAIN = (
     bool, type(Ellipsis), int, float, complex, str, type(None), np.generic, np.dtype, type,
@@ -58,11 +65,11 @@ def call_flat(
     return [structure, *parts]
 
 
-def _flattened(result: Any) -> tuple[Any, list[Any]]:
+def _flattened(result: Any, kinds: Sequence[Kind] = (LIST, TUPLE, NAMED)) -> tuple[Any, list[Any]]:
     """How a result is put together, and its parts, NumPy's numbers as arrays of rank 0."""
     kind = kind_of(result)
-    if kind is LIST or kind is TUPLE or kind is NAMED:
-        found = [_flattened(part) for part in result]
+    if kind in kinds:
+        found = [_flattened(part, kinds) for part in result]
         return (type(result), *[s for s, _ in found]), [p for _, f in found for p in f]
     if isinstance(result, np.generic) and is_supported(result.dtype):
         return "number", [np.asarray(result)]
@@ -108,6 +115,40 @@ def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple
         return "raised", type(part), str(part)
     simple = isinstance(part, (*PLAIN, type(NotImplemented))) and type(part) is not slice
     return ("value", part) if simple else ("other", type(part))
+
+
+def call_kept(func: Any, called: Callable[..., Any], values: Sequence[Any]) -> list[Any]:
+    """As `call_flat`, of a function that keeps its results: they stay as they are."""
+    try:
+        result = called(func, *values[0])
+    except Exception as error:
+        return ["raised", error]
+    structure, parts = _flattened(result, (TUPLE, NAMED))
+    return [structure, *parts]
+
+
+def described_kept(slots: Sequence[int], start: int, environment: Environment) -> Described:
+    """As `described`, of a function that keeps its results; ``slots`` have those of calls before.
+
+    Nothing else may share memory with them.
+    """
+    structure, *parts = environment[start:]
+    arrays = [a for a in environment[:start] if isinstance(a, np.ndarray)]
+    return structure, tuple([_described_kept(p, slots, arrays, environment) for p in parts])
+
+
+def _described_kept(
+    part: Any, slots: Sequence[int], arrays: Sequence[NDArray], environment: Environment
+) -> tuple[Any, ...]:
+    if type(part) is not np.ndarray:
+        kind = _described_part(part, (), loose=False)
+        return ("foreign", type(part)) if kind[0] == "other" else kind
+    known = [slot for slot in slots if environment[slot] is part]
+    if known:
+        return "known", known[0]
+    if not part.flags.c_contiguous or any(np.may_share_memory(part, a) for a in arrays):
+        return "foreign", np.ndarray
+    return "kept", part.shape, part.dtype, part.flags.writeable
 
 
 def loosened(value: Described) -> Described:

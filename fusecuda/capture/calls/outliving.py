@@ -1,8 +1,9 @@
 """Outliving: what a call may write that no twin stands for, and that is there after it.
 
 Globals, closure variables, attributes of classes and modules, and containers that methods read by
-name are the user's own while a call is recorded. What was written to them is put right when the
-call has been computed: lazy arrays and followed numbers become what they stand for.
+name, or that opaque code gives, are the user's own while a call is recorded. What was written to
+them is put right when the call has been computed: lazy arrays and followed numbers become what they
+stand for.
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ class Outliving:
         self._classes = [(kind, contents(kind)) for kind, _, _ in reads.classes]
         self._containers: list[tuple[Any, Parts]] = []
         for _, value in reads.constants.values():
-            for part in walk(value):
-                kind = kind_of(part)
-                if kind is not None and kind.mutable:
-                    self._containers.append((part, kind.parts(part)))
+            self.note(value)
+
+    def note(self, value: Any) -> None:
+        """The containers in ``value`` may be written to, too."""
+        for part in walk(value):
+            kind = kind_of(part)
+            if kind is not None and kind.mutable:
+                self._containers.append((part, kind.parts(part)))
 
     def changed(self) -> str:
         """What has been written, or an empty string."""
@@ -76,6 +81,10 @@ class Outliving:
                     made = finished(value)
                     if made is not value:
                         setattr(kind, name, made)
+        self.finish_noted(finished)
+
+    def finish_noted(self, finished: Callable[[Any], Any]) -> None:
+        """As `finish`, of containers alone."""
         for container, parts in self._containers:
             now = _parts(container)
             if not _alike(parts, now):

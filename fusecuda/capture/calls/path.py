@@ -26,6 +26,7 @@ from ..record.storage import Storage
 
 Environment = list[Any]
 Source = int | Callable[[Environment], Any]
+ANEW = "recorded anew at each call"  # what is told of a function whose paths are not replayed
 LENGTH_LIMIT = 4096  # segments of one path
 BRANCHES = 64  # values that lead on from one look
 
@@ -135,12 +136,12 @@ def nothing(values: Sequence[Any]) -> Sequence[Any]:
 def key_of(value: Any) -> Any:
     """What tells values of a look apart: types, and all bits of floats."""
     kind = type(value)
+    if kind is tuple or kind is list:  # which are mostly of names and extents
+        return kind, *[(k, v) if (k := type(v)) is str or k is int else key_of(v) for v in value]
     if kind is float:
         return kind, struct.pack("d", value)
     if kind is complex:
         return kind, struct.pack("dd", value.real, value.imag)
-    if kind in (list, tuple):
-        return kind, *[key_of(v) for v in value]
     if isinstance(value, np.generic):
         return kind, value.tobytes()
     if kind is Raised:

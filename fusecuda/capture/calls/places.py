@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..record.origin import is_users, module_of
+from ..record.structure import is_frozen, kind_of, walk
 from .identity import Identity
 
 SIMPLE = (
@@ -18,6 +20,7 @@ SIMPLE = (
     np.generic, np.dtype,
 )  # fmt: skip
 MISSING = object()
+_HEAP_TYPE = 1 << 9
 
 
 class Wrapper:
@@ -154,6 +157,29 @@ def is_constant(value: Any) -> bool:
         return False
     if type(value) is slice:
         return all(map(is_constant, (value.start, value.stop, value.step)))
-    return issubclass(type(value), (*SIMPLE, enum.Enum)) or (  # not what it says that it is
-        type(value) in (tuple, frozenset) and all(map(is_constant, value))
+    kind: Any = type(value)  # not what it says that it is
+    if issubclass(kind, enum.Enum):
+        return not any(map(_may_change, vars(value).values()))
+    if issubclass(kind, SIMPLE) and kind is not np.void:  # which shows memory of an array
+        return not (kind.__dictoffset__ and vars(value))  # a number with attributes
+    return kind in (tuple, frozenset) and all(map(is_constant, value))
+
+
+def has_methods(value: Any) -> bool:
+    """True for a value whose class is the user's, such as an enum or a kind of numbers."""
+    kind: Any = type(value)
+    return bool(kind.__flags__ & _HEAP_TYPE) and is_users(module_of(kind))
+
+
+def with_methods(values: Iterable[Any]) -> list[Any]:
+    """Those of constants, and of what is in them, that have methods."""
+    return [part for value in values for part in walk(value) if has_methods(part)]
+
+
+def _may_change(value: Any) -> bool:
+    """True if there is an array or a container in it that may be written to."""
+    kinds = ((part, kind_of(part)) for part in walk(value))
+    return any(
+        isinstance(part, np.ndarray) or (kind is not None and kind.mutable and not is_frozen(part))
+        for part, kind in kinds
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import inspect
 import sys
 import types
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..record.origin import is_users, module_of
+from ..record.origin import attribute_of, is_users, module_of
 from .places import Wrapper
 
 _PURE_BUILTINS = frozenset(
@@ -31,6 +32,7 @@ _SEES_CALLER = (
 _PURE_MODULES = (
     *("math", "cmath", "operator", "functools", "itertools", "typing", "collections", "enum"),
     *("dataclasses", "numbers", "string", "fractions", "abc", "_operator", "_functools", "copy"),
+    *("bisect", "_bisect", "heapq", "_heapq"),
     *("_collections", "_collections_abc", "numpy", "scipy.special", "fusecuda.numpy", "cupy"),
     *("fusecuda.capture.arrays.wrapping", "fusecuda.capture.arrays.creation"),
     *("fusecuda.capture.arrays.ranges", "fusecuda.capture.arrays.counters"),
@@ -48,10 +50,14 @@ _NUMPY_STATE = frozenset(
         *("vectorize", "frompyfunc", "errstate", "printoptions", "nditer", "nested_iters"),
     )
 )
-_NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch", "count", "cycle", "tee"})
+_PURE_MANAGERS = (
+    *(contextlib.suppress, contextlib.nullcontext, contextlib.closing, contextlib.ExitStack),
+    type(contextlib.contextmanager(iter)(())),  # what runs a generator of the user's
+)
+_NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch"})
 _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "_random")
 _OF_CLASSES = ("typing", "dataclasses")  # what annotations and class definitions leave behind
-_LIBRARIES = ("scipy",)  # of functions that only compute
+_LIBRARIES = ("scipy", "statistics")  # of functions that only compute
 _PURE_TYPES = (
     *(types.GenericAlias, type(np.s_), type(np.r_), type(np.c_), type(np.mgrid), type(np.ogrid)),
 )
@@ -73,9 +79,11 @@ def is_pure(value: Any) -> bool:
         return True
     if (module_of(kind), kind.__name__) == ("cupy._core._kernel", "ufunc"):
         return True
+    if value is types.SimpleNamespace:
+        return True
     if not issubclass(kind, _FUNCTIONS) or value in _NUMPY_STATE:
         return False
-    return value in _PURE_BUILTINS or _is_of_pure_module(value)
+    return value in _PURE_BUILTINS or value in _PURE_MANAGERS or _is_of_pure_module(value)
 
 
 def _is_of_pure_module(value: Any) -> bool:
@@ -95,7 +103,7 @@ def _within(module: str, modules: tuple[str, ...]) -> bool:
 
 def is_drawing(value: Any) -> bool:
     """True for what belongs to a random generator."""
-    home = getattr(value, "__self__", None)
+    home = attribute_of(value, "__self__")
     owner = module_of(type(home)) if home is not None else ""
     return owner.startswith(("numpy.random", "random", "cupy.random"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import types
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ def held_by_opaque(
     """Why ``opaque`` objects may not be called: they hold containers or memory of the call's."""
     ours = {id(container) for container in containers}
     for one in opaque:
-        if isinstance(one, types.ModuleType | types.BuiltinFunctionType | type):
+        if isinstance(one, types.ModuleType | type):
             continue
         for part in _held_by(one):
             if id(part) in ours or (
@@ -39,7 +40,11 @@ def _held_by(value: Any) -> list[Any]:
             continue
         seen.add(id(current))
         found.append(current)
-        if isinstance(current, types.FunctionType):
+        if isinstance(current, weakref.ReferenceType):
+            stack.append(current())
+        elif type(current) in weakref.ProxyTypes:
+            stack.append(_behind(current))
+        elif isinstance(current, types.FunctionType):
             stack.extend(current.__closure__ or ())
             stack.extend(current.__defaults__ or ())
         else:
@@ -47,4 +52,12 @@ def _held_by(value: Any) -> list[Any]:
     return found
 
 
-_CODE = (types.ModuleType, type, types.CodeType, types.BuiltinFunctionType, str, bytes, int, float)
+def _behind(proxy: Any) -> Any:
+    """The object that a weak proxy passes all on to; None if it is gone."""
+    try:
+        return proxy.__repr__.__self__
+    except ReferenceError:
+        return None
+
+
+_CODE = (types.ModuleType, type, types.CodeType, str, bytes, int, float)

@@ -19,11 +19,11 @@ class Reads:
     ``values`` are compared by each replay; ``inputs`` are arrays and containers, of which a trace
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
-    them being pure; ``replaced`` are `id`, `numpy.errstate` and functions of numbers, for which
-    others stand while the function is recorded. ``members`` are what classes hold under the names
-    that the code uses, ``exchanged`` those of them that are exchanged while the function is
-    recorded. ``written`` are variables that the code writes, ``classes`` those that it may reach,
-    with their names and bases.
+    them being pure; ``replaced`` are `id`, `getattr`, `numpy.errstate` and functions of numbers and
+    heaps, for which others stand while the function is recorded. ``members`` are what classes hold
+    under the names that the code uses, ``exchanged`` those of them that are exchanged while the
+    function is recorded. ``written`` are variables that the code writes, ``classes`` those that it
+    may reach, with their names and bases.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``at_once`` holds if the function has effects that nobody sees, so
     that it cannot be started again; ``catches`` if it has an ``except`` of its own;

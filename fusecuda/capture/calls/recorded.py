@@ -27,6 +27,13 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import recorder_in_force
 from ..record.structure import walk
 from .call import Call
+from .endings import (
+    KERNELS_ARE_COMPILED,
+    NO_TIME,
+    RECORDING_IS_SLOW,
+    TAKES_MEMORY,
+    Unfollowed,
+)
 from .entry import Entries, Replay
 from .guard import MISS
 from .host import HostCall
@@ -36,14 +43,7 @@ from .places import Wrapper
 from .purity import is_pure
 from .reads import Reads
 from .scan import reads_of
-from .trace import (
-    KERNELS_ARE_COMPILED,
-    NO_TIME,
-    RECORDING_IS_SLOW,
-    TAKES_MEMORY,
-    Trace,
-    Unfollowed,
-)
+from .trace import Trace
 from .why import History, line_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class RecordedFunction(Wrapper):
                 return self._unfused(key, tracer.unfusable, args)
             try:
                 with span("record", self.__name__):
-                    result = tracer.run()
+                    result = tracer.run_or_raise()
             except Unfollowed as unfollowed:
                 why = str(unfollowed)
                 if not self._can_otherwise(why, tracer):
@@ -153,7 +153,7 @@ class RecordedFunction(Wrapper):
         assert not tracer.unfusable, tracer.unfusable
         before = perf_counter()
         try:
-            result = tracer.run()
+            result = tracer.run_or_raise()
         except Unfollowed as unfollowed:  # the first piece has failed: nothing is done yet
             return self._unfused(signature(args), str(unfollowed), args)
         except Exception:

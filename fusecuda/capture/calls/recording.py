@@ -20,10 +20,10 @@ from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar, value_of
 from ..record.plans import graph_of
 from ..record.storage import Storage
+from .endings import Unfollowed
 from .function import FusedFunction
 from .host import HostCall
 from .inputs import Effect
-from .trace import Unfollowed
 
 _PACKAGE = str(Path(__file__).parents[2])
 _NUMPY = str(Path(np.__file__).parent)

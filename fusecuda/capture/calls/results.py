@@ -27,6 +27,7 @@ from ..record.structure import (
 from ..record.view import address_of
 from .exchange import original as switched_back
 from .guard import Guard
+from .hidden import settled
 from .identity import Identity
 from .inputs import Effect, apply_effect, plain_step
 from .outcomes import ViewOf
@@ -98,7 +99,8 @@ class Finisher:
         value = numpys(value)
         kind = kind_of(value)
         if kind is None:
-            return value
+            self._done[id(value)] = value
+            return settled(value, self)
         if kind is METHOD:
             value = switched_back(value)
         if type(value) is Growing:  # made by the type of another
@@ -126,7 +128,7 @@ def computed(array: Array) -> Any:
     result = array.shown_of(storage.buffer)
     if array.is_scalar:
         return result[()]
-    return result if array.writeable else read_only(result)
+    return result if array.writeable or not result.flags.writeable else read_only(result)
 
 
 def read_only(array: Any) -> Any:
@@ -274,6 +276,8 @@ def _maker(value: Any) -> Callable[[Any], Any]:
         return lambda parts: types.MethodType(function, parts[0])
     if isinstance(value, functools.partial):
         return lambda parts: functools.partial(parts[0], *parts[1], **parts[2])
+    if isinstance(value, slice):
+        return lambda parts: slice(*parts)
     return functools.partial(tuple.__new__, type(value))
 
 

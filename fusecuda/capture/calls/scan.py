@@ -31,14 +31,14 @@ from .bytecode import (
     is_of_local,
     is_of_self,
     is_passed_on,
-    reads_arrays,
     strings,
     tells_apart,
     variable_of,
     writes_outside,
 )
 from .exchange import held, parts_of
-from .places import MISSING, Place, Wrapper, is_constant
+from .outcomes import CACHED
+from .places import MISSING, Place, Wrapper, has_methods, is_constant, with_methods
 from .purity import (
     builtins_of,
     is_drawing,
@@ -53,7 +53,10 @@ from .special import FUNCTION, HARMLESS, inside, reached
 
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
 _AWAITS = 0x80 | 0x200
-_FROM_OTHERS = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "copy"})
+_FROM_OTHERS = frozenset(
+    {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "copy"}
+)
+_REPLACED = ("math", "cmath", "_heapq")
 _BUILDERS = frozenset({"r_", "c_", "mgrid", "ogrid"})
 _CREATORS = _FROM_OTHERS | _BUILDERS | {"zeros", "ones", "empty", "full"}
 
@@ -70,6 +73,10 @@ def reads_of(*roots: Any) -> Reads:
     return scan.reads
 
 
+def _has_arrays(value: Any) -> bool:
+    return any(isinstance(part, np.ndarray) for part in walk(value, PARTS_LIMIT))
+
+
 class Scan:
     """Follows code from name to name until nothing new is found."""
 
@@ -81,6 +88,7 @@ class Scan:
         self.classes: dict[int, type] = {}
         self.made: set[int] = set()  # classes of which the code may make instances
         self.looked: set[tuple[int, str]] = set()
+        self.around: set[int] = set()  # functions around which something stands, in which this is
         self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
         self.at = ""  # the line that is read
         self.met: dict[int, str] = {}  # the lines that led to functions
@@ -114,8 +122,10 @@ class Scan:
                 self.pending.append((part.function, bound))
             elif isinstance(part, type):
                 self._class(part, made=True)
-            elif kind_of(part) is not None or isinstance(part, enum.Enum):
+            elif kind_of(part) is not None or has_methods(part):
                 self._class(type(part))
+            for key in with_methods(part) if isinstance(part, dict) else ():
+                self._class(type(key))
 
     def _class(self, kind: type, made: bool = False) -> None:
         meta: Any = type(kind)
@@ -149,7 +159,9 @@ class Scan:
             self._code(function, code, bound)
 
     def _default(self, place: Place, value: Any, bound: bool) -> None:
-        if not is_constant(value):
+        if is_constant(value):
+            self.value(value, bound)
+        else:
             self._classify(place, value, bound, "the default")
 
     def _code(self, function: types.FunctionType, code: types.CodeType, bound: bool) -> None:
@@ -282,7 +294,11 @@ class Scan:
             not isinstance(value, types.ModuleType) and is_pure(value) and not is_drawing(value)
         ):
             self._seen(place, value)
-            if not bound and module_of(value) in ("math", "cmath"):
+            if is_constant(value):  # of which enums have methods
+                self.value(value, bound)
+            if bound and module_of(value) == "_heapq":  # see `touching`
+                self._volatile(f"it calls {name}", at_once=True)
+            elif not bound and (value is getattr or module_of(value) in _REPLACED):
                 reads.replaced[place.key] = (place, value)
             reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
         elif (module_of(type(value)), type(value).__name__) == ("cupy", "ndarray"):
@@ -294,7 +310,7 @@ class Scan:
             self._seen(place, value)
             reads.replaced[place.key] = (place, value)
         elif isinstance(value, types.ModuleType):
-            self._module(place, value)
+            self._module(place, value, bound)
         elif isinstance(value, type) and is_users(module_of(value)) and value.__flags__ & 1 << 9:
             self._seen(place, value)
             self._class(value, made=True)
@@ -303,23 +319,23 @@ class Scan:
         else:
             self._native(place, value, bound, name)
 
-    def _module(self, place: Place, module: types.ModuleType) -> None:
+    def _module(self, place: Place, module: types.ModuleType, bound: bool) -> None:
         """A module as a value: of one that is pure but for parts, the names say if it is."""
         self._seen(place, module)
         if is_module_of_arrays(module):
             self.reads.creates = True
-            if not self.names & {"random", "testing", "getattr", "__dict__", "vars"}:
+            by_name = {"getattr"} if bound or module is not np else set()  # else it is `by_name`
+            if not self.names & {"random", "testing", "__dict__", "vars", *by_name}:
                 return
         elif is_pure(module):
             return
         self._volatile(f"it passes the module {module.__name__} on", at_once=True)
 
     def _contents(self, place: Place, value: Any, bound: bool, name: str) -> None:
-        parts = list(walk(value, PARTS_LIMIT))
         self.value(value, bound)
         if not bound:
             self.reads.inputs[place.key] = (place, value)
-        elif any(isinstance(p, np.ndarray) for p in parts):
+        elif _has_arrays(value):
             self._opaque(f"a method reads the array {name} by name")
         else:
             self.reads.constants[place.key] = (place, value)
@@ -327,7 +343,7 @@ class Scan:
     def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
         """What is called as it is; a method cannot be given a stand-in."""
         self._seen(place, value)
-        library = is_library(value) or self._is_vectorized(place, value)
+        library = is_library(value) or self._is_around(place, value)
         if bound:
             if not library and not builtins_of(value):
                 self._opaque(f"a method calls {name}, a {type(value).__name__}")
@@ -343,18 +359,31 @@ class Scan:
         else:
             self._volatile(f"it calls {name}")
 
-    def _is_vectorized(self, place: Place, value: Any) -> bool:
-        """True for what `numpy.vectorize` made of a function, which is called as it is."""
-        function = getattr(value, "pyfunc", None) if type(value) is np.vectorize else None
-        if (
-            not isinstance(function, FUNCTION)
-            or not is_followed(function)
-            or reads_arrays(function)
-        ):
+    def _is_around(self, place: Place, value: Any) -> bool:
+        """True for what stands around a function of numbers, which each replay calls as it is.
+
+        That is what `numpy.vectorize` and `functools.lru_cache` make. The function may read no
+        arrays, and containers only if they stay the same; what else a cached one does is done once.
+        """
+        name = {np.vectorize: "pyfunc", CACHED: "__wrapped__"}.get(type(value), "")
+        function = getattr(value, name, None)
+        if not isinstance(function, FUNCTION) or not is_followed(function):
             return False
-        inner = place.attribute("pyfunc")
-        self.reads.values[inner.key] = (inner, function)
-        self.pending.append((function, True))
+        inner = Scan()
+        inner.around = {*self.around, id(function)}
+        if id(function) not in self.around:
+            inner.pending.append((function, False))
+            inner.run()
+        reads, named = inner.reads, inner.reads.inputs.values()
+        reads_arrays = any(_has_arrays(contents) for _, contents in named)
+        if reads.opaque or reads.written or reads.exchanged or reads_arrays:
+            return False
+        if type(value) is np.vectorize and reads.volatile:
+            return False
+        for there, contents in named:
+            self._contents(there, contents, True, there.title)
+        seen = place.attribute(name)
+        self.reads.values[seen.key] = (seen, function)
         return True
 
     # --- classes
@@ -383,6 +412,8 @@ class Scan:
                 self._contents(place, part, False, place.title)
 
     def _member(self, kind: type, name: str, value: Any) -> None:
+        if isinstance(value, CACHED):  # a twin is another object each time
+            self._opaque(f"{kind.__name__}.{name} keeps results by the object that it is called on")
         value = inside(value)
         if isinstance(value, property):
             for part in (value.fget, value.fset, value.fdel):
@@ -390,7 +421,9 @@ class Scan:
                     self.pending.append((part, True))
         elif isinstance(value, types.FunctionType):
             self.pending.append((value, True))
-        elif not is_constant(value) and not isinstance(value, HARMLESS) and not is_pure(value):
+        elif is_constant(value):
+            self.value(value, True)
+        elif not isinstance(value, HARMLESS) and not is_pure(value):
             place = Place("member", kind, name)
             if kind_of(value) is not None or isinstance(value, type | enum.Enum):
                 self._classify(place, value, True, "")

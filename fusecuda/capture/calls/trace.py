@@ -23,8 +23,15 @@ from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_lon
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
 from ..record.storage import Storage
+from .endings import (
+    KERNELS_ARE_COMPILED,
+    NO_TIME,
+    RECORDING_IS_SLOW,
+    TAKES_MEMORY,
+    Unfollowed,
+)
 from .error_states import under
-from .numpy_calls import NumpyCalls
+from .numpy_calls import NumpyCalls, title_of
 from .path import Environment, Path, Source, looker, nothing, outcome, outcome_of
 
 if TYPE_CHECKING:
@@ -33,21 +40,13 @@ if TYPE_CHECKING:
 _LOOK_AT_CLOCK = 512  # steps
 _OF_A_LOOK = 8  # steps: as many as operations take so long
 _SLOWEST = 1e-4  # seconds that a step takes at most
-NO_TIME = "planning and compiling takes too long"
-RECORDING_IS_SLOW = f"{NO_TIME}: so does recording"
-TAKES_MEMORY = "it takes an array's memory"
 _BESIDE = 0.01  # seconds that a recording takes at most, besides its steps
-KERNELS_ARE_COMPILED = "its kernels are being compiled"
-
-
-class Unfollowed(BaseException):
-    """Raised in a trace that cannot go on and has had no effect yet: the call is made again."""
 
 
 class Trace(Recorder):
     """The recorder of one call; arguments are storages that it was given."""
 
-    first_cut = 224  # operations, after which a body that repeats is sought
+    first_cut = 320  # operations, after which a body that repeats is sought
     transparent = True
     names_lines = False  # nodes know the user's line: of the first recordings, which are planned
     wrote = False  # memory of the caller has been written to
@@ -68,7 +67,9 @@ class Trace(Recorder):
         self.may_restart = may_restart  # the function, run a second time, does the same
         self.may_compute = may_compute  # values may be looked at
         self.effects: Callable[[], str] = str  # what has been written outside, if anything
-        self.catches = False  # the function has an ``except`` of its own
+        self.handles = False  # the function has an ``except`` of its own
+        self.is_raising = False  # recorded again for an error, which it is to raise itself
+        self.failed: Callable[[Exception], None] = ignored  # is told of errors of elements
         self.observed_arguments: dict[str, Any] = {}
         self.attempted: list[TracedScalar] = []  # made, before the first segment, by what may raise
         self.states: list[dict[str, str]] = []  # of errors, that the function asks for
@@ -80,6 +81,10 @@ class Trace(Recorder):
         self.spent = 0.0  # of that, from the budget
         self.awaited: Executable | None = None  # whose kernels are not there yet
         self._begun = thread_time()
+
+    @property
+    def catches(self) -> bool:
+        return self.handles or (self.is_raising and not self.path.replaying)
 
     def _counted(self, steps: int = 1) -> None:
         """So much more has been recorded: from time to time look at the clock."""
@@ -227,6 +232,7 @@ class Trace(Recorder):
         return self.planned - self.spent + others
 
     def _compute_apart(self, flight: Flight, error: Exception) -> None:
+        self.failed(error)
         self.breaks("an operation failed")
         super()._compute_apart(flight, error)
 
@@ -387,9 +393,13 @@ class Trace(Recorder):
         A replay goes on where shapes, dtypes and numbers among the results are the same.
         """
         if not self.may_compute:
-            raise Unfollowed(f"numpy.{func.__name__} is computed while it is recorded")
+            raise Unfollowed(f"{title_of(func)} is computed while it is recorded")
         self._counted(_OF_A_LOOK)
         return self.calls.result(func, args, kwargs)
+
+
+def ignored(error: Exception) -> None:
+    """Nothing is done about it."""
 
 
 def _itself(value: Any) -> Any:

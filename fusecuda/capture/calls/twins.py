@@ -45,6 +45,7 @@ _DIFFERENT = _names(
 )
 _COMPREHENSIONS = _names("<listcomp> <dictcomp> <setcomp> <genexpr>")
 _KEYWORDS = _names("descending device stream")  # which NumPy's functions do not have
+_TYPED = _names("rand randn random random_sample ranf sample uniform normal")  # CuPy's take a dtype
 # What lists, dictionaries, texts and numbers have, and arrays have not or alike.
 _OF_OTHERS = _names(
     "append extend insert pop remove clear index count reverse items keys values update "
@@ -255,7 +256,9 @@ def _faults_of(
     if scan.members:
         yield from _faults_with_objects(function)
     for code in codes_of(own):
-        if not _KEYWORDS.isdisjoint(strings(code.co_consts)):
+        keywords = set(strings(code.co_consts))
+        is_odd = not _KEYWORDS.isdisjoint(keywords)
+        if is_odd or ("dtype" in keywords and not _TYPED.isdisjoint(code.co_names)):
             yield f"{code.co_name} uses a keyword of its own"
         for instruction in instructions_of(code):
             name, argument = instruction.opname, instruction.argval

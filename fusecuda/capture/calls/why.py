@@ -78,7 +78,7 @@ def _reason(trace: Callable[..., Any], function: Any, args: tuple[Any, ...]) -> 
 
 def _kept(value: Any) -> Callable[[], Any]:
     """What gives ``value`` again while it lives; of an array later one that is laid out alike."""
-    if not hasattr(value, "strides"):
+    if not hasattr(type(value), "strides"):  # an object may have its own way to be asked
         return lambda: value
     try:
         alive = weakref.ref(value)

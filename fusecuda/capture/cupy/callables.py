@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import creation, movement, ranges, selection
+from ..arrays import creation, movement, ranges, searching, selection
 from ..arrays.dispatch import call_function
 from ..arrays.table import TABLE
 from . import internals
@@ -77,9 +77,59 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) -
     return TABLE[np.copyto](dst, src, casting, True if where is None else where)
 
 
+@_recorded("convolve")
+def _convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    return TABLE[np.convolve](a, v, mode)
+
+
+@_recorded("correlate")
+def _correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    return TABLE[np.correlate](a, v, mode) if v.size <= a.size else NotImplemented
+
+
+@_recorded("diag")
+def _diag(v: Any, k: int = 0) -> Any:
+    return TABLE[np.diag](v, k) if v.ndim == 1 else NotImplemented
+
+
+@_recorded("diagflat")
+def _diagflat(v: Any, k: int = 0) -> Any:
+    return TABLE[np.diagflat](v, k)
+
+
+@_recorded("fill_diagonal")
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Any:
+    return NotImplemented if wrap or np.ndim(val) else TABLE[np.fill_diagonal](a, val)
+
+
 @_recorded("count_nonzero")
 def _count_nonzero(a: Any, axis: Any = None) -> Any:
     return np.sum(a != 0, axis=axis)
+
+
+@_recorded("searchsorted")
+def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    if not hasattr(v, "dtype") or v.dtype.kind != a.dtype.kind:  # which C++ compares otherwise
+        return NotImplemented
+    return TABLE[np.searchsorted](a, v, side, sorter)
+
+
+@_recorded("digitize")
+def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
+    if type(right) is not bool or x.dtype.kind != bins.dtype.kind:
+        return NotImplemented
+    return searching.digitized(x, bins, right)
+
+
+@_recorded("interp")
+def _interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """Of doubles, of which CuPy does what NumPy does; it has an error for what is not in rows."""
+    floats = all(a.dtype.kind == "f" for a in (x, xp)) and fp.dtype == np.float64
+    if not floats or xp.shape in ((0,), (1,)) or not x.view_of_storage.is_whole():
+        return NotImplemented
+    return TABLE[np.interp](x, xp, fp, left, right, period)
 
 
 @_recorded("astype")
@@ -102,15 +152,17 @@ RECORDED |= {
 
 
 def convert(a: Any, name: str, rest: Any, **kwargs: Any) -> Any:
-    """``cupy.array(a, …)`` and its kin of a CuPy array: None for the array itself."""
+    """``cupy.array(a, …)`` and its kin of a CuPy array: None for the array itself.
+
+    `ascontiguousarray` is of one that does not lie so.
+    """
     dtype = kwargs.pop("dtype", rest[0] if rest else None)
-    copy = kwargs.pop("copy", rest[1] if len(rest) > 1 else name == "array")
+    copied = name in ("array", "ascontiguousarray")
+    copy = kwargs.pop("copy", rest[1] if len(rest) > 1 else copied)
     if kwargs or len(rest) > (2 if name == "array" else 1):
         return NotImplemented
     if dtype is not None and np.dtype(dtype) != a.dtype:
         return selection.astype(a, dtype)
-    if name == "ascontiguousarray" and not a.view_of_storage.is_whole():
-        copy = True
     return selection.copy(a) if copy else None
 
 
@@ -123,7 +175,8 @@ _TYPED = ("axis", "dtype", "out", "keepdims")
 def _method_astype(
     a: Any, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: Any = True
 ) -> Any:
-    if order not in ("K", "C", "A"):
+    as_it_lies = order == "K" or copy or np.dtype(dtype) != a.dtype
+    if order not in ("K", "C", "A") or not as_it_lies:
         return NotImplemented
     return selection.astype(a, dtype, order, casting or "unsafe", copy=copy)
 
@@ -148,10 +201,11 @@ METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
     "round": (("decimals", "out"), RECORDED["round"]),
     "take": (("indices", "axis", "out"), RECORDED["take"]),
     "argsort": (("axis",), RECORDED["argsort"]),
+    "searchsorted": (("v", "side", "sorter"), RECORDED["searchsorted"]),
     "trace": (("offset", "axis1", "axis2", "dtype", "out"), RECORDED["trace"]),
     "dot": (("b", "out"), RECORDED["dot"]),
-    "conj": ((), _numpy(np.conjugate)),
-    "conjugate": ((), _numpy(np.conjugate)),
+    "conj": ((), lambda a: a.conj()),
+    "conjugate": ((), lambda a: a.conj()),
     "nonzero": ((), RECORDED["nonzero"]),
     "astype": (("dtype", "order", "casting", "subok", "copy"), _method_astype),
     "copy": (("order",), _copy),

@@ -162,8 +162,7 @@ class CupyCall(Call):
         names = memory.names + [n for n, _ in self.inputs.scalars]
         self._grow(guard, finish, names + [guard.constant(a) for a in self.by_name])
         self.why = "replayed while its conditions hold"
-        self._complete()
-        return self._finisher()(result)
+        return self._complete()(result)
 
     def _text(self, guard: Guard) -> Callable[[Any], str | None]:
         """What gives the text for a CuPy array in the result, None for what is no such array."""

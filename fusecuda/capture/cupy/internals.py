@@ -31,6 +31,8 @@ _GAP = 512
 
 _new = base.__new__
 _init = base._init
+_new_memory = BaseMemory.__new__
+_reference = weakref.ref
 pointer_of: Callable[[Any], Any] = base.data.__get__  # whatever has been patched
 getitem: Callable[[Any, Any], Any] = base.__getitem__
 setitem: Callable[[Any, Any, Any], None] = base.__setitem__
@@ -45,17 +47,30 @@ def names(text: str) -> frozenset[str]:
 
 
 class PendingMemory(BaseMemory):  # type: ignore[misc]
-    """Made-up addresses that stand for the memory of ``storage`` until it is computed."""
+    """Made-up addresses that stand for the memory of ``storage`` until it is computed.
 
-    __slots__ = ("__weakref__", "objects", "real", "storage")
+    That of an operation that a tape knows has no storage before one is asked for: it is told by
+    ``run``, the recording, and ``place``, what the tape knows of it.
+    """
+
+    __slots__ = ("__weakref__", "objects", "own", "place", "real", "run")
 
     def __init__(self, storage: Any, nbytes: int, device: int) -> None:
         self.ptr = next(_ranges) if nbytes <= _SMALL else unused_address(nbytes)  # type: ignore[misc]
         self.size = nbytes  # type: ignore[misc]
         self.device_id = device  # type: ignore[misc]
-        self.storage = storage
+        self.own = storage
+        self.run: Any = None
+        self.place: Any = None
         self.objects: list[weakref.ref[Any]] = []  # the arrays that lie here
         self.real: Any = None  # the memory pointer that has taken its place
+
+    @property
+    def storage(self) -> Any:
+        """What is pending here."""
+        if self.own is None:
+            self.own = self.run.storage_of(self)
+        return self.own
 
 
 def unused_address(nbytes: int) -> int:
@@ -101,6 +116,28 @@ def make_pending(
     else:
         _init(made, shape, dtype, MemoryPointer(memory, offset), strides)
     memory.objects.append(weakref.ref(made))
+    return made
+
+
+def make_known(
+    run: Any, place: tuple[int, tuple[int, ...], np.dtype[Any], int], device: int, slots: list[Any]
+) -> Any:
+    """A pending array whose ``place`` in the ``run`` is all there is of it so far.
+
+    That is the number of its slot, where those that show its memory are found, its shape, dtype and
+    size in bytes. Straight, for this is in the way of each operation.
+    """
+    nbytes = place[3]
+    memory = _new_memory(PendingMemory)
+    memory.ptr = next(_ranges) if nbytes <= _SMALL else unused_address(nbytes)
+    memory.size = nbytes
+    memory.device_id = device
+    memory.run = run
+    memory.place = place
+    memory.own = memory.real = None
+    made = _new(Pending)
+    _init(made, place[1], place[2], MemoryPointer(memory, 0))
+    memory.objects = slots[place[0]] = [_reference(made)]
     return made
 
 

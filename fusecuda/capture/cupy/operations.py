@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...graph import build
+from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..arrays import indexing
 from ..arrays.array import Array
@@ -15,12 +17,14 @@ from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from ..record.structure import leaves
+from ..record.view import address_of
 from . import internals, ufuncs
 from .internals import Pending, PendingMemory, ndarray
 from .region import CupyRegion
 from .step_maker import FLOATS
 from .storages import CupyStorage, OvertakenError, table
 
+_BOUNDS = frozenset({int, type(None), np.int64})
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis), np.int64, np.int32, np.intp})
 
 
@@ -30,9 +34,9 @@ def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) ->
     if ufunc is None:
         return region.native(kernel, args, kwargs, kernel.name)
     if not kwargs:
-        made = elementwise(region, ufunc, args)
+        made = region.record_numbered(ufunc, args, elementwise)
         if made is not NotImplemented:
-            return made
+            return args[ufunc.nin] if made is None else made
         if region.resting:
             return region.native(kernel, args, kwargs)
     out: Any = kwargs.get("out")
@@ -56,12 +60,10 @@ def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) ->
 
 
 def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
-    """The usual case of `kernel_called` by a shorter way; NotImplemented for all others."""
-    result = region.record_numbered(ufunc, args, _elementwise)
-    return args[ufunc.nin] if result is None else result
+    """What the usual case of `kernel_called` records, by a shorter way, for `record_numbered`.
 
-
-def _elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:
+    None if it is recorded in the last of ``args``; NotImplemented for all other cases.
+    """
     generation = table.generation
     operands: list[Any] = []
     types: list[Any] = []
@@ -149,29 +151,31 @@ def getitem(region: CupyRegion, array: Any, key: Any) -> Any:
 
 def setitem(region: CupyRegion, array: Any, key: Any, value: Any) -> None:
     """``array[key] = value``."""
-    if is_basic(key):
-        target = internals.getitem(array, key)
-        if _same_place(target, value):
-            return
-        done: Any = NotImplemented
-        if type(value) in FLOATS and target.dtype.kind == "f" and target.ndim:
-            done = region.record_numbered(setitem, (target, value), _fill)
-        elif type(value) in internals.OURS and not raising():
-            done = region.record_numbered(indexing.setitem, (target, value), _assign)
-        if done is NotImplemented:
-            done = region.record(indexing.setitem, (target, ..., _value(value)), {})
-    else:
+    done: Any = NotImplemented
+    frozen = _frozen(key)
+    if frozen is None:
         done = region.record(indexing.setitem, (array, _keys(key), _value(value)), {})
+    elif type(value) in internals.OURS:
+        if _is_shown(array, frozen, value):
+            return  # Python's, after an operation in place
+        if not raising():
+            done = region.record_numbered((_assign, frozen), (array, value), _assign)
+    elif type(value) in FLOATS and array.dtype.kind == "f" and _is_part(array, frozen):
+        done = region.record_numbered((_fill, frozen), (array, value), _fill)
+    if done is NotImplemented and frozen is not None:
+        target = internals.getitem(array, key)
+        done = region.record(indexing.setitem, (target, ..., _value(value)), {})
     if done is NotImplemented:
         region.native(internals.setitem, (array, key, value), {}, "__setitem__")
 
 
-def _fill(region: CupyRegion, _function: Any, args: tuple[Any, float]) -> Any:
-    """Record that all of an array, of a floating-point type and not 0-d, is a number.
+def _fill(region: CupyRegion, function: Any, args: tuple[Any, float]) -> Any:
+    """Record that all of a part of an array, of a floating-point type and not 0-d, is a number.
 
     A 0-d one would be the number itself, which a cast makes another one when it is recorded.
     """
-    target, value = args
+    array, value = args
+    target = internals.getitem(array, _thawed(function[1]))
     generation, region.operands = table.generation, 0
     shown = region.lazy(target)
     if table.generation != generation:
@@ -182,19 +186,77 @@ def _fill(region: CupyRegion, _function: Any, args: tuple[Any, float]) -> Any:
 
 
 def _assign(region: CupyRegion, function: Any, args: tuple[Any, Any]) -> Any:
-    """Record that all of an array is another one."""
-    target, value = args
-    return region.lowered(function, (target, ..., value), {})
+    """Record that all of a part of an array is another one."""
+    array, value = args
+    target = internals.getitem(array, _thawed(function[1]))
+    return region.lowered(indexing.setitem, (target, ..., value), {})
 
 
 def is_basic(key: Any) -> bool:
     """True if ``key`` selects a view."""
-    if type(key) is not tuple:
-        return type(key) in _BASIC
+    kind = type(key)
+    if kind is not tuple:
+        return kind in _BASIC
     for k in key:  # noqa: SIM110 - a generator takes three times as long
         if type(k) not in _BASIC:
             return False
     return True
+
+
+def _frozen(key: Any) -> tuple[Any, ...] | None:
+    """``key`` as something to be looked up; None if it selects no view, or by other numbers."""
+    kind = type(key)
+    if kind is slice:
+        start, stop, step = key.start, key.stop, key.step
+        if type(start) in _BOUNDS and type(stop) in _BOUNDS and type(step) in _BOUNDS:
+            return ((start, stop, step),)
+        return None
+    if kind is not tuple:
+        return (key,) if kind is int or key is None or key is Ellipsis else None
+    parts: list[Any] = []
+    for part in key:
+        found = _frozen(part) if type(part) is not tuple else None
+        if found is None:
+            return None
+        parts += found
+    return tuple(parts)
+
+
+def _thawed(frozen: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The key, as a tuple."""
+    return tuple([slice(*part) if type(part) is tuple else part for part in frozen])
+
+
+def _is_part(array: Any, frozen: tuple[Any, ...]) -> bool:
+    """True if the key selects a part of ``array``, not one element as a 0-d one."""
+    return sum([type(part) is int for part in frozen]) < array.ndim or None in frozen
+
+
+def _is_shown(array: Any, frozen: tuple[Any, ...], value: Any) -> bool:
+    """True if ``value`` is a view of just what the key selects of ``array``."""
+    base = value.base
+    if base is None or (base is not array and base is not array.base):
+        return False
+    offset, shape, strides = _place(array.shape, array.strides, frozen)
+    start = internals.pointer_of(array).ptr
+    return bool(
+        internals.pointer_of(value).ptr - start == offset
+        and value.shape == shape
+        and value.strides == strides
+        and value.dtype == array.dtype
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _place(shape: Shape, strides: tuple[int, ...], frozen: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The offset in bytes, shape and strides of what a key selects; nothing if it does not fit."""
+    nothing = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), shape, strides)
+    key = _thawed(frozen if Ellipsis in frozen else (*frozen, ...))  # no element is looked at
+    try:
+        shown = nothing[key]
+    except IndexError:
+        return None, (), ()
+    return address_of(shown) - address_of(nothing), shown.shape, shown.strides
 
 
 def _keys(key: Any) -> Any:
@@ -213,20 +275,9 @@ def _value(value: Any) -> Any:
     return Array.of_array(value) if type(value) is np.ndarray else value
 
 
-def _same_place(target: Any, value: Any) -> bool:
-    """True for what Python assigns after an in-place operation on ``target``."""
-    return (
-        isinstance(value, ndarray)
-        and internals.pointer_of(value).ptr == internals.pointer_of(target).ptr
-        and value.shape == target.shape
-        and value.strides == target.strides
-        and value.dtype == target.dtype
-    )
-
-
 def holds_array(value: Any) -> bool:
     """True if there is a CuPy array in ``value``, or something that may show one."""
     return any(
-        isinstance(part, ndarray) or hasattr(part, "__cuda_array_interface__")
+        isinstance(part, ndarray) or hasattr(type(part), "__cuda_array_interface__")
         for part in leaves(value)
     )

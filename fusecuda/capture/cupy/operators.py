@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from . import internals, operations
+from . import internals
 from .internals import base
+from .operations import elementwise
 from .region import region_in_force
 
 Function = Callable[..., Any]
 
-_OURS = internals.OURS
 _PLAIN = internals.OURS | {float, int, np.float64}
 _SHORT: dict[str, np.ufunc] = {
     "add": np.add,
@@ -50,8 +50,8 @@ def _unary(ufunc: np.ufunc, original: Function) -> Function:
 
     def call(self: Any) -> Any:
         region = region_in_force()
-        if region is not None and type(self) in _OURS:
-            result = operations.elementwise(region, ufunc, (self,))
+        if region is not None:
+            result = region.record_numbered(ufunc, (self,), elementwise)
             if result is not NotImplemented:
                 return result
         return original(self)
@@ -65,26 +65,28 @@ def _operator(name: str, ufunc: np.ufunc, original: Function) -> Function:
 
     def call(self: Any, other: Any) -> Any:
         region = region_in_force()
-        if region is not None and type(other) in _PLAIN and type(self) in _OURS:
-            result = operations.elementwise(region, ufunc, (self, other))
+        if region is not None and type(other) in _PLAIN:
+            result = region.record_numbered(ufunc, (self, other), elementwise)
             if result is not NotImplemented:
                 return result
         return original(self, other)
 
     def call_reflected(self: Any, other: Any) -> Any:
         region = region_in_force()
-        if region is not None and type(other) in _PLAIN and type(self) in _OURS:
-            result = operations.elementwise(region, ufunc, (other, self))
+        if region is not None and type(other) in _PLAIN:
+            result = region.record_numbered(ufunc, (other, self), elementwise)
             if result is not NotImplemented:
                 return result
         return original(self, other)
 
     def call_in_place(self: Any, other: Any) -> Any:
         region = region_in_force()
-        if region is not None and type(other) in _PLAIN and type(self) in _OURS:
-            result = operations.elementwise(region, ufunc, (self, other, self))
-            if result is not NotImplemented:
-                return result
+        if (
+            region is not None
+            and type(other) in _PLAIN
+            and region.record_numbered(ufunc, (self, other, self), elementwise) is None
+        ):
+            return self
         return original(self, other)
 
     return call_in_place if name.startswith("__i") else call_reflected if reflected else call

@@ -227,7 +227,9 @@ def _creating(name: str, original: Function) -> Function:
             complete(args, kwargs)
             return original(*args, **kwargs)
         if name in _CONVERSIONS and args and type(args[0]) in internals.OURS:
-            converted = region.record(callables.convert, (args[0], name, args[1:]), kwargs)
+            lies_so = name == "ascontiguousarray" and args[0].flags.c_contiguous
+            how = "asarray" if lies_so else name
+            converted = region.record(callables.convert, (args[0], how, args[1:]), kwargs)
             if converted is not NotImplemented:
                 return args[0] if converted is None else converted
         return region.native(original, args, kwargs, name, flush=holds_array((args, kwargs)))

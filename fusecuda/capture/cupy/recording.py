@@ -11,7 +11,7 @@ from ...options import Options
 class Tape(Protocol):
     """The path of a recording through what is known."""
 
-    run: object
+    run: Any
     slots: list[Any]
 
 

@@ -28,14 +28,16 @@ from ..record.recorder import (
 from ..record.storage import Storage
 from . import internals
 from .internals import ndarray
+from .keys import OFF
 from .lazies import Lazies
 from .picked import Begun, begun
 from .steps import Key, Slot, Step
 from .storages import CupyStorage, OvertakenError, Unrecorded, table
-from .tape import OFF, Tape
+from .tape import Tape
 from .taped_flight import CupyFlight
 
 _ATTEMPTS = 3  # at recording an operation that other threads overtake
+_acquire, _release = recording.acquire, recording.release
 
 
 class CupyRegion(Lazies):
@@ -232,25 +234,27 @@ class CupyRegion(Lazies):
         self, function: Any, args: Sequence[Any], operation: Callable[[Any, Any, Any], Any]
     ) -> Any:
         """As `record`, of ``function`` by ``operation``, which takes floats as `Tape.constants`."""
-        with recording:
-            if self.dispatching or self.rests():
+        try:
+            _acquire()  # not before: a signal's handler may raise as soon as it returns
+            if self.dispatching or (self._resting and self.rests()):
                 return NotImplemented
             if not is_idle():
                 wait_for(self)  # another thread may compute what has been recorded so far
             tape = self.tape
             key = tape.numbered_key(function, args)
             step = tape.step(key)
-            if step is not None:
+            if step is None:
+                result = self.learn(key, lambda: operation(self, function, args))
+            else:
                 result = tape.take(step)
-                if result is not NotImplemented:
-                    self.operations += 1
+                self.operations += result is not NotImplemented
                 if step.flushes:
                     self.flush()
-            else:
-                result = self.learn(key, lambda: operation(self, function, args))
             if result is NotImplemented:
                 tape.drop_numbers(args)
             return result
+        finally:
+            _release()
 
     def follow(self, step: Step) -> Any:
         """The result of an operation that the tape knows."""
@@ -313,6 +317,7 @@ class CupyRegion(Lazies):
         return self.lower(result) if picked is None else picked
 
 
+in_force = recorder_in_force.get
 _idle: Callable[[], None] | None = None
 
 
@@ -324,9 +329,9 @@ def when_idle(call: Callable[[], None] | None) -> None:
 
 def region_in_force() -> CupyRegion | None:
     """The region that records the CuPy operations of this context, if there is one."""
-    recorder = recorder_in_force.get()
-    if isinstance(recorder, CupyRegion) and recorder.captures:
-        return recorder
+    recorder: Any = in_force()
+    if recorder.captures:
+        return recorder  # type: ignore[no-any-return]
     if _idle is not None:
         _idle()
     return None

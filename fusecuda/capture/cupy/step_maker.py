@@ -38,7 +38,7 @@ class Taped(Protocol):
     """What a learner needs of the tape that it learns for."""
 
     region: Recording
-    run: object
+    run: Any
     slots: list[Any]
     numbers: list[float]
     path: list[Step]

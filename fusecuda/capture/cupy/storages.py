@@ -17,7 +17,7 @@ import numpy as np
 from ...graph.dtypes import DType
 from ...graph.index_map import Shape
 from ...graph.node import Node
-from ..record.flight import is_computing, recording
+from ..record.flight import atomic, is_computing, recording
 from ..record.leaf import Leaf, Promise
 from ..record.recorder import Recorder
 from ..record.storage import Storage
@@ -75,17 +75,13 @@ class CupyStorage(Storage):
         return self
 
     @classmethod
-    def array_of_new(
-        cls, recorder: Recording, slot: int, shape: Shape, dtype: DType, nbytes: int
-    ) -> Any:
-        """A CuPy array over a new storage on the tape of ``recorder``, which has the ``slot``."""
+    def of_memory(cls, recorder: Recording, memory: PendingMemory) -> CupyStorage:
+        """The storage of ``memory``, which the tape of ``recorder`` has made without one."""
+        slot, shape, dtype, _ = memory.place
         self = cls.postponed(recorder, shape, dtype)
-        tape = recorder.tape
-        self.run, self.slot = tape.run, slot
-        tape.slots[slot] = weakref.ref(self)
-        memory = PendingMemory(self, nbytes, self.device)
-        self.memory = weakref.ref(memory)
-        return internals.make_pending(memory, shape, dtype)
+        self.run, self.slot, self.memory = memory.run, slot, weakref.ref(memory)
+        self.device = memory.device_id
+        return self
 
     @property
     def node(self) -> Node:
@@ -111,7 +107,7 @@ class CupyStorage(Storage):
     @property
     def flight(self) -> Any:
         node = self._node
-        return node.flight if type(node) is Promise else None
+        return node.flight_of(self) if type(node) is Promise else None
 
     @property
     def writeable(self) -> bool:
@@ -160,6 +156,20 @@ class CupyStorage(Storage):
             memory = PendingMemory(self, internals.nbytes_of(self.shape, self.dtype), self.device)
             self.memory = weakref.ref(memory)
         return internals.make_pending(memory, shape, self.dtype, strides, offset)
+
+
+class Run:
+    """One recording on a tape; the storages that are met in it carry it."""
+
+    __slots__ = ("recorder",)
+
+    def __init__(self, recorder: Recording) -> None:
+        self.recorder = recorder
+
+    @atomic
+    def storage_of(self, memory: PendingMemory) -> CupyStorage:
+        """The storage of memory that was made without one."""
+        return memory.own or CupyStorage.of_memory(self.recorder, memory)
 
 
 class Table:

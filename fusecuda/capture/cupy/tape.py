@@ -15,36 +15,34 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ...graph.dtypes import DType
 from ...graph.node import Node, topological
 from ...options import fusion_enabled
-from ..arrays.dispatch import raising
 from ..record.leaf import Leaf
-from . import internals, steps, ufuncs
-from .internals import Pending, PendingMemory, ndarray
-from .recording import Recording
-from .step_maker import FLOATS, Learner, UntapedError, constant
+from . import steps, ufuncs
+from .internals import make_known, pointer_of
+from .keys import FOLLOWING, LEARNING, OFF, Keys
+from .step_maker import Learner, constant
 from .steps import End, Key, Number, Slot, State, Step
-from .storages import CupyStorage, Unrecorded, storage_of, table
+from .storages import CupyStorage
 
 if TYPE_CHECKING:
     from ...engine import Executable
 
-OFF, FOLLOWING, LEARNING = "off", "following", "learning"
-_LITERALS = frozenset({int, bool, str, type(None), type(Ellipsis), type})
+
+def _memory_of(objects: Sequence[weakref.ref[Any]]) -> Any:
+    """The pending memory that one of these arrays shows, if one is alive."""
+    for reference in objects:
+        if (array := reference()) is not None:
+            return pointer_of(array).mem
+    return None
 
 
-class Tape:
+class Tape(Keys):
     """The path of one region since its last flush."""
-
-    def __init__(self, region: Recording) -> None:
-        self.region = region
-        self._reset()
 
     @property
     def is_new(self) -> bool:
@@ -60,139 +58,11 @@ class Tape:
         self._reset()
 
     def _reset(self) -> None:
-        self.mode = FOLLOWING
-        self.run = object()  # the storages met since the last flush carry it
-        self.slots: list[Any] = []  # storages from before, weak references to new ones, None
-        self.numbers: list[float] = []
+        super()._reset()
         self.path: list[Step] = []
         self.state: State | None = None
         self.learner: Learner | None = None
-        self.presumed: list[tuple[CupyStorage, Any]] = []  # by a key, to lie in those storages
-
-    # --- keys
-
-    def key(self, function: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> Key | None:
-        """What tells the call from others after the same steps; None if the tape has ended."""
-
-        def parts() -> Key:
-            named = [(name, self._describe(value)) for name, value in kwargs.items()]
-            return function, raising(), *[self._describe(v) for v in args], *named
-
-        return self._key(parts)
-
-    def numbered_key(self, function: Any, args: Sequence[Any]) -> Key | None:
-        """As `key`, with floats among the tape's numbers."""
-        if self.mode is OFF:
-            return None
-        run = self.run
-        self.presumed.clear()
-        parts = [function]
-        first, again = args[0], False
-        try:
-            for value in args:  # `_operand_or_number` of each, without a call
-                kind = type(value)
-                if kind is Pending or kind is ndarray:
-                    if value is not first:
-                        parts.append(self.operand(value))
-                        continue
-                    parts.append(parts[1] if again else self.operand(value))
-                    again = True
-                elif kind in FLOATS:
-                    self.numbers.append(value)
-                    parts.append(kind)
-                else:
-                    parts.append(self._describe(value))
-        except (UntapedError, Unrecorded):
-            self.leave()
-            return None
-        if self.run is run:
-            return tuple(parts)
-        self._reset()
-        return self._key(lambda: (function, *[self._operand_or_number(v) for v in args]))
-
-    def _key(self, parts: Callable[[], Key]) -> Key | None:
-        if self.mode is OFF:
-            return None
-        for _ in range(3):
-            run = self.run
-            self.presumed.clear()
-            try:
-                key = parts()
-            except (UntapedError, Unrecorded):
-                break
-            if self.run is run:
-                return key
-            self._reset()  # an operand has flushed the region: others are to be entered anew
-        self.leave()
-        return None
-
-    def drop_numbers(self, args: Iterable[Any]) -> None:
-        """The numbers that a key has found among ``args`` are not needed."""
-        del self.numbers[len(self.numbers) - sum(type(a) in FLOATS for a in args) :]
-
-    def _operand_or_number(self, value: Any) -> Any:
-        kind = type(value)
-        if kind is Pending or kind is ndarray:
-            return self.operand(value)
-        if kind in FLOATS:
-            self.numbers.append(value)
-            return kind
-        return self._describe(value)
-
-    def _describe(self, value: Any) -> Any:
-        kind = type(value)
-        if kind is Pending or kind is ndarray:
-            return self.operand(value)
-        if kind in _LITERALS or issubclass(kind, np.dtype):
-            return kind, value
-        if kind is float:
-            return kind, struct.pack("d", value)
-        if kind is tuple or kind is list:
-            return kind, *[self._describe(v) for v in value]
-        if kind is slice:
-            return kind, *[self._describe(v) for v in (value.start, value.stop, value.step)]
-        if issubclass(kind, np.generic):
-            return kind, value.tobytes()
-        raise UntapedError
-
-    def operand(self, array: Any) -> Any:
-        """Which storage ``array`` shows, and how: the number of a whole one, else a tuple."""
-        region = self.region
-        pointer = internals.pointer_of(array)
-        memory, address = pointer.mem, pointer.ptr
-        if type(memory) is PendingMemory:
-            storage, offset = memory.storage, address - memory.ptr
-        else:
-            storage = table.exact.get(address)
-            if storage is None and array.base is not None:
-                storage = table.exact.get(internals.pointer_of(array.base).ptr)
-            if storage is None:
-                storage, offset = storage_of(region, array)
-            else:
-                offset = address - storage.span[0]
-                self.presumed.append((storage, array))
-        dtype = array.dtype
-        if dtype is not storage.dtype and dtype != storage.dtype:
-            raise UntapedError
-        slot = storage.slot if storage.run is self.run else self._enter(storage)
-        shape = array.shape
-        if not array._c_contiguous:
-            return slot, offset, shape, array.strides
-        return slot if not offset and shape == storage.shape else (slot, offset, shape)
-
-    def _enter(self, storage: CupyStorage) -> Any:
-        """Give a storage that comes into play its number; later it is told by that alone."""
-        region = self.region
-        if region.device == -1 or not self.slots:
-            region.device = storage.device
-        if storage.recorder is not region or storage.device != region.device or storage.error:
-            raise UntapedError
-        low, high = storage.span
-        if low == high or storage.flight is not None or region.has_escaped:  # not in the table
-            raise UntapedError
-        storage.run, storage.slot = self.run, len(self.slots)
-        self.slots.append(storage)
-        return len(self.slots) - 1, storage.shape, storage.dtype.num, storage.device
+        self.written: list[CupyStorage | None] = []  # by the step that is to be taken next
 
     # --- following
 
@@ -213,9 +83,9 @@ class Tape:
 
     def _may_write(self, step: Step) -> bool:
         """False for memory that another region has read, which is then to be told."""
-        for number in step.written:
-            storage = self.storage(number)
-            if storage is None or not storage.readers <= {self.region}:
+        self.written = written = [self.known(number) for number in step.written]
+        for storage in written:  # one that nobody has asked for has no other readers
+            if storage is not None and storage.readers and not storage.readers <= {self.region}:
                 return False
         return True
 
@@ -223,14 +93,16 @@ class Tape:
         """The result of ``step``, which has now been taken."""
         self.path.append(step)
         self.state = step.next
-        slots = self.slots
-        if step.single is not None:
-            slots.append(None)
-            return CupyStorage.array_of_new(self.region, *step.single)
-        for number in step.written:
-            storage = self.storage(number)
-            assert storage is not None, "an operand is alive"
-            storage.postpone()
+        slots, single = self.slots, step.single
+        if single is not None:
+            slots.append(None)  # before anything can fail
+            return make_known(self.run, single, self.region.device, slots)
+        if step.written:
+            for storage in self.written:
+                if storage is not None:
+                    storage.postpone()
+            if not step.added and step.result is None:
+                return None
         slots.extend(step.added)
         made = []  # alive until an array shows them
         for number, shape, dtype in step.made:
@@ -253,9 +125,20 @@ class Tape:
         assert storage is not None
         return storage.array(shape, strides, offset)
 
+    def known(self, number: int) -> CupyStorage | None:
+        """The storage of that number, if it is alive and somebody has asked for it."""
+        found = self.slots[number]
+        if type(found) is list:
+            found = _memory_of(found)
+            return found if found is None else found.own
+        return found() if type(found) is weakref.ref else found
+
     def storage(self, number: int) -> CupyStorage | None:
         """The storage of that number, if it is alive."""
         found = self.slots[number]
+        if type(found) is list:
+            found = _memory_of(found)
+            return found if found is None else found.storage
         return found() if type(found) is weakref.ref else found
 
     def alive(self) -> dict[int, CupyStorage]:
@@ -364,21 +247,13 @@ class Tape:
             return
         step = None
         effects = result is NotImplemented and learner.noted
-        if run is self.run and key is not None and not effects and self._presumed_rightly():
+        if run is self.run and key is not None and not effects and self.presumed_rightly():
             step = learner.learn(key, result)
         if step is None:
             self.leave()
             return
         self.path.append(step)
         self.state = step.next
-
-    def _presumed_rightly(self) -> bool:
-        """True if the operands of the last key lie in the storages that it names."""
-        for storage, array in self.presumed:
-            low, high = internals.span_of(array)
-            if low < storage.span[0] or high > storage.span[1]:
-                return False
-        return True
 
     def planned(
         self, waiting: Sequence[Any], leaves: Sequence[Leaf], executable: Executable | None

@@ -33,8 +33,7 @@ class CupyFlight(Flight):
         try:
             results = run(end.executable, self.arguments)
         except Exception as error:
-            graph = end.executable.graph
-            if any(graph.target(i) is not None for i in range(len(self.jobs))):
+            if end.executable.written:
                 for job in self.jobs:
                     job.error = error
                 return True

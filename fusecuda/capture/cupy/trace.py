@@ -29,9 +29,9 @@ from ..record.storage import Storage
 from ..record.structure import leaves
 from . import internals
 from .internals import ndarray
+from .keys import OFF
 from .region import CupyRegion
 from .storages import CupyStorage, Unrecorded, table
-from .tape import OFF
 
 _PATIENCE = 2.0  # seconds that a thread waits for another that records what is known
 _FEW = 64  # bytes of an array, or parts of a result, that are compared by each replay

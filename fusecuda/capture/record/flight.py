@@ -111,7 +111,7 @@ class Flight:
         if any(other.needs(self.thread) for other in self.earlier):
             return False
         for job in self.jobs:
-            job.promise = Promise(self, job.storage.shape, job.storage.dtype)
+            job.promise = Promise(self, job.storage)
         _flights.append(self)
         for job in self.jobs:
             job.storage.depart(job.promise)
@@ -213,8 +213,16 @@ class Flight:
 
 def _reads_memory(version: Any) -> bool:
     """True for what cannot be computed once more: others may write to what it reads."""
-    nodes = topological([version])
-    return len(nodes) > 1 and any(isinstance(node, Leaf) for node in nodes)
+    seen: set[Node] = set()
+    stack = [*version.operands]
+    while stack:  # most come to one soon
+        node = stack.pop()
+        if isinstance(node, Leaf):
+            return True
+        if node not in seen:
+            seen.add(node)
+            stack += node.operands
+    return False
 
 
 def divided(recorder: Any, storages: Sequence[Any], needed: Any = None) -> Flight:

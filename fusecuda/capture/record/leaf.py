@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from typing import Any
 
 from ...graph.dtypes import DType
@@ -35,15 +36,24 @@ class Leaf(Node):
 
 
 class Promise(Leaf):
-    """A leaf whose array is being computed, by ``flight``; it raises the error if that failed."""
+    """A leaf whose array is being computed, by ``flight``; it raises the error if that failed.
 
-    __slots__ = ("error", "flight", "known")
+    It stands for a version of ``storage``. Others may have it as their version, too: what they are
+    written with is that value. They are not in that flight.
+    """
 
-    def __init__(self, flight: Any, shape: Shape, dtype: DType) -> None:
+    __slots__ = ("error", "flight", "known", "storage")
+
+    def __init__(self, flight: Any, storage: Any) -> None:
         self.known: Any = None
         self.error: BaseException | None = None
         self.flight = flight
-        super().__init__(None, shape, dtype)
+        self.storage = weakref.ref(storage)
+        super().__init__(None, storage.shape, storage.dtype)
+
+    def flight_of(self, storage: Any) -> Any:
+        """What is computing it in ``storage``, if that is under way."""
+        return self.flight if self.storage() is storage else None
 
     @property
     def array(self) -> Any:

@@ -23,6 +23,14 @@ def module_of(value: Any) -> str:
     return name if isinstance(name, str) else "" if name is None else "builtins"
 
 
+def attribute_of(value: Any, name: str) -> Any:
+    """An attribute, None without one; a class's own `__getattr__`, which may fail, is not asked."""
+    try:
+        return object.__getattribute__(value, name)
+    except AttributeError:
+        return None
+
+
 @functools.lru_cache(maxsize=4096)
 def is_users(module: str | None) -> bool:
     """True for a module that is neither Python's own nor installed, such as ``__main__``."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -101,12 +102,31 @@ def executable_for(
 
 
 def build(graph: Graph, strides: Mapping[int, Sequence[int]], options: Options) -> Executable:
-    """The executable of ``graph``; the first one loads the engine, with planner and back end."""
-    begin = perf_counter()
-    from ... import engine  # noqa: PLC0415 - half of what there is to import
+    """The executable of ``graph``: planned by an earlier process, or now."""
+    kept = _loaded("kept")
+    key = kept.key_of(graph, strides, options)
+    if key is not None:
+        found: Executable | None = kept.found(key, graph, strides, options, _planned_anew)
+        if found is not None:
+            return found
+    executable = _planned_anew(graph, strides, options)
+    if key is not None:
+        kept.keep(key, graph, executable)
+    return executable
 
+
+def _planned_anew(
+    graph: Graph, strides: Mapping[int, Sequence[int]], options: Options
+) -> Executable:
+    return _loaded("engine").build(graph, strides, options)  # type: ignore[no-any-return]
+
+
+def _loaded(module: str) -> Any:
+    """A module of what plans and runs: half of what there is to import, in the first calls."""
+    begin = perf_counter()
+    found = import_module(f"fusecuda.{module}")
     PROGRAM.spend(begin - perf_counter())  # an import leaves plans and compilers their time
-    return engine.build(graph, strides, options)
+    return found
 
 
 def compacts(options: Options) -> bool:
@@ -118,9 +138,10 @@ def compacts(options: Options) -> bool:
 
 def _planned(executable: Executable) -> str:
     """What a new plan is, for the log."""
-    nodes = counted(len(executable.graph.nodes()), "node")
+    nodes = counted(len(executable.recorded.nodes()), "node")
     launches = counted(executable.launches, "launch")
-    return f"{nodes} planned as {launches} ({', '.join(executable.names)})"
+    how = "planned" if executable.planned is not None else "found on the disk"
+    return f"{nodes} {how} as {launches} ({', '.join(executable.names)})"
 
 
 class _Sought:

@@ -63,7 +63,7 @@ class Recorder:
 
     first_cut = PENDING_LIMIT
     transparent = False  # arrays pass for NumPy's own
-    catches = False  # what is recorded may handle its own errors
+    captures = False  # it records what is done to CuPy's arrays
     given: Sequence[Any] = ()  # the arrays that stand for those of a caller
     originals: Sequence[Any] = ()  # those of the caller
     array_name = "Array"  # what arrays are called where they are printed
@@ -72,6 +72,11 @@ class Recorder:
     one_by_one = True  # what it computes does not overlap with what it has under way
     run: Run | None = None  # tells what is recorded, where that may be known from before
     at_once_below = 0  # bytes: what is computed and touches less is left to NumPy, at once
+
+    @property
+    def catches(self) -> bool:
+        """True if what is recorded may handle its own errors."""
+        return False
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
@@ -83,6 +88,7 @@ class Recorder:
             Operation | None
         ] = []  # that have recorded something, but large ones
         self.handed: dict[int, Any] = {}  # by identity, what opaque code knows an array by
+        self.handing: Any = None  # containers to opaque code and from it, where there is such
         self._small = 0  # operations on small arrays that wait for something
         # Storages, and arrays that have none yet, in the order of recording.
         self._live: list[weakref.ref[Any]] = []

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...fusion.cost import may_fail
-from ...graph.dtypes import DType
+from ...graph.dtypes import FLOAT64, DType
 from ...graph.index_map import IndexMap, Shape
 from ...graph.node import Attr, Node
 from ...interpreted import Interpreted
@@ -46,11 +46,14 @@ kind_of = lru_cache(maxsize=1024)(Kind)
 class Maker:
     """What an operation makes of operands of certain kinds."""
 
-    __slots__ = ("attr", "given", "kind", "name", "sign")
+    __slots__ = ("attr", "given", "kind", "name", "number", "sign")
 
     def __init__(self, name: str, given: tuple[Given, ...], kind: Kind, attr: Attr = None) -> None:
         self.name = name  # of the operation
         self.given = given  # operands that are numbers, or to be cast and broadcast: how
+        # Which of two operands is given as a double, if nothing else is given.
+        only = given[0] if len(given) == 1 else None
+        self.number = only[0] if only is not None and only[1:] == (FLOAT64, None) else -1
         self.kind = kind  # of the result
         self.attr = attr
         self.sign = hash((name, kind.shape, attr.coefs if type(attr) is IndexMap else attr))

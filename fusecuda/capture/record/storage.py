@@ -116,7 +116,7 @@ class Storage:
     def flight(self) -> Any:
         """What is computing the present version, if that is under way."""
         version = self.version
-        return version.flight if type(version) is Promise else None
+        return version.flight_of(self) if type(version) is Promise else None
 
     @property
     def waits(self) -> bool:

@@ -1,8 +1,9 @@
 """Structure: containers taken apart and put together again, in one way for all of them.
 
-A container is a list, tuple, named tuple, deque, dict, an instance of a class written in Python, a
-bound method, or a `functools.partial`. Everything that walks values (arguments, what is read by
-name, results, changes to write back) asks `kind_of` here and nowhere else.
+A container is a list, tuple, slice, deque, dict, an instance of a class written in Python, which
+may be an heir of list, tuple or dict, a bound method, or a `functools.partial`. Everything that
+walks values (arguments, what is read by name, results, changes to write back) asks `kind_of` here
+and nowhere else.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Any
 
 from .origin import is_users, module_of
 
-Step = tuple[str, Any]  # "item" and a key, "attribute" and a name, or "slot" and a name
+# "item" and a key, "attribute" and a name, "slot" and a name; of an heir of dict or list, which may
+# have an opinion of its own on its items, "entry" and a key, or "place" and an index
+Step = tuple[str, Any]
 Parts = list[tuple[Step, Any]]
 
 
@@ -67,6 +70,18 @@ def _touching(name: str) -> Callable[..., Any]:
         return plain(self, *args, **kwargs)
 
     return method
+
+
+def touching(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of a list, written in C, which asks none of its methods."""
+
+    @functools.wraps(function)
+    def call(value: Any, *args: Any) -> Any:
+        if type(value) is Growing:
+            value.touched = True
+        return function(value, *args)
+
+    return call
 
 
 LISTS = frozenset({list, Growing})
@@ -134,6 +149,17 @@ def _fill_instance(value: Any, parts: Parts) -> None:
             object.__delattr__(value, name)
 
 
+def _fill_heir_of_dict(value: Any, parts: Parts) -> None:
+    _fill_instance(value, parts)
+    dict.clear(value)
+    dict.update(value, {step[1]: part for step, part in parts if step[0] == "entry"})
+
+
+def _fill_heir_of_list(value: Any, parts: Parts) -> None:
+    _fill_instance(value, parts)
+    list.__setitem__(value, slice(None), [part for step, part in parts if step[0] == "place"])
+
+
 @functools.lru_cache(maxsize=4096)
 def slots_of(kind: Any) -> tuple[str, ...]:
     """The names of the slots of a class and its bases."""
@@ -171,6 +197,7 @@ LIST = Kind(
 DEQUE = Kind("deque", _items, _made_deque, True, lambda v: _made_deque(v, ()), _fill_deque)
 TUPLE = Kind("tuple", _items, lambda v, p: tuple(p))
 SET = Kind("set", _items, lambda v, p: type(v)(p))
+SLICE = Kind("slice", _slot_parts("start", "stop", "step"), lambda v, p: slice(*p))
 NAMED = Kind("named tuple", _items, lambda v, p: tuple.__new__(type(v), p))
 DICT = Kind(
     "dict", lambda v: [(("item", key), part) for key, part in v.items()],
@@ -180,6 +207,17 @@ INSTANCE = Kind(
     "instance", _attributes, _none, True, lambda v: object.__new__(type(v)), _fill_instance
 )
 NAMESPACE = Kind("namespace", _attributes, _none, True, lambda v: type(v)(), _fill_instance)
+HEIR_OF_DICT = Kind(
+    "heir of dict",
+    lambda v: [*_attributes(v), *((("entry", key), part) for key, part in dict.items(v))],
+    _none, True, lambda v: dict.__new__(type(v)), _fill_heir_of_dict,
+)  # fmt: skip
+HEIR_OF_LIST = Kind(
+    "heir of list",
+    lambda v: [*_attributes(v), *((("place", i), p) for i, p in enumerate(list.__iter__(v)))],
+    _none, True, lambda v: list.__new__(type(v)), _fill_heir_of_list,
+)  # fmt: skip
+_HEIRS: dict[type, Kind] = {tuple: NAMED, dict: HEIR_OF_DICT, list: HEIR_OF_LIST}
 METHOD = Kind("method", _slot_parts("__self__"), lambda v, p: types.MethodType(v.__func__, p[0]))
 PARTIAL = Kind("partial", _slot_parts("func", "args", "keywords"), _make_partial)
 
@@ -187,14 +225,17 @@ _KINDS: dict[type, Kind] = {
     list: LIST,
     Growing: LIST,
     tuple: TUPLE,
+    slice: SLICE,
     set: SET,
     frozenset: SET,
     dict: DICT,
+    collections.Counter: DICT,
     collections.OrderedDict: DICT,
     collections.defaultdict: DICT,
     collections.deque: DEQUE,
     functools.partial: PARTIAL,
     types.SimpleNamespace: NAMESPACE,
+    **dict.fromkeys((collections.ChainMap, collections.UserDict, collections.UserList), INSTANCE),
 }
 
 
@@ -206,7 +247,10 @@ def held_by_attributes(kind: type) -> type:
 
 _HEAP_TYPE = 1 << 9
 # With these a class decides for itself what its attributes are, or what becomes of a copy.
-_OWN_WAYS = ("__getattribute__", "__setattr__", "__delattr__", "__del__")
+_OWN_WAYS = ("__getattribute__", "__del__")
+_WRITING = ("__setattr__", "__delattr__")  # whose code is read like any method's
+_METHODS = (types.FunctionType, types.WrapperDescriptorType, types.MethodDescriptorType)
+_OF_TUPLES = ("__getitem__", "__iter__", "__len__")  # by which tuples are taken apart
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -217,28 +261,40 @@ def kind_of(value: Any) -> Kind | None:
         return found
     if kind is types.MethodType:
         return METHOD if isinstance(value.__func__, types.FunctionType) else None
-    return _kind_of_class(kind)
+    found = _kind_of_class(kind)
+    if found is HEIR_OF_DICT and _dict_of(value) is value:  # its items are its attributes
+        return None
+    return None if found is NAMED and not hasattr(kind, "_fields") and _dict_of(value) else found
 
 
 @functools.lru_cache(maxsize=4096)
 def _kind_of_class(kind: Any) -> Kind | None:
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return NAMED if set(kind.__mro__) >= {tuple, object} and not _is_odd(kind, tuple) else None
-    if issubclass(kind, enum.Enum | type | BaseException) or not is_users(module_of(kind)):
+    is_named = issubclass(kind, tuple) and hasattr(kind, "_fields")
+    if issubclass(kind, enum.Enum | type | BaseException):
         return None
-    return None if _is_odd(kind, object) else INSTANCE
+    if not is_named and not is_users(module_of(kind)):
+        return None
+    root: type = next((base for base in _HEIRS if issubclass(kind, base)), object)
+    if root is tuple and any(getattr(kind, n) is not getattr(tuple, n) for n in _OF_TUPLES):
+        return None
+    return None if _is_odd(kind, root) else _HEIRS.get(root, INSTANCE)
+
+
+def is_frozen(value: Any) -> bool:
+    """True for an instance of a frozen dataclass."""
+    return bool(getattr(getattr(type(value), "__dataclass_params__", None), "frozen", False))
 
 
 def _is_odd(kind: type, root: type) -> bool:
     """True if a base of ``kind`` other than ``root`` is native, or has ways of its own."""
-    frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
     for base in kind.__mro__:
         if base in (root, object):
             continue
         if not base.__flags__ & _HEAP_TYPE or _is_native(base):
             return True
-        own = [name for name in _OWN_WAYS if name in vars(base)]
-        if own and not (frozen and set(own) <= {"__setattr__", "__delattr__"}):
+        if any(name in vars(base) for name in _OWN_WAYS):
+            return True
+        if any(not isinstance(vars(base)[n], _METHODS) for n in _WRITING if n in vars(base)):
             return True
     return False
 

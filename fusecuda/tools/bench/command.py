@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from .. import tables
 from ..programs.program import Program
 from ..programs.rows import PROGRAMS
 from ..usage import UsageError, one_line
-from . import compare, pictures, report
+from . import compare, pictures, report, shapes
 from .facts import ceilings, facts_of, file_name
 from .peers import OURS, PLAIN, present
 from .rounds import Contenders, Effort, Process, measure, worker_of
@@ -38,6 +38,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--sizes", type=_sizes, metavar="N,N", help="elements of the largest argument"
     )
+    parser.add_argument(
+        "--shapes", type=_count, metavar="N", help="N sizes drawn at random over all programs"
+    )
     parser.add_argument("--quick", action="store_true", help="one size, short samples")
     parser.add_argument(
         "--minutes", type=float, default=10.0, metavar="N",
@@ -55,6 +58,12 @@ def add_parser(commands: Any) -> None:
     two.add_argument("before", type=Path, metavar="A", help="a table's JSON, or its folder")
     two.add_argument("after", type=Path, metavar="B")
     two.set_defaults(run=compare.run)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("must be a whole number from 1 on")
+    return int(text)
 
 
 def _sizes(text: str) -> list[int]:
@@ -78,10 +87,19 @@ def run(arguments: argparse.Namespace, start: Start = worker_of) -> int:
     facts = facts_of(device) | ceilings(device) | {"absent": absent}
     contenders = Contenders(lambda name: start(name, device, threads))
     try:
-        table = measured(programs, sizes, names, contenders, effort, 60 * arguments.minutes)
+        if arguments.shapes:
+            sizes_of = shapes.drawn(programs, arguments.shapes)
+        else:
+            sizes_of = {program.name: sizes for program in programs}
+        seconds = 60 * arguments.minutes
+        table = measured(programs, sizes_of, names, contenders, effort, seconds)
     finally:
         contenders.close()
     table = Table(facts | table.facts, table.rows)
+    if arguments.shapes:
+        folder = arguments.out or default_folder()
+        print(*write(table, folder, "-shapes", shapes.PICTURES, shapes.markdown), sep="\n")
+        return 1 if any(OURS in row.wrong for row in table.rows) else 0
     show(table)
     whole = not (arguments.only or arguments.quick or arguments.sizes)
     if arguments.out or whole:
@@ -95,7 +113,7 @@ def run(arguments: argparse.Namespace, start: Start = worker_of) -> int:
 
 def measured(
     programs: Sequence[Program],
-    sizes: Sequence[int],
+    sizes_of: Mapping[str, Sequence[int]],
     names: Sequence[str],
     contenders: Contenders,
     effort: Effort,
@@ -108,12 +126,15 @@ def measured(
     rows: list[Row] = []
     facts: dict[str, str] = {}
     end = time.monotonic() + seconds
-    for number, program in enumerate(programs):
-        share = max(0.0, end - time.monotonic()) / (len(programs) - number)
-        for row, versions in measure(program, sizes, names, contenders, effort.within(share)):
+    wanted = [program for program in programs if sizes_of.get(program.name)]
+    for number, program in enumerate(wanted):
+        share = max(0.0, end - time.monotonic()) / (len(wanted) - number)
+        for row, versions in measure(
+            program, sizes_of[program.name], names, contenders, effort.within(share)
+        ):
             rows.append(row)
             facts |= {n: v for n, v in versions.items() if n not in (OURS, PLAIN)}
-        print(f"{number + 1}/{len(programs)} {program.name}", file=sys.stderr, flush=True)
+        print(f"{number + 1}/{len(wanted)} {program.name}", file=sys.stderr, flush=True)
     return Table(facts, rows)
 
 
@@ -145,19 +166,25 @@ def checkout() -> Path | None:
     return folder if (root / "pyproject.toml").is_file() and folder.is_dir() else None
 
 
-def write(table: Table, folder: Path) -> Sequence[Path | str]:
+def write(
+    table: Table,
+    folder: Path,
+    kind: str = "",
+    wanted: Mapping[str, pictures.Draw] = pictures.PICTURES,
+    text_of: Callable[[Table, Sequence[str]], str] = report.markdown,
+) -> Sequence[Path | str]:
     """Write JSON, Markdown and, where matplotlib is there, pictures; the files, or why not."""
     name = file_name(table.facts)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            drawn = pictures.draw(table, folder, name)
+            drawn = pictures.draw(table, folder, name, wanted)
             note = []
         except ImportError:
             drawn, note = [], ["no pictures: they need matplotlib, pip install 'fusecuda[tools]'"]
-        data, text = folder / f"{name}.json", folder / f"{name}.md"
+        data, text = folder / f"{name}{kind}.json", folder / f"{name}{kind}.md"
         data.write_text(table.text(), encoding="utf-8")
-        text.write_text(report.markdown(table, [p.name for p in drawn]), encoding="utf-8")
+        text.write_text(text_of(table, [p.name for p in drawn]), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write: {one_line(error)}") from None
     return [data, text, *drawn, *note]

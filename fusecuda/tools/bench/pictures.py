@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ from .report import programs_of
 from .rows import Row, Table, geometric_mean
 
 INK, FAINT = "#1f2933", "#b8c2cc"
+Draw = Callable[[Any, Table], bool]
 COLOURS = ("#1f77b4", "#d1495b", "#edae49", "#3a7d44", "#6f4e7c", "#8c6d46")
 
 
-def draw(table: Table, folder: Path, name: str) -> list[Path]:
-    """The files of the pictures that the table has figures for.
+def draw(table: Table, folder: Path, name: str, wanted: Mapping[str, Draw]) -> list[Path]:
+    """The files of the pictures ``wanted`` that the table has figures for.
 
     Raises ImportError without matplotlib.
     """
@@ -25,7 +26,7 @@ def draw(table: Table, folder: Path, name: str) -> list[Path]:
     found = []
     style: Any = {"svg.fonttype": "none", "svg.hashsalt": "fusecuda", "font.size": 8.0}
     with mpl.rc_context(style):
-        for title, draw_one in PICTURES.items():
+        for title, draw_one in wanted.items():
             figure = Figure(layout="constrained")
             if draw_one(figure, table):
                 path = folder / f"{name}-{title}.svg"
@@ -39,7 +40,8 @@ def _timed(table: Table, size: int) -> list[Row]:
     return [row for row in rows if row is not None]
 
 
-def _axes(figure: Any, title: str) -> Any:
+def axes_of(figure: Any, title: str) -> Any:
+    """Axes with a title, in the style of all pictures."""
     axes = figure.add_subplot()
     axes.set_title(title, loc="left", fontsize=10, fontweight="bold", color=INK)
     axes.spines[["top", "right"]].set_visible(False)
@@ -47,7 +49,8 @@ def _axes(figure: Any, title: str) -> Any:
     return axes
 
 
-def _times(value: float, _: Any = None) -> str:
+def times(value: float, _: Any = None) -> str:
+    """A ratio, as it stands at an axis."""
     return f"{value:g}×"
 
 
@@ -57,7 +60,7 @@ def draw_bars(figure: Any, table: Table) -> bool:
     if not rows:
         return False
     figure.set_size_inches(7.5, 1.1 + 0.19 * len(rows))
-    axes = _axes(figure, f"time ÷ fused, {table.sizes[-1]:,} elements")
+    axes = axes_of(figure, f"time ÷ fused, {table.sizes[-1]:,} elements")
     places = list(range(len(rows)))
     ratios = [row.ratio() for row in rows]
     noise = [row.ratio() * min(row.spread(), 0.9) for row in rows]
@@ -70,7 +73,7 @@ def draw_bars(figure: Any, table: Table) -> bool:
     axes.set_yticks(places, [row.program for row in rows])
     axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(_times)
+    axes.xaxis.set_major_formatter(times)
     axes.axvline(1.0, color=INK, linewidth=0.8)
     axes.set_xlabel("to the right of 1 fused is faster")
     axes.legend(loc="lower right", frameon=False)
@@ -83,7 +86,7 @@ def draw_sizes(figure: Any, table: Table) -> bool:
     if len(sizes) < 2 or not any(_timed(table, size) for size in sizes):
         return False
     figure.set_size_inches(7.5, 4.5)
-    axes = _axes(figure, "time ÷ fused by size")
+    axes = axes_of(figure, "time ÷ fused by size")
     for program in programs_of(table):
         rows = [row for size in sizes if (row := table.of(program, size))]
         axes.plot([r.size for r in rows], [r.ratio() for r in rows], color=FAINT, linewidth=0.7)
@@ -96,7 +99,7 @@ def draw_sizes(figure: Any, table: Table) -> bool:
                   label=f"{peer}, geometric mean")  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(_times)
+    axes.yaxis.set_major_formatter(times)
     axes.axhline(1.0, color=INK, linewidth=0.8)
     axes.set_xlabel("elements of the largest argument; a faint line is a program, unfused")
     axes.legend(loc="upper left", frameon=False)
@@ -110,7 +113,7 @@ def draw_roofline(figure: Any, table: Table) -> bool:
     if not rows or not moved or not computed:
         return False
     figure.set_size_inches(7.5, 5.5)
-    axes = _axes(figure, f"operations/s of fused programs, {table.sizes[-1]:,} elements")
+    axes = axes_of(figure, f"operations/s of fused programs, {table.sizes[-1]:,} elements")
     points = [_point(row) for row in rows]
     ridge = computed / moved
     low = min(*(x for x, _ in points), ridge) / 2
@@ -158,7 +161,7 @@ def _point(row: Row) -> tuple[float, float]:
     return row.flops / row.bytes, row.flops / row.times[OURS].median
 
 
-PICTURES: dict[str, Callable[[Any, Table], bool]] = {
+PICTURES: dict[str, Draw] = {
     "bars": draw_bars,
     "roofline": draw_roofline,
     "sizes": draw_sizes,

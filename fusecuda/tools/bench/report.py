@@ -135,14 +135,14 @@ def markdown(table: Table, pictures: Sequence[str]) -> str:
     lines += [f"- {p}: {named(p).how}" for p in [OURS, *table.peers]]
     lines += ["", *short(table)]
     lines += ["", *(f"![{picture.rpartition('-')[2][:-4]}]({picture})" for picture in pictures)]
-    lines += ["", "## Unfused ÷ fused", "", *_table(columns(table), _all_cells(table))]
+    lines += ["", "## Unfused ÷ fused", "", *as_table(columns(table), _all_cells(table))]
     lines += ["", *(f"- {line}" for line in summary(table))]
     for size in table.sizes:
         head = ["program", OURS, *(f"{p} ÷ {OURS}" for p in [PLAIN, *peers])]
         lines += ["", f"## {size:,} elements", ""]
         rows = [r for r in table.rows if r.size == size and r.is_timed]
-        lines += _table(head, [_timed(r, [PLAIN, *peers]) for r in rows])
-    lines += ["", "## Where another is faster", "", *_table(BEHIND, behind(table))]
+        lines += as_table(head, [_timed(r, [PLAIN, *peers]) for r in rows])
+    lines += ["", "## Where another is faster", "", *as_table(BEHIND, behind(table))]
     lines += ["", "## Who takes no part", "", *(f"- {line}" for line in absences(table))]
     return "\n".join(lines) + "\n"
 
@@ -157,7 +157,8 @@ def _timed(row: Row, peers: Sequence[str]) -> list[str]:
     return shown + [ratio(row, p) if p in row.times else "–" for p in peers]
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def as_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table, figures to the right."""
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     return lines + [f"| {' | '.join(row)} |" for row in rows]
 
@@ -182,7 +183,7 @@ def short(table: Table) -> list[str]:
     ]
     if len(rows) > 1:
         rows.append(["the fastest of them", *(_mean(table, size) for size in table.sizes)])
-    return _table(head, rows)
+    return as_table(head, rows)
 
 
 def _mean(table: Table, size: int, peer: str = "") -> str:

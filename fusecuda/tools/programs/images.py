@@ -114,6 +114,23 @@ def bilateral(xp: Any, image: Any) -> Any:
     return total / weights
 
 
+def blend(xp: Any, top: Any, bottom: Any) -> Any:
+    """Colours of a byte each, over others by as much as they cover."""
+    alpha = top[..., 3:].astype(xp.uint32)
+    mixed = top[..., :3] * alpha + bottom * (255 - alpha)
+    return ((mixed + 127) // 255).astype(xp.uint8)
+
+
+def dilation(xp: Any, image: Any) -> Any:
+    """The largest of three by three points."""
+    rows, columns = image.shape[0] - 2, image.shape[1] - 2
+    out = image[:rows, :columns]
+    for i in range(3):
+        for j in range(3):
+            out = xp.maximum(out, image[i : i + rows, j : j + columns])
+    return out
+
+
 def _plane(n: int) -> tuple[Any, ...]:
     rows, columns = square(n)
     return (uniform(-2, 0.7, columns) + 1j * uniform(-1.2, 1.2, rows)[:, None],)
@@ -143,6 +160,8 @@ PROGRAMS = (
     Program("HSV to RGB", hsv_to_rgb, _colours),
     Program("hillshade", hillshade, lambda n: (uniform(0, 30, *square(n)),), rtol=1e-13,
             why="one launch, with a second pass when the range is known"),
-    Program("bilateral filter", bilateral, _image, rtol=1e-14,
-            above="a kernel has at most 240 operations: what two share is stored"),
+    Program("blending of bytes", blend,
+            lambda n: tuple(whole(0, 256, *square(n // 4), k).astype("uint8") for k in (4, 3))),
+    Program("dilation", dilation, lambda n: tuple(a.astype("f4") for a in _image(n))),
+    Program("bilateral filter", bilateral, _image, rtol=1e-14),
 )  # fmt: skip

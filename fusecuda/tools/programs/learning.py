@@ -113,6 +113,32 @@ def lstm_cell(xp: Any, x: Any, h: Any, c: Any, wx: Any, wh: Any, bias: Any) -> A
     return o * xp.tanh(new), new
 
 
+def max_pool(xp: Any, x: Any) -> Any:
+    """The largest of two by two points."""
+    upper = xp.maximum(x[..., ::2, ::2], x[..., ::2, 1::2])
+    return xp.maximum(upper, xp.maximum(x[..., 1::2, ::2], x[..., 1::2, 1::2]))
+
+
+def rotary_embedding(xp: Any, x: Any, cos: Any, sin: Any) -> Any:
+    """Pairs of features turned by angles that grow along the sequence."""
+    half = x.shape[-1] // 2
+    a, b = x[..., :half], x[..., half:]
+    return xp.concatenate((a * cos - b * sin, b * cos + a * sin), axis=-1)
+
+
+def gated_unit(xp: Any, gate: Any, x: Any) -> Any:
+    """SwiGLU, in half precision."""
+    return gate / (1.0 + xp.exp(-gate)) * x
+
+
+def focal_loss(xp: Any, x: Any, target: Any) -> Any:
+    """The mean over a batch, in which what is easy counts little."""
+    log = xp.maximum(x, 0.0) - x * target + xp.log1p(xp.exp(-xp.abs(x)))
+    p = 1.0 / (1.0 + xp.exp(-x))
+    miss = p + target - 2.0 * p * target
+    return xp.mean(0.25 * miss * miss * log)
+
+
 def _labelled(n: int) -> tuple[Any, ...]:
     (x,) = rows_of_1000(n)
     return x, whole(0, 1000, len(x))
@@ -135,6 +161,21 @@ def _network(n: int) -> tuple[Any, ...]:
     return tuple([uniform(low, 1, size) for size in sizes] for low in (-1.0, -0.5, -1.5, 0.0))
 
 
+def _sequences(n: int) -> tuple[Any, ...]:
+    length = 256 if n >= 1 << 15 else 8
+    angles = uniform(0, 6, length, 32)
+    x = uniform(-1, 1, max(1, n // (64 * length)), length, 64)
+    return tuple(a.astype("f4") for a in (x, numpy.cos(angles), numpy.sin(angles)))
+
+
+def _halves(n: int) -> tuple[Any, ...]:
+    return tuple(uniform(-4, 4, 2, n).astype("f2"))
+
+
+def _logits(n: int) -> tuple[Any, ...]:
+    return uniform(-6, 6, n).astype("f4"), (uniform(0, 1, n) < 0.2).astype("f4")
+
+
 def _segments(n: int) -> tuple[Any, ...]:
     count = max(1, n // 20)
     return uniform(-5, 5, n), numpy.sort(whole(0, count, n)), count
@@ -153,8 +194,7 @@ PROGRAMS = (
     Program("softmax", softmax, rows_of_1000, why=ROWS, rtol=1e-14),
     Program("log-softmax", log_softmax, rows_of_1000, why=ROWS, rtol=1e-14),
     Program("cross-entropy", cross_entropy, _labelled, why=ROWS, rtol=1e-14),
-    Program("cross-entropy gradient", cross_entropy_gradient, _labelled, why=ROWS, rtol=1e-14,
-            above="elements chosen by index arrays are updated in memory, between two launches"),
+    Program("cross-entropy gradient", cross_entropy_gradient, _labelled, why=ROWS, rtol=1e-14),
     Program("layer norm", layer_norm, lambda n: (*rows_of_1000(n), *uniform(0, 1, 2, 1000)),
             why=ROWS, rtol=1e-14),
     Program("layer norm backward", layer_norm_backward,
@@ -175,6 +215,11 @@ PROGRAMS = (
             why="one pass: a segment stays in cache between its reductions", rtol=1e-14,
             above=f"{FILLED}; exponentials are stored, for all threads compute them and one adds; "
                   "whether the segments fit is asked before"),
+    Program("max pooling", max_pool,
+            lambda n: (uniform(0, 1, max(1, n // 4096), 64, 64).astype("f4"),)),
+    Program("rotary embedding", rotary_embedding, _sequences),
+    Program("gated unit of halves", gated_unit, _halves, rtol=2e-4),
+    Program("focal loss", focal_loss, _logits, rtol=1e-6),
     Program("LSTM cell", lstm_cell, _cell, minimum=3,
             why="two products (library) and one pass over the gates", rtol=1e-13,
             passes=lambda x, h, c, wx, wh, bias: 16 * c.nbytes),

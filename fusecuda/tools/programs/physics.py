@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .program import FILLED, Program, square, uniform
+from .program import FILLED, Program, square, uniform, whole
 
 
 def seawater(xp: Any, s: Any, t: Any, p: Any) -> Any:
@@ -94,6 +94,36 @@ def particle_deposit(xp: Any, x: Any, charge: Any, cells: Any) -> Any:
     return rho + cells
 
 
+def quaternion_rotation(xp: Any, q: Any, v: Any) -> Any:
+    """Points, each turned by its own quaternion."""
+    w, axis = q[:, :1], q[:, 1:]
+    t = 2.0 * xp.cross(axis, v)
+    return v + w * t + xp.cross(axis, t)
+
+
+def upwind(xp: Any, f: Any, u: Any) -> Any:
+    """One step of a wind that carries a field around a ring."""
+    behind, ahead = f - xp.roll(f, 1, axis=1), xp.roll(f, -1, axis=1) - f
+    return f - 0.1 * u * xp.where(u > 0.0, behind, ahead)
+
+
+def lennard_jones(xp: Any, x: Any) -> Any:
+    """The energy of all pairs of particles that are near."""
+    d = x[:, None, :] - x[None, :, :]
+    square = xp.sum(d * d, axis=2)
+    near = (square < 0.25) & (square > 0.0)
+    six = (0.01 / xp.where(near, square, 1.0)) ** 3
+    return 2.0 * xp.sum(xp.where(near, six * six - six, 0.0))
+
+
+def triangle_normals(xp: Any, points: Any, corners: Any) -> Any:
+    """The unit normals of a mesh, and its area."""
+    a, b, c = points[corners[:, 0]], points[corners[:, 1]], points[corners[:, 2]]
+    normal = xp.cross(b - a, c - a)
+    size = xp.sqrt(xp.sum(normal * normal, axis=1, keepdims=True))
+    return normal / size, 0.5 * xp.sum(size)
+
+
 def chain(xp: Any, x: Any, y: Any) -> Any:
     """Twelve elementwise operations."""
     a = x * 2.0 + y
@@ -115,6 +145,16 @@ def _waves(n: int) -> tuple[Any, ...]:
 def _bodies(n: int) -> tuple[Any, ...]:
     count = max(4, round(math.sqrt(n)))
     return (*uniform(-1, 1, 3, count), uniform(0.5, 1, count))
+
+
+def _mesh(n: int) -> tuple[Any, ...]:
+    points = uniform(-1, 1, max(8, n // 6), 3)
+    first = whole(0, len(points), max(4, n // 3))
+    return points, ((first[:, None] + [0, 1, 3]) % len(points)).astype("i4")
+
+
+def _turns(n: int) -> tuple[Any, ...]:
+    return uniform(-1, 1, max(1, n // 4), 4), uniform(-1, 1, max(1, n // 4), 3)
 
 
 def _particles(n: int) -> tuple[Any, ...]:
@@ -143,6 +183,12 @@ PROGRAMS = (
             lambda n: (uniform(0.9, 1.1, 9, *square(max(1, n // 9))),)),
     Program("n-body", nbody, _bodies, rtol=1e-13,
             why="one pass over the pairs, of which nothing is stored"),
+    Program("quaternion rotation", quaternion_rotation, _turns),
+    Program("upwind transport", upwind, lambda n: tuple(uniform(-1, 1, 2, *square(n)))),
+    Program("Lennard-Jones energy", lennard_jones,
+            lambda n: (uniform(0, 1, max(4, round(math.sqrt(n))), 3),), rtol=1e-12,
+            why="one pass over the pairs, of which nothing is stored"),
+    Program("triangle normals", triangle_normals, _mesh, rtol=1e-13),
     Program("particle deposit", particle_deposit, _particles, rtol=1e-13,
             why="one pass over the particles, all sums in cache",
             above=f"{FILLED}; what goes to the left is added before what goes to the right"),

@@ -78,6 +78,19 @@ def fft_convolution(xp: Any, x: Any, y: Any) -> Any:
     return z - xp.mean(z)
 
 
+def wave_packet(xp: Any, psi: Any, potential: Any) -> Any:
+    """A wave turned by a potential and made one in all, and where it is."""
+    turned = psi * xp.exp(-0.05j * potential)
+    density = turned.real * turned.real + turned.imag * turned.imag
+    total = xp.sum(density)
+    return turned / xp.sqrt(total), density / total
+
+
+def decibels(xp: Any, x: Any) -> Any:
+    """The level of samples, above a floor."""
+    return 20.0 * xp.log10(xp.maximum(xp.abs(x), 1e-5))
+
+
 def _options(n: int) -> tuple[Any, ...]:
     return uniform(50, 150, n), uniform(60, 140, n), uniform(0.1, 2, n)
 
@@ -103,6 +116,10 @@ PROGRAMS = (
             why="each colour of the board needs the other's new spins around it",
             above=f"{DRAWS}, and the board's colours are computed by it",
             passes=lambda spins, rng: 2 * spins.nbytes),
+    Program("wave packet", wave_packet,
+            lambda n: (uniform(-1, 1, n) + 1j * uniform(0, 1, n), uniform(0, 9, n)), rtol=1e-13,
+            why="one launch, with a second pass when the total is known"),
+    Program("decibels", decibels, lambda n: (uniform(-1, 1, n).astype("f4"),), rtol=1e-6),
     Program("FIR filter", fir_filter, lambda n: (uniform(-1, 1, n + 15), uniform(-1, 1, 16))),
     Program("FFT convolution", fft_convolution, lambda n: (uniform(-1, 1, n), uniform(-1, 1, 65)),
             minimum=5, rtol=1e-12,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from .program import FILLED, Program, square, uniform, vectors, whole
+from .program import FILLED, Program, rows_of_1000, square, uniform, vectors, whole
 
 
 def kmeans_step(xp: Any, x: Any, centres: Any) -> Any:
@@ -106,6 +106,66 @@ def column_sum(xp: Any, x: Any) -> Any:
     return xp.sum(x, axis=0)
 
 
+def column_standard(xp: Any, x: Any) -> Any:
+    """Each column with mean 0 and deviation 1."""
+    return (x - xp.mean(x, axis=0)) / xp.std(x, axis=0)
+
+
+def column_summary(xp: Any, x: Any) -> Any:
+    """Mean, deviation and range of a few long columns."""
+    return xp.mean(x, axis=0), xp.std(x, axis=0), xp.min(x, axis=0), xp.max(x, axis=0)
+
+
+def running_sums(xp: Any, x: Any) -> Any:
+    """Of exponentials, along rows."""
+    return xp.cumsum(xp.exp(x), axis=1)
+
+
+def drawdown(xp: Any, price: Any) -> Any:
+    """How far prices are below their highest so far, and the deepest fall."""
+    fall = price / xp.maximum.accumulate(price) - 1.0
+    return fall, xp.min(fall)
+
+
+def group_residuals(xp: Any, x: Any, group: Any, count: int) -> Any:
+    """What is left of values without the mean of their group."""
+    total = xp.bincount(group, weights=x, minlength=count)
+    size = xp.bincount(group, minlength=count)
+    return x - (total / xp.maximum(size, 1))[group]
+
+
+def integer_hash(xp: Any, x: Any) -> Any:
+    """Numbers of 32 bits, mixed."""
+    x = (x ^ (x >> 16)) * xp.uint32(0x7FEB352D)
+    x = (x ^ (x >> 15)) * xp.uint32(0x846CA68B)
+    return x ^ (x >> 16)
+
+
+def transposed_sum(xp: Any, a: Any, b: Any) -> Any:
+    """A matrix on its side, and another one."""
+    return a.T + 2.0 * b
+
+
+def autocorrelation(xp: Any, x: Any) -> Any:
+    """Of a series with itself, eight steps on."""
+    d = x - xp.mean(x)
+    n = x.shape[0]
+    return xp.stack([xp.sum(d[: n - k] * d[k:]) for k in range(8)]) / xp.sum(d * d)
+
+
+def winners(xp: Any, x: Any) -> Any:
+    """The place of the largest of each row, and how far it is above the mean."""
+    return xp.argmax(x, axis=1), xp.max(x, axis=1) - xp.mean(x, axis=1)
+
+
+def twenty(xp: Any, x: Any) -> Any:
+    """Twenty operations, some of them functions."""
+    a = xp.sin(x) * 2.0 + xp.cos(x) * 0.5
+    b = xp.exp(-a * a) + xp.sqrt(xp.abs(x))
+    c = (a - b) / (1.0 + b * b)
+    return xp.tanh(c) * xp.log1p(b) - c * x + a * 0.25
+
+
 def _points(n: int) -> tuple[Any, ...]:
     x = uniform(-1, 1, max(8, n // 3), 3)
     return x, x[:4] * 0.9
@@ -133,6 +193,16 @@ def _links(n: int) -> tuple[Any, ...]:
     return rank / rank.sum(), numpy.bincount(source, minlength=pages), source, target
 
 
+def _groups(n: int) -> tuple[Any, ...]:
+    count = max(1, n // 50)
+    return uniform(-5, 5, n), whole(0, count, n), count
+
+
+def _sides(n: int) -> tuple[Any, ...]:
+    rows, columns = square(n, 1.3)
+    return uniform(0, 1, rows, columns), uniform(0, 1, columns, rows)
+
+
 def _process(n: int) -> tuple[Any, ...]:
     count = min(2000, max(4, round(math.sqrt(n))))
     return numpy.linspace(0, count / 4, count), uniform(-1, 1, count)
@@ -142,12 +212,30 @@ PROGRAMS = (
     Program("sum of x + y z", sum_of_products, lambda n: vectors(n, 3), rtol=1e-14),
     Program("three metrics", metrics, lambda n: vectors(n, 2), rtol=1e-14),
     Program("column sum", column_sum, lambda n: (uniform(0, 1, *square(n)),), rtol=1e-13),
+    Program("column standard", column_standard, lambda n: (uniform(0, 1, *square(n)),),
+            rtol=1e-13, why="one launch, with a second pass when deviations are known"),
+    Program("summary of four columns", column_summary,
+            lambda n: (uniform(-1, 1, max(2, n // 4), 4),), rtol=1e-13,
+            why="one launch, with a second pass when the means are known"),
+    Program("running sums of exp", running_sums, rows_of_1000, rtol=1e-14),
+    Program("drawdown", drawdown, lambda n: (uniform(50, 150, n),)),
+    Program("residuals of groups", group_residuals, _groups, minimum=2, rtol=1e-13,
+            why="the means are known when all has been read, which is then read again",
+            passes=lambda x, group, count: x.nbytes + group.nbytes,
+            above=f"{FILLED}, for sums and for counts; whether groups fit is asked before"),
+    Program("integer hash", integer_hash, lambda n: (whole(0, 1 << 32, n).astype("u4"),)),
+    Program("transposed sum", transposed_sum, _sides),
+    Program("autocorrelation", autocorrelation, lambda n: (uniform(-1, 1, n),), rtol=1e-12,
+            why="one launch, with a second pass when the mean is known",
+            above="each sum is of another length: the mean, all sums, and what ends them"),
+    Program("winners of rows", winners, rows_of_1000, rtol=1e-14),
+    Program("twenty operations", twenty, lambda n: (uniform(-3, 3, n),), rtol=1e-14),
     Program("k-means step", kmeans_step, _points, rtol=1e-13, unseen=4,
             why="one pass over the points, which are added to the sums of their centres",
             above="sums over the points are made when the nearest are known, in their own pass"),
     Program("Gaussian mixture step", gaussian_mixture_step, _mixture, rtol=1e-12,
             why="one pass over the points, which are added to all sums",
-            above="products with four columns are library calls, sums over the points launches"),
+            above="products with four columns are library calls, and what they read is stored"),
     Program("running mean and variance", running_statistics, lambda n: (uniform(0, 1, n),),
             why="one pass: the last 32 sums stay in cache",
             above="a running sum ends its launch where it is read at other places"),

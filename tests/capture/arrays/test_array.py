@@ -13,7 +13,7 @@ import pytest
 
 import fusecuda as fc
 from tests.capture_check import equal, lazy, outcome, same_outcome, sample
-from tests.marks import chosen
+from tests.marks import chosen, one_in
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
@@ -49,6 +49,7 @@ def safe(function: Callable[..., Any], a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("function", chosen([*BINARY, operator.matmul], USUAL))
+@one_in(20)
 def test_binary_operators(function: Callable[..., Any]) -> None:
     """Every operator on every pair of dtypes has NumPy's dtype, shape and bits, or its error."""
     pending: list[tuple[Any, Any]] = []
@@ -65,6 +66,7 @@ def test_binary_operators(function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("function", chosen(BINARY, USUAL))
+@one_in(12)
 def test_operators_with_scalars(function: Callable[..., Any]) -> None:
     """NEP 50: Python numbers take the array's type and must fit; NumPy numbers are strong."""
     with np.errstate(all="ignore"):
@@ -94,6 +96,7 @@ def test_nep_50_by_name() -> None:
 
 
 @pytest.mark.parametrize("function", IN_PLACE)
+@one_in(8)
 def test_in_place_operators(function: Callable[..., Any]) -> None:
     """In-place operators write to the memory seen by other views, cast as NumPy casts, or raise."""
     with np.errstate(all="ignore"):
@@ -132,6 +135,7 @@ SHAPES: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize("index", range(len(SHAPES)))
+@one_in(5)
 def test_shapes_broadcast(index: int) -> None:
     """0-d, empty, broadcast and strided operands give NumPy's shapes or its ValueError."""
     left, right = SHAPES[index]
@@ -183,6 +187,7 @@ _NEAR = ("std", "var", "mean", "abs")  # abs of complex numbers, by NumPy's hypo
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("dtype", ["?", "u1", "i4", "f4", "f8", "f2", "c16"])
+@one_in(16)
 def test_methods(name: str, dtype: str) -> None:
     """Methods and attributes give what those of numpy.ndarray give."""
     a = sample(dtype)
@@ -248,6 +253,7 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", WRITES)
 @pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "c16"])
+@one_in(16)
 def test_writes(name: str, dtype: str) -> None:
     """A write, and every view made before or after it, shows what NumPy would."""
     a, b = sample(dtype, (4, 5), 1), sample(dtype, (4, 5), 2)

@@ -11,7 +11,7 @@ import pytest
 import fusecuda as fc
 from fusecuda import fused
 from tests.capture_check import equal, lazy
-from tests.marks import few
+from tests.marks import few, one_in
 
 COUNT = 40_000  # elements: lazy arrays of so many are recorded
 
@@ -101,6 +101,7 @@ def inputs() -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
+@one_in(4)
 def test_fused(program: Callable[..., Any]) -> None:
     """Call after call, with other extents."""
     function = fused(strict=True)(program)
@@ -172,7 +173,8 @@ def test_memory_as_numpys() -> None:
         first, second, places = function(x)
         first[:] = 0
         assert second.all() and first.flags.carray and second.flags.carray
-        assert places.strides == np.argwhere(x > 0).strides
+        theirs = np.argwhere(x > 0)  # whose second axis has one element, wherever the next would be
+        assert places.strides[:1] == theirs.strides[:1] and places.flags.fnc == theirs.flags.fnc
 
 
 @pytest.mark.parametrize("key", ["short", "long", "flat"])

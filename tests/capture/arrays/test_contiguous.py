@@ -10,6 +10,7 @@ import pytest
 
 import fusecuda as fc
 from tests.capture_check import equal, twin
+from tests.marks import one_in
 
 _PARTS: list[Any] = [
     lambda x: x, lambda x: x[2:], lambda x: x[::2], lambda x: x[:, 1:], lambda x: x[1],
@@ -26,6 +27,11 @@ _MAKE: list[Any] = [
     lambda x: np.asarray(x, order="F"),
     lambda x: np.array(x, copy=None, order="C"),
     lambda x: np.require(x, requirements="C"),
+    lambda x: x.astype(float, order="C", copy=False),
+    lambda x: x.astype(float, order="F", copy=False),
+    lambda x: x.astype(float, order="A", copy=False),
+    lambda x: x.astype(float, copy=False),
+    lambda x: x.conj(),
 ]
 
 
@@ -39,6 +45,7 @@ def _written(part: Callable[[Any], Any], make: Callable[[Any], Any]) -> Callable
 
 
 @pytest.mark.parametrize("make", _MAKE)
+@one_in(12)
 def test_writes_reach_what_is_contiguous_already(make: Callable[[Any], Any]) -> None:
     """They are seen in the array that was given, or are not, as with NumPy's own function."""
     given = [np.arange(20.0).reshape(4, 5), np.asfortranarray(np.arange(12.0).reshape(4, 3))]

@@ -10,6 +10,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
+from tests.marks import one_in
 
 
 def _put(xp: Any, value: Any, dtype: Any = float) -> Any:
@@ -65,6 +66,7 @@ def outcome(function: Callable[..., Any], *args: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", LISTS)
+@one_in(2)
 def test_lists(name: str) -> None:
     """In a block they are NumPy's, and in a fused function at each call."""
     function = LISTS[name]

@@ -13,6 +13,7 @@ import pytest
 import fusecuda as fc
 import fusecuda.numpy as fnp
 from fusecuda import fused
+from tests.marks import one_in
 
 NDArray = np.ndarray[Any, Any]
 
@@ -92,6 +93,7 @@ def check(result: Any, wanted: NDArray) -> None:
 
 
 @pytest.mark.parametrize("name", MADE)
+@one_in(8)
 def test_results_are_laid_out_as_numpys(name: str) -> None:
     function = MADE[name]
     traced = fused(function)

@@ -12,6 +12,7 @@ import pytest
 import fusecuda as fc
 import fusecuda.numpy as fnp
 from tests.capture_check import equal
+from tests.marks import one_in
 
 
 def outcome(function: Callable[..., Any], *args: Any) -> tuple[str, str]:
@@ -59,6 +60,7 @@ OF_NUMBERS = ("sum", "prod", "max", "any", "mean", "std", "argmin", "cumsum", "p
 
 @pytest.mark.parametrize("axis", [0, -1, (0,), (), 1], ids=str)
 @pytest.mark.parametrize("name", OF_NUMBERS)
+@one_in(4)
 def test_axes_of_a_number(name: str, axis: Any) -> None:
     """Some functions of NumPy's know an axis 0 of a 0-d array, others do not."""
     with fc.fused():

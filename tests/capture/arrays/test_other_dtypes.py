@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+import fusecuda.numpy as fnp
+from tests.marks import one_in
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
@@ -34,6 +36,7 @@ def _written(x: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", DTYPES + SWAPPED)
 @pytest.mark.parametrize("program", [_moved, _written], ids=lambda p: p.__name__)
+@one_in(4)
 def test_movement_and_writes(program: Any, dtype: str) -> None:
     """Views, joins, gathers and updates of any dtype, twice, traced and replayed."""
     function = fc.fused(program)
@@ -74,3 +77,35 @@ def test_masks_of_swapped_bytes(dtype: str) -> None:
         expected[x.real > 5] = x[x.real > 5]
         assert a.dtype == x.dtype and a.copy().dtype == x.dtype and (a + a).dtype == (x + x).dtype
         assert np.array_equal(a, x) and np.array_equal(filled, expected)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_functions_in_a_type_that_is_asked_for(dtype: str) -> None:
+    """What NumPy computes runs the loop that `dtype=` names: of real operands there are others."""
+    x = np.array([-8.0, 2.0, 0.5], np.float32)
+
+    def program(x: Any, n: Any) -> Any:
+        powers = np.power(x, 0.5, dtype=dtype), np.power(x, n, dtype=dtype)
+        return *powers, np.sqrt(x, dtype=dtype), np.fmax(x, 1, dtype=dtype), np.tan(x, dtype=dtype)
+
+    expected = program(x, 0.25)
+    assert not np.isnan(expected[0]).any()
+    for found in (program(fc.Array.of_array(x), 0.25), *(fc.fused(program)(x, 0.25),) * 2):
+        for want, got in zip(expected, found, strict=True):
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_operands_are_cast_as_is_asked_for() -> None:
+    """`casting=` is about the operands too, where `dtype=` names a loop."""
+    x = np.arange(-6, 6) / 4
+    for casting in ("unsafe", "same_kind", "safe"):
+        said = []
+        for module, given in ((np, x), (fnp, fnp.asarray(x))):
+            try:
+                out = module.zeros(12, "i8")
+                module.multiply(given, 3.7, out=out, dtype="i8", casting=casting)
+                said.append(np.asarray(out).tolist())
+            except TypeError as error:
+                said.append(str(error))
+        assert said[0] == said[1]

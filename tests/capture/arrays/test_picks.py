@@ -14,7 +14,7 @@ import fusecuda.numpy as fnp
 from fusecuda import fused
 from fusecuda.capture.arrays import picks
 from tests.capture_check import equal, lazy
-from tests.marks import few
+from tests.marks import few, one_in
 from tests.threads import at_once
 
 X = np.arange(-12.0, 12.0).reshape(4, 6)
@@ -195,6 +195,7 @@ PROGRAMS: list[Callable[[Any, Any], Any]] = [
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 @pytest.mark.parametrize("turned", few([False, True], 1), ids=["plain", "turned"])
+@one_in(8)
 def test_as_numpy(program: Any, turned: bool, both_ways: int) -> None:
     """On lazy arrays, recorded and at once, and in functions, recorded and replayed."""
     values = (X[::-1, ::-1], Y.T.copy().T) if turned else (X, Y)
@@ -297,6 +298,7 @@ def test_dear_functions_are_computed_of_what_is_picked(
         lambda a, b: (a.astype(int))[a > 0].__itruediv__(2),
     ],
 )
+@one_in(4)
 def test_errors_are_numpys(fault: Any, both_ways: int) -> None:
     """And nothing has changed."""
     a, b = X.copy(), Y.copy()
@@ -325,6 +327,7 @@ def test_read_only(recorded: None) -> None:
 
 @pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")
 @pytest.mark.parametrize("dtype", few([np.float32, np.int8, np.float16, np.float64, np.bool_], 2))
+@one_in(5)
 def test_moments_under_a_mask(dtype: Any, recorded: None) -> None:
     """As NumPy's, along each axis, with counts that no float of the type holds."""
     x, m = np.asarray(X % 3, dtype), (X % 2 == 0) ^ (Y > 9)
@@ -448,9 +451,11 @@ def check(seeds: range) -> None:
             raise AssertionError(f"seed {seed}:\n{f.__doc__}") from error
 
 
-def test_random_programs(recorded: None) -> None:
+@pytest.mark.parametrize("first", range(0, 25, 5))
+@one_in(5)
+def test_random_programs(first: int, recorded: None) -> None:
     """Picks, masks and arrays that change under them."""
-    check(range(25))
+    check(range(first, first + 5))
 
 
 @pytest.mark.slow

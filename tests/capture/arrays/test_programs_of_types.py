@@ -10,6 +10,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
+from tests.marks import one_in
 
 pytestmark = [
     pytest.mark.usefixtures("recorded"),
@@ -117,6 +118,7 @@ def results(value: Any) -> list[Any]:
 
 @pytest.mark.parametrize("way", ["fused", "lazy"])
 @pytest.mark.parametrize("name", PROGRAMS)
+@one_in(8)
 def test_program(name: str, way: str) -> None:
     """Recorded, replayed, and on lazy arrays."""
     given, function = PROGRAMS[name]

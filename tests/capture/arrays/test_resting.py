@@ -13,6 +13,7 @@ import fusecuda.numpy as fnp
 from fusecuda.capture.record import rest
 from fusecuda.capture.record.recorder import AT_ONCE_BELOW, VAIN_BELOW, default_recorder
 from tests.capture_check import equal
+from tests.marks import one_in
 
 SIDE = 200  # of square arrays of doubles, 320,000 bytes
 assert AT_ONCE_BELOW < 8 * SIDE * SIDE < VAIN_BELOW * AT_ONCE_BELOW / 4
@@ -77,6 +78,7 @@ LINES: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", LINES)
+@one_in(5)
 def test_lines_that_gain_nothing(name: str) -> None:
     """After a few times no kernel runs; the numbers are the same both ways."""
     line = LINES[name]

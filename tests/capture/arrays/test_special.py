@@ -14,6 +14,7 @@ import fusecuda.numpy as fnp
 from fusecuda.capture.arrays import ufuncs
 from fusecuda.cpu_fallback import interpreted
 from fusecuda.graph.ops import OPS, SCIPY_NAMES
+from tests.marks import one_in
 
 special = pytest.importorskip("scipy.special")
 X, Y = np.linspace(0.05, 0.95, 6000), np.linspace(0.1, 2.9, 6000)
@@ -30,6 +31,7 @@ def every(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@one_in(2)
 def test_scipys_ufuncs_are_kernels(dtype: type) -> None:
     """In fused code, with the bits of the vector math."""
     x, y = X.astype(dtype), Y.astype(dtype)

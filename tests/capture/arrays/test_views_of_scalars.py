@@ -10,6 +10,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
+from tests.marks import one_in
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "new_axis": lambda s: s[None],
@@ -59,6 +60,7 @@ WAYS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("view", VIEWS)
+@one_in(6)
 def test_writes_leave_the_scalar_as_it_is(view: str, way: str) -> None:
     """However the array is made and written to."""
     for write in WRITES.values():
@@ -66,3 +68,21 @@ def test_writes_leave_the_scalar_as_it_is(view: str, way: str) -> None:
         for got, want in zip(WAYS[way](function, X), function(X), strict=True):
             np.testing.assert_array_equal(np.asarray(got), want)
             assert np.shape(got) == np.shape(want)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_scalars_take_no_items(way: str) -> None:
+    """However the item is named, the error is NumPy's, and nothing is written."""
+
+    def function(x: Any) -> Any:
+        total, said = x.sum(), []
+        for key in (..., (), 0, None):
+            try:
+                total[key] = 2
+            except TypeError as error:
+                said.append(len(str(error)))
+        return total * 1, said
+
+    (got, said), (want, expected) = WAYS[way](function, X), function(X)
+    np.testing.assert_array_equal(np.asarray(got), want)
+    assert said == expected and len(said) == 4

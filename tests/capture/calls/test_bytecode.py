@@ -15,7 +15,7 @@ import pytest
 
 from fusecuda.capture.calls.bytecode import codes_of, instructions_of
 from fusecuda.capture.calls.scan import reads_of
-from tests.marks import few
+from tests.marks import few, one_in
 from tests.side_by_side import run
 
 PRELUDE = """
@@ -118,6 +118,7 @@ def program(inside: list[str], count: int) -> str:
 
 @pytest.mark.parametrize("count", [0, 300])
 @pytest.mark.parametrize("name", INSIDE)
+@one_in(5)
 def test_each_is_seen(name: str, count: int) -> None:
     """Each is as in the plain function, behind few names and behind many."""
     run(program([name], count), STEPS)

@@ -662,6 +662,7 @@ def test_arrays_of_other_kinds_may_be_read_by_name(name: str) -> None:
         for _ in range(3):
             got, want = fused(x), function(x)
             assert type(got) is type(want) and repr(got) == repr(want)
+        assert f", a {type(second).__name__}" in fused.explain()
 
 
 NAMED: dict[str, Any] = {

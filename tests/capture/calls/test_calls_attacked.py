@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attacked import containers, objects, reached, variables
+from tests.attacked import constants, containers, hidden, numpys, objects, reached, variables
 from tests.fuzz_calls import failure, written
+from tests.marks import one_in
 from tests.side_by_side import run
 
 
@@ -24,10 +25,14 @@ PROGRAMS = {
     **variables.PROGRAMS,
     **containers.PROGRAMS,
     **reached.PROGRAMS,
+    **constants.PROGRAMS,
+    **hidden.PROGRAMS,
+    **numpys.PROGRAMS,
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@one_in(9)
 def test_is_as_plain(name: str) -> None:
     """Results, arguments, globals and objects are those of the plain function after each call."""
     program, steps = PROGRAMS[name]
@@ -38,11 +43,12 @@ def test_is_as_plain(name: str) -> None:
     run(program, texts)
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", range(0, 40, 5))
 @pytest.mark.filterwarnings("ignore")
+@one_in(16)
 def test_random_programs(first: int) -> None:
     """Random programs are as plain ones are."""
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 5):
         assert not failure(*written(seed)), seed
 
 

@@ -17,6 +17,7 @@ import fusecuda.numpy as fnp
 from fusecuda import fused
 from fusecuda.cpu_fallback.program import set_thread_count, thread_count
 from fusecuda.numpy.random import CounterGenerator, counter_rng
+from tests.marks import one_in
 from tests.random_bits import floats
 
 X = np.linspace(-1, 1, 6000)
@@ -227,6 +228,7 @@ def history(function: Callable[..., Any], other: bool) -> list[Any]:
 @pytest.mark.parametrize("other", [False, True])
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@one_in(12)
 def test_as_plain_code(function: Any, strict: bool, other: bool) -> None:
     """The same bits and positions call after call, recorded, replayed, or passed through."""
     assert history(fused(function, strict=strict), other) == history(function, other)
@@ -237,6 +239,7 @@ def test_as_plain_code(function: Any, strict: bool, other: bool) -> None:
     [dropout, two_draws, forty_draws, numbers, picks, turned, by_name, of_containers, copies],
     ids=lambda f: f.__name__,
 )
+@one_in(9)
 def test_replays_draw_on(function: Any, emitted: str) -> None:
     """One recording and no plan more; a replay's numbers are new."""
     compiled = fused(function, strict=True)

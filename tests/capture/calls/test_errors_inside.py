@@ -15,6 +15,7 @@ from fusecuda.capture.calls import recorded as recording
 from fusecuda.capture.calls.trace import Trace
 from tests import programs_of_errors
 from tests.fuzz_calls import failure
+from tests.marks import one_in
 from tests.programs_of_errors import RAISING, around, calls
 from tests.side_by_side import run
 
@@ -29,6 +30,7 @@ def no_trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("number", ["float(y.sum())", "n"], ids=["look", "argument"])
 @pytest.mark.parametrize("operation", RAISING)
+@one_in(6)
 def test_an_error_that_the_function_catches(operation: str, number: str) -> None:
     """It is caught in a replay too, each update is done once; then that way is replayed."""
     good, bad = RAISING[operation]
@@ -217,6 +219,7 @@ def test_numbers_are_computed_once() -> None:
 @pytest.mark.parametrize("looks", [True, False], ids=["look", "no look"])
 @pytest.mark.parametrize("number", ["float(x.sum())", "n"], ids=["look", "argument"])
 @pytest.mark.parametrize("step", ["s * 0.5 + 1", "s + s * 0.25", "s - 1 / s + n"])
+@one_in(4)
 def test_long_chains_of_numbers(step: str, number: str, looks: bool) -> None:
     """As long as they are, they are followed, and updates before them are done once."""
     program = f"""
@@ -310,6 +313,7 @@ def test_an_error_of_the_users_is_no_refusal() -> None:
 
 @pytest.mark.parametrize("first", range(0, 60, 20))
 @pytest.mark.filterwarnings("ignore")
+@one_in(5)
 def test_random_programs(first: int) -> None:
     """Random programs are as plain ones are."""
     for seed in range(first, first + 20):

@@ -13,7 +13,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
-from fusecuda import engine
+from fusecuda import executable
 from fusecuda.back_ends import BACK_ENDS
 from fusecuda.capture.calls import recorded as recording
 from fusecuda.capture.record import plans
@@ -50,7 +50,7 @@ def compilers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compilers]:
     """Kernels are not there, and there is time for all but for waiting."""
     found = Compilers()
     monkeypatch.setitem(BACK_ENDS, "cpu", replace(BACK_ENDS["cpu"], begin_beside=found.begin))
-    monkeypatch.setattr(engine, "are_at_hand", lambda sources: False)
+    monkeypatch.setattr(executable, "are_at_hand", lambda sources: False)
     monkeypatch.setattr(Budget, "FIRST", 1e9)
     monkeypatch.setattr(Budget, "wait_for", lambda self, job, seconds: None)
     plans.forget()
@@ -250,7 +250,7 @@ def test_large_graphs_are_planned_where_there_is_time(
         _, found = plans.executable_for(*sought, budget=Budget())
         assert isinstance(found, Interpreted)
         _, found = plans.executable_for(*sought)
-        assert isinstance(found, engine.Executable)
+        assert isinstance(found, executable.Executable)
 
 
 def test_a_block_that_is_named_has_its_kernels(compilers: Compilers) -> None:

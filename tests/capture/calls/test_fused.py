@@ -13,6 +13,7 @@ import pytest
 
 import fusecuda as fc
 from tests.capture_check import equal, outcome, same_outcome, twin
+from tests.marks import one_in
 
 X = np.arange(12.0).reshape(3, 4) - 5
 SCALE = 2.0
@@ -249,6 +250,7 @@ SCALARS: list[tuple[str, Callable[..., Any], list[Any], int | None]] = [
 
 @pytest.mark.parametrize(("function", "values", "traces"), [s[1:] for s in SCALARS],
                          ids=[s[0] for s in SCALARS])  # fmt: skip
+@one_in(6)
 def test_scalar_arguments(
     function: Callable[..., Any], values: list[Any], traces: int | None
 ) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fusecuda as fc
+from fusecuda import executable
 from fusecuda.tools.counting import count_launches
+from tests.marks import one_in
 
 N = 40_000
 
@@ -52,6 +57,7 @@ def plain(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("first", ["same", "turned", "every other"])
+@one_in(5)
 def test_each_layout_has_a_trace_of_its_own(first: str) -> None:
     """After a trace of one layout, calls with others give what NumPy gives, one after the other."""
     function = fc.fused(plain, strict=True)  # the newest trace is tried first
@@ -100,6 +106,31 @@ def test_an_equal_dtype_is_the_same() -> None:
     for kind in ("equal dtype", "other values", "equal dtype"):
         assert np.array_equal(function(_of(kind)), _of(kind) * 2)
     assert function.traces == traces
+
+
+def test_the_driver_knows_a_dtype_by_other_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays from a file or another process bring dtype objects of their own."""
+    function, step = fc.fused(plain, strict=True), fc.fused(_steps, strict=True)
+    for _ in range(3):
+        function(_of("same"), _of("same"))
+        step(*_parameters())
+    before = function.traces, step.traces
+    given, parameters = pickle.loads(pickle.dumps(([_of("same")] * 2, _parameters())))
+    assert given[0].dtype is not _of("same").dtype
+    turned = np.dtype(">f8").newbyteorder()  # which says the order that is the machine's
+    given[1] = given[1].view(turned if sys.byteorder == "little" else given[1].dtype)
+    with monkeypatch.context() as patch:
+        patch.setattr(executable, "_fits", None)  # nobody else looks
+        assert np.array_equal(function(*given)[0], plain(*given)[0])
+        step(*parameters)
+    assert (function.traces, step.traces) == before
+    with pytest.raises(fc.NotFusedError, match="dtype >f8"):
+        function(_of("swapped"), given[1])
+    fresh = fc.fused(_steps, strict=True)  # which is recorded with them
+    for _ in range(3):
+        fresh(*parameters)
+    (replay,) = fresh._entries[next(iter(fresh._entries))].replays
+    assert "looks" in replay.__code__.co_names
 
 
 def test_a_call_that_does_not_fit_runs_nothing() -> None:
@@ -153,6 +184,7 @@ def _halved(arrays: list[Any]) -> None:
     [{0: (-1, 3)}, {-1: (0, 100)}, {0: (-1, 99)}, {-1: (0, 0)}, {1: (0, 4)}, {-1: (1, 5)}],
     ids=["written and read", "no overlap", "last element", "same", "two written", "another"],
 )
+@one_in(6)
 def test_memory_is_looked_at(count: int, watched: bool, overlap: dict[int, Any]) -> None:
     """A trace of arrays that are apart does not stand for ones that share memory, one written."""
     n, starts = 100, {}
@@ -187,3 +219,50 @@ def test_memory_behind_a_backward_walk() -> None:
             call(a[160:320][::-1], a[160 + shift : 320 + shift])
         assert np.array_equal(memory, other), shift
     assert function.traces == 4  # apart, the same memory, and parts of it
+
+
+def _steps(weights: Any, gradients: Any, totals: Any, others: Any) -> None:
+    """No run sees ``others``."""
+    for k, g in enumerate(gradients):
+        totals[k] *= 0.9
+        totals[k] += 0.1 * g * g
+        weights[k] -= 0.01 * g / np.sqrt(totals[k] + 1e-8)
+
+
+def _parameters(kind: str = "same", number: int = 3) -> list[list[Any]]:
+    """Lists of arrays, of which one is of that kind."""
+    given = [[_of("same") + k for _ in range(8)] for k in range(4)]
+    if kind == "shared":
+        memory = np.arange(1.0, N + 201).reshape(-1, 200)
+        given[0][number], given[1][number] = memory[1:], memory[:-1]  # read when it is overwritten
+    elif kind == "one object":
+        given[1][number] = given[0][number]
+    else:
+        given[1][number] = _of(kind)
+    return given
+
+
+def test_the_driver_looks_at_many_arrays_at_once() -> None:
+    """Where a run, or none of several, sees all of them."""
+    step = fc.fused(_steps, strict=True)
+    for _ in range(3):
+        step(*_parameters())
+    (replay,) = step._entries[next(iter(step._entries))].replays
+    names = replay.__code__.co_names
+    assert "looks" in names
+    assert not {"strides", "are_apart"} & set(names)
+
+
+@pytest.mark.parametrize(
+    "kind", ["other values", "dtype", "turned", "backwards", "shared", "one object"]
+)
+@one_in(3)
+def test_what_the_driver_sees(kind: str) -> None:
+    step = fc.fused(_steps)
+    for _ in range(3):
+        step(*_parameters())
+    found, expected = _parameters(kind), _parameters(kind)
+    step(*found)
+    _steps(*expected)
+    for a, b in zip(chain(*found), chain(*expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)

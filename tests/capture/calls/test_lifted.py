@@ -19,6 +19,7 @@ from fusecuda.capture.record.rest import Trial
 from fusecuda.errors import FusecudaError
 from tests import programs_of_blocks
 from tests.fuzz_calls import failure
+from tests.marks import one_in
 from tests.real_code.compare import differences
 
 Block = Callable[[], Any]
@@ -382,6 +383,7 @@ AS_THEY_STAND = {  # part of what is said of blocks that are not lifted
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
+@one_in(4)
 def test_does_what_it_says(program: Callable[[Block], Any]) -> None:
     lifted.sites.clear()
     wanted = program(contextlib.nullcontext)
@@ -613,6 +615,7 @@ def test_strict_blocks_are_recorded() -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
+@one_in(8)
 def test_random_programs(seed: int) -> None:
     program, steps = programs_of_blocks.written(seed)
     assert not failure(program, steps), program

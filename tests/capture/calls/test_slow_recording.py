@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import math
 from typing import Any
 
@@ -158,3 +159,24 @@ def test_paths_that_grow_at_each_call_take_no_more_than_their_time(
     for place in range(4, 8):
         equal(f(np.eye(8)[place]), plain(np.eye(8)[place]))
     assert f.traces == 6  # one call is made plainly, then one is recorded, then two are
+
+
+def test_why_recording_does_not_pay_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that is recorded anew takes long for a reason, which stays to be seen."""
+    took = Trial.took
+
+    def as_measured(trial: Trial, seconds: float, plain: bool, replayed: bool = False) -> None:
+        took(trial, 1e-6 if plain else 1e-3, plain, replayed)
+
+    monkeypatch.setattr(Trial, "took", as_measured)
+
+    def elsewhere(x: Any) -> Any:
+        return contextvars.Context().run(lambda: x * 2 + 1)
+
+    fused = fc.fused(elsewhere)
+    for start in range(12):
+        equal(fused(np.arange(5.0) + start), elsewhere(np.arange(5.0) + start))
+    (line,) = fused.explain().splitlines()[:1]
+    assert "runs unfused: fusing does not pay" in line
+    assert "recorded anew at each call: it calls contextvars.Context" in line
+    assert line.count("recorded anew") == 1

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from tests.marks import one_in
 from tests.programs_of_users import HEAD, PROGRAMS
 from tests.side_by_side import run
 
@@ -15,6 +16,7 @@ ROUNDS = 3  # recorded, replayed, and timed both ways
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@one_in(16)
 def test_a_program(name: str) -> None:
     """Each step does what it does plainly, again and again."""
     program, steps = PROGRAMS[name]

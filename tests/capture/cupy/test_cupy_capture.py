@@ -19,6 +19,7 @@ from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal, sample  # noqa: E402
 from tests.conftest import cuda_device_count  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402
+from tests.marks import one_in  # noqa: E402
 
 cupy_host.install()
 X = np.arange(24.0).reshape(4, 6) - 7
@@ -69,6 +70,7 @@ IN_PLACE = ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"]
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1"])
 @pytest.mark.parametrize("name", BINARY)
+@one_in(6)
 def test_operators(name: str, dtype: str) -> None:
     """Arrays with arrays and with numbers on either side."""
     function = getattr(operator, name)
@@ -118,6 +120,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("name", METHODS)
+@one_in(6)
 def test_methods(name: str) -> None:
     """Each method on a computed, a pending and a transposed array."""
     for args in METHODS[name]:
@@ -163,11 +166,15 @@ def test_keywords_and_out() -> None:
         "m.tensordot(x, y, ([1], [1]))", "m.vdot(x, y)", "m.kron(x[:2], y[:2])",
         "m.linalg.norm(x, axis=1, keepdims=True)",
         "m.linalg.norm(x, 3, 0)", "m.nanmax(m.where(x > 0, x, m.nan), axis=1)",
-        "m.nanmin(x * m.nan)",
+        "m.nanmin(x * m.nan)", "m.diag(x[0] * 2, 1) + 1", "m.diag(x * 2)", "m.diagflat(x, -1)",
+        "m.convolve(x.ravel(), y[0, :4], 'same')", "m.correlate(x.ravel(), y[0], 'full')",
+        "m.correlate(x[0], y.ravel())", "m.fill_diagonal(x, 3) or x * 2",
+        "m.fill_diagonal(x[:, 1:], y[0, :4]) or x", "m.fill_diagonal(x.T[:, :2], 3, True) or x",
         "m.nanmean(m.where(x > 0, x, m.nan), axis=0)", "m.nanmax(x > 0)",
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore:All-NaN")
+@one_in(6)
 def test_functions(text: str) -> None:
     """Functions of the namespace."""
     both(lambda m, x, y: eval(text, {"m": m, "x": x, "y": y}), X, X[::-1] / 2, ulp=4)
@@ -189,6 +196,7 @@ COMPOSED = {
 
 
 @pytest.mark.parametrize("name", sorted(callables.COMPOSED))
+@one_in(4)
 def test_composed_functions(name: str) -> None:
     """CuPy's own text runs on pending arrays: nothing is flushed, NumPy's values come out."""
     text = COMPOSED[name]
@@ -202,6 +210,28 @@ def test_composed_functions(name: str) -> None:
         got = eval(text, {"m": cp, "x": a, "y": b})
     assert not region._remarks
     equal(seen(got), np.asarray(want), ulp=8)
+
+
+SEARCHES = {
+    "interp": "m.interp(x, x[1], y[2] * 2) + m.interp(x, x[1], y[2], -1.5, right=7)",
+    "searchsorted": "m.searchsorted(x[0], y) + m.searchsorted(x[2], y, side='right')",
+    "a method": "x[0].searchsorted(y, 'right')",
+    "digitize": "m.digitize(x, x[1]) + m.digitize(x, x[2], True)",
+    "falling edges": "m.digitize(x, x[1, ::-1]) + m.digitize(x, x[2, ::-1], right=True)",
+    "edges with NaN": "m.digitize(x, m.where(x[1] > 3, m.nan, x[1])[:4])",
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches(name: str) -> None:
+    """They are recorded, and no edges looked at."""
+    text, x, y = SEARCHES[name], X, X[::-1] / 2
+    want = eval(text, {"m": np, "x": x, "y": y})
+    a, b = host(x), host(y)
+    with fused(device="cpu", strict=True) as region:
+        got = eval(text, {"m": cp, "x": a, "y": b})
+    assert not region._remarks and region.launches <= 2  # computed edges are stored
+    equal(seen(got), np.asarray(want))
 
 
 def test_arrays_after_a_block_are_plain() -> None:

@@ -17,6 +17,7 @@ from fusecuda.capture.record import rest  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture.calls import test_lifted as programs  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402
+from tests.marks import one_in  # noqa: E402
 from tests.real_code.compare import differences  # noqa: E402
 
 cupy_host.install()
@@ -39,6 +40,7 @@ def on_host(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
+@one_in(4)
 def test_does_what_it_says(program: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     rest._attempts.clear()  # no block is passed through to CuPy, which cannot run here
     wanted = program(contextlib.nullcontext)

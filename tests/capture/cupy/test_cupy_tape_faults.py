@@ -12,7 +12,7 @@ cp = pytest.importorskip("cupy")
 
 import fusecuda as fc  # noqa: E402 - they need CuPy
 from fusecuda import fused  # noqa: E402
-from fusecuda.capture.cupy import steps  # noqa: E402
+from fusecuda.capture.cupy import internals, steps  # noqa: E402
 from fusecuda.capture.cupy.region import CupyRegion, region_in_force  # noqa: E402
 from fusecuda.capture.record.lines import Tally  # noqa: E402
 from tests import cupy_host  # noqa: E402
@@ -236,3 +236,31 @@ def test_known_ends_and_beginnings_are_bounded(
     watch.look()
     check(lambda m, x: (x + 1,), np.ones(8))
     assert watch.look()[0] == 1
+
+
+def test_no_memory_for_the_array_of_a_known_operation(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What follows is told by the numbers that it would have had."""
+
+    def step(m: Any, x: Any, fails: bool = False) -> Any:
+        a = x + 1
+        if fails:
+            with monkeypatch.context() as patch, pytest.raises(MemoryError):
+                patch.setattr(internals, "MemoryPointer", _without_memory)
+                x * 2
+        else:
+            x * 2
+        b = a - x
+        return a * b, b
+
+    for fails in (False, False, True, False):
+        x = host(X)
+        with fused(device="cpu"):
+            product, difference = step(cp, x, fails)
+        equal(seen(product), X + 1)
+        equal(seen(difference), np.ones(X.shape))
+
+
+def _without_memory(*args: Any) -> Any:
+    raise MemoryError

@@ -11,6 +11,7 @@ import pytest
 
 from fusecuda import fused
 from tests.capture_check import equal, lazy
+from tests.marks import one_in
 from tests.threads import at_once
 
 X = np.arange(60_000.0)
@@ -78,6 +79,7 @@ def test_threads_against_numpy(rounds: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.float16])
 @pytest.mark.parametrize("size", [16, 50_000])
+@one_in(3)
 def test_no_write_is_lost(dtype: Any, size: int) -> None:
     """Threads write parts of one array, by slices, indices, masks and `at`, or at once."""
     shared = lazy(np.zeros((4, size), dtype))

@@ -12,6 +12,7 @@ import fusecuda as fc
 import fusecuda.numpy as fnp
 from fusecuda.capture.record import plans
 from tests.capture_check import equal
+from tests.marks import one_in
 
 X = np.linspace(-3.0, 3.0, 60).reshape(6, 10)
 
@@ -172,6 +173,7 @@ def nothing_of_it(u: Any, kept: Any, i: int) -> Any:
 
 @pytest.mark.parametrize("name", sorted(LOOPS))
 @pytest.mark.parametrize("length", [1, 5])
+@one_in(4)
 def test_windows_that_move(name: str, length: int, built: list[str]) -> None:
     """A part of an array that moves from step to step: NumPy's results, a few plans for all."""
     step = LOOPS[name]

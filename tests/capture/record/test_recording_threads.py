@@ -76,6 +76,29 @@ def test_what_is_being_computed_is_read_written_and_dropped(gate: Gate) -> None:
     equal([z, w, y, a], [before + x, later - after, after, later])
 
 
+def test_an_array_is_written_with_what_is_being_computed(gate: Gate) -> None:
+    """It waits for no flight of its own: others' flushes do not take it for one that is under way.
+
+    What it was written with is copied, however often other arrays are computed until then.
+    """
+    a, y = lazy(X), lazy(X)
+    b = a * 3
+    other = started(lambda: float(b[1]), gate)
+
+    def record() -> None:
+        y[...] = b
+        equal(lazy(X) * 2, X * 2)  # a flush of others that leaves it pending
+
+    in_time(record)
+    gate.opened.set()
+    assert ended(*other) == 3
+    equal(lazy(X) * 2, X * 2)
+    b += 1
+    equal([y, b, y + b], [X * 3, X * 3 + 1, X * 6 + 1])
+    y -= 1
+    equal([y, b], [X * 3 - 1, X * 3 + 1])
+
+
 def test_a_write_waits_for_the_reads_of_a_flush(gate: Gate) -> None:
     """Memory that a flush still reads is not written to, however the write comes."""
     a, b = lazy(X), lazy(X)
@@ -110,7 +133,7 @@ def test_two_blocks_compute_at_once(gate: Gate) -> None:
     a = lazy(X)
 
     def block(k: int) -> Any:
-        with fused() as region:
+        with fused(strict=True) as region:  # never passed through, however long a gate holds it up
             y = a * k
         return float(y.sum()), region.launches
 

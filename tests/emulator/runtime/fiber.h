@@ -28,7 +28,7 @@ static void *new_context(char *stack, u32) {
 static void switch_to(void **save, void *target) { emu_switch(save, target); }
 #else
 #include <ucontext.h>
-static ucontext_t contexts[MAX_THREADS + 1];  // the last one is the scheduler's
+static ucontext_t contexts[MAX_STACKS + 1];  // the last one is the scheduler's
 
 static void *new_context(char *stack, u32 slot) {
     ucontext_t *c = &contexts[slot];
@@ -41,7 +41,7 @@ static void *new_context(char *stack, u32 slot) {
 }
 static void switch_to(void **save, void *target) {
     bool scheduler = save == &R.scheduler;
-    u32 slot = scheduler ? (u32)MAX_THREADS : R.threads[R.thread].stack;
+    u32 slot = scheduler ? (u32)MAX_STACKS : R.threads[R.thread].stack;
     *save = &contexts[slot];
     swapcontext(&contexts[slot], (ucontext_t *)target);
 }

@@ -2,7 +2,7 @@
 //
 // `now` counts the events that order memory, so that "before the thread's last barrier" is a
 // comparison of two numbers. Blocks run one after the other: what happened at block_start or
-// later was done by this block.
+// later was done by this block, or by another one of its cluster.
 #pragma once
 #include "fiber.h"
 
@@ -28,7 +28,7 @@ struct Word {
 // What a thread of this block has seen, and when.
 struct Acquired {
     Seen what;
-    u32 thread, when;
+    u32 block, thread, when;
 };
 
 static struct {
@@ -56,7 +56,8 @@ static u32 acquired_count() { return O.acquired_block == R.block_start ? O.acqui
 static bool has_seen(u32 word, u32 position) {
     for (u32 i = 0, n = acquired_count(); i < n; i++) {
         const Acquired &a = O.acquired[i];
-        if (a.what.word == word && a.what.position >= position && before_in_block(a.thread, a.when))
+        if (a.what.word == word && a.what.position >= position && a.block == R.block_serial &&
+            before_in_block(a.thread, a.when))
             return true;
     }
     return false;
@@ -73,9 +74,17 @@ static bool published(Slot s) {
     return false;
 }
 
+// Whether a meeting of the cluster comes between the event and what the running thread does.
+static bool met(u32 block, Slot s) {
+    const Thread *of = &R.members[block].threads[s.who & (MAX_THREADS - 1)];
+    return s.when < (R.threads[R.thread].waits == R.meetings ? of->met_at : of->met_before);
+}
+
 [[gnu::noinline]] static bool ordered_slowly(Slot s, bool shared) {
     if (s.when >= R.block_start) {
-        if (before_in_block(s.who & (MAX_THREADS - 1), s.when)) return true;
+        u32 block = (s.who >> BLOCK_SHIFT) - R.members[0].serial;
+        if (met(block, s)) return true;
+        if (block == R.rank && before_in_block(s.who & (MAX_THREADS - 1), s.when)) return true;
     } else if (shared) {
         return true;
     }
@@ -129,7 +138,7 @@ static void note_acquired(Seen what) {
     O.acquired_block = R.block_start;
     if (has_seen(what.word, what.position)) return;
     grow(O.acquired, O.acquired_count, O.acquired_room);
-    O.acquired[O.acquired_count++] = {what, R.thread, R.now};
+    O.acquired[O.acquired_count++] = {what, R.block_serial, R.thread, R.now};
 }
 
 // An atomic (or volatile) read of a global word: what was released on it is now visible.
@@ -173,7 +182,9 @@ static void release(u64 address, u32 when) {
     }
     Word *w = word_at(address, true);
     for (u32 i = 0, n = acquired_count(); i < n; i++)
-        if (before_in_block(O.acquired[i].thread, O.acquired[i].when)) carry(w, O.acquired[i].what);
+        if (O.acquired[i].block == R.block_serial &&
+            before_in_block(O.acquired[i].thread, O.acquired[i].when))
+            carry(w, O.acquired[i].what);
     p->word = (u32)(w - O.words);
     p->position = ++w->releases;
     p->thread = self;

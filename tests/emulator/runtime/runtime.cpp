@@ -18,7 +18,7 @@
 
 static bool is_global(void *p) {
     u64 a = (u64)p;
-    return a - R.stack_low >= R.stack_bytes && a - (u64)R.dynamic >= MAX_DYNAMIC &&
+    return a - R.stack_low >= R.stack_bytes && a - R.shared_low >= R.shared_bytes &&
            a - R.fixed_shared.low >= R.fixed_shared.high - R.fixed_shared.low;
 }
 
@@ -99,6 +99,17 @@ extern "C" u64 emu_warp(u32 kind, u32 mask, u64 value, u32 source, u32 width, u3
     t->size = size;
     return wait_for_warp(kind, mask, line);
 }
+extern "C" void emu_cluster_arrive(u32 line) { arrive_at_cluster(line); }
+extern "C" void emu_cluster_wait(u32 line) { wait_for_cluster(line); }
+// Where another block of the cluster has what this one has at `own`.
+extern "C" void *emu_of_rank(const void *own, u32 rank, u32 line) {
+    u64 fixed = (u64)own - (u64)__start_emu_shared, dynamic = (u64)own - (u64)R.dynamic;
+    if (rank >= R.launch->cluster) fail(0, line, "block %u of a cluster of %u", rank, R.launch->cluster);
+    if (rank == R.rank) return (void *)own;
+    if (fixed < saved_bytes()) return R.members[rank].saved + fixed;
+    if (dynamic >= MAX_DYNAMIC) fail(0, line, "only shared memory is seen by a cluster");
+    return R.members[rank].dynamic + dynamic;
+}
 extern "C" void emu_trap(u32 line) { fail(0, line, "the kernel called __trap"); }
 
 extern "C" Index emu_thread_index() { return R.thread_index[R.thread]; }
@@ -171,7 +182,24 @@ static u64 bits_in(const unsigned char *bits, size_t bytes) {
     return count;
 }
 
+// What is read by a pointer that the compiler takes for read-only, and written by another one: the
+// read may come from a cache that knows nothing of writes.
+static void check_read_only(const Launch *l, u32 reader, u32 writer) {
+    const Array *a = &l->array[reader], *b = &l->array[writer];
+    u64 low = a->low > b->low ? a->low : b->low, high = a->high < b->high ? a->high : b->high;
+    for (u64 at = low; at < high; at++) {
+        u64 i = at - a->low, j = at - b->low;
+        if (!(R.touched_read[reader][i >> 3] >> (i & 7) & 1)) continue;
+        if (!(R.touched_written[writer][j >> 3] >> (j & 7) & 1)) continue;
+        return fail(0, 0, "argument %u (%s) is const and restrict, but the launch writes its byte %llu by "
+                          "argument %u (%s)", a->index, a->name, (unsigned long long)i, b->index, b->name);
+    }
+}
+
 static void end_launch(Launch *l) {
+    for (u32 i = 0; i < l->arrays && !R.failed; i++)
+        for (u32 j = 0; l->array[i].read_only && j < l->arrays && !R.failed; j++)
+            if (i != j) check_read_only(l, i, j);
     for (u32 i = 0; i < l->arrays; i++) {
         Array *a = &l->array[i];
         size_t bytes = ((a->high - a->low) / 8 + 16) & ~7ull;
@@ -181,25 +209,40 @@ static void end_launch(Launch *l) {
         free(R.touched_written[i]);
     }
     for (u32 i = 0; i < R.region_count; i++) drop_cells(&R.regions[i]);
-    drop_cells(&R.fixed_shared);
-    drop_cells(&R.dynamic_shared);
+    for (u32 rank = 0; rank < l->cluster; rank++) {
+        enter(rank);
+        drop_cells(&R.fixed_shared);
+        drop_cells(&R.dynamic_shared);
+    }
     free(R.regions);
     free(R.touched_read);
     forget_order();
 }
 
 static void run_blocks(Launch *l) {
-    u32 *order = (u32 *)malloc(R.blocks * sizeof(u32)), state = l->seed * 2654435761u + 1;
-    for (u32 i = 0; i < R.blocks; i++) order[i] = l->order == 1 ? R.blocks - 1 - i : i;
-    for (u32 i = R.blocks; l->order == 2 && i > 1; i--) {
+    u32 clusters = R.blocks / l->cluster, state = l->seed * 2654435761u + 1;
+    u32 *order = (u32 *)malloc(clusters * sizeof(u32));
+    for (u32 i = 0; i < clusters; i++) order[i] = l->order == 1 ? clusters - 1 - i : i;
+    for (u32 i = clusters; l->order == 2 && i > 1; i--) {
         state = state * 1664525u + 1013904223u;
         u32 j = (u32)((u64)state * i >> 32), swap = order[j];
         order[j] = order[i - 1];
         order[i - 1] = swap;
     }
-    for (u32 i = 0; i < R.blocks && !R.failed; i++)
-        run_block(order[i], l->order == 1 || (l->order == 2 && order[i] & 1));
+    for (u32 i = 0; i < clusters && !R.failed; i++)
+        run_cluster(order[i] * l->cluster, l->order == 1 || (l->order == 2 && order[i] & 1));
     free(order);
+}
+
+// What a block needs for its threads; returns the memory behind it.
+static char *make_member(Block *b, char *p) {
+    u32 threads = (R.count + WARP - 1) / WARP * WARP;
+    b->known = (u32(*)[WARP])p, p += MAX_THREADS * sizeof b->known[0];
+    b->known_at_fence = (u32(*)[WARP])p, p += MAX_THREADS * sizeof b->known[0];
+    b->threads = (Thread *)p, p += MAX_THREADS * sizeof(Thread);
+    memset((void *)b->known, 0, threads * sizeof b->known[0]);
+    memset((void *)b->threads, 0, threads * sizeof(Thread));
+    return p;
 }
 
 EXPORT int emu_launch(Launch *l) {
@@ -210,26 +253,36 @@ EXPORT int emu_launch(Launch *l) {
     dl_iterate_phdr(find_object, 0);
     char *p = l->arena;
     R.launch = l;
-    R.stack_low = (u64)p, R.stack_bytes = (u64)STACK_BYTES * MAX_THREADS, p += R.stack_bytes;
-    R.dynamic = p, p += (MAX_DYNAMIC + 4095) & ~4095;
-    R.known = (u32(*)[WARP])p, p += MAX_THREADS * sizeof R.known[0];
-    R.known_at_fence = (u32(*)[WARP])p, p += MAX_THREADS * sizeof R.known[0];
-    R.threads = (Thread *)p, p += MAX_THREADS * sizeof(Thread);
+    R.stack_low = (u64)p, R.stack_bytes = (u64)STACK_BYTES * MAX_STACKS, p += R.stack_bytes;
     R.thread_index = (Index *)p, p += MAX_THREADS * sizeof(Index);
     alternate.ss_sp = p, alternate.ss_size = STACK_BYTES, alternate.ss_flags = 0;
     R.count = l->block[0] * l->block[1] * l->block[2];
-    u32 threads = (R.count + WARP - 1) / WARP * WARP;
-    memset((void *)R.known, 0, threads * sizeof R.known[0]);
-    memset((void *)R.threads, 0, threads * sizeof(Thread));
+    p += STACK_BYTES;
+    R.shared_low = (u64)p;
+    for (u32 rank = 0; rank < l->cluster; rank++) {
+        R.members[rank].dynamic = p, p += (MAX_DYNAMIC + 4095) & ~4095;
+        R.members[rank].saved = p, p += (MAX_FIXED + 4095) & ~4095;
+    }
+    R.shared_bytes = (u64)p - R.shared_low;
+    for (u32 rank = 0; rank < l->cluster; rank++) p = make_member(&R.members[rank], p);
+    const Block *own = &R.members[0];
+    R.threads = own->threads, R.known = own->known, R.known_at_fence = own->known_at_fence;
+    R.dynamic = own->dynamic;
     R.blocks = l->grid[0] * l->grid[1] * l->grid[2];
     const u32 *b = l->block, *g = l->grid;
     R.block_shape = index_of(b[0], b[1], b[2]);
     R.grid_shape = index_of(g[0], g[1], g[2]);
     for (u32 t = 0; t < R.count; t++)
         R.thread_index[t] = index_of(t % b[0], t / b[0] % b[1], t / b[0] / b[1]);
-    R.dynamic_shared = {(u64)R.dynamic, (u64)R.dynamic + l->shared, 2, 1, 0, 0};
-    make_cells(&R.fixed_shared);
-    make_cells(&R.dynamic_shared);
+    for (u32 rank = l->cluster; rank--;) {  // the first one last, which runs first
+        u64 low = (u64)R.members[rank].dynamic;
+        R.fixed_shared.cells = 0;
+        make_cells(&R.fixed_shared);
+        R.dynamic_shared = {low, low + l->shared, 2, 1, 0, 0};
+        make_cells(&R.dynamic_shared);
+        R.members[rank].fixed_shared = R.fixed_shared, R.members[rank].dynamic_shared = R.dynamic_shared;
+    }
+    if (saved_bytes() > MAX_FIXED) fail(0, 0, "more than %d bytes of __shared__ variables", MAX_FIXED);
     make_regions(l);
     R.last = &R.fixed_shared;
     memset(&mine, 0, sizeof mine);
@@ -243,7 +296,8 @@ EXPORT int emu_launch(Launch *l) {
     end_launch(l);
     return (int)R.failed;
 }
-EXPORT unsigned emu_arena_bytes() {
-    return STACK_BYTES * (MAX_THREADS + 1) + MAX_DYNAMIC + 4096 +
-           MAX_THREADS * (2 * WARP * sizeof(u32) + sizeof(Thread) + sizeof(Index));
+EXPORT unsigned long emu_arena_bytes() {
+    return (u64)STACK_BYTES * (MAX_STACKS + 1) + MAX_THREADS * sizeof(Index) +
+           MAX_CLUSTER * (MAX_DYNAMIC + MAX_FIXED + 8192 +
+                          MAX_THREADS * (2 * WARP * sizeof(u32) + sizeof(Thread)));
 }

@@ -20,6 +20,7 @@ static void state_text(char *text, size_t size, u32 index) {
     const Thread *t = &R.threads[index];
     if (index >= R.count) snprintf(text, size, "does not exist");
     else if (t->state == FINISHED) snprintf(text, size, "has returned");
+    else if (t->state == AT_CLUSTER) snprintf(text, size, "waits for its cluster");
     else if (t->state == AT_BARRIER || t->state == AT_WARP_OP)
         snprintf(text, size, "waits at %s (mask 0x%08x) in line %u", NAMES[t->kind], t->mask, t->line);
     else snprintf(text, size, "is running");
@@ -178,32 +179,118 @@ static bool wake_spinners() {
 
 static Index index_of(u32 x, u32 y, u32 z) { return {(u64)y << 32 | x, z}; }
 
-static void start_block(u32 serial) {
-    const u32 *g = R.launch->grid;
-    R.block_serial = serial;
-    R.block_index = index_of(serial % g[0], serial / g[0] % g[1], serial / g[0] / g[1]);
-    R.block_start = R.barrier_time = ++R.now;
-    R.spins = 0;
-    R.free_count = 0;
-    for (u32 i = MAX_THREADS; i--;) R.free_stacks[R.free_count++] = i;
-    for (u32 i = 0; i < R.count; i++) R.threads[i].state = FRESH;
-    memset(R.finished, 0, sizeof R.finished);
-    if (R.count % WARP) R.finished[R.count / WARP] = ~0u << R.count % WARP;
+// Another block of the cluster runs from now on.
+static void enter(u32 rank) {
+    if (rank == R.rank) return;
+    Block *from = &R.members[R.rank], *to = &R.members[rank];
+    from->barrier_time = R.barrier_time;
+    memcpy(from->finished, R.finished, sizeof R.finished);
+    from->fixed_shared = R.fixed_shared, from->dynamic_shared = R.dynamic_shared;
+    memcpy(from->saved, __start_emu_shared, saved_bytes());
+    memcpy(__start_emu_shared, to->saved, saved_bytes());
+    R.fixed_shared = to->fixed_shared, R.dynamic_shared = to->dynamic_shared;
+    memcpy(R.finished, to->finished, sizeof R.finished);
+    R.barrier_time = to->barrier_time;
+    R.block_serial = to->serial, R.block_index = to->index;
+    R.threads = to->threads, R.known = to->known, R.known_at_fence = to->known_at_fence;
+    R.dynamic = to->dynamic;
+    R.rank = rank;
+    R.last = &R.fixed_shared;
 }
 
-static void run_block(u32 serial, bool backwards) {
+static void start_cluster(u32 first) {
+    const u32 *g = R.launch->grid;
+    R.block_start = ++R.now;
+    R.spins = R.meetings = R.free_count = 0;
+    for (u32 i = R.launch->cluster * MAX_THREADS; i--;) R.free_stacks[R.free_count++] = i;
+    for (u32 rank = 0; rank < R.launch->cluster; rank++) {
+        u32 serial = first + rank;
+        Block *b = &R.members[rank];
+        b->serial = serial;
+        b->index = index_of(serial % g[0], serial / g[0] % g[1], serial / g[0] / g[1]);
+        b->barrier_time = R.block_start;
+        for (u32 i = 0; i < R.count; i++) {
+            Thread *t = &b->threads[i];
+            t->state = FRESH;
+            t->arrivals = t->waits = t->met_at = t->met_before = 0;
+        }
+        memset(b->finished, 0, sizeof b->finished);
+        if (R.count % WARP) b->finished[R.count / WARP] = ~0u << R.count % WARP;
+    }
+    const Block *own = &R.members[R.rank];
+    R.block_serial = own->serial, R.block_index = own->index, R.barrier_time = own->barrier_time;
+    memcpy(R.finished, own->finished, sizeof R.finished);
+}
+
+// Runs the block until all its threads have ended, or some wait for the cluster.
+static bool run_block(bool backwards) {
     u32 warps = (R.count + WARP - 1) / WARP;
-    start_block(serial);
     for (;;) {
-        u32 left = 0;
+        u32 left = 0, meeting = 0;
         for (u32 w = 0; w < warps && !R.failed; w++) run_warp(backwards ? warps - 1 - w : w, backwards);
-        if (R.failed) return;
+        if (R.failed) return false;
         if (wake_spinners()) continue;
-        for (u32 i = 0; i < R.count; i++) left += R.threads[i].state != FINISHED;
-        if (!left) return;
+        for (u32 i = 0; i < R.count; i++) {
+            left += R.threads[i].state != FINISHED;
+            meeting += R.threads[i].state == AT_CLUSTER;
+        }
+        if (!left || meeting) return !left;
         answer_block();
+        if (R.failed) return false;
+    }
+}
+
+// All threads of the cluster wait or have ended: lets its barrier go if all have arrived.
+static void answer_cluster() {
+    char what[128];
+    for (u32 rank = 0; rank < R.launch->cluster; rank++)
+        for (u32 i = 0; i < R.count; i++) {
+            Thread *t = &R.members[rank].threads[i];
+            if (t->state == FINISHED || t->arrivals > R.meetings) continue;
+            enter(rank);
+            R.thread = i;
+            state_text(what, sizeof what, i);
+            return fail(0, t->line, "deadlock: a thread has not arrived at the cluster's barrier: it %s",
+                        what);
+        }
+    R.meetings++;
+    for (u32 rank = 0; rank < R.launch->cluster; rank++)
+        for (u32 i = 0; i < R.count; i++) {
+            Thread *t = &R.members[rank].threads[i];
+            t->met_before = t->met_at, t->met_at = t->arrived_at;
+            if (t->state != AT_CLUSTER) continue;
+            t->waits = R.meetings;
+            t->state = RUNNABLE;
+        }
+}
+
+static void run_cluster(u32 first, bool backwards) {
+    u32 size = R.launch->cluster;
+    for (start_cluster(first);;) {
+        bool ended = true;
+        for (u32 i = 0; i < size && !R.failed; i++) {
+            enter(backwards ? size - 1 - i : i);
+            ended &= run_block(backwards);
+        }
+        if (R.failed || ended) return;
+        answer_cluster();
         if (R.failed) return;
     }
+}
+
+static void arrive_at_cluster(u32 line) {
+    Thread *t = &R.threads[R.thread];
+    t->line = line;
+    if (t->arrivals != t->waits) fail(0, line, "a thread arrives twice at one barrier of its cluster");
+    t->arrivals++;
+    t->arrived_at = ++R.now;
+}
+
+static void wait_for_cluster(u32 line) {
+    Thread *t = &R.threads[R.thread];
+    t->line = line;
+    if (t->arrivals == t->waits) fail(0, line, "a thread waits for its cluster and has not arrived");
+    pause_as(AT_CLUSTER);
 }
 
 static u64 wait_for_block(u32 kind, u64 value, u32 line) {

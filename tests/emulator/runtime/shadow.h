@@ -14,6 +14,10 @@ struct Place {
     u32 line;
 };
 
+// The `__shared__` variables, of the block that runs.
+extern "C" __attribute__((weak, visibility("hidden"))) char __start_emu_shared[], __stop_emu_shared[];
+static u64 saved_bytes() { return (u64)__stop_emu_shared - (u64)__start_emu_shared; }
+
 static size_t cells_of(const Region *r) { return ((r->high - r->low) >> r->shift) + 1; }
 
 // Cells come from the system untouched: those of gigabytes of which a kernel touches little cost
@@ -150,15 +154,17 @@ INLINE void count_bytes(Array *a, u64 address, u32 size, Kind k) {
 }
 
 // Which of several arguments with common bytes an access is meant for: a read prefers a
-// pointer to const, a write needs a writable array.
+// pointer to const, a write needs a writable array. Memory of many arrays comes last: what is there
+// of this one is not known.
 [[gnu::noinline]] static Array *pick(u64 address, u32 size, Kind k, Place at) {
     Array *found = 0, *sealed = 0;
     for (u32 i = 0; i < R.launch->arrays; i++) {
         Array *a = &R.launch->array[i];
         if (address < a->low || address + size > a->high) continue;
         if (writes(k) && !a->writable) sealed = a;
-        else if (!found || (a->constant && !found->constant && !writes(k)) ||
-                 (!a->constant && found->constant && writes(k)))
+        else if (!found || (a->of_many != found->of_many ? found->of_many
+                                                         : a->constant != found->constant &&
+                                                               a->constant == !writes(k)))
             found = a;
     }
     if (!found && sealed)
@@ -182,6 +188,30 @@ INLINE void count_bytes(Array *a, u64 address, u32 size, Kind k) {
     return 0;
 }
 
+static bool has_ended(const Block *b) {
+    for (u32 i = 0; i < R.count; i++)
+        if (b->threads[i].state != FINISHED) return false;
+    return true;
+}
+
+// Whether the address is shared memory of another block of the cluster, which is looked at then.
+[[gnu::noinline]] static bool of_another(u64 address, u32 size, Kind k, Place at) {
+    if (address - R.shared_low >= R.shared_bytes) return false;
+    for (u32 i = 0; i < R.launch->cluster; i++) {
+        Block *b = &R.members[i];
+        u64 inside = address - (u64)b->saved;
+        bool saved = inside < saved_bytes();
+        if (i == R.rank || (!saved && (address < b->dynamic_shared.low ||
+                                       address + size > b->dynamic_shared.high)))
+            continue;
+        if (has_ended(b)) fail(at.pc, at.line, "access to shared memory of a block that has ended");
+        if (saved) check_cells(&b->fixed_shared, (u64)__start_emu_shared + inside, size, k, at);
+        else check_cells(&b->dynamic_shared, address, size, k, at);
+        return true;
+    }
+    return false;
+}
+
 // One access of a thread to memory, before it is done. `natural`: its size must divide the address.
 INLINE void access(void *pointer, u32 size, Kind k, bool natural, Place at) {
     u64 address = (u64)pointer;
@@ -191,6 +221,7 @@ INLINE void access(void *pointer, u32 size, Kind k, bool natural, Place at) {
     if (natural && address & (size - 1)) misaligned(address, size, k, at);
     Region *r = R.last;
     if (address < r->low || address + size > r->high) {
+        if (of_another(address, size, k, at)) return;
         r = find_region(address, size, k, at);
         if (!r) return;
     }

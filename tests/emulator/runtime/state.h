@@ -11,13 +11,14 @@
 typedef uint32_t u32;
 typedef uint64_t u64;
 
-enum { MAX_THREADS = 1024, WARP = 32, STACK_BYTES = 1 << 16, COLOURS = 8192, MAX_DYNAMIC = 227 << 10,
-       TEXT_BYTES = 2048 };
+enum { MAX_THREADS = 1024, MAX_CLUSTER = 8, MAX_STACKS = MAX_CLUSTER * MAX_THREADS, WARP = 32,
+       STACK_BYTES = 1 << 16, COLOURS = 8192, MAX_DYNAMIC = 227 << 10,
+       MAX_FIXED = 1 << 20, TEXT_BYTES = 2048 };
 
 // One array of the launch. Python fills the first part and reads the second.
 struct Array {
     u64 low, high, pointer;
-    u32 writable, constant, granule, index;
+    u32 writable, constant, granule, index, read_only, of_many;
     const char *name;
     u64 read, written, touched_read, touched_written;
 };
@@ -30,7 +31,7 @@ struct Entry {
 // One launch, as Python gives it and reads it back.
 struct Launch {
     u32 grid[3], block[3];
-    u32 shared, order, seed, arrays;
+    u32 shared, order, seed, arrays, cluster;
     Array *array;
     void **values;
     const Entry *entry;
@@ -48,7 +49,7 @@ struct Index {
     u32 z;
 };
 
-enum State { FRESH, RUNNABLE, SPINNING, AT_BARRIER, AT_WARP_OP, FINISHED };
+enum State { FRESH, RUNNABLE, SPINNING, AT_BARRIER, AT_WARP_OP, AT_CLUSTER, FINISHED };
 
 struct Thread {
     void *context;
@@ -57,6 +58,8 @@ struct Thread {
     u64 value, result;
     u32 source, width, size;
     u32 fence, fence_barrier;
+    u32 arrivals, waits, arrived_at;  // at the cluster's barrier: how often, and when last
+    u32 met_at, met_before;  // when it had arrived, of the last meeting and of the one before
 };
 
 // A sharing of memory: who did it (block, atomic or not, thread) and at which event.
@@ -77,6 +80,17 @@ struct Region {
     Array *only;
 };
 
+// What a block of a cluster has to itself, while another one runs.
+struct Block {
+    u32 serial, barrier_time, finished[MAX_THREADS / WARP];
+    Index index;
+    Thread *threads;
+    u32 (*known)[WARP];
+    u32 (*known_at_fence)[WARP];
+    char *dynamic, *saved;  // `saved` is its `__shared__` variables
+    Region fixed_shared, dynamic_shared;
+};
+
 struct Runtime {
     u64 stack_low, stack_bytes;
     u32 me, thread, now, barrier_time, block_start, fenced;
@@ -92,7 +106,10 @@ struct Runtime {
     Index *thread_index;
     u32 finished[MAX_THREADS / WARP];
     void *scheduler;
-    u32 free_stacks[MAX_THREADS], free_count;
+    u32 free_stacks[MAX_STACKS], free_count;
+    Block members[MAX_CLUSTER];
+    u32 rank, meetings;
+    u64 shared_low, shared_bytes;  // memory of dynamic and saved shared variables
     u64 object_base, code_low, code_high;
     Region *regions;
     u32 region_count;

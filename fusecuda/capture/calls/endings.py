@@ -1,0 +1,26 @@
+"""Endings: what is raised where a recording ends before the function does, and why."""
+
+from __future__ import annotations
+
+from .path import Path
+
+NO_TIME = "planning and compiling takes too long"
+RECORDING_IS_SLOW = f"{NO_TIME}: so does recording"
+TAKES_MEMORY = "it takes an array's memory"
+KERNELS_ARE_COMPILED = "its kernels are being compiled"
+
+
+class Unfollowed(BaseException):
+    """Raised in a trace that cannot go on and has had no effect yet: the call is made again."""
+
+
+class RaisedLater(BaseException):
+    """Raised in a trace where an element cannot be computed.
+
+    The call is recorded again from the last piece of ``path`` on, operation by operation, so that
+    the error is raised where the program makes it, and is NumPy's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        values = path.seen if path.looked_at else path.seen[:-1]
+        self.path = type(path)(path.segments, values, path.environment)

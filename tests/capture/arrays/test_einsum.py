@@ -1,0 +1,103 @@
+"""Sums of products, outer operations and grids are recorded; what they give is NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from tests.capture_check import equal
+from tests.marks import one_in
+
+RNG = np.random.default_rng(3)
+P, Q = RNG.integers(-9, 9, (2, 60, 3)).astype(float)  # whose sums are exact
+A, V = RNG.integers(-9, 9, (3, 3)).astype(float), RNG.integers(-9, 9, 60).astype(float)
+C = (P + 1j * Q).astype("c8")
+
+FUSED = [
+    ("ij,ij->i", P, Q), ("ij,ij", P, Q), ("ij,ij->", P, Q), ("ij->j", P), ("i,ij->ij", V, P),
+    ("ij,jk,ik->i", P, A, Q), (" i j , j k -> i k ", P, A), ("i,i", V, V), ("ij,i,kj->ik", P, V, A),
+    ("ij,ij->j", P.astype("i1"), Q.astype("i1")), ("ij,ij->i", P.astype("f4"), Q),
+    ("ij,ij->i", C, C), ("ji,ji->ij", P.T.copy().T, Q), ("ij,ij->i", P[:0], Q[:0]),
+]  # fmt: skip
+NUMPYS = [
+    ("ii->i", A), ("ii", A), ("ij->ji", P), ("i,j->ij", V, V), ("...j,...j->...", P, Q),
+    ("ij,ij->i", P > 0, Q > 0), ("ij,jk->ik", P, Q.T),
+]  # fmt: skip
+
+
+def summed(notation: str, *operands: Any) -> Any:
+    return np.einsum(notation, *operands)
+
+
+@pytest.mark.parametrize("case", FUSED, ids=lambda c: c[0])
+@one_in(3)
+def test_sums_of_products_are_fused(case: tuple[Any, ...]) -> None:
+    notation, *operands = case
+    call = fc.lower(lambda *given: np.einsum(notation, *given), *operands)
+    assert call.launches <= 1 and not any(k.kind == "library" for k in call.kernels)
+    equal(call(*operands), np.einsum(notation, *operands))
+
+
+@pytest.mark.parametrize("case", NUMPYS, ids=lambda c: c[0])
+def test_others_are_numpys(case: tuple[Any, ...]) -> None:
+    call = fc.fused(summed)
+    for _ in range(2):
+        equal(call(*case), np.einsum(*case))
+
+
+@pytest.mark.parametrize(
+    "wrong", [("ij,ij->k", P, Q), ("ij,ij->ii", P, Q), ("ij", P, Q), ("ij,jk->ik", P, Q), ("i", P)]
+)
+def test_faults_are_numpys(wrong: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError) as theirs:
+        np.einsum(*wrong)
+    with pytest.raises(ValueError) as ours:
+        fc.fused(summed)(*wrong)
+    assert str(ours.value) == str(theirs.value)
+
+
+def pairs(x: Any, y: Any) -> Any:
+    return np.add.outer(x, y) - 1
+
+
+def test_outer_operations_are_fused() -> None:
+    def nearest(x: Any, y: Any) -> Any:
+        return np.abs(np.subtract.outer(x, y)).min(axis=1), np.maximum.outer(x[:2], y[:1])
+
+    call = fc.fused(nearest, strict=True)
+    for _ in range(2):
+        with fc.count_launches() as counter:
+            got = call(P[:, 0], V)
+        equal(got, nearest(P[:, 0], V))
+    assert not any(name.startswith("numpy.") for name in counter.by_name), counter.by_name
+    for a, b in ((2.0, V), (V, 3), (P, A[0].astype("f4")), (A[0], P), (V.astype("i4"), V)):
+        equal(fc.fused(pairs, strict=True)(a, b), pairs(a, b))
+
+
+@pytest.mark.parametrize("options", [{}, {"indexing": "ij"}, {"sparse": True}, {"copy": False}])
+def test_grids_are_computed_where_they_are_read(options: dict[str, Any]) -> None:
+    def bump(x: Any, y: Any) -> Any:
+        a, b = np.meshgrid(x[:20], y, **options)
+        return a * a - b
+
+    call = fc.fused(bump, strict=True)
+    for _ in range(2):
+        with fc.count_launches() as counter:
+            got = call(V, P[:, 1])
+        equal(got, bump(V, P[:, 1]))
+    assert counter.total == 1, counter.by_name
+
+
+def test_grids_are_arrays_of_their_own() -> None:
+    def changed(x: Any, y: Any) -> Any:
+        a, b = np.meshgrid(x, y)
+        a[0] = 7
+        x[0] = 5
+        return a, b, a.flags.writeable
+
+    mine, theirs = V.copy(), V.copy()
+    equal(fc.fused(changed, strict=True)(mine, P[:, 0]), changed(theirs, P[:, 0]))
+    equal(mine, theirs)

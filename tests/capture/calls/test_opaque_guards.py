@@ -1,0 +1,88 @@
+"""What stands between opaque code and a recording, each guard by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import itertools
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from fusecuda.capture.arrays import opaque
+from fusecuda.capture.calls.endings import Unfollowed
+from fusecuda.capture.calls.scan import reads_of
+from fusecuda.capture.calls.trace import Trace
+
+
+def test_a_recording_that_is_given_up_uses_nothing_opaque() -> None:
+    """Whatever a ``finally`` calls on the way out is called once, by the plain call."""
+    trace = object.__new__(Trace)
+    trace.failure = "it takes too long"
+    with pytest.raises(Unfollowed, match="it takes too long"):
+        trace.used()
+
+
+def test_a_with_statement_may_swallow_errors() -> None:
+    """But for ``errstate``, which swallows none."""
+
+    def suppressed(x: Any) -> Any:
+        with contextlib.suppress(IndexError):
+            return x[9]
+
+    def of_errstate(x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return x / 0
+
+    assert reads_of(suppressed).catches and not reads_of(of_errstate).catches
+
+
+def test_what_opaque_code_makes_read_only_is_so() -> None:
+    class Known:
+        writeable = True
+
+        def let_go(self) -> None:
+            """Nothing is pending on it."""
+
+    known, memory = Known(), np.zeros(3)
+    memory.flags.writeable = False
+    handed: dict[int, Any] = {1: (weakref.ref(known), memory, True)}
+    opaque._flags_seen(handed)
+    assert not known.writeable and not handed[1][2]
+
+
+def test_what_comes_back_through_opaque_code_is_the_functions_own() -> None:
+    """What a function of the program's that others call gives are lazy arrays."""
+
+    def elsewhere(x: Any) -> Any:
+        y = contextvars.Context().run(lambda: x * 2)
+        return np.where(y > 4, y, 0)
+
+    x, fused = np.array([3.0, 1, 2, 0, 5, 6, 0, 1, 2, 9, 8, 7]), fc.fused(elsewhere)
+    for start in range(3):
+        np.testing.assert_array_equal(fused(x + start), elsewhere(x + start))
+
+
+def test_iterators_that_a_function_makes_are_its_own() -> None:
+    """`tee`, `cycle` and `count` keep what they are given no longer than others do."""
+
+    def rises(x: Any) -> Any:
+        first, second = itertools.tee(x[i : i + 4] * 2 for i in range(0, 12, 4))
+        next(second)
+        gaps = zip(first, second, itertools.cycle([1.0, -1.0]), itertools.count(2), strict=False)
+        return [np.where(b - a > 0, sign, by) for a, b, sign, by in gaps]
+
+    x, fused = np.array([3.0, 1, 2, 0, 5, 6, 0, 1, 2, 9, 8, 7]), fc.fused(rises, strict=True)
+    for start in range(3):
+        np.testing.assert_array_equal(fused(x + start), rises(x + start))
+    assert fused.traces == 1
+
+    def numbered(x: Any, numbers: Any) -> Any:
+        return x * next(numbers)
+
+    given, mine = itertools.count(2), fc.fused(numbered)
+    for number in range(2, 5):
+        np.testing.assert_array_equal(mine(x, given), x * number)
