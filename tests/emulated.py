@@ -214,7 +214,8 @@ def _window(bound: CudaBound, name: str, base: Any, offset: int, ctype: str) -> 
         compacted = any(isinstance(s, Compact) and s.form == form for s in kernel.statements())
         if gathered or compacted or _guarded(bound, form):
             low, _ = byte_bounds(base)
-            of_many = base.dtype == np.uint8 and dtype != base.dtype  # a block of temporaries
+            node = bound.lowered.accesses[form].node
+            of_many = node is not None and base.nbytes > node.size * dtype.itemsize  # temporaries
             return _bytes(base), offset + base.__array_interface__["data"][0] - low, of_many
         return _at(base, offset, extents, strides, dtype)
     return _bytes(base)[offset:]

@@ -47,15 +47,10 @@ def check(batch: list[Case], order: str) -> None:
 BATCHES = ((0, 6), *((first, BATCH) for first in range(0, 200, BATCH)))
 
 
-_OPEN = 100  # the first case of a batch of which one launch is refused by the emulator
-
-
 @pytest.mark.parametrize("batch", few(BATCHES, 1), ids=lambda batch: f"{batch[1]} from {batch[0]}")
 def test_emulated_kernels_give_the_interpreters_bits(batch: tuple[int, int]) -> None:
     """Operations that are exact, in each order of the blocks in turn."""
     first, count = batch
-    if first == _OPEN:
-        pytest.xfail("the emulator sees an argument that is const and restrict written; cause open")
     check(cases(first, failing=False)[:count], ORDERS[first // BATCH % 3])
 
 

@@ -52,7 +52,7 @@ CHOICES = (
         "if mine and its and (mine[1] <= its[0] or its[1] <= mine[0]):",
         "if mine and its:",
         "columns that are the same are taken for others",
-        _ids("together", "edges_share_a_launch"),
+        _ids("together", "kernels_share_a_launch[c-one_needs_another]"),
     ),
     Mutation(
         "numbers-are-read-back",

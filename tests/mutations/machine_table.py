@@ -242,7 +242,7 @@ MACHINE = (
         'inside = " | ".join(map(names.value, guards))',
         'inside = " & ".join(map(names.value, guards))',
         "an array that is read behind several tests is zero where not all of them hold",
-        _ids("placed", "parts_are_written_to_their_places[c-ringed]"),
+        _ids("placed", "parts_are_written_to_their_places[c-neighbours]"),
     ),
     Mutation(
         "part-without-its-place",
