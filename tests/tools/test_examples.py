@@ -59,7 +59,7 @@ def gallery_rows() -> tuple[str, dict[tuple[str, str], list[str]]]:
 def test_an_example_does_what_the_gallery_says(
     name: str, load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its results are NumPy's, or ``main`` raises; it launches as often; it leaves its pictures."""
+    """Its results are NumPy's, or ``main`` raises; launches are no more; it leaves its pictures."""
     run = load(name).main(["--quick", "--out", str(tmp_path)])
     out = capsys.readouterr().out
     assert "NumPy" in out and "peak memory" in out
@@ -70,7 +70,9 @@ def test_an_example_does_what_the_gallery_says(
         page = told.pop((name, row.program))
         if version != np.__version__:  # NumPy itself may launch otherwise
             counted[1] = page[1]
-        assert counted == page, "python examples/gallery.py writes it anew"
+        assert counted[:2] == page[:2], "python examples/gallery.py writes it anew"
+        # Kernels may share launches here that are larger on the page.
+        assert int(counted[2].replace(",", "")) <= int(page[2].replace(",", "")), name
     assert not [left for left in told if left[0] == name]
     ElementTree.parse(tmp_path / f"{name}.svg")
     if importlib.util.find_spec("PIL") is not None:
