@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -21,6 +21,12 @@ def few(values: Iterable[Any], count: int) -> list[Any]:
 def chosen(values: Iterable[Any], usual: Collection[Any]) -> list[Any]:
     """``values`` as parameters, all but the ``usual`` ones marked slow."""
     return [v if v in usual else pytest.param(v, marks=pytest.mark.slow) for v in values]
+
+
+def in_turn(values: Sequence[Any]) -> Sequence[Any]:
+    """All ``values``, or of three equal parts the one that FUSECUDA_TURN=0/3, 1/3 or 2/3 names."""
+    part, parts = map(int, os.environ.get("FUSECUDA_TURN", "0/1").split("/"))
+    return values[part::parts]
 
 
 one_in = pytest.mark.one_in  # `@one_in(5)`: by default every fifth set of parameters, see `sample`

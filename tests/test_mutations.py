@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.marks import in_turn
 from tests.mutations.table import MUTATIONS, Mutation
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ("codegen/", "cpu_fallback/", "emit_cuda/")  # bugs there have compiled kernels apart
-# Of all planted bugs those of one part, "1/3": all of them take a third of CI's time.
-PART, PARTS = map(int, os.environ.get("FUSECUDA_PLANTED", "0/1").split("/"))
 _later = itertools.count(1)  # seconds
 PASSED, FAILED = 0, 1  # pytest's exit codes; 2 to 5 are wrong usage
 
@@ -106,7 +105,7 @@ def test_the_tests_pass_without_a_bug(copy: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("mutation", MUTATIONS[PART::PARTS], ids=lambda m: m.name)
+@pytest.mark.parametrize("mutation", in_turn(MUTATIONS), ids=lambda m: m.name)
 def test_a_planted_bug_is_noticed(mutation: Mutation, copy: Path, tmp_path: Path) -> None:
     """A test fails, crashes or hangs with the bug in place."""
     kernels = tmp_path if mutation.file.startswith(KERNELS) else kept_kernels(copy)

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from tests import vecmath_harness as harness
+from tests.marks import in_turn
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -87,7 +88,7 @@ def test_error_at_some_floats(library: ctypes.CDLL, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", harness.SINGLE)
+@pytest.mark.parametrize("name", in_turn(list(harness.SINGLE)))
 def test_error_at_every_float(library: ctypes.CDLL, name: str) -> None:
     error, at = worst(library, name, 1)
     assert error <= harness.SINGLE[name], at.hex()

@@ -6,7 +6,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.capture.record.rest import Trial
-from tests.marks import one_in
+from tests.marks import in_turn, one_in
 from tests.programs_of_views import Function, check
 
 _FIXED = (120, 148, 188, 10_144, 10_147, 11_333, 11_835)  # each has found a fault
@@ -27,7 +27,7 @@ def test_drawn_functions(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", in_turn(range(10)))
 def test_many_drawn_functions(block: int) -> None:
     """Five hundred other functions."""
     for seed in range(10_000 + block * 50, 10_000 + block * 50 + 50):

@@ -7,7 +7,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from tests import cupy_host, cupy_programs  # noqa: E402 - they need CuPy
-from tests.marks import few  # noqa: E402
+from tests.marks import few, in_turn  # noqa: E402
 
 cupy_host.install()
 
@@ -21,7 +21,7 @@ def test_programs(block: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", in_turn(range(5)))
 def test_many_programs(block: int) -> None:
     """Five hundred other programs, more than a thousand runs of them."""
     for seed in range(50_000 + block * 100, 50_000 + block * 100 + 100):
