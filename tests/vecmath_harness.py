@@ -86,16 +86,11 @@ DOMAIN = {
 }
 
 
-def is_packed(name: str, kind: str) -> bool:
-    """Whether vector functions of our own stand in the place of a function."""
-    return name in PACKED or name in (PACKED_DOUBLES if kind == "f64" else PACKED_FLOATS)
-
-
 def source(functions: Iterable[tuple[str, str]] = ALL, packs: bool = True) -> str:
     """Return a C file with one plain loop per function and type."""
     functions = list(functions)
-    packed = [(name, kind) for name, kind in functions if packs and is_packed(name, kind)]
-    lines = [f"#define FC_WANTS_{name}_{kind}" for name, kind in packed]
+    called = [f"fc_{name.replace('pow', 'power')}_{kind}(" for name, kind in functions]
+    lines = [f"#define FC_WANTS_{name}" for name in texts.packed(called) if packs]
     lines += [f'#include "{header}"' for header in ("vecmath.h", *texts.SPECIAL)]
     for name, kind in functions:
         ctype = TYPES[kind][1]

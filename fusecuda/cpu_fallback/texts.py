@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from ..codegen.texts import complex_text, read
@@ -22,6 +22,7 @@ _PHILOX = "philox_packs.h"
 _CALLERS = (  # of others
     (re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\("), ("sin_f64", "cos_f64")),
     (re.compile(r"\bfc_log_c(?:64|128)\("), ("log_f64", "log1p_f64")),
+    (re.compile(r"\bfc_cosm1_f(?:32|64)\("), ("sin_f64",)),
     (re.compile(r"\bfc_logaddexp2_f64\("), ("log1p_f64",)),
     (re.compile(r"\bfc_logaddexp2_f32\("), ("log1p_f32",)),
 )
@@ -78,15 +79,20 @@ def launcher() -> str:
     return read("cpu_fallback", "driver.h")
 
 
+def packed(kernels: Sequence[str]) -> list[str]:
+    """The functions called in ``kernels``, or by what they call, that vectors have versions of."""
+    found = {name.replace("power", "pow") for text in kernels for name in _PACKED.findall(text)}
+    found |= {_DIVIDED[t] for text in kernels for t in _REMAINDER.findall(text)}
+    for pattern, names in _CALLERS:
+        if any(pattern.search(text) for text in kernels):
+            found.update(names)
+    return sorted(found)
+
+
 def unit(above: str, texts: Iterable[str], below: str) -> str:
     """The one C text of a library: what stands above the kernels, they, and what stands below."""
     kernels = tuple(texts)
-    packed = {name.replace("power", "pow") for text in kernels for name in _PACKED.findall(text)}
-    packed |= {_DIVIDED[t] for text in kernels for t in _REMAINDER.findall(text)}
-    for pattern, names in _CALLERS:
-        if any(pattern.search(text) for text in kernels):
-            packed.update(names)
-    wanted = [f"#define FC_WANTS_{name}" for name in sorted(packed)]
+    wanted = [f"#define FC_WANTS_{name}" for name in packed(kernels)]
     called = {name for text in kernels for name in _CALL.findall(text)}
     special = (read("cpu_fallback", h) for h in SPECIAL if called & special_functions(h))
     draws = any("fc_philox_" in text for text in kernels)

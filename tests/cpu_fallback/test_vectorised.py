@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+import fusecuda.numpy as fnp
 from fusecuda.cpu_fallback import texts
 from tests import vecmath_harness as harness
 from tests.marks import one_in
@@ -96,6 +97,11 @@ def looked_up(x: Any, y: Any) -> Any:
     return logs, np.tanh(b) + np.arctan2(a, b), np.logaddexp2(a, b), *chosen
 
 
+def less_one(x: Any, y: Any) -> Any:
+    """A special function that is made of one with vector functions, which nothing else calls."""
+    return fnp.special.cosm1(x) * y
+
+
 def pixels(x: Any, y: Any) -> Any:
     """Steps of three bytes, and backwards."""
     rgb = WHOLE.astype(np.uint8).reshape(20, 20, 3)
@@ -128,7 +134,7 @@ def halves(x: Any, y: Any) -> Any:
 PROGRAMS = (
     bools, complexes, counted, halves, picked, rolled, rolled_twice, padded, chosen, joined,
     floats, remainders,
-    integers, narrow, powers, float_powers, looked_up, pixels, shifted,
+    integers, narrow, powers, float_powers, looked_up, less_one, pixels, shifted,
 )  # fmt: skip
 
 
