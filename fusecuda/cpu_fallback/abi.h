@@ -51,6 +51,7 @@ typedef struct {
     char *workspace;          // partial results and row values, shared by the threads
     int64_t phase;            // of rows that are cut into parts: the pass over them that is due
     int64_t streams;          // whether results go to memory past the caches
+    int64_t again;            // whether elements may be computed twice: none is written where it is read
 } fc_args;
 
 typedef void fc_kernel(const fc_args *a, int64_t begin, int64_t end, char *scratch);
@@ -69,7 +70,7 @@ typedef struct {
     int64_t workspace;        // byte offset in the block
     int64_t scratch, scratch_size;  // byte offset in the block, bytes for each thread
     int64_t phases;           // passes, each begun when all threads are through with the one before
-    int64_t streams;          // whether results go to memory past the caches
+    int64_t streams, again;   // see fc_args
     int64_t company;          // kernels that share the launch
 } fc_launch;
 

@@ -28,6 +28,7 @@ class Launched(NamedTuple):
     scratch: int
     phases: int
     streams: bool
+    again: bool
     compacts: bool
     scalars: tuple[Node, ...]
     sites: tuple[Node, ...]

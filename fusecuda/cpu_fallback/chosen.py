@@ -67,7 +67,7 @@ def _used(
 def declared(load: ir.ChosenLoad) -> str:
     """The declaration of where a run of ``load`` is read from."""
     lies = _text(load.tests, load.sources)
-    return f"const {memory_type(load.dtype)} *const {pointer(load)} = {lies};"
+    return f"const {memory_type(load.dtype)} *{pointer(load)} = {lies};"
 
 
 def pointer(load: ir.ChosenLoad) -> str:

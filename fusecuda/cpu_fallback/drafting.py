@@ -71,6 +71,7 @@ class _Draft:
             step.scratch,
             step.phases,
             step.streams,
+            step.again,
             lowered.ir.compacts,
             tuple(lowered.scalars),
             tuple(map(self.apart, lowered.sites)),

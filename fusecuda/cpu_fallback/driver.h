@@ -202,7 +202,7 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f)
         shares[k] = (fc_share){
             l->kernel,
             {ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace, 0,
-             l->streams},
+             l->streams, l->again},
             block + l->scratch, l->scratch_size, l->work, 1
         };
         ptr += l->forms;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from ..codegen import names
 from ..codegen.scalar import memory_type
@@ -11,7 +11,7 @@ from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import ANY_STEP, Variant
 from ..graph.dtypes import DType
-from . import chosen, interiors, quotients
+from . import blocks, chosen, interiors, quotients
 from .index_tests import NO_TESTS, Tests, tests_of
 from .place import Place
 
@@ -55,6 +55,9 @@ class KernelEmitter:
     compacted = ""  # where the element at hand of a compaction goes
     late: Sequence[int] = ()  # the forms of late stores
     streamed: Sequence[int] = ()  # the forms of stores that the loop at hand may put on the stack
+    spread: Mapping[
+        str, str
+    ] = {}  # pointers that step over elements, and where a block of these is
     near: Collection[int] = ()  # the forms whose elements have been put side by side for the loop
     divisors: Mapping[int, DType] = {}  # those that the loop at hand needs no division for
 
@@ -155,6 +158,68 @@ class KernelEmitter:
             yield
 
     @contextmanager
+    def over_run(self, body: Sequence[ir.Statement], keeps: str = "") -> Iterator[None]:
+        """The loop over all of a run of ``body``, in blocks if it can be cut into such.
+
+        ``keeps`` is where the run is in what is kept of a row.
+        """
+        plain = self.traffic or self.watched_sites or self.divisors or self.near
+        size = 0 if plain else blocks.size_of(self.kernel, self.variant.steps, body)
+        if not size:
+            with self.loop("for (int64_t k = 0; k < run; ++k)", body):
+                yield
+            return
+        pointers = self._pointers(body, keeps)
+        self.w.lines([p.declared(size) for p in pointers])
+        with self.w.block(f"for (int64_t block = 0; block < run; block += {size})"):
+            self.w.line(f"const int64_t from = fc_block(block, run, {size}, a->again);")
+            with self.w.block(f"if (from + {size} > run)"):
+                self.w.lines([p.moved(size) for p in pointers])
+            taken = [p for p in pointers if p.step > 1]
+            if taken:
+                with self.w.block("else"):
+                    self.w.lines([p.taken(size) for p in taken])
+            self.spread = {p.name: p.apart for p in taken}
+            self.w.line("#pragma GCC unroll 1")
+            with self.loop(f"for (int64_t k = from; k < from + {size}; ++k)"):
+                yield
+            self.spread = {}
+            stored = [p for p in pointers if p.back]
+            with self.w.block(f"if (from + {size} > run)") if stored else nullcontext():
+                self.w.lines([p.returned() for p in stored])
+
+    def _pointers(self, body: Sequence[ir.Statement], keeps: str) -> list[blocks.Pointer]:
+        """What the loop over a run of ``body`` steps along."""
+        steps = self.variant.steps
+        assert steps is not None
+        found: dict[str, blocks.Pointer] = {}
+        for s in body:
+            name, back = "", ""
+            step = 1
+            if isinstance(s, ir.Load) and steps[s.form]:
+                name, step = names.pointer(self.kernel, s.form), steps[s.form]
+            elif isinstance(s, ir.ChosenLoad) and steps[next(ir.forms_chosen(s.sources))]:
+                name = chosen.pointer(s)
+            elif isinstance(s, ir.Store):
+                name, back = self._stored_to(s)
+            elif isinstance(s, ir.Keep | ir.Recall):
+                name = f"keep{s.slot}"
+                back = f"row_{name}{keeps}" if isinstance(s, ir.Keep) else ""
+            if name:
+                found.setdefault(name, blocks.Pointer(name, memory_type(s.dtype), back, step))
+        return list(found.values())
+
+    def _stored_to(self, store: ir.Store) -> tuple[str, str]:
+        """The pointer that ``store`` steps along, and where the run of it begins."""
+        form = store.form
+        if form in self.late:
+            return f"late{form}", f"(ring{form} + (at & (room - 1)))"
+        out = names.pointer(self.kernel, form)
+        if form in self.streamed:
+            return f"to{form}", f"(a->streams ? room{form} : {out})"
+        return out, out
+
+    @contextmanager
     def watched(self, loop: Iterable[ir.Statement]) -> Iterator[None]:
         """What surrounds the loop over statements ``loop``, of which some may fail.
 
@@ -234,7 +299,7 @@ class KernelEmitter:
         for form, dtype in streamed.items():
             kind, out = memory_type(dtype), names.pointer(self.kernel, form)
             self.w.line(f"{kind} room{form}[FC_ROOM];")
-            self.w.line(f"{kind} *const to{form} = a->streams ? room{form} : {out};")
+            self.w.line(f"{kind} *to{form} = a->streams ? room{form} : {out};")
         self.streamed = list(streamed)
         yield
         self.streamed = ()

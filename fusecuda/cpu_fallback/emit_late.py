@@ -94,7 +94,7 @@ class LateEmitter(LoopEmitter):
     def _begin_run(self) -> None:
         for store in self.kernel.late:
             kind, form = memory_type(store.dtype), store.form
-            self.w.line(f"{kind} *const late{form} = ring{form} + (at & (room - 1));")
+            self.w.line(f"{kind} *late{form} = ring{form} + (at & (room - 1));")
 
     def _end_run(self) -> None:
         self.w.line("const int64_t due = at < last ? fc_min(at - behind, tail) : tail;")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeGuard
 
 from ..codegen import names, scans
-from ..codegen.scalar import c_type
+from ..codegen.scalar import c_type, memory_type, stored
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import ANY_STEP, Variant
 from ..fusion.byte_chains import Chain, chains_of, without
@@ -34,6 +35,7 @@ class LoopEmitter(KernelEmitter):
         axes = self.layout.axes
         used = [*axes, *self.strides_of(forms, axes)]
         used += self.limits_of([*stage.head, *stage.body])
+        used += [names.limit(n) for fill in self.kernel.fills for n in fill.limits]
         used += [names.origin(f) for f in invariant if self.kernel.forms[f].dtype is None]
         self.w.lines(self.kernel.comment.splitlines())
         head = f"void {PLACEHOLDER}(const fc_args *a, int64_t begin, int64_t end, char *scratch)"
@@ -49,8 +51,20 @@ class LoopEmitter(KernelEmitter):
             if self.kernel.checks_first:
                 self.w.line("// Nothing is written if any element fails.")
                 self._runs(_failing(stage.body), self._checks)
+            for fill in self.kernel.fills:
+                self._fill(fill)
             self._runs(without(stage.body, self.chains), self._elements)
         return self.w.text()
+
+    def _fill(self, fill: ir.Fill) -> None:
+        """Memory is filled with one number: no other thread has elements to scatter."""
+        kind, name = memory_type(fill.dtype), f"all{fill.form}"
+        start = f"a->ptr[{self.pointer_number(fill.form)}]"
+        extents = " * ".join(map(names.limit, fill.limits))
+        value = stored(fill.dtype, names.value(fill.value))
+        element = self.counted(fill.form, f"{name}[k]")
+        self.w.line(f"{kind} *const {name} = ({kind} *){start};")
+        self.w.line(f"for (int64_t k = 0; k < {extents}; ++k) {element} = {value};")
 
     def _table(self, chain: Chain) -> None:
         """What a chain gives for each byte."""
@@ -213,8 +227,8 @@ class LoopEmitter(KernelEmitter):
         with self.streaming(piece.body), self.nearing(piece.body, element.axis):
             for body in self.mostly(piece.body, element.tests, kept):
                 for _ in self.attempts(body, piece.taken):
-                    loop = self.loop("for (int64_t k = 0; k < run; ++k)", body)
-                    with self.watched([s for s in body if s not in found]), loop:
+                    loop = self.over_run if not found and not piece.taken else self._in_turn
+                    with self.watched([s for s in body if s not in found]), loop(body):
                         for value, kind in piece.taken.items():
                             self.w.line(f"const {kind} {names.value(value)} = b{value}[k];")
                         for s in body:
@@ -223,6 +237,10 @@ class LoopEmitter(KernelEmitter):
                             else:
                                 self.w.lines(self.lines(element, s))
                         self.w.lines([f"b{v}[k] = {names.value(v)};" for v in kept])
+
+    def _in_turn(self, body: Sequence[ir.Statement]) -> AbstractContextManager[None]:
+        """The loop over a run of ``body``, element by element."""
+        return self.loop("for (int64_t k = 0; k < run; ++k)", body)
 
     def _same(self, body: Sequence[ir.Statement]) -> tuple[list[ir.Statement], list[ir.Gather]]:
         """The statements whose value is one for all of a run, and gathers of which the place is.

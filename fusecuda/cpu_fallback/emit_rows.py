@@ -160,10 +160,10 @@ class RowEmitter(ReductionEmitter):
         self.totals = self._totals(stage)
         for r in (*stage.reduces, *stage.cross):
             start = f"sum{r.out} = fc_identity_{reductions.tree_name(r)}()"
-            start = start if r.out in self.totals else f"b{r.out}[FC_CHUNK]"
+            start = start if r.out in self.totals else f"b{r.out}[FC_CHUNK + FC_BLOCK]"
             self.w.line(f"{self.totals.get(r.out, c_type(r.value_dtype))} {start};")
         for number, kind in scans.buffers(stage, searches=True).items():
-            self.w.line(f"{kind} b{number}[FC_CHUNK];")
+            self.w.line(f"{kind} b{number}[FC_CHUNK + FC_BLOCK];")
         self._chunk(stage)
 
     def _push(self, stage: ir.Stage) -> None:
@@ -229,7 +229,7 @@ class RowEmitter(ReductionEmitter):
         """A whole chunk that lies in one piece is folded where it is, any other in a buffer."""
         kind, last = c_type(load.dtype), self.layout.axes[-1]
         for r in stage.reduces:
-            self.w.line(f"{kind} room{r.out}[FC_CHUNK];")
+            self.w.line(f"{kind} room{r.out}[FC_CHUNK + FC_BLOCK];")
             self.w.line(f"const {kind} *b{r.out} = room{r.out};")
         with self.w.block():
             index = self.unravel("at", self.layout.axes)
@@ -269,28 +269,31 @@ class RowEmitter(ReductionEmitter):
         self.bases(forms_of(stage.body), "", "row_", index, self.typed)
         for slot in _slots(stage):
             kind = memory_type(self.kernel.resident[slot])
-            self.w.line(f"{kind} *const keep{slot} = row_keep{slot} + at + {done};")
+            self.w.line(f"{kind} *keep{slot} = row_keep{slot} + at + {done};")
         last = self.layout.axes[-1]
         self.make(tests, last)
         place = Place(self, "k", last, "", tests)
         at = "k" if done == "0" else f"{done} + k"
-        for piece in scans.pieces(stage, searches=True):
+        pieces = scans.pieces(stage, searches=True)
+        keeps = f" + at + {done}" if len(pieces) == 1 and not self.totals else ""
+        for piece in pieces:
             later = [*piece.left, *(r.value for r in piece.reduces)]
             later += [] if piece.scan is None else [piece.scan.value]
             with self.streaming(piece.body):
                 for body in self.mostly(piece.body, tests, later):
                     for _ in self.attempts(body, piece.taken):
                         with self.watched(body):
-                            self._piece(replace(piece, body=list(body)), place, at)
+                            self._piece(replace(piece, body=list(body)), place, at, keeps)
             if piece.scan is not None:
                 self._scan(piece.scan, at)
             if piece.search is not None:
                 done_so_far = "" if done == "0" else f" + {done}"
                 self.search_run(place, piece.search, done_so_far)
 
-    def _piece(self, piece: scans.Piece, place: Place, at: str) -> None:
-        """One loop over a run."""
-        with self.loop("for (int64_t k = 0; k < run; ++k)"):
+    def _piece(self, piece: scans.Piece, place: Place, at: str, keeps: str) -> None:
+        """One loop over a run, in blocks where ``keeps`` tells where it is in what is kept."""
+        in_turn = self.loop("for (int64_t k = 0; k < run; ++k)")
+        with self.over_run(piece.body, keeps) if keeps else in_turn:
             for number, kind in piece.taken.items():
                 self.w.line(f"const {kind} {names.value(number)} = b{number}[{at}];")
             for statement in piece.body:

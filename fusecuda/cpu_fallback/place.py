@@ -83,6 +83,8 @@ class Place(Scope):
 
     def stepped(self, pointer: str, step: int) -> str:
         """The element at hand from ``pointer``, in elements, on."""
+        if pointer in self.emitter.spread:
+            return f"{self.emitter.spread[pointer]}[{self.step} - from]"
         times = {1: "", -1: "-"}.get(step, f"{step} * ")
         return f"{pointer}[{times}{self.step}]" if step else f"*{pointer}"
 

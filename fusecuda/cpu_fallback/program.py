@@ -170,6 +170,7 @@ class Program:
             step.scratch,
             step.phases,
             int(step.streams),
+            int(step.again),
         ]
 
     def _grain(self, step: Launched) -> int:

@@ -4,6 +4,7 @@
 static const double fc_zeros[512];
 
 enum { FC_ROOM = 1024 };  // elements that wait on the stack
+enum { FC_BLOCK = 16 };   // elements at most that are computed at a time
 enum { FC_NEAR = 256 };  // elements of a run that is walked again along short axes: they stay near
 
 // What has been computed on the stack goes to memory past the caches, line by line. That is not in
@@ -48,6 +49,46 @@ FC_INLINE void fc_settle(void) { __builtin_ia32_sfence(); }
 FC_INLINE void fc_stream(void *to, const void *from, size_t size) { memcpy(to, from, size); }
 FC_INLINE void fc_settle(void) {}
 #endif
+
+// Where a block of `size` elements begins whose turn comes at `block`: the last one ends where the run
+// does, if elements may be computed again. Other compilers have a loop for what vectors leave.
+FC_INLINE int64_t fc_block(int64_t block, int64_t run, int64_t size, int64_t again) {
+    return again && run >= size ? fc_min(block, run - size) : block;
+}
+
+// `to`, with the `left` elements of a run at steps from `from` on and, behind them, copies of the last.
+FC_OUTLINE const void *fc_copied(void *to, const void *from, int64_t step, int64_t left, int64_t size,
+                                 size_t width) {
+    char *const at = (char *)to;
+    const char *const in = (const char *)from;
+    for (int64_t k = 0; k < size; ++k)
+        memcpy(at + k * width, in + (k < left ? k : left - 1) * step * width, width);
+    return to;
+}
+
+// Every second element of 4 bytes of a block from `from` on, to where they lie side by side. Behind the
+// last one nothing is read: the second of two vectors begins with the last element of the first.
+FC_INLINE void fc_second_4(void *to, const void *from, int64_t size) {
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX__)
+#if defined(__AVX512F__)
+    typedef uint32_t fc_words __attribute__((vector_size(64)));
+    const fc_words places = {0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31};
+#else
+    typedef uint32_t fc_words __attribute__((vector_size(32)));
+    const fc_words places = {0, 2, 4, 6, 9, 11, 13, 15};
+#endif
+    const int64_t lanes = sizeof places / sizeof(uint32_t);
+    for (int64_t k = 0; k < size; k += lanes) {
+        fc_words a, b;
+        memcpy(&a, (const uint32_t *)from + 2 * k, sizeof a);
+        memcpy(&b, (const uint32_t *)from + 2 * k + lanes - 1, sizeof b);
+        a = __builtin_shuffle(a, b, places);
+        memcpy((uint32_t *)to + k, &a, sizeof a);
+    }
+#else
+    fc_copied(to, from, 2, size, size, sizeof(uint32_t));
+#endif
+}
 
 // Narrow elements at any step, to and from a place where they lie side by side: of a loop over such
 // steps gcc makes no vectors. A step it knows, as between the colours of pixels, is one of shuffles.

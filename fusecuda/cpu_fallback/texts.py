@@ -9,7 +9,7 @@ from functools import cache
 
 from ..codegen.texts import complex_text, read
 
-ABI = 3
+ABI = 4
 DRIVER = "fc_run"  # the driver's entry
 SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
 _PACKED = re.compile(  # by vecmath_packs.h and, of floats that look numbers up, vecmath_lookups.h
@@ -18,7 +18,7 @@ _PACKED = re.compile(  # by vecmath_packs.h and, of floats that look numbers up,
 )
 _REMAINDER = re.compile(r"\bfc_(?:fmod|remainder|floor_divide)_(f64|f32|s64|u64)\(")
 _DIVIDED = {"f64": "mod_f64", "f32": "mod_f32", "s64": "quotient_s64", "u64": "quotient_u64"}
-_PHILOX = "philox_packs.h"
+_PACKS = {"fc_philox_": "philox_packs.h", "_f16(": "halves_packs.h"}  # for kernels that call such
 _CALLERS = (  # of others
     (re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\("), ("sin_f64", "cos_f64")),
     (re.compile(r"\bfc_log_c(?:64|128)\("), ("log_f64", "log1p_f64")),
@@ -40,7 +40,7 @@ def prelude(traffic: bool = False) -> str:
 @cache
 def _prelude(traffic: bool) -> str:
     """As `prelude`, which is called with the argument and without, put together once."""
-    special = "".join(read("cpu_fallback", name) for name in (*SPECIAL, _PHILOX))
+    special = "".join(read("cpu_fallback", name) for name in (*SPECIAL, *_PACKS.values()))
     return "\n".join(
         [
             f"/* special functions: {hashlib.sha256(special.encode()).hexdigest()[:16]} */",
@@ -95,8 +95,7 @@ def unit(above: str, texts: Iterable[str], below: str) -> str:
     wanted = [f"#define FC_WANTS_{name}" for name in packed(kernels)]
     called = {name for text in kernels for name in _CALL.findall(text)}
     special = (read("cpu_fallback", h) for h in SPECIAL if called & special_functions(h))
-    draws = any("fc_philox_" in text for text in kernels)
-    packs = [read("cpu_fallback", _PHILOX)] * draws
+    packs = (read("cpu_fallback", h) for c, h in _PACKS.items() if any(c in k for k in kernels))
     return "\n".join((*wanted, above, *special, *packs, *kernels, below, ""))
 
 

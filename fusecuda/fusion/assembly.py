@@ -128,7 +128,9 @@ def assemble(
             overwriting = {r for r in step.roles if plan.home[r] is not r}
             name = kernel_name(step)
             last = len(steps) >= len(plan.steps) - plan.commits
-            relower = partial(lower, step, plan.roots, plan.stored, overwriting, name, last)
+            relower = partial(
+                lower, step, plan.roots, plan.stored, overwriting, name, last, plan.filled
+            )
             steps.append(bind(relower, places.of))
     touches = [touched(step, places.of) for step in steps]
     needs = dependences(touches, plan.commits)

@@ -12,7 +12,7 @@ from . import cost, crossing, kernel_ir
 from .byte_chains import MANY, chains_of
 from .indexed import are_dense, are_sure, places_of
 from .lowering import Lowered
-from .needs import grain, kept_bytes, streams, weight, whole, workspace
+from .needs import again, grain, kept_bytes, streams, weight, whole, workspace
 from .stages import ALL, COSTLY
 from .waiting import Wait, wait_of
 from .walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
@@ -34,10 +34,13 @@ _SHORT = 8  # elements: an axis along which a run costs more than its elements
 _ALONG = (0, 1)  # elements from one to the next that every text may have
 # Others in loops, by the bytes of an element: backwards, every second one, parts of pixels. gcc
 # makes vectors of wider types with any steps, as quickly, and leaves the last of a run to no vector
-# where it skips elements: of short runs those are many.
+# where it skips elements: of short runs those are many. Every second float that is read is put
+# beside the next one, for a block of a run. So could doubles be, by one more text for all shapes.
 _STEPS = dict.fromkeys((1, 2), (0, 1, -1, 2, 3, 4))
 _STEPS_OF_LONG = _STEPS | {4: (0, 1, -1, 2)}
 _LONG = 256
+_STEPS_OF_READS = {4: (0, 1, 2)}
+_BLOCK = 16
 _WORTH = 1 << 14  # elements: fewer are not worth a text of their own
 _INSIDE = 64  # elements at most of the short axes that are walked within a run of a long one
 _LONG_RUN = 64  # elements along the last axis that are run along, whatever is before it
@@ -86,6 +89,7 @@ class Bound(Launch):
     grain: int = 1  # items below which a thread is not worth its start
     phases: int = 1  # passes over rows that are cut into parts, one after the other
     streams: bool = False  # what is written goes to memory past the caches
+    again: bool = False  # elements may be computed twice: none is written where it is read
 
     @property
     def shares_buffers(self) -> bool:
@@ -149,6 +153,7 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         grain(kernel, work, per_item),
         kernel.phases if in_parts else 1,
         streams(kernel, walked),
+        again(kernel, walked),
     )
 
 
@@ -235,7 +240,9 @@ def _loop(kernel: kernel_ir.KernelIR, walk: Walk) -> Variant:
 
 def _steps(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[int, ...] | None:
     """How a loop's forms step along the last axis, or None if no text has such a step."""
-    return _pattern(kernel, walk, _STEPS_OF_LONG if walk.extents[-1] >= _LONG else _STEPS)
+    last = walk.extents[-1]
+    more = _STEPS_OF_LONG if last >= _LONG else _STEPS
+    return _pattern(kernel, walk, more, _STEPS_OF_READS if last >= _BLOCK else {})
 
 
 def _is_by_strides(kernel: kernel_ir.KernelIR, walk: Walk) -> bool:
@@ -300,11 +307,14 @@ def _are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
 
 
 def _pattern(
-    kernel: kernel_ir.KernelIR, walk: Walk, more: Mapping[int, Sequence[int]] = MappingProxyType({})
+    kernel: kernel_ir.KernelIR,
+    walk: Walk,
+    more: Mapping[int, Sequence[int]] = MappingProxyType({}),
+    reads: Mapping[int, Sequence[int]] = MappingProxyType({}),
 ) -> tuple[int, ...] | None:
     """How many elements each form steps along the last axis, or None if no text has such a step.
 
-    Forms of elements of so many bytes may have ``more`` steps.
+    Forms of elements of so many bytes may have ``more`` steps, and those that are read others.
     """
     if walk.extents[-1] < 2:
         return None
@@ -313,8 +323,10 @@ def _pattern(
         if form.dtype is None:
             pattern.append(1)  # an index is computed from its strides in every variant
             continue
-        step, rest = divmod(strides[-1], form.dtype.itemsize)
-        if rest or step not in more.get(form.dtype.itemsize, _ALONG):
+        size = form.dtype.itemsize
+        step, rest = divmod(strides[-1], size)
+        known = step in more.get(size, _ALONG) or (not form.store and step in reads.get(size, ()))
+        if rest or not known:
             return None
         pattern.append(step)
     return tuple(pattern)

@@ -46,7 +46,7 @@ def chains_of(kernel: ir.KernelIR) -> list[Chain]:
     for end in ends:
         load, body = source[end], _needed(stage.body, made, end)
         assert load is not None
-        if sum(OPS[s.op].cost for s in body) >= COSTLY:
+        if sum(map(_cost, body)) >= COSTLY:
             found.append(Chain(load, tuple(body), end, made[end].dtype))
     return found
 
@@ -66,6 +66,16 @@ def without(body: Sequence[ir.Statement], chains: Sequence[Chain]) -> list[ir.St
 def _is_of_one(s: ir.Compute, froms: set[ir.Load], known: Mapping[int, ir.Load | None]) -> bool:
     """True if ``s`` is computed from what is ``known`` and one byte at most, and cannot fail."""
     return len(froms) <= 1 and known.keys() >= set(s.operands) and not ir.reports(s)
+
+
+def _cost(s: ir.Compute) -> int:
+    """What an element of ``s`` costs; quotients of narrow integers are few products of floats."""
+    is_quick = s.op in _QUOTIENTS and s.dtype.kind in "iu" and s.dtype.itemsize <= _NARROW
+    return min(OPS[s.op].cost, _QUICK) if is_quick else OPS[s.op].cost
+
+
+_QUOTIENTS = frozenset({"floor_divide", "remainder", "fmod"})
+_NARROW, _QUICK = 2, 6  # bytes, units of the op table
 
 
 def _is_byte(load: ir.Load) -> bool:

@@ -215,6 +215,19 @@ class Compact:
     dtype: DType
 
 
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """All elements of memory from ``form`` on are ``value``, before the first one is scattered.
+
+    The ``limits`` are the extents of that memory.
+    """
+
+    form: int
+    limits: tuple[int, ...]
+    value: int
+    dtype: DType
+
+
 Effect = Keep | Store | Scatter | Compact  # statements that give no value
 Valued = (
     Argument
@@ -302,6 +315,7 @@ class KernelIR:
     resident: list[DType] = field(default_factory=list)
     comment: str = ""
     segment: Segment | None = None  # of all its rows, each of one axis; known in the first head
+    fills: list[Fill] = field(default_factory=list)  # of memory that scatters then go on in
     checks_first: bool = False  # all indices of its scatters, before anything is written
 
     def statements(self) -> Iterator[Statement]:

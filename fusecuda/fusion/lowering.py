@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from .cluster import CROSS, OUTER, Cluster
 from .cost import may_fail
 from .kernel_ir import ELEMENT, FINAL, FOOT, ROW
 from .region import Roots, demands, root_demands
+from .scatters import number_of
 from .stages import ALL, Key, Schedule, Value
 
 _RANK = {ROW: 0, ELEMENT: 1, FINAL: 2, FOOT: 2}
@@ -61,25 +62,34 @@ def lower(
     overwriting: Container[Node],
     name: str,
     last: bool = False,
+    filled: Collection[Node] = (),
     keep: str = ALL,
 ) -> Lowered:
     """The kernel of ``cluster``, which writes those of its roots that are ``stored``.
 
     Those that are ``overwriting`` an earlier value of their memory are written in the last stage.
-    If it comes ``last``, to overwrite arguments, all that can fail in it does so before. ``keep``
-    says what stays resident between the passes over a row; each pass reads and computes the rest
-    that it needs again.
+    If it comes ``last``, to overwrite arguments, all that can fail in it does so before. What is
+    ``filled`` with one number is so by the scatter that goes on in its memory. ``keep`` says what
+    stays resident between the passes over a row; each pass reads and computes the rest that it
+    needs again.
     """
-    lowered = _Lowering(cluster, roots, overwriting, name, keep).run(stored)
+    lowered = _Lowering(cluster, roots, overwriting, name, keep, filled).run(stored)
     lowered.ir.checks_first = last and lowered.ir.is_ordered
     return lowered
 
 
 class _Lowering:
     def __init__(
-        self, cluster: Cluster, roots: Roots, overwriting: Container[Node], name: str, keep: str
+        self,
+        cluster: Cluster,
+        roots: Roots,
+        overwriting: Container[Node],
+        name: str,
+        keep: str,
+        filled: Collection[Node],
     ) -> None:
         self.keep = keep
+        self.filled = filled
         self.overwriting = overwriting
         self.cluster = cluster
         self.roots = roots
@@ -117,6 +127,16 @@ class _Lowering:
             return []
         _, *demanded = root_demands(root)
         return [self.canonical(Key(node, self.whole.then(at))) for node, at in demanded]
+
+    def start_of(self, root: Node) -> IndexMap:
+        """The map to the first element of ``root``, whichever is at hand."""
+        return axis_map([(0, 0, None)] * len(root.shape), len(self.cluster.shape))
+
+    def filled_by(self, root: Node) -> Key | None:
+        """The number that the memory of a scatter is filled with before, if it is."""
+        if root.op != "scatter" or self.roots.source(root.operands[0]) not in self.filled:
+            return None
+        return Key(number_of(root.operands[0]), self.whole.leading(0))
 
     def place_of(self, root: Node) -> IndexMap:
         """The map from the kernel's axes to the index at which ``root`` is computed."""
@@ -199,8 +219,9 @@ class _Lowering:
         kernel = self.out.ir
         sinks = {root: self.key_of(root) for root in self.cluster.roles}
         for root, key in sinks.items():
-            for needed in (key, *self.indices_of(root)):
-                self.analyse(needed)
+            for needed in (key, *self.indices_of(root), self.filled_by(root)):
+                if needed is not None:
+                    self.analyse(needed)
         reduces = [r for r, role in self.cluster.roles.items() if r.reduces]
         inner = [r for r in reduces if self.cluster.roles[r] == ROW]
         cross = [r for r in reduces if self.cluster.roles[r] == CROSS]
@@ -291,12 +312,18 @@ class _Lowering:
         op = None if kind == "set" else kind
         site = self._site(root)
         schedule.place(stage).append(ir.Scatter(form, numbers, limits, value, root.dtype, op, site))
+        number = self.filled_by(root)
+        if number is not None:
+            schedule.need(number, stage)
+            extents = tuple(self.limit(root, axis) for axis in range(len(root.shape)))
+            filled = self.form(root, self.start_of(root), store=True)
+            value = self.values[number].number
+            self.out.ir.fills.append(ir.Fill(filled, extents, value, root.dtype))
 
     def _store_compacted(self, root: Node, schedule: Schedule, stage: int) -> None:
         (mask,) = self.indices_of(root)
         schedule.need(mask, stage)
-        start = axis_map([(0, 0, None)] * len(root.shape), len(self.cluster.shape))
-        form = self.form(root, start, store=True)
+        form = self.form(root, self.start_of(root), store=True)
         value = self.values[self.key_of(root)].number
         picks = self.values[mask].number
         schedule.place(stage).append(ir.Compact(form, picks, value, root.dtype))

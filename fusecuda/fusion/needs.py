@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from ..graph.ops import OPS
 from ..graph.structure import STRUCTURES
@@ -16,8 +17,6 @@ def streams(kernel: kernel_ir.KernelIR, walked: Walked) -> bool:
     Lines that are written into caches are read first: they count twice. What is overwritten where
     it has been read is there anyway.
     """
-    read: set[int] = set()
-    written: set[int] = set()
     moved = 0
     for number, (form, place) in enumerate(zip(kernel.forms, walked.places, strict=True)):
         if form.dtype is None or place is None:
@@ -26,8 +25,23 @@ def streams(kernel: kernel_ir.KernelIR, walked: Walked) -> bool:
         extents = [*walked.rows.extents, *walked.elements.extents]
         own = math.prod(n for n, stride in zip(extents, strides, strict=True) if stride)
         moved += own * form.dtype.itemsize * (2 if form.store else 1)
-        (written if form.store else read).add(place.buffer)
-    return moved >= cost.STREAM_BYTES and not read & written
+    return moved >= cost.STREAM_BYTES and not _overwrites(kernel, walked)
+
+
+def again(kernel: kernel_ir.KernelIR, walked: Walked) -> bool:
+    """True if elements may be computed twice: nothing is written where it is read, unless late."""
+    return not _overwrites(kernel, walked, {s.form for s in kernel.late})
+
+
+def _overwrites(
+    kernel: kernel_ir.KernelIR, walked: Walked, late: Collection[int] = frozenset()
+) -> bool:
+    """True if some buffer is read and written, otherwise than by the forms ``late``."""
+    used: tuple[set[int], set[int]] = set(), set()
+    for number, (form, place) in enumerate(zip(kernel.forms, walked.places, strict=True)):
+        if place is not None and number not in late:
+            used[form.store].add(place.buffer)
+    return not used[0].isdisjoint(used[1])
 
 
 def grain(kernel: kernel_ir.KernelIR, work: int, per_item: float) -> int:

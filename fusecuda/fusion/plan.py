@@ -38,6 +38,7 @@ class Plan:
     stored: dict[Node, None] = field(default_factory=dict)  # in an order that others count by
     commits: int = 0  # so many steps at the end overwrite arguments, once nothing can fail
     unseen: Collection[Node] = ()  # roots that are memory alone: others write all of it
+    filled: Collection[Node] = ()  # those of them that scatters fill with one number first
     is_fused: bool = True  # False where each operation is to have a launch of its own
 
     def __post_init__(self) -> None:

@@ -22,10 +22,11 @@ from .overwriting import can_wait, overlaps, place_of, versions_of
 from .placed import never_seen, placed
 from .plan import Plan, Refusal
 from .read_back import read_back
+from .read_later import read_later
 from .region import Region, Roots, domain, reached, runs_apart
 from .roots import choose_roots, unshaped
 from .scans import scanned
-from .scatters import scattered
+from .scatters import filled, scattered
 from .sliding import by_lanes
 from .unrolled import unrolled
 from .verdict import verdict
@@ -63,7 +64,8 @@ def prepared(graph: Graph, machine: Machine) -> Graph:
 def preparations(machine: Machine) -> list[Callable[[Graph], Graph]]:
     """The passes that bring a graph into that form, in order."""
     found: list[Callable[[Graph], Graph]] = [partial(by_components, machine=machine)]
-    found += [partial(unrolled, machine=machine), partial(by_lanes, machine=machine), placed]
+    found += [partial(unrolled, machine=machine), partial(by_lanes, machine=machine)]
+    found += [read_later, placed]
     found += [read_back] if machine.waits else []
     found.append(partial(scanned, machine=machine))
     found += [scattered] if machine.ordered else []
@@ -142,8 +144,11 @@ class _Attempt:
         self.commits = legal.commits
         self.used = users(self.graph.nodes())
         self.order = Order(legal, self.roots, decisions, self.steps, self.place, self.touching)
-        unseen = never_seen(self.graph, self.roots) if fuse else set[Node]()
-        self.unseen = {root for root in unseen if self.order.home[root] is root}
+        unseen, own = set[Node](), set[Node]()
+        if fuse:
+            unseen, own = never_seen(self.graph, self.roots), filled(self.graph, self.roots)
+        self.filled = {root for root in own if self.order.home[root] is root}
+        self.unseen = {root for root in unseen if self.order.home[root] is root} | self.filled
 
     def _choose_roots(self, legal: Legal) -> Roots:
         nodes = [n for n in legal.graph.nodes() if not structure_of(n).unstored]
@@ -177,7 +182,7 @@ class _Attempt:
         if steps is None:
             return None
         plan = Plan(self.graph, steps, self.roots, self.order.home, self.refusals)
-        plan.unseen = self.unseen
+        plan.unseen, plan.filled = self.unseen, self.filled
         plan.is_fused = self.fuse and not self.apart
         plan.commits = len({self.place[n] for n in self.commits})
         return plan

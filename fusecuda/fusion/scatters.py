@@ -12,7 +12,8 @@ from ..graph.dtypes import is_supported
 from ..graph.index_map import identity
 from ..graph.node import Graph, LibraryCall, Node, Scatter, users
 from ..graph.passes import are_disjoint
-from .region import domain
+from .cost import GRAIN_ELEMENTS
+from .region import Roots, domain
 
 
 def scattered(graph: Graph) -> Graph:
@@ -74,3 +75,31 @@ def _in_region(node: Node) -> Node:
     old, inner = node.operands
     attr = Scatter(inner.scatter.kind, node.map, inner.shape)
     return Node("scatter", (old, *inner.operands[1:]), node.shape, node.dtype, attr, inner.line)
+
+
+def filled(graph: Graph, roots: Roots) -> set[Node]:
+    """Values of one number that a scatter alone goes on in, and may as well fill first itself.
+
+    One thread does both, so they are small, or are not much beside what is scattered.
+    """
+    used, outputs = users(graph.nodes()), set(graph.outputs)
+    found = set()
+    for root in roots:
+        if root.op == "index" and root not in outputs and _is_given(number_of(root)):
+            (*_, last) = later = used[root]
+            alone = len(later) == 1 and last.op == "scatter" and last.operands[0] is root
+            if alone and root.size <= max(GRAIN_ELEMENTS, last.operands[1].size):
+                found.add(root)
+    return found
+
+
+def _is_given(number: Node) -> bool:
+    """True for a number that no kernel has to compute, nor to read."""
+    return number.op == "constant" or (number.op == "parameter" and number.parameter.scalar)
+
+
+def number_of(value: Node) -> Node:
+    """The number that all elements of ``value`` are, or what it is a view of."""
+    while value.op == "index":
+        (value,) = value.operands
+    return value

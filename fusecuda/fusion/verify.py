@@ -26,6 +26,9 @@ def verify_kernel(kernel: ir.KernelIR) -> None:
         _scope(kernel, stage.body, elements, elements)
         _reduces(kernel, stage.cross, elements, foot)
         _reduces(kernel, stage.reduces, elements, rows)
+    for fill in kernel.fills:
+        if fill.value not in rows or not kernel.forms[fill.form].store:
+            raise GraphError(f"{kernel.name}: {fill} is of no row value, or of what is read")
     tail = {r.out for s in kernel.stages for r in s.reduces} if kernel.splittable else rows
     _scope(kernel, kernel.tail, tail, tail)
     final: set[int] = set()

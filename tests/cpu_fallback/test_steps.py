@@ -77,8 +77,8 @@ def test_what_is_in_the_text(dtype: str, step: int, text: str) -> None:
 
 
 def test_few_texts_serve_all_steps() -> None:
-    """A step is one of five numbers or an argument; of wide types it is 1 or an argument."""
-    for dtype, count in (("u1", 5), ("f8", 2)):
+    """A step is one of five numbers or an argument; of doubles it is 1 or an argument."""
+    for dtype, count in (("u1", 5), ("f4", 3), ("f8", 2)):
         made = (fc.lower(lambda a: a + a, arrays(dtype, s)[0]).emit("c")[0] for s in range(1, 30))
         assert len({text.partition("void")[2] for text in made}) == count
 

@@ -160,7 +160,7 @@ def test_loops_over_elements(function: Callable[..., Any], tmp_path: Path) -> No
 def test_totals_without_an_order_wait_in_no_buffer() -> None:
     """Those of floats do: they have the order of the tree."""
     for text in fc.lower(counted, X, Y).emit("c"):
-        assert "[FC_CHUNK]" not in text
+        assert "[FC_CHUNK" not in text
         assert "fc_fold_" not in text
     (text,) = fc.lower(lambda x: x.sum(), X).emit("c")
-    assert "[FC_CHUNK]" in text
+    assert "[FC_CHUNK" in text

@@ -76,3 +76,15 @@ def test_tables_are_for_many_elements_of_bytes_and_costly_chains() -> None:
     assert not has_table(gamma, x.astype(np.uint16), y)
     assert not has_table(lambda x, y: x * 0.5 + 1, x, y)
     assert not has_table(lambda x, y: (x * 0.5 + y) ** 0.45, x, y)
+
+
+def test_remainders_are_computed() -> None:
+    """Of narrow integers they are few products, made by vectors; with more a table pays again."""
+    x = np.arange(5000, dtype=np.uint8)
+    for function, tabled in (
+        (lambda x: x % 7, False),
+        (lambda x: x // 9, False),
+        (lambda x: (x % 7) ** 2.2, True),
+    ):
+        (text,) = fc.lower(function, x).emit("c")
+        assert ("[256]" in text) == tabled

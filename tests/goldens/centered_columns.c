@@ -12,7 +12,7 @@ centered_columns: 3 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-void reduce_sum_divide_subtract_b854738c77e8(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_30d9e07e18bc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -99,7 +99,7 @@ void reduce_sum_divide_subtract_b854738c77e8(const fc_args *a, int64_t begin, in
                 (void)lanes;
                 double *out1 = (double *)((char *)row_out1 + i_n0 * s1_n0);
                 double room1[FC_ROOM];
-                double *const to1 = a->streams ? room1 : out1;
+                double *to1 = a->streams ? room1 : out1;
                 #pragma GCC ivdep
                 for (int64_t c = 0; c < width; ++c) {
                     const double v0 = row_keep0[(at + done) * block + c];

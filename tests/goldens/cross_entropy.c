@@ -18,7 +18,7 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_max_subtract_iota_gather_divide_b776aeb2f67e_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_iota_gather_divide_26d084f5f86a_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -26,7 +26,7 @@ FC_OUTLINE double reduce_max_subtract_iota_gather_divide_b776aeb2f67e_join1(cons
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_OUTLINE double reduce_max_subtract_iota_gather_divide_b776aeb2f67e_join4(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_iota_gather_divide_26d084f5f86a_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -34,7 +34,7 @@ FC_OUTLINE double reduce_max_subtract_iota_gather_divide_b776aeb2f67e_join4(cons
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_iota_gather_divide_b776aeb2f67e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_iota_gather_divide_26d084f5f86a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -72,14 +72,14 @@ void reduce_max_subtract_iota_gather_divide_b776aeb2f67e(const fc_args *a, int64
         const double v7 = ok7 ? *(const double *)((const char *)row_in3 + g7_0 * limit1 + g7_1 * (int64_t)sizeof(double)) : 0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_iota_gather_divide_b776aeb2f67e_join1(a, row);
+            v1 = reduce_max_subtract_iota_gather_divide_26d084f5f86a_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
             fc_start_max_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double room1[FC_CHUNK];
+                double room1[FC_CHUNK + FC_BLOCK];
                 const double *b1 = room1;
                 {
                     const int64_t i_n0 = at;
@@ -91,10 +91,18 @@ void reduce_max_subtract_iota_gather_divide_b776aeb2f67e(const fc_args *a, int64
                         {
                             const int64_t run = count;
                             const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                            #pragma GCC ivdep
-                            for (int64_t k = 0; k < run; ++k) {
-                                const double v0 = in0[k];
-                                room1[k] = v0;
+                            double last_in0[8];
+                            for (int64_t block = 0; block < run; block += 8) {
+                                const int64_t from = fc_block(block, run, 8, a->again);
+                                if (from + 8 > run) {
+                                    in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                                }
+                                #pragma GCC unroll 1
+                                #pragma GCC ivdep
+                                for (int64_t k = from; k < from + 8; ++k) {
+                                    const double v0 = in0[k];
+                                    room1[k] = v0;
+                                }
                             }
                         }
                     }
@@ -112,16 +120,24 @@ void reduce_max_subtract_iota_gather_divide_b776aeb2f67e(const fc_args *a, int64
         fc_start_sum_f64(&tree4);
         for (int64_t at = first; at < last; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, last - at);
-            double b4[FC_CHUNK];
+            double b4[FC_CHUNK + FC_BLOCK];
             {
                 const int64_t run = count;
                 const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = in0[k];
-                    const double v2 = v0 - v1;
-                    const double v3 = fc_exp_f64(v2);
-                    b4[k] = v3;
+                double last_in0[8];
+                for (int64_t block = 0; block < run; block += 8) {
+                    const int64_t from = fc_block(block, run, 8, a->again);
+                    if (from + 8 > run) {
+                        in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                    }
+                    #pragma GCC unroll 1
+                    #pragma GCC ivdep
+                    for (int64_t k = from; k < from + 8; ++k) {
+                        const double v0 = in0[k];
+                        const double v2 = v0 - v1;
+                        const double v3 = fc_exp_f64(v2);
+                        b4[k] = v3;
+                    }
                 }
             }
             fc_push_sum_f64(&tree4, fc_fold_sum_f64(b4, count, at));
@@ -136,7 +152,7 @@ void reduce_max_subtract_iota_gather_divide_b776aeb2f67e(const fc_args *a, int64
         ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 16 * rows * 0))[row * (16 / sizeof(double))] = v10;
     }
 }
-void reduce_max_subtract_iota_gather_divide_b776aeb2f67e_finish(const fc_args *a) {
+void reduce_max_subtract_iota_gather_divide_26d084f5f86a_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -169,9 +185,9 @@ void reduce_max_subtract_iota_gather_divide_b776aeb2f67e_finish(const fc_args *a
             const bool ok7 = ((uint64_t)g7_0 < (uint64_t)limit0) & ((uint64_t)g7_1 < (uint64_t)limit2);
             if (!ok7) a->status[0] = 1;
             const double v7 = ok7 ? *(const double *)((const char *)row_in3 + g7_0 * limit1 + g7_1 * (int64_t)sizeof(double)) : 0;
-            const double v1 = reduce_max_subtract_iota_gather_divide_b776aeb2f67e_join1(a, row);
+            const double v1 = reduce_max_subtract_iota_gather_divide_26d084f5f86a_join1(a, row);
             const double v8 = v7 - v1;
-            const double v4 = reduce_max_subtract_iota_gather_divide_b776aeb2f67e_join4(a, row);
+            const double v4 = reduce_max_subtract_iota_gather_divide_26d084f5f86a_join4(a, row);
             const double v9 = fc_log_f64(v4);
             const double v10 = v9 - v8;
             ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 16 * rows * 0))[row * (16 / sizeof(double))] = v10;

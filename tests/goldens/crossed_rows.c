@@ -31,7 +31,7 @@ FC_CROSS(sum_f64, double)
 #define FC_HAVE_CROSS_max_f64
 FC_CROSS(max_f64, double)
 #endif
-void reduce_multiply_sum_max_min_subtract_92df72b280b5(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_sum_max_min_subtract_2dd4a511d361(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -87,25 +87,35 @@ void reduce_multiply_sum_max_min_subtract_92df72b280b5(const fc_args *a, int64_t
                     fc_start_min_f64(&tree7);
                     for (int64_t at = 0; at < length; at += FC_CHUNK) {
                         const int64_t count = fc_min(FC_CHUNK, length - at);
-                        double b6[FC_CHUNK];
-                        double b7[FC_CHUNK];
-                        double b3[FC_CHUNK];
-                        double b9[FC_CHUNK];
-                        double b10[FC_CHUNK];
+                        double b6[FC_CHUNK + FC_BLOCK];
+                        double b7[FC_CHUNK + FC_BLOCK];
+                        double b3[FC_CHUNK + FC_BLOCK];
+                        double b9[FC_CHUNK + FC_BLOCK];
+                        double b10[FC_CHUNK + FC_BLOCK];
                         {
                             const int64_t run = count;
                             const double *in0 = (const double *)(row_in0 + at * s0_n0);
                             const double *in1 = (const double *)(row_in1 + at * s1_n0);
-                            #pragma GCC ivdep
-                            for (int64_t k = 0; k < run; ++k) {
-                                const double v0 = in0[k];
-                                const double v1 = in1[k];
-                                const double v2 = v1 * v0;
-                                b6[k] = v2;
-                                b7[k] = v2;
-                                b3[k] = v2;
-                                b9[k] = v0;
-                                b10[k] = v1;
+                            double last_in0[8];
+                            double last_in1[8];
+                            for (int64_t block = 0; block < run; block += 8) {
+                                const int64_t from = fc_block(block, run, 8, a->again);
+                                if (from + 8 > run) {
+                                    in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                                    in1 = (const double *)fc_copied(last_in1, in1 + block, 1, run - block, 8, sizeof *in1) - block;
+                                }
+                                #pragma GCC unroll 1
+                                #pragma GCC ivdep
+                                for (int64_t k = from; k < from + 8; ++k) {
+                                    const double v0 = in0[k];
+                                    const double v1 = in1[k];
+                                    const double v2 = v1 * v0;
+                                    b6[k] = v2;
+                                    b7[k] = v2;
+                                    b3[k] = v2;
+                                    b9[k] = v0;
+                                    b10[k] = v1;
+                                }
                             }
                         }
                         fc_meet_sum_f64(lane3 + at, b3, count);
@@ -138,7 +148,7 @@ void reduce_multiply_sum_max_min_subtract_92df72b280b5(const fc_args *a, int64_t
         memcpy(left10 + item * length, lanes10, (size_t)length * sizeof *lanes10);
     }
 }
-void reduce_multiply_sum_max_min_subtract_92df72b280b5_finish(const fc_args *a) {
+void reduce_multiply_sum_max_min_subtract_2dd4a511d361_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

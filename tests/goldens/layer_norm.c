@@ -14,7 +14,7 @@ layer_norm: 11 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_318790c053fc_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -22,7 +22,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join1(const f
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_318790c053fc_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -30,7 +30,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join6(const f
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_multiply_add_sqrt_2fcea290882f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_multiply_add_sqrt_318790c053fc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -58,14 +58,14 @@ void reduce_sum_divide_multiply_add_sqrt_2fcea290882f(const fc_args *a, int64_t 
         const double v9 = a->scalar[1].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join1(a, row);
+            v1 = reduce_sum_divide_multiply_add_sqrt_318790c053fc_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
             fc_start_sum_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double room1[FC_CHUNK];
+                double room1[FC_CHUNK + FC_BLOCK];
                 const double *b1 = room1;
                 {
                     const int64_t i_n0 = at;
@@ -77,10 +77,18 @@ void reduce_sum_divide_multiply_add_sqrt_2fcea290882f(const fc_args *a, int64_t 
                         {
                             const int64_t run = count;
                             const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                            #pragma GCC ivdep
-                            for (int64_t k = 0; k < run; ++k) {
-                                const double v0 = in0[k];
-                                room1[k] = v0;
+                            double last_in0[8];
+                            for (int64_t block = 0; block < run; block += 8) {
+                                const int64_t from = fc_block(block, run, 8, a->again);
+                                if (from + 8 > run) {
+                                    in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                                }
+                                #pragma GCC unroll 1
+                                #pragma GCC ivdep
+                                for (int64_t k = from; k < from + 8; ++k) {
+                                    const double v0 = in0[k];
+                                    room1[k] = v0;
+                                }
                             }
                         }
                     }
@@ -96,23 +104,31 @@ void reduce_sum_divide_multiply_add_sqrt_2fcea290882f(const fc_args *a, int64_t 
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_multiply_add_sqrt_2fcea290882f_join6(a, row);
+            v6 = reduce_sum_divide_multiply_add_sqrt_318790c053fc_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
             fc_start_sum_f64(&tree6);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double b6[FC_CHUNK];
+                double b6[FC_CHUNK + FC_BLOCK];
                 {
                     const int64_t run = count;
                     const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = in0[k];
-                        const double v4 = v0 - v3;
-                        const double v5 = v4 * v4;
-                        b6[k] = v5;
+                    double last_in0[8];
+                    for (int64_t block = 0; block < run; block += 8) {
+                        const int64_t from = fc_block(block, run, 8, a->again);
+                        if (from + 8 > run) {
+                            in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                        }
+                        #pragma GCC unroll 1
+                        #pragma GCC ivdep
+                        for (int64_t k = from; k < from + 8; ++k) {
+                            const double v0 = in0[k];
+                            const double v4 = v0 - v3;
+                            const double v5 = v4 * v4;
+                            b6[k] = v5;
+                        }
                     }
                 }
                 fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
@@ -135,7 +151,7 @@ void reduce_sum_divide_multiply_add_sqrt_2fcea290882f(const fc_args *a, int64_t 
                 const double *in2 = (const double *)(row_in2 + at * s2_n0);
                 double *out3 = (double *)(row_out3 + at * s3_n0);
                 double room3[FC_ROOM];
-                double *const to3 = a->streams ? room3 : out3;
+                double *to3 = a->streams ? room3 : out3;
                 const fc_divisor_f64 by12 = fc_divisor_of_f64(v12);
                 int64_t far12 = by12.far;
                 const bool at_once = run >= FC_SHARED && fc_apart(in1, out3, (size_t)run * sizeof(double)) && fc_apart(in2, out3, (size_t)run * sizeof(double)) && fc_apart(in0, out3, (size_t)run * sizeof(double));
@@ -154,16 +170,33 @@ void reduce_sum_divide_multiply_add_sqrt_2fcea290882f(const fc_args *a, int64_t 
                     }
                 }
                 if (!at_once || far12) {
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v7 = in1[k];
-                        const double v8 = in2[k];
-                        const double v0 = in0[k];
-                        const double v4 = v0 - v3;
-                        const double v13 = v4 / v12;
-                        const double v14 = v13 * v8;
-                        const double v15 = v14 + v7;
-                        to3[k] = v15;
+                    double last_in1[8];
+                    double last_in2[8];
+                    double last_in0[8];
+                    double last_to3[8];
+                    for (int64_t block = 0; block < run; block += 8) {
+                        const int64_t from = fc_block(block, run, 8, a->again);
+                        if (from + 8 > run) {
+                            in1 = (const double *)fc_copied(last_in1, in1 + block, 1, run - block, 8, sizeof *in1) - block;
+                            in2 = (const double *)fc_copied(last_in2, in2 + block, 1, run - block, 8, sizeof *in2) - block;
+                            in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                            to3 = last_to3 - block;
+                        }
+                        #pragma GCC unroll 1
+                        #pragma GCC ivdep
+                        for (int64_t k = from; k < from + 8; ++k) {
+                            const double v7 = in1[k];
+                            const double v8 = in2[k];
+                            const double v0 = in0[k];
+                            const double v4 = v0 - v3;
+                            const double v13 = v4 / v12;
+                            const double v14 = v13 * v8;
+                            const double v15 = v14 + v7;
+                            to3[k] = v15;
+                        }
+                        if (from + 8 > run) {
+                            memcpy((a->streams ? room3 : out3) + block, last_to3, (size_t)(run - block) * sizeof *last_to3);
+                        }
                     }
                 }
                 if (a->streams) fc_stream(out3, room3, (size_t)run * sizeof *room3);

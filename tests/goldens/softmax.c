@@ -16,7 +16,7 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_e2f4c619f756_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_90bca2ad2ce5_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -24,7 +24,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_e2f4c619f756_join1(const fc
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_e2f4c619f756_join4(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_90bca2ad2ce5_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -32,7 +32,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_e2f4c619f756_join4(const fc
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_exp_sum_divide_e2f4c619f756(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_exp_sum_divide_90bca2ad2ce5(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -57,14 +57,14 @@ void reduce_max_subtract_exp_sum_divide_e2f4c619f756(const fc_args *a, int64_t b
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_exp_sum_divide_e2f4c619f756_join1(a, row);
+            v1 = reduce_max_subtract_exp_sum_divide_90bca2ad2ce5_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
             fc_start_max_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double room1[FC_CHUNK];
+                double room1[FC_CHUNK + FC_BLOCK];
                 const double *b1 = room1;
                 {
                     const int64_t i_n0 = at;
@@ -76,10 +76,18 @@ void reduce_max_subtract_exp_sum_divide_e2f4c619f756(const fc_args *a, int64_t b
                         {
                             const int64_t run = count;
                             const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                            #pragma GCC ivdep
-                            for (int64_t k = 0; k < run; ++k) {
-                                const double v0 = in0[k];
-                                room1[k] = v0;
+                            double last_in0[8];
+                            for (int64_t block = 0; block < run; block += 8) {
+                                const int64_t from = fc_block(block, run, 8, a->again);
+                                if (from + 8 > run) {
+                                    in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                                }
+                                #pragma GCC unroll 1
+                                #pragma GCC ivdep
+                                for (int64_t k = from; k < from + 8; ++k) {
+                                    const double v0 = in0[k];
+                                    room1[k] = v0;
+                                }
                             }
                         }
                     }
@@ -94,25 +102,38 @@ void reduce_max_subtract_exp_sum_divide_e2f4c619f756(const fc_args *a, int64_t b
         }
         double v4;
         if (a->phase > 1) {
-            v4 = reduce_max_subtract_exp_sum_divide_e2f4c619f756_join4(a, row);
+            v4 = reduce_max_subtract_exp_sum_divide_90bca2ad2ce5_join4(a, row);
         }
         else {
             fc_tree_sum_f64 tree4;
             fc_start_sum_f64(&tree4);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double b4[FC_CHUNK];
+                double b4[FC_CHUNK + FC_BLOCK];
                 {
                     const int64_t run = count;
                     const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                    double *const keep0 = row_keep0 + at + 0;
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = in0[k];
-                        const double v2 = v0 - v1;
-                        const double v3 = fc_exp_f64(v2);
-                        keep0[k] = v3;
-                        b4[k] = v3;
+                    double *keep0 = row_keep0 + at + 0;
+                    double last_in0[8];
+                    double last_keep0[8];
+                    for (int64_t block = 0; block < run; block += 8) {
+                        const int64_t from = fc_block(block, run, 8, a->again);
+                        if (from + 8 > run) {
+                            in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                            keep0 = last_keep0 - block;
+                        }
+                        #pragma GCC unroll 1
+                        #pragma GCC ivdep
+                        for (int64_t k = from; k < from + 8; ++k) {
+                            const double v0 = in0[k];
+                            const double v2 = v0 - v1;
+                            const double v3 = fc_exp_f64(v2);
+                            keep0[k] = v3;
+                            b4[k] = v3;
+                        }
+                        if (from + 8 > run) {
+                            memcpy(row_keep0 + at + 0 + block, last_keep0, (size_t)(run - block) * sizeof *last_keep0);
+                        }
                     }
                 }
                 fc_push_sum_f64(&tree4, fc_fold_sum_f64(b4, count, at));
@@ -128,9 +149,9 @@ void reduce_max_subtract_exp_sum_divide_e2f4c619f756(const fc_args *a, int64_t b
             {
                 const int64_t run = count;
                 double *out1 = (double *)(row_out1 + at * s1_n0);
-                double *const keep0 = row_keep0 + at + 0;
+                double *keep0 = row_keep0 + at + 0;
                 double room1[FC_ROOM];
-                double *const to1 = a->streams ? room1 : out1;
+                double *to1 = a->streams ? room1 : out1;
                 const fc_divisor_f64 by4 = fc_divisor_of_f64(v4);
                 int64_t far4 = by4.far;
                 const bool at_once = run >= FC_SHARED;
@@ -144,11 +165,24 @@ void reduce_max_subtract_exp_sum_divide_e2f4c619f756(const fc_args *a, int64_t b
                     }
                 }
                 if (!at_once || far4) {
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v3 = keep0[k];
-                        const double v5 = v3 / v4;
-                        to1[k] = v5;
+                    double last_keep0[8];
+                    double last_to1[8];
+                    for (int64_t block = 0; block < run; block += 8) {
+                        const int64_t from = fc_block(block, run, 8, a->again);
+                        if (from + 8 > run) {
+                            keep0 = (const double *)fc_copied(last_keep0, keep0 + block, 1, run - block, 8, sizeof *keep0) - block;
+                            to1 = last_to1 - block;
+                        }
+                        #pragma GCC unroll 1
+                        #pragma GCC ivdep
+                        for (int64_t k = from; k < from + 8; ++k) {
+                            const double v3 = keep0[k];
+                            const double v5 = v3 / v4;
+                            to1[k] = v5;
+                        }
+                        if (from + 8 > run) {
+                            memcpy((a->streams ? room1 : out1) + block, last_to1, (size_t)(run - block) * sizeof *last_to1);
+                        }
                     }
                 }
                 if (a->streams) fc_stream(out1, room1, (size_t)run * sizeof *room1);

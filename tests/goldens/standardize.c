@@ -12,7 +12,7 @@ standardize: 8 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -20,7 +20,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join1(co
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -28,7 +28,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join6(co
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_035b0f833598(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -52,14 +52,14 @@ void reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48(const fc_args *a, int
         const double v2 = a->scalar[0].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join1(a, row);
+            v1 = reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
             fc_start_sum_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double room1[FC_CHUNK];
+                double room1[FC_CHUNK + FC_BLOCK];
                 const double *b1 = room1;
                 {
                     int64_t rest_n0 = at;
@@ -79,10 +79,18 @@ void reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48(const fc_args *a, int
                             const int64_t i_n0 = rest_n0 % n0;
                             const int64_t run = fc_min(n1 - i_n1, count - done);
                             const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
-                            #pragma GCC ivdep
-                            for (int64_t k = 0; k < run; ++k) {
-                                const double v0 = in0[k];
-                                room1[done + k] = v0;
+                            double last_in0[8];
+                            for (int64_t block = 0; block < run; block += 8) {
+                                const int64_t from = fc_block(block, run, 8, a->again);
+                                if (from + 8 > run) {
+                                    in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                                }
+                                #pragma GCC unroll 1
+                                #pragma GCC ivdep
+                                for (int64_t k = from; k < from + 8; ++k) {
+                                    const double v0 = in0[k];
+                                    room1[done + k] = v0;
+                                }
                             }
                             done += run;
                         }
@@ -99,14 +107,14 @@ void reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48(const fc_args *a, int
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48_join6(a, row);
+            v6 = reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
             fc_start_sum_f64(&tree6);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double b6[FC_CHUNK];
+                double b6[FC_CHUNK + FC_BLOCK];
                 for (int64_t done = 0; done < count;) {
                     const int64_t position = at + done;
                     int64_t rest_n0 = position;
@@ -115,12 +123,20 @@ void reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48(const fc_args *a, int
                     const int64_t i_n0 = rest_n0 % n0;
                     const int64_t run = fc_min(n1 - i_n1, count - done);
                     const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = in0[k];
-                        const double v4 = v0 - v3;
-                        const double v5 = v4 * v4;
-                        b6[done + k] = v5;
+                    double last_in0[8];
+                    for (int64_t block = 0; block < run; block += 8) {
+                        const int64_t from = fc_block(block, run, 8, a->again);
+                        if (from + 8 > run) {
+                            in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                        }
+                        #pragma GCC unroll 1
+                        #pragma GCC ivdep
+                        for (int64_t k = from; k < from + 8; ++k) {
+                            const double v0 = in0[k];
+                            const double v4 = v0 - v3;
+                            const double v5 = v4 * v4;
+                            b6[done + k] = v5;
+                        }
                     }
                     done += run;
                 }
@@ -146,7 +162,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48(const fc_args *a, int
                 const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
                 double *out1 = (double *)(row_out1 + i_n0 * s1_n0 + i_n1 * s1_n1);
                 double room1[FC_ROOM];
-                double *const to1 = a->streams ? room1 : out1;
+                double *to1 = a->streams ? room1 : out1;
                 const fc_divisor_f64 by8 = fc_divisor_of_f64(v8);
                 int64_t far8 = by8.far;
                 const bool at_once = run >= FC_SHARED && fc_apart(in0, out1, (size_t)run * sizeof(double));
@@ -161,12 +177,25 @@ void reduce_sum_divide_subtract_multiply_sqrt_9c06529bcc48(const fc_args *a, int
                     }
                 }
                 if (!at_once || far8) {
-                    #pragma GCC ivdep
-                    for (int64_t k = 0; k < run; ++k) {
-                        const double v0 = in0[k];
-                        const double v4 = v0 - v3;
-                        const double v9 = v4 / v8;
-                        to1[k] = v9;
+                    double last_in0[8];
+                    double last_to1[8];
+                    for (int64_t block = 0; block < run; block += 8) {
+                        const int64_t from = fc_block(block, run, 8, a->again);
+                        if (from + 8 > run) {
+                            in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                            to1 = last_to1 - block;
+                        }
+                        #pragma GCC unroll 1
+                        #pragma GCC ivdep
+                        for (int64_t k = from; k < from + 8; ++k) {
+                            const double v0 = in0[k];
+                            const double v4 = v0 - v3;
+                            const double v9 = v4 / v8;
+                            to1[k] = v9;
+                        }
+                        if (from + 8 > run) {
+                            memcpy((a->streams ? room1 : out1) + block, last_to1, (size_t)(run - block) * sizeof *last_to1);
+                        }
                     }
                 }
                 if (a->streams) fc_stream(out1, room1, (size_t)run * sizeof *room1);

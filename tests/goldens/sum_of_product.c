@@ -13,7 +13,7 @@ sum_of_product: 3 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE void reduce_multiply_add_sum_19f4a63f150a_row(const fc_args *a, int64_t row, double v5) {
+FC_INLINE void reduce_multiply_add_sum_d2ff6c0027aa_row(const fc_args *a, int64_t row, double v5) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -28,7 +28,7 @@ FC_INLINE void reduce_multiply_add_sum_19f4a63f150a_row(const fc_args *a, int64_
     char *row_out3 = a->ptr[3] + i_m0 * s3_m0;
     *(double *)(row_out3) = v5;
 }
-void reduce_multiply_add_sum_19f4a63f150a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_add_sum_d2ff6c0027aa(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -59,7 +59,7 @@ void reduce_multiply_add_sum_19f4a63f150a(const fc_args *a, int64_t begin, int64
         fc_start_sum_f64(&tree5);
         for (int64_t at = first; at < last; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, last - at);
-            double b5[FC_CHUNK];
+            double b5[FC_CHUNK + FC_BLOCK];
             for (int64_t done = 0; done < count;) {
                 const int64_t position = at + done;
                 int64_t rest_n0 = position;
@@ -70,28 +70,40 @@ void reduce_multiply_add_sum_19f4a63f150a(const fc_args *a, int64_t begin, int64
                 const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
                 const double *in1 = (const double *)(row_in1 + i_n0 * s1_n0 + i_n1 * s1_n1);
                 const double *in2 = (const double *)(row_in2 + i_n0 * s2_n0 + i_n1 * s2_n1);
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = in0[k];
-                    const double v1 = in1[k];
-                    const double v2 = v1 * v0;
-                    const double v3 = in2[k];
-                    const double v4 = v3 + v2;
-                    b5[done + k] = v4;
+                double last_in0[8];
+                double last_in1[8];
+                double last_in2[8];
+                for (int64_t block = 0; block < run; block += 8) {
+                    const int64_t from = fc_block(block, run, 8, a->again);
+                    if (from + 8 > run) {
+                        in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                        in1 = (const double *)fc_copied(last_in1, in1 + block, 1, run - block, 8, sizeof *in1) - block;
+                        in2 = (const double *)fc_copied(last_in2, in2 + block, 1, run - block, 8, sizeof *in2) - block;
+                    }
+                    #pragma GCC unroll 1
+                    #pragma GCC ivdep
+                    for (int64_t k = from; k < from + 8; ++k) {
+                        const double v0 = in0[k];
+                        const double v1 = in1[k];
+                        const double v2 = v1 * v0;
+                        const double v3 = in2[k];
+                        const double v4 = v3 + v2;
+                        b5[done + k] = v4;
+                    }
                 }
                 done += run;
             }
             fc_push_sum_f64(&tree5, fc_fold_sum_f64(b5, count, at));
         }
         if (parts == 1) {
-            reduce_multiply_add_sum_19f4a63f150a_row(a, row, fc_finish_sum_f64(&tree5) + 0);
+            reduce_multiply_add_sum_d2ff6c0027aa_row(a, row, fc_finish_sum_f64(&tree5) + 0);
         }
         else {
             *(double *)(a->workspace + 16 * ((row * parts + part) * 1 + 0)) = fc_finish_sum_f64(&tree5);
         }
     }
 }
-void reduce_multiply_add_sum_19f4a63f150a_finish(const fc_args *a) {
+void reduce_multiply_add_sum_d2ff6c0027aa_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -106,7 +118,7 @@ void reduce_multiply_add_sum_19f4a63f150a_finish(const fc_args *a) {
             for (int64_t part = 0; part < parts; ++part) {
                 fc_push_sum_f64(&tree5, *(double *)(a->workspace + 16 * ((row * parts + part) * 1 + 0)));
             }
-            reduce_multiply_add_sum_19f4a63f150a_row(a, row, fc_finish_sum_f64(&tree5) + 0);
+            reduce_multiply_add_sum_d2ff6c0027aa_row(a, row, fc_finish_sum_f64(&tree5) + 0);
         }
     }
 }

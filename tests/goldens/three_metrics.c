@@ -17,7 +17,7 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_row(const fc_args *a, int64_t row, double v2, double v3, double v7) {
+FC_INLINE void reduce_absolute_max_sum_divide_multiply_a851f77d1c44_row(const fc_args *a, int64_t row, double v2, double v3, double v7) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -45,7 +45,7 @@ FC_INLINE void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_row(const fc
     const double v8 = v7 / v4;
     *(double *)(row_out3) = v8;
 }
-void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_absolute_max_sum_divide_multiply_a851f77d1c44(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -72,9 +72,9 @@ void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1(const fc_args *a, int6
         fc_start_sum_f64(&tree7);
         for (int64_t at = first; at < last; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, last - at);
-            double b2[FC_CHUNK];
-            double b3[FC_CHUNK];
-            double b7[FC_CHUNK];
+            double b2[FC_CHUNK + FC_BLOCK];
+            double b3[FC_CHUNK + FC_BLOCK];
+            double b7[FC_CHUNK + FC_BLOCK];
             for (int64_t done = 0; done < count;) {
                 const int64_t position = at + done;
                 int64_t rest_n0 = position;
@@ -83,14 +83,22 @@ void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1(const fc_args *a, int6
                 const int64_t i_n0 = rest_n0 % n0;
                 const int64_t run = fc_min(n1 - i_n1, count - done);
                 const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0 + i_n1 * s0_n1);
-                #pragma GCC ivdep
-                for (int64_t k = 0; k < run; ++k) {
-                    const double v0 = in0[k];
-                    const double v1 = fc_absolute_f64(v0);
-                    const double v6 = v0 * v0;
-                    b2[done + k] = v1;
-                    b3[done + k] = v1;
-                    b7[done + k] = v6;
+                double last_in0[8];
+                for (int64_t block = 0; block < run; block += 8) {
+                    const int64_t from = fc_block(block, run, 8, a->again);
+                    if (from + 8 > run) {
+                        in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
+                    }
+                    #pragma GCC unroll 1
+                    #pragma GCC ivdep
+                    for (int64_t k = from; k < from + 8; ++k) {
+                        const double v0 = in0[k];
+                        const double v1 = fc_absolute_f64(v0);
+                        const double v6 = v0 * v0;
+                        b2[done + k] = v1;
+                        b3[done + k] = v1;
+                        b7[done + k] = v6;
+                    }
                 }
                 done += run;
             }
@@ -99,7 +107,7 @@ void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1(const fc_args *a, int6
             fc_push_sum_f64(&tree7, fc_fold_sum_f64(b7, count, at));
         }
         if (parts == 1) {
-            reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
+            reduce_absolute_max_sum_divide_multiply_a851f77d1c44_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
         }
         else {
             *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 0)) = fc_finish_max_f64(&tree2);
@@ -108,7 +116,7 @@ void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1(const fc_args *a, int6
         }
     }
 }
-void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_finish(const fc_args *a) {
+void reduce_absolute_max_sum_divide_multiply_a851f77d1c44_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -133,7 +141,7 @@ void reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_finish(const fc_args *
             for (int64_t part = 0; part < parts; ++part) {
                 fc_push_sum_f64(&tree7, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)));
             }
-            reduce_absolute_max_sum_divide_multiply_7d9ac84508e1_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
+            reduce_absolute_max_sum_divide_multiply_a851f77d1c44_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
         }
     }
 }

@@ -44,7 +44,7 @@ SHARED_DIVISORS = (
     Mutation(
         "streams-into-the-caches",
         "fusion/needs.py",
-        "return moved >= cost.STREAM_BYTES and not read & written",
+        "return moved >= cost.STREAM_BYTES and not _overwrites(kernel, walked)",
         "return moved >= cost.STREAM_BYTES",
         "what is overwritten where it was read goes past the caches",
         ids(_STREAMING, "what_is_overwritten_is_in_the_caches"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from .blocks_table import BLOCKS
 from .calls_table import CALLS
 from .choices_table import CHOICES
 from .clusters_table import CLUSTERS
@@ -103,10 +104,10 @@ EMITTER = (
     ),
     Mutation(
         "missing-tail",
-        "cpu_fallback/emit_loop.py",
-        'loop = self.loop("for (int64_t k = 0; k < run; ++k)", body)',
-        'loop = self.loop("for (int64_t k = 0; k < run / 4 * 4; ++k)", body)',
-        "what is left of a run after whole groups of four is not computed",
+        "cpu_fallback/emit.py",
+        "for (int64_t block = 0; block < run; block += {size})",
+        "for (int64_t block = 0; block + {size} <= run; block += {size})",
+        "what is left of a run behind whole blocks is not computed",
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
     ),
     Mutation(
@@ -663,6 +664,7 @@ MUTATIONS = (
     *LATE,
     *SHARED_DIVISORS,
     *SPEED,
+    *BLOCKS,
     *SEARCHES,
     *SEGMENTS,
     *CROSSED,

@@ -83,10 +83,12 @@ class CText:
         grain = step.grain
         if step.lowered.ir.compacts:
             grain = max(grain, step.work // memory.threads)
+        # A caller may have results written over what they are computed from.
+        outside = any(base < len(self._bases()) for base in places[::2])
         numbers = [
             len(step.buffers), step.work, grain, first, _STATUS_WORDS * number,
             memory.workspace_offsets[number], memory.scratch_offsets[number], step.scratch,
-            step.phases, int(step.streams), company,
+            step.phases, int(step.streams), int(step.again and not outside), company,
         ]  # fmt: skip
         functions = f"{source.symbol},\n     {finish if has_finish else 'NULL'}"
         listed = ", ".join(map(str, numbers))

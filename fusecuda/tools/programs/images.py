@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .physics import WINDOWS
-from .program import FILLED, Program, square, uniform, whole
+from .program import Program, square, uniform, whole
 
 
 def mandelbrot(xp: Any, c: Any) -> Any:
@@ -155,7 +155,7 @@ PROGRAMS = (
             lambda n: (whole(0, 200, *square(n)).astype("uint8"),), minimum=2,
             why="the counts are known when the image has been read, which is then read again",
             passes=lambda image: image.nbytes,
-            above=f"{FILLED}; the running sum of the 256 counts is a launch of its own"),
+            above="the running sum of the 256 counts is a launch of its own"),
     Program("RGB to HSV", rgb_to_hsv, _colours),
     Program("HSV to RGB", hsv_to_rgb, _colours),
     Program("hillshade", hillshade, lambda n: (uniform(0, 30, *square(n)),), rtol=1e-13,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from .program import FILLED, Program, rows_of_1000, uniform, whole
+from .program import Program, rows_of_1000, uniform, whole
 
 
 def softmax(xp: Any, x: Any) -> Any:
@@ -213,7 +213,7 @@ PROGRAMS = (
             above="the norms of all arrays are one launch, their updates another"),
     Program("segment softmax", segment_softmax, _segments,
             why="one pass: a segment stays in cache between its reductions", rtol=1e-14,
-            above=f"{FILLED}; exponentials are stored, for all threads compute them and one adds; "
+            above="exponentials are stored, for all threads compute them and one adds; "
                   "whether the segments fit is asked before"),
     Program("max pooling", max_pool,
             lambda n: (uniform(0, 1, max(1, n // 4096), 64, 64).astype("f4"),)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .program import FILLED, Program, square, uniform, whole
+from .program import Program, square, uniform, whole
 
 
 def seawater(xp: Any, s: Any, t: Any, p: Any) -> Any:
@@ -191,5 +191,5 @@ PROGRAMS = (
     Program("triangle normals", triangle_normals, _mesh, rtol=1e-13),
     Program("particle deposit", particle_deposit, _particles, rtol=1e-13,
             why="one pass over the particles, all sums in cache",
-            above=f"{FILLED}; what goes to the left is added before what goes to the right"),
+            above="what goes to the left is added before what goes to the right"),
 )  # fmt: skip

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy
 
-FILLED = "zeros are filled in before elements are added to them, in order"
 SIZES = (1_000, 100_000, 10_000_000)  # small, medium, large: elements of the largest argument
 _NUMBERS = itertools.count()  # of the modules that functions are made in
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from .program import FILLED, Program, rows_of_1000, square, uniform, vectors, whole
+from .program import Program, rows_of_1000, square, uniform, vectors, whole
 
 
 def kmeans_step(xp: Any, x: Any, centres: Any) -> Any:
@@ -222,7 +222,7 @@ PROGRAMS = (
     Program("residuals of groups", group_residuals, _groups, minimum=2, rtol=1e-13,
             why="the means are known when all has been read, which is then read again",
             passes=lambda x, group, count: x.nbytes + group.nbytes,
-            above=f"{FILLED}, for sums and for counts; whether groups fit is asked before"),
+            above="whether groups fit is asked before; counts are known before means are"),
     Program("integer hash", integer_hash, lambda n: (whole(0, 1 << 32, n).astype("u4"),)),
     Program("transposed sum", transposed_sum, _sides),
     Program("autocorrelation", autocorrelation, lambda n: (uniform(-1, 1, n),), rtol=1e-12,
@@ -250,7 +250,7 @@ PROGRAMS = (
     Program("PageRank step", pagerank_step, _links, minimum=2, rtol=1e-13,
             why="ranks follow from all that is sent, and links come in no order",
             passes=lambda rank, degree, source, target: 2 * rank.nbytes,
-            above=f"{FILLED}; what each link sends is gathered by all threads and added by one"),
+            above="what each link sends is gathered by all threads and added by one"),
     Program("Cholesky likelihood", cholesky_likelihood, _process, minimum=4, rtol=1e-11,
             why="a kernel, the decomposition and the solution (library), a kernel",
             passes=lambda x, y: 5 * 8 * len(x) ** 2,
