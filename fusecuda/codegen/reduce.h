@@ -31,13 +31,13 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
     FC_NODES(name, V, P, IDENTITY, LEAF, COMBINE)                                                  \
     FC_INLINE P fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
         P lane[FC_LANES];                                                                          \
-        int64_t valid = n, k = FC_LANES;                                                           \
+        int64_t k = FC_LANES;                                                                      \
+        for (int64_t l = 0; l < FC_LANES; ++l) lane[l] = fc_leaf_##name(v[l], first + l);          \
         if (n < FC_LANES) {                                                                        \
-            for (int64_t l = 0; l < n; ++l) lane[l] = fc_leaf_##name(v[l], first + l);             \
-            FC_FOLDED(name)                                                                        \
+            FC_HALVED_OF(name, 16, n) FC_HALVED_OF(name, 8, n) FC_HALVED_OF(name, 4, n)            \
+            FC_HALVED_OF(name, 2, n) FC_HALVED_OF(name, 1, n)                                      \
             return lane[0];                                                                        \
         }                                                                                          \
-        for (int64_t l = 0; l < FC_LANES; ++l) lane[l] = fc_leaf_##name(v[l], first + l);          \
         for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
             for (int64_t l = 0; l < FC_LANES; ++l)                                                 \
                 lane[l] = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l));     \
@@ -54,6 +54,12 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
 #define FC_HALVED(name, w)                                                                         \
     _Pragma("GCC unroll 1")                                                                        \
     for (int l = 0; l < w; ++l) lane[l] = fc_combine_##name(lane[l], lane[l + w]);
+#define FC_HALVED_OF(name, w, n) /* the same of the first n */                                     \
+    _Pragma("GCC unroll 1")                                                                        \
+    for (int l = 0; l < w; ++l) {                                                                  \
+        const __typeof__(*lane) both = fc_combine_##name(lane[l], lane[l + w]);                    \
+        lane[l] = l + w < n ? both : lane[l];                                                      \
+    }
 
 // The largest or smallest of floats: lanes are compared, and whether any element is NaN is noted in
 // integers P as wide. Of two equal ones, zeros of either sign, the second one stays, as in COMBINE.
@@ -62,15 +68,16 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
     FC_INLINE V fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
         V lane[FC_LANES];                                                                          \
         P odd[FC_LANES];                                                                           \
-        int64_t valid = n, k = FC_LANES;                                                           \
-        if (n < FC_LANES) {                                                                        \
-            for (int64_t l = 0; l < n; ++l) lane[l] = fc_leaf_##name(v[l], first + l);             \
-            FC_FOLDED(name)                                                                        \
-            return lane[0];                                                                        \
-        }                                                                                          \
+        int64_t k = FC_LANES;                                                                      \
         for (int l = 0; l < FC_LANES; ++l) {                                                       \
             lane[l] = v[l];                                                                        \
-            odd[l] = -(P)(v[l] != v[l]);                                                           \
+            odd[l] = -(P)((l < n) & (v[l] != v[l]));                                               \
+        }                                                                                          \
+        if (n < FC_LANES) {                                                                        \
+            FC_EXTREME_HALF_OF(BETTER, 16, n) FC_EXTREME_HALF_OF(BETTER, 8, n)                     \
+            FC_EXTREME_HALF_OF(BETTER, 4, n) FC_EXTREME_HALF_OF(BETTER, 2, n)                      \
+            FC_EXTREME_HALF_OF(BETTER, 1, n)                                                       \
+            return odd[0] ? (V)NAN : lane[0];                                                      \
         }                                                                                          \
         for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
             for (int l = 0; l < FC_LANES; ++l) {                                                   \
@@ -93,6 +100,13 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
     _Pragma("GCC unroll 1")                                                                        \
     for (int l = 0; l < w; ++l) {                                                                  \
         lane[l] = lane[l] BETTER lane[l + w] ? lane[l] : lane[l + w];                              \
+        odd[l] |= odd[l + w];                                                                      \
+    }
+#define FC_EXTREME_HALF_OF(BETTER, w, n)                                                           \
+    _Pragma("GCC unroll 1")                                                                        \
+    for (int l = 0; l < w; ++l) {                                                                  \
+        const bool stays = (l + w >= n) | (lane[l] BETTER lane[l + w]);                            \
+        lane[l] = stays ? lane[l] : lane[l + w];                                                   \
         odd[l] |= odd[l + w];                                                                      \
     }
 

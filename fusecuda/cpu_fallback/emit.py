@@ -58,6 +58,9 @@ class KernelEmitter:
     spread: Mapping[
         str, str
     ] = {}  # pointers that step over elements, and where a block of these is
+    grouped: Mapping[
+        int, str
+    ] = {}  # forms whose runs may be put together, and which one is at hand
     near: Collection[int] = ()  # the forms whose elements have been put side by side for the loop
     divisors: Mapping[int, DType] = {}  # those that the loop at hand needs no division for
 
@@ -244,7 +247,8 @@ class KernelEmitter:
             self.w.lines(quotients.declared(number, dtype, Place(self, "", "", "").name(number)))
         far = " | ".join(f"far{number}" for number in divisors)
         far = f"({far})" if len(divisors) > 1 else far
-        self.w.line(f"const bool at_once = run >= FC_SHARED{self._apart(body)};")
+        size = blocks.size_of(self.kernel, self.variant.steps, body) or 1
+        self.w.line(f"const bool at_once = fc_shared(run, {size}){self._apart(body)};")
         with self.w.block(f"if (at_once && !{far})"):
             self.divisors = divisors
             yield
@@ -320,7 +324,11 @@ class KernelEmitter:
         """What surrounds the loop over a run of ``body``: its narrow elements, put side by side."""
         moved = self._narrow_at_any_step(body)
         for form, (dtype, _) in moved.items():
-            self.w.line(f"{memory_type(dtype)} near{form}[FC_NEAR];")
+            kind = memory_type(dtype)
+            if form in self.grouped:
+                self.w.line(f"{kind} *const near{form} = all{form}[{self.grouped[form]}];")
+            else:
+                self.w.line(f"{kind} near{form}[FC_NEAR];")
         self._move_near(moved, "pick", axis)
         self.near = moved
         yield
@@ -334,7 +342,30 @@ class KernelEmitter:
                 pair = [names.pointer(self.kernel, form), f"near{form}"]
                 to, source = pair if stored else pair[::-1]
                 step = names.stride(form, axis)
-                self.w.line(f"fc_{way}_{dtype.itemsize}({to}, {source}, {step}, run);")
+                once = f"if (!group{form}) " if form in self.grouped else ""
+                self.w.line(f"{once}fc_{way}_{dtype.itemsize}({to}, {source}, {step}, run);")
+
+    @contextmanager
+    def grouping(
+        self, body: Sequence[ir.Statement], axis: str, inside: Sequence[str], index: dict[str, str]
+    ) -> Iterator[None]:
+        """What surrounds the walk ``inside`` runs along ``axis``: narrow stores may be grouped."""
+        narrow = self._narrow_at_any_step(body) if len(inside) == 1 else {}
+        stored = {form: dtype for form, (dtype, is_stored) in narrow.items() if is_stored}
+        for form, dtype in stored.items():
+            (inner,) = inside
+            strides = ", ".join(names.stride(form, a) for a in (axis, inner))
+            given = f"{inner}, {strides}, {dtype.itemsize}"
+            self.w.line(f"{memory_type(dtype)} all{form}[FC_GROUP][FC_NEAR];")
+            self.w.line(f"const bool group{form} = fc_is_group({given});")
+        self.grouped = {form: f"group{form} ? i_{inside[0]} : 0" for form in stored}
+        yield
+        self.grouped = {}
+        for form, dtype in stored.items():
+            moves = "".join(f" + {i} * {names.stride(form, a)}" for a, i in index.items())
+            start = f"a->ptr[{self.pointer_number(form)}]{moves}"
+            call = f"fc_put_group_{dtype.itemsize}({start}, all{form}, {inside[0]}, run)"
+            self.w.line(f"if (group{form}) {call};")
 
     def _narrow_at_any_step(self, body: Sequence[ir.Statement]) -> dict[int, tuple[DType, bool]]:
         """The forms of ``body`` that walk elements of a byte or two as arguments say.

@@ -116,7 +116,7 @@ class LoopEmitter(KernelEmitter):
             if inside:
                 length = f"fc_min(FC_NEAR, {length})"
             self.run(tests, self._run_length(length))
-            with contextlib.ExitStack() as within:
+            with self.grouping(body, last, inside, index), contextlib.ExitStack() as within:
                 for axis in inside:
                     head = f"for (int64_t i_{axis} = 0; i_{axis} < {axis}; ++i_{axis})"
                     within.enter_context(self.w.block(head))

@@ -13,6 +13,11 @@
 #define FC_SHARED INT64_MAX
 #endif
 
+// Whether a run shares its divisor: what vectors leave of a short one is divided as quickly in a block.
+FC_INLINE bool fc_shared(int64_t run, int64_t size) {
+    return run >= FC_SHARED && (run % size == 0 || run >= 16 * size);
+}
+
 // `tiny`: e is exact from there on; `wide`: a divisor this far from 1, and a quotient, are normal.
 #define FC_SHARED_DIVISOR(t, T, F, f, tiny, wide, largest)                                         \
     typedef struct {                                                                               \

@@ -98,6 +98,7 @@ FC_INLINE void fc_second_4(void *to, const void *from, int64_t size) {
     }                                                                                              \
     FC_OUTLINE void fc_pick_##W(void *to, const void *from, int64_t step, int64_t run) {           \
         switch (step) {                                                                            \
+        case 0: fc_pick_by_##W(to, from, 0, run); break;                                           \
         case W: memcpy(to, from, (size_t)run * W); break;                                          \
         case 2 * W: fc_pick_by_##W(to, from, 2 * W, run); break;                                   \
         case 3 * W: fc_pick_by_##W(to, from, 3 * W, run); break;                                   \
@@ -112,6 +113,28 @@ FC_INLINE void fc_second_4(void *to, const void *from, int64_t size) {
     }
 FC_PICK(uint8_t, 1)
 FC_PICK(uint16_t, 2)
+
+// Few narrow elements that lie together, as the colours of pixels: the runs of each are put side by side
+// first, and then written together, for of a store at steps gcc makes no vectors.
+enum { FC_GROUP = 4 };  // elements at most
+FC_INLINE bool fc_is_group(int64_t count, int64_t step, int64_t inner, int64_t width) {
+    return count > 1 && count <= FC_GROUP && inner == width && step == count * width;
+}
+#define FC_PUT_GROUP(T, W)                                                                         \
+    FC_OUTLINE void fc_put_group_##W(void *to, const T (*restrict near)[FC_NEAR], int64_t count,   \
+                                     int64_t run) {                                                \
+        T *restrict out = (T *)to;                                                                 \
+        if (count == 2)                                                                            \
+            for (int64_t k = 0; k < run; ++k, out += 2) out[0] = near[0][k], out[1] = near[1][k];  \
+        else if (count == 3)                                                                       \
+            for (int64_t k = 0; k < run; ++k, out += 3)                                            \
+                out[0] = near[0][k], out[1] = near[1][k], out[2] = near[2][k];                     \
+        else                                                                                       \
+            for (int64_t k = 0; k < run; ++k, out += 4)                                            \
+                out[0] = near[0][k], out[1] = near[1][k], out[2] = near[2][k], out[3] = near[3][k]; \
+    }
+FC_PUT_GROUP(uint8_t, 1)
+FC_PUT_GROUP(uint16_t, 2)
 
 // The steps, at most run, for which at, at + step, … stays on its side of 0 and of limit.
 FC_INLINE int64_t fc_stretch(int64_t run, int64_t at, int64_t step, int64_t limit) {

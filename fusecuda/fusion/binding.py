@@ -12,7 +12,7 @@ from . import cost, crossing, kernel_ir
 from .byte_chains import MANY, chains_of
 from .indexed import are_dense, are_sure, places_of
 from .lowering import Lowered
-from .needs import again, grain, kept_bytes, streams, weight, whole, workspace
+from .needs import again, grain, kept_bytes, streams, whole, workspace
 from .stages import ALL, COSTLY
 from .waiting import Wait, wait_of
 from .walk import Launch, Lower, MemoryOf, Walk, Walked, limit_value, walk
@@ -25,8 +25,6 @@ CROSSED_SHORT = "crossed short rows"  # the same of many rows of a few elements,
 _COMPACTED = 4096  # elements that one thread at least takes of a compaction
 COLUMN_BLOCK = 64  # rows at most that are computed side by side where they lie so in memory
 SHORT_ROW = 32  # elements up to which rows are computed side by side however they lie
-_SHORT_LIGHT_ROW = 15  # the same where they lie in memory and little is computed of each
-_HEAVY = 3  # times the cost of an element that is only read
 _FEWEST = 8  # rows for which that is done
 _RESIDENT_BLOCK = 32  # and where the threads keep all their elements
 _FEW_COLUMNS = 128  # whose elements are near in memory, however many rows there are
@@ -302,8 +300,7 @@ def _are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
     """True for many rows of a few elements."""
     if not stand_side_by_side(kernel, rows) or rows.extents[-1] < COLUMN_BLOCK:
         return False
-    light = weight(kernel) < _HEAVY and _pattern(kernel, elements) is not None
-    return 0 < math.prod(elements.extents) <= (_SHORT_LIGHT_ROW if light else SHORT_ROW)
+    return 0 < math.prod(elements.extents) <= SHORT_ROW
 
 
 def _pattern(

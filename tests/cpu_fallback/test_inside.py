@@ -64,6 +64,28 @@ def test_values(program: Callable[..., Any], dtype: str) -> None:
         np.testing.assert_array_equal(fc.lower(program, x, y)(x, y), program(x, y))
 
 
+def by_colour(x: Any, y: Any) -> Any:
+    """One number for each colour, or for each pixel; written is all of pixels, or a part."""
+    pixels = x.reshape(-1, 18, y.size)
+    turned = np.zeros((len(pixels), y.size, 18), x.dtype)
+    turned[...] = np.transpose(pixels ^ y, (0, 2, 1))
+    own = pixels + 1
+    own[..., :-1] ^= y[:-1]
+    return pixels ^ y, pixels[..., :1] + y, turned, pixels[..., 1:] - pixels[..., :1], own
+
+
+@pytest.mark.parametrize("colours", [2, 3, 4, 5])
+@pytest.mark.parametrize("dtype", ["u1", "i2"])
+def test_groups_of_narrow_elements(dtype: str, colours: int) -> None:
+    """They are written together, if they lie so and are few."""
+    for count in (1, 20, 300):
+        x = RNG.integers(0, 99, 18 * colours * count).astype(dtype)
+        y = RNG.integers(1, 9, colours).astype(dtype)
+        got, want = fc.lower(by_colour, x, y)(x, y), by_colour(x, y)
+        for one, other in zip(got, want, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def test_threads_share_the_long_axis(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is computed inside a run is no work of its own."""
     monkeypatch.setattr("fusecuda.fusion.cost.GRAIN_ELEMENTS", 64)
