@@ -69,9 +69,7 @@ def by_colour(x: Any, y: Any) -> Any:
     pixels = x.reshape(-1, 18, y.size)
     turned = np.zeros((len(pixels), y.size, 18), x.dtype)
     turned[...] = np.transpose(pixels ^ y, (0, 2, 1))
-    own = pixels + 1
-    own[..., :-1] ^= y[:-1]
-    return pixels ^ y, pixels[..., :1] + y, turned, pixels[..., 1:] - pixels[..., :1], own
+    return pixels ^ y, pixels[..., :1] + y, turned, pixels[..., 1:] - pixels[..., :1]
 
 
 @pytest.mark.parametrize("colours", [2, 3, 4, 5])
@@ -84,6 +82,20 @@ def test_groups_of_narrow_elements(dtype: str, colours: int) -> None:
         got, want = fc.lower(by_colour, x, y)(x, y), by_colour(x, y)
         for one, other in zip(got, want, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_a_part_of_pixels_is_no_group() -> None:
+    """What lies between the colours that are written stays as it is."""
+
+    def first(x: Any, y: Any) -> None:
+        x[..., :2] ^= y
+
+    for count in (3, 5000):
+        mine, theirs = (np.arange(4 * count, dtype=np.uint8).reshape(count, 4) for _ in range(2))
+        y = np.uint8([3, 5])
+        fc.lower(first, mine, y)(mine, y)
+        first(theirs, y)
+        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_threads_share_the_long_axis(monkeypatch: pytest.MonkeyPatch) -> None:

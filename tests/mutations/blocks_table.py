@@ -79,7 +79,7 @@ BLOCKS = (
         "    return count > 1 && count <= FC_GROUP && inner == width && step == count * width;",
         "    return count > 1 && count <= FC_GROUP;",
         "colours that lie apart are written side by side",
-        ids("inside", "groups_of_narrow_elements[u1-3]"),
+        ids("inside", "a_part_of_pixels_is_no_group"),
     ),
     Mutation(
         "groups-of-five",
