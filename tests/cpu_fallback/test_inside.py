@@ -90,7 +90,7 @@ def test_a_part_of_pixels_is_no_group() -> None:
     def first(x: Any, y: Any) -> None:
         x[..., :2] ^= y
 
-    for count in (3, 5000):
+    for count in (3, 20_000):
         mine, theirs = (np.arange(4 * count, dtype=np.uint8).reshape(count, 4) for _ in range(2))
         y = np.uint8([3, 5])
         fc.lower(first, mine, y)(mine, y)
