@@ -11,6 +11,7 @@ from ..graph.structure import structure_of
 
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
 _UNIT_BYTES = 8  # of an element of which the op table says the cost
+LAUNCH_NS = 2000  # of one more kernel
 NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised, on that core
 MAX_STATEMENTS = 320  # in one kernel: beyond, compilers slow down more than launches cost
 LARGEST = (
@@ -98,6 +99,15 @@ def may_fail(node: Node) -> bool:
     if row is None:
         return structure_of(node).may_fail and not (node.op == "gather" and are_inside(node))
     return bool(row.may_fail) and node.dtype.kind == "i"
+
+
+def broadcast_pays(node: Node, region_price: float, times: int, machine: Machine = CPU) -> bool:
+    """True if computing ``node`` anew ``times`` costs less than a launch that stores it.
+
+    An element has that `price` with all that it is computed from.
+    """
+    again = (times - 1) * region_price * machine.ns_per_cost * node.size
+    return again <= LAUNCH_NS + 2 * node.nbytes * machine.ns_per_byte
 
 
 def recompute_pays(

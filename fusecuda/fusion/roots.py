@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..graph.node import Graph, Node, users
@@ -15,6 +16,7 @@ from .cost import (
     SELECTED_COST,
     SLICE_COST,
     Machine,
+    broadcast_pays,
     may_fail,
     op_cost,
     price,
@@ -24,6 +26,7 @@ from .region import Roots, runs_apart
 
 _MAX_COST = 1 << 30
 _ENDS = 2  # parts
+_ROWS = 8  # in which a value is computed anew, from which on that is looked at
 _MOST_AGAIN = MAX_STATEMENTS // 3  # operations that one value makes at all places it is used
 
 
@@ -55,6 +58,22 @@ def _required(graph: Graph, nodes: Sequence[Node]) -> dict[Node, str]:
     for node in graph.outputs:
         reasons[unshaped(node)] = "it is a result"
     return {n: why for n, why in reasons.items() if not structure_of(n).is_leaf}
+
+
+def _times_anew(view: Node) -> int:
+    """How often elements are computed that ``view`` shows along axes of its own.
+
+    Along a run, or a row, an element that stays the same is computed once.
+    """
+    if view.op != "index" or view.size <= view.operands[0].size or view.operands[0].size == 1:
+        return 1
+    unused = [a for a in range(len(view.shape)) if not view.map.uses_axis(a)]
+    inner = len(view.shape)
+    while inner - 1 in unused:
+        inner -= 1
+    along = math.prod(view.shape[inner:])
+    apart = math.prod(view.shape[a] for a in unused if a < inner)
+    return apart if along >= _ROWS else apart * along
 
 
 def unshaped(node: Node) -> Node:
@@ -163,6 +182,10 @@ class _Cut:
             if size > _MOST_AGAIN or not pays(node, self.price[node], again, self.machine):
                 return f"computing it again at {len(places)} places costs more than keeping it"
             self.size[self._find(node)] = size
+        dear = self.price[node] >= SELECTED_COST
+        times = max((_times_anew(u) for u in self.used_by[node]), default=1) if dear else 1
+        if times >= _ROWS and not broadcast_pays(node, self.price[node], times, self.machine):
+            return f"each of {times} rows would compute it anew"
         if self.cost[node] > self._most_selected(node):
             return "a part of a concatenate or pad is computed apart unless it is cheap"
         if self._is_scattered(node) and self.cost[node] > SELECTED_COST:
