@@ -14,7 +14,7 @@ layer_norm: 11 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_318790c053fc_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -22,7 +22,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_318790c053fc_join1(const f
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_318790c053fc_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -30,7 +30,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_318790c053fc_join6(const f
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_multiply_add_sqrt_318790c053fc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_multiply_add_sqrt_374c11fd06c3(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -58,7 +58,7 @@ void reduce_sum_divide_multiply_add_sqrt_318790c053fc(const fc_args *a, int64_t 
         const double v9 = a->scalar[1].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_multiply_add_sqrt_318790c053fc_join1(a, row);
+            v1 = reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -104,7 +104,7 @@ void reduce_sum_divide_multiply_add_sqrt_318790c053fc(const fc_args *a, int64_t 
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_multiply_add_sqrt_318790c053fc_join6(a, row);
+            v6 = reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -154,7 +154,7 @@ void reduce_sum_divide_multiply_add_sqrt_318790c053fc(const fc_args *a, int64_t 
                 double *to3 = a->streams ? room3 : out3;
                 const fc_divisor_f64 by12 = fc_divisor_of_f64(v12);
                 int64_t far12 = by12.far;
-                const bool at_once = run >= FC_SHARED && fc_apart(in1, out3, (size_t)run * sizeof(double)) && fc_apart(in2, out3, (size_t)run * sizeof(double)) && fc_apart(in0, out3, (size_t)run * sizeof(double));
+                const bool at_once = fc_shared(run, 8) && fc_apart(in1, out3, (size_t)run * sizeof(double)) && fc_apart(in2, out3, (size_t)run * sizeof(double)) && fc_apart(in0, out3, (size_t)run * sizeof(double));
                 if (at_once && !far12) {
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {

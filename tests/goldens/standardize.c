@@ -12,7 +12,7 @@ standardize: 8 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_102f735df4cd_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -20,7 +20,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join1(co
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_102f735df4cd_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -28,7 +28,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join6(co
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_subtract_multiply_sqrt_035b0f833598(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_102f735df4cd(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -52,7 +52,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_035b0f833598(const fc_args *a, int
         const double v2 = a->scalar[0].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join1(a, row);
+            v1 = reduce_sum_divide_subtract_multiply_sqrt_102f735df4cd_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -107,7 +107,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_035b0f833598(const fc_args *a, int
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_subtract_multiply_sqrt_035b0f833598_join6(a, row);
+            v6 = reduce_sum_divide_subtract_multiply_sqrt_102f735df4cd_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -165,7 +165,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_035b0f833598(const fc_args *a, int
                 double *to1 = a->streams ? room1 : out1;
                 const fc_divisor_f64 by8 = fc_divisor_of_f64(v8);
                 int64_t far8 = by8.far;
-                const bool at_once = run >= FC_SHARED && fc_apart(in0, out1, (size_t)run * sizeof(double));
+                const bool at_once = fc_shared(run, 8) && fc_apart(in0, out1, (size_t)run * sizeof(double));
                 if (at_once && !far8) {
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {
