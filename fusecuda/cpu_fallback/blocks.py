@@ -14,6 +14,8 @@ from ..fusion import kernel_ir as ir
 from ..graph.dtypes import BOOL
 
 _LONGEST = 64  # bytes of a vector
+# What is made of truths that gcc holds in bytes, beside which a block is short.
+_OF_LONG_VECTORS = frozenset({"remainder", "fmod", "floor_divide", "sign"})
 _PLAIN = (
     ir.Load | ir.ChosenLoad | ir.Index | ir.Select | ir.Compute | ir.Keep | ir.Recall | ir.Store
 )
@@ -23,7 +25,8 @@ def size_of(kernel: ir.KernelIR, steps: Sequence[int] | None, body: Sequence[ir.
     """How many elements of ``body`` are computed at a time; 0 where runs are not cut so.
 
     Elements of 4 or 8 bytes lie side by side, or are the same for all of a run, and nothing is
-    noted of them or looked up. Vectors of narrower ones beside wider ones are too long.
+    noted of them or looked up. Vectors of narrower ones beside wider ones are too long; so are
+    those of truths that some functions are made of.
     """
     if steps is None or not all(isinstance(s, _PLAIN) for s in body):
         return 0
@@ -33,7 +36,8 @@ def size_of(kernel: ir.KernelIR, steps: Sequence[int] | None, body: Sequence[ir.
             return 0
     if any(isinstance(s, ir.ChosenLoad) and _step(s, steps) > 1 for s in body):
         return 0
-    if any(isinstance(s, ir.Compute) and ir.reports(s) for s in body):
+    computed = [s for s in body if isinstance(s, ir.Compute)]
+    if any(ir.reports(s) or s.op in _OF_LONG_VECTORS for s in computed):
         return 0
     kept, recalled = ({s.slot for s in body if isinstance(s, k)} for k in (ir.Keep, ir.Recall))
     sizes = set(_sizes(body))

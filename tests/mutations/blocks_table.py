@@ -138,6 +138,14 @@ BLOCKS = (
         ids("broadcasts", "launches[small]"),
     ),
     Mutation(
+        "truths-in-blocks",
+        _BLOCKS,
+        "if any(ir.reports(s) or s.op in _OF_LONG_VECTORS for s in computed):",
+        "if any(ir.reports(s) for s in computed):",
+        "remainders by one number are no vectors",
+        ids("vectorised", "loops_over_elements[remainders]"),
+    ),
+    Mutation(
         "halves-cut-off",
         "cpu_fallback/halves_packs.h",
         "#define FC_NARROWED_8(a) __builtin_ia32_vcvtps2ph256(a, 0)",
