@@ -11,7 +11,7 @@ from ..graph.structure import structure_of
 
 NS_PER_BYTE = 0.1  # one core streaming from memory, about 10 GB/s
 _UNIT_BYTES = 8  # of an element of which the op table says the cost
-LAUNCH_NS = 2000  # of one more kernel
+LAUNCH_NS = 5000  # of one more kernel, with what it does to the caches
 NS_PER_COST = 0.15  # one op-table cost unit per element, vectorised, on that core
 MAX_STATEMENTS = 320  # in one kernel: beyond, compilers slow down more than launches cost
 LARGEST = (
