@@ -99,7 +99,7 @@ def check(seed: int) -> int:
 
 
 def test_random_graphs_on_lanes_in_any_order() -> None:
-    assert max(check(seed) for seed in (3, 5, 8, 11)) > 1
+    assert max(check(seed) for seed in (3, 8, 100, 101)) > 1
 
 
 @pytest.mark.slow
