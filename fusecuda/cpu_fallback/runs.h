@@ -51,7 +51,7 @@ FC_INLINE void fc_settle(void) {}
 #endif
 
 // Where a block of `size` elements begins whose turn comes at `block`: the last one ends where the run
-// does, if elements may be computed again. Other compilers have a loop for what vectors leave.
+// does, if elements may be computed again.
 FC_INLINE int64_t fc_block(int64_t block, int64_t run, int64_t size, int64_t again) {
     return again && run >= size ? fc_min(block, run - size) : block;
 }
