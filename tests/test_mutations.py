@@ -94,6 +94,14 @@ def test_the_table_fits_the_package() -> None:
             ast.parse(text, mutation.file)
 
 
+def test_the_tests_are_there() -> None:
+    """pytest finds each test that a mutation names."""
+    tests = sorted({test for m in MUTATIONS for test in m.tests})
+    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", *tests)
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == PASSED, done.stdout[-3000:]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(0)
 def test_the_tests_pass_without_a_bug(copy: Path) -> None:

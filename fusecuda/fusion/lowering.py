@@ -107,6 +107,7 @@ class _Lowering:
         shape = tuple(cluster.shape[a] for a in order)
         self.out = Lowered(kernel, shape[: len(kept)], shape[len(kept) :], cluster.work)
         self.values: dict[Key, Value] = {}
+        self.numbers: dict[Key, int] = {}
         self.forms: dict[Access, int] = {}
         self.arguments: dict[Node, int] = {}
         self.limits: dict[Limit, int] = {}
@@ -194,8 +195,12 @@ class _Lowering:
                 continue
             stack.pop()
             level, stage = self._level(key, [self.values[o] for o in operands])
-            self.values[key] = Value(len(self.values), level, stage, operands)
+            self.values[key] = Value(level, stage, operands)
         return self.values[sink]
+
+    def number(self, key: Key) -> int:
+        """Its number: they count as statements do, so that equal kernels are equal texts."""
+        return self.numbers.setdefault(key, len(self.numbers))
 
     def _level(self, key: Key, operands: list[Value]) -> tuple[str, int]:
         stage = max((v.stage for v in operands), default=0)
@@ -231,8 +236,9 @@ class _Lowering:
         last += [self.values[sinks[r]].stage for r in (*elements, *cross)]
         kernel.stages = [ir.Stage() for _ in range(max(last, default=0) + 1)]
         schedule = Schedule(
-            kernel, self.values, self.statements, self.cluster.roles, self.roots, self.keep
-        )
+            kernel, self.values, self.number, self.statements, self.cluster.roles, self.roots,
+            self.keep,
+        )  # fmt: skip
         for number, stage in enumerate(kernel.stages):
             for root in inner:
                 if self.values[sinks[root]].stage - 1 == number:
@@ -273,8 +279,8 @@ class _Lowering:
         if ends:
             self._segment(root, ends, schedule, stage)
         schedule.need(operand, stage)
-        value, kind = self.values[operand].number, root.reduction.kind
-        number, whole = self.values[key].number, not ends
+        value, kind = self.number(operand), root.reduction.kind
+        number, whole = self.number(key), not ends
         return ir.Reduce(number, root.dtype, kind, value, operand.node.dtype, from_zero=whole)
 
     def _segment(self, root: Node, ends: list[Key], schedule: Schedule, stage: int) -> None:
@@ -282,7 +288,7 @@ class _Lowering:
         for end in ends:
             schedule.need(end, stage)
         if self.out.ir.segment is None:
-            first, last = (self.values[end].number for end in ends)
+            first, last = (self.number(end) for end in ends)
             self.out.ir.segment = ir.Segment(first, last, self._site(root))
 
     def _store(self, root: Node, schedule: Schedule, stage: int) -> None:
@@ -295,7 +301,7 @@ class _Lowering:
         if root.op == "update":
             at = at.then(root.map)
         form = self.form(root, at, store=True)
-        value = self.values[key].number
+        value = self.number(key)
         late = self.cluster.late and root.op == "update"
         schedule.place(stage).append(ir.Store(form, value, root.dtype, late))
 
@@ -306,9 +312,9 @@ class _Lowering:
         region = Node("index", (root,), root.scatter.shape, root.dtype, root.scatter.map)
         lead = len(root.operands[2].shape)
         form, limits = self._displaced(region, self.place_of(root), lead, len(indices), store=True)
-        numbers = tuple(self.values[index].number for index in indices)
+        numbers = tuple(self.number(index) for index in indices)
         kind = root.scatter.kind
-        value = self.values[self.key_of(root)].number
+        value = self.number(self.key_of(root))
         op = None if kind == "set" else kind
         site = self._site(root)
         schedule.place(stage).append(ir.Scatter(form, numbers, limits, value, root.dtype, op, site))
@@ -317,15 +323,15 @@ class _Lowering:
             schedule.need(number, stage)
             extents = tuple(self.limit(root, axis) for axis in range(len(root.shape)))
             filled = self.form(root, self.start_of(root), store=True)
-            value = self.values[number].number
+            value = self.number(number)
             self.out.ir.fills.append(ir.Fill(filled, extents, value, root.dtype))
 
     def _store_compacted(self, root: Node, schedule: Schedule, stage: int) -> None:
         (mask,) = self.indices_of(root)
         schedule.need(mask, stage)
         form = self.form(root, self.start_of(root), store=True)
-        value = self.values[self.key_of(root)].number
-        picks = self.values[mask].number
+        value = self.number(self.key_of(root))
+        picks = self.number(mask)
         schedule.place(stage).append(ir.Compact(form, picks, value, root.dtype))
 
     def form(self, node: Node | None, at: IndexMap, store: bool = False) -> int:
@@ -349,8 +355,8 @@ class _Lowering:
     def statements(self, key: Key) -> list[ir.Statement]:
         """The statements that compute ``key`` from its operands."""
         node, at, guard, inside = key
-        out = self.values[key].number
-        number = [self.values[o].number for o in self.values[key].operands]
+        number = [self.number(o) for o in self.values[key].operands]
+        out = self.number(key)
         if inside:
             return [self._inside(key, out)]
         if node.op == "constant" or (node.op == "parameter" and node.parameter.scalar):
@@ -360,7 +366,7 @@ class _Lowering:
                 self.out.ir.scalars.append(node.dtype)
             return [ir.Argument(out, node.dtype, self.arguments[node])]
         if node not in self.cluster.roles and self.roots.is_leaf(node):
-            guarded = self.values[guard].number if guard else None
+            guarded = self.number(guard) if guard else None
             return [ir.Load(out, node.dtype, self.form(node, at), guarded)]
         if node.op == "iota":
             return [ir.Index(out, INT64, self.form(None, at.along(node.axis)))]
@@ -385,7 +391,7 @@ class _Lowering:
             row = key.at.along(axis)
             if not row.fits(domain, (extent,)):
                 tests.append((self.form(None, row), self.limit(key.node, axis)))
-        guard = None if key.guard is None else self.values[key.guard].number
+        guard = None if key.guard is None else self.number(key.guard)
         return ir.InRange(out, BOOL, tuple(tests), guard)
 
     def _looked_up(self, node: Node, at: IndexMap, out: int, values: list[int]) -> ir.LookUp:

@@ -33,7 +33,6 @@ class Key(NamedTuple):
 class Value:
     """Where a value of the kernel stands, and what it is computed from."""
 
-    number: int
     level: str
     stage: int  # the first stage whose elements may use it
     operands: list[Key]
@@ -52,6 +51,7 @@ class Schedule:
         self,
         kernel: ir.KernelIR,
         values: Mapping[Key, Value],
+        number: Callable[[Key], int],
         statements: Callable[[Key], list[ir.Statement]],
         roles: Container[Node],
         roots: Roots,
@@ -59,6 +59,7 @@ class Schedule:
     ) -> None:
         self.kernel = kernel
         self.values = values
+        self.number = number
         self.statements = statements  # that compute a value from its operands
         self.roles = roles
         self.roots = roots
@@ -132,9 +133,9 @@ class Schedule:
         if key not in self.slots:
             self.slots[key] = len(self.kernel.resident)
             self.kernel.resident.append(dtype)
-            keep = ir.Keep(self.slots[key], value.number, dtype)
+            keep = ir.Keep(self.slots[key], self.number(key), dtype)
             self.kernel.stages[first].body.append(keep)
-        target.append(ir.Recall(value.number, dtype, self.slots[key]))
+        target.append(ir.Recall(self.number(key), dtype, self.slots[key]))
         done.add(key)
         return True
 

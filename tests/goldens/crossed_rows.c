@@ -31,7 +31,7 @@ FC_CROSS(sum_f64, double)
 #define FC_HAVE_CROSS_max_f64
 FC_CROSS(max_f64, double)
 #endif
-void reduce_multiply_sum_max_min_subtract_2dd4a511d361(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_sum_max_min_subtract_7f5edeee78d9(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -53,45 +53,45 @@ void reduce_multiply_sum_max_min_subtract_2dd4a511d361(const fc_args *a, int64_t
         const int64_t side = part_length;  // lanes side by side
         const int64_t chunks = (rows + FC_CHUNK - 1) / FC_CHUNK;
         char *left = a->workspace + 16 * rows * 0;
-        double *const left3 = (double *)left;
-        left += (chunks * parts * length * sizeof *left3 + 63) / 64 * 64;
-        double *const left9 = (double *)left;
-        left += (chunks * parts * length * sizeof *left9 + 63) / 64 * 64;
-        double *const left10 = (double *)left;
-        left += (chunks * parts * length * sizeof *left10 + 63) / 64 * 64;
+        double *const left5 = (double *)left;
+        left += (chunks * parts * length * sizeof *left5 + 63) / 64 * 64;
+        double *const left6 = (double *)left;
+        left += (chunks * parts * length * sizeof *left6 + 63) / 64 * 64;
+        double *const left7 = (double *)left;
+        left += (chunks * parts * length * sizeof *left7 + 63) / 64 * 64;
         char *lanes = free_scratch;
-        double *const lanes3 = (double *)lanes;
-        lanes += (6 * side * length * sizeof *lanes3 + 63) / 64 * 64;
-        double *const lanes9 = (double *)lanes;
-        lanes += (6 * side * length * sizeof *lanes9 + 63) / 64 * 64;
-        double *const lanes10 = (double *)lanes;
-        lanes += (6 * side * length * sizeof *lanes10 + 63) / 64 * 64;
+        double *const lanes5 = (double *)lanes;
+        lanes += (6 * side * length * sizeof *lanes5 + 63) / 64 * 64;
+        double *const lanes6 = (double *)lanes;
+        lanes += (6 * side * length * sizeof *lanes6 + 63) / 64 * 64;
+        double *const lanes7 = (double *)lanes;
+        lanes += (6 * side * length * sizeof *lanes7 + 63) / 64 * 64;
         int64_t waiting = 0;  // lanes that are through, some of them joined
         for (int64_t turn = 0; turn * side * parts < FC_LANES; ++turn) {
-            fc_blank_sum_f64(lanes3 + waiting * length, side * length);
-            fc_blank_sum_f64(lanes9 + waiting * length, side * length);
-            fc_blank_max_f64(lanes10 + waiting * length, side * length);
+            fc_blank_sum_f64(lanes5 + waiting * length, side * length);
+            fc_blank_sum_f64(lanes6 + waiting * length, side * length);
+            fc_blank_max_f64(lanes7 + waiting * length, side * length);
             const int64_t first = chunk + part + fc_turned[turn];
             for (int64_t at_once = first; at_once < behind; at_once += FC_LANES) {
                 for (int64_t lane = 0, row = at_once; lane < side && row < behind; ++lane, row += parts) {
-                    double *const lane3 = lanes3 + (waiting + lane) * length;
-                    double *const lane9 = lanes9 + (waiting + lane) * length;
-                    double *const lane10 = lanes10 + (waiting + lane) * length;
+                    double *const lane5 = lanes5 + (waiting + lane) * length;
+                    double *const lane6 = lanes6 + (waiting + lane) * length;
+                    double *const lane7 = lanes7 + (waiting + lane) * length;
                     const int64_t i_m0 = row;
                     const char *row_in0 = a->ptr[0] + i_m0 * s0_m0;
                     const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
                     char *row_out2 = a->ptr[2] + i_m0 * s2_m0;
-                    fc_tree_max_f64 tree6;
-                    fc_start_max_f64(&tree6);
-                    fc_tree_min_f64 tree7;
-                    fc_start_min_f64(&tree7);
+                    fc_tree_max_f64 tree3;
+                    fc_start_max_f64(&tree3);
+                    fc_tree_min_f64 tree4;
+                    fc_start_min_f64(&tree4);
                     for (int64_t at = 0; at < length; at += FC_CHUNK) {
                         const int64_t count = fc_min(FC_CHUNK, length - at);
+                        double b3[FC_CHUNK + FC_BLOCK];
+                        double b4[FC_CHUNK + FC_BLOCK];
+                        double b5[FC_CHUNK + FC_BLOCK];
                         double b6[FC_CHUNK + FC_BLOCK];
                         double b7[FC_CHUNK + FC_BLOCK];
-                        double b3[FC_CHUNK + FC_BLOCK];
-                        double b9[FC_CHUNK + FC_BLOCK];
-                        double b10[FC_CHUNK + FC_BLOCK];
                         {
                             const int64_t run = count;
                             const double *in0 = (const double *)(row_in0 + at * s0_n0);
@@ -110,45 +110,45 @@ void reduce_multiply_sum_max_min_subtract_2dd4a511d361(const fc_args *a, int64_t
                                     const double v0 = in0[k];
                                     const double v1 = in1[k];
                                     const double v2 = v1 * v0;
-                                    b6[k] = v2;
-                                    b7[k] = v2;
                                     b3[k] = v2;
-                                    b9[k] = v0;
-                                    b10[k] = v1;
+                                    b4[k] = v2;
+                                    b5[k] = v2;
+                                    b6[k] = v0;
+                                    b7[k] = v1;
                                 }
                             }
                         }
-                        fc_meet_sum_f64(lane3 + at, b3, count);
-                        fc_meet_sum_f64(lane9 + at, b9, count);
-                        fc_meet_max_f64(lane10 + at, b10, count);
-                        fc_push_max_f64(&tree6, fc_fold_max_f64(b6, count, at));
-                        fc_push_min_f64(&tree7, fc_fold_min_f64(b7, count, at));
+                        fc_meet_sum_f64(lane5 + at, b5, count);
+                        fc_meet_sum_f64(lane6 + at, b6, count);
+                        fc_meet_max_f64(lane7 + at, b7, count);
+                        fc_push_max_f64(&tree3, fc_fold_max_f64(b3, count, at));
+                        fc_push_min_f64(&tree4, fc_fold_min_f64(b4, count, at));
                     }
-                    const double v6 = fc_finish_max_f64(&tree6);
-                    const double v7 = fc_finish_min_f64(&tree7);
-                    const double v8 = v6 - v7;
+                    const double v3 = fc_finish_max_f64(&tree3);
+                    const double v4 = fc_finish_min_f64(&tree4);
+                    const double v8 = v3 - v4;
                     *(double *)(row_out2) = v8;
                 }
             }
             waiting += side;
             for (int64_t others = turn; others & 1; others >>= 1) {
                 waiting -= side;
-                fc_join_sum_f64(lanes3 + (waiting - side) * length, lanes3 + waiting * length, side * length);
-                fc_join_sum_f64(lanes9 + (waiting - side) * length, lanes9 + waiting * length, side * length);
-                fc_join_max_f64(lanes10 + (waiting - side) * length, lanes10 + waiting * length, side * length);
+                fc_join_sum_f64(lanes5 + (waiting - side) * length, lanes5 + waiting * length, side * length);
+                fc_join_sum_f64(lanes6 + (waiting - side) * length, lanes6 + waiting * length, side * length);
+                fc_join_max_f64(lanes7 + (waiting - side) * length, lanes7 + waiting * length, side * length);
             }
         }
         for (int64_t half = side / 2; half; half /= 2) {
-            fc_join_sum_f64(lanes3 + 0 * length, lanes3 + half * length, half * length);
-            fc_join_sum_f64(lanes9 + 0 * length, lanes9 + half * length, half * length);
-            fc_join_max_f64(lanes10 + 0 * length, lanes10 + half * length, half * length);
+            fc_join_sum_f64(lanes5 + 0 * length, lanes5 + half * length, half * length);
+            fc_join_sum_f64(lanes6 + 0 * length, lanes6 + half * length, half * length);
+            fc_join_max_f64(lanes7 + 0 * length, lanes7 + half * length, half * length);
         }
-        memcpy(left3 + item * length, lanes3, (size_t)length * sizeof *lanes3);
-        memcpy(left9 + item * length, lanes9, (size_t)length * sizeof *lanes9);
-        memcpy(left10 + item * length, lanes10, (size_t)length * sizeof *lanes10);
+        memcpy(left5 + item * length, lanes5, (size_t)length * sizeof *lanes5);
+        memcpy(left6 + item * length, lanes6, (size_t)length * sizeof *lanes6);
+        memcpy(left7 + item * length, lanes7, (size_t)length * sizeof *lanes7);
     }
 }
-void reduce_multiply_sum_max_min_subtract_2dd4a511d361_finish(const fc_args *a) {
+void reduce_multiply_sum_max_min_subtract_7f5edeee78d9_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -161,15 +161,15 @@ void reduce_multiply_sum_max_min_subtract_2dd4a511d361_finish(const fc_args *a) 
     (void)length; (void)rows; (void)parts; (void)part_length;
     const int64_t chunks = (rows + FC_CHUNK - 1) / FC_CHUNK;
     char *left = a->workspace + 16 * rows * 0;
-    double *const left3 = (double *)left;
-    left += (chunks * parts * length * sizeof *left3 + 63) / 64 * 64;
-    double *const left9 = (double *)left;
-    left += (chunks * parts * length * sizeof *left9 + 63) / 64 * 64;
-    double *const left10 = (double *)left;
-    left += (chunks * parts * length * sizeof *left10 + 63) / 64 * 64;
-    fc_foot_sum_f64(left3, chunks, parts, length);
-    fc_foot_sum_f64(left9, chunks, parts, length);
-    fc_foot_max_f64(left10, chunks, parts, length);
+    double *const left5 = (double *)left;
+    left += (chunks * parts * length * sizeof *left5 + 63) / 64 * 64;
+    double *const left6 = (double *)left;
+    left += (chunks * parts * length * sizeof *left6 + 63) / 64 * 64;
+    double *const left7 = (double *)left;
+    left += (chunks * parts * length * sizeof *left7 + 63) / 64 * 64;
+    fc_foot_sum_f64(left5, chunks, parts, length);
+    fc_foot_sum_f64(left6, chunks, parts, length);
+    fc_foot_max_f64(left7, chunks, parts, length);
     for (int64_t at = 0; at < length;) {
         const int64_t i_n0 = at;
         const int64_t run = n0 - i_n0;
@@ -177,14 +177,14 @@ void reduce_multiply_sum_max_min_subtract_2dd4a511d361_finish(const fc_args *a) 
         double *out4 = (double *)(a->ptr[4] + i_n0 * s4_n0);
         #pragma GCC ivdep
         for (int64_t k = 0; k < run; ++k) {
-            const double v3 = left3[at + k] + 0;
-            const double v9 = left9[at + k] + 0;
-            const double v10 = left10[at + k];
-            const double v4 = a->scalar[0].f64;
-            const double v5 = v3 / v4;
-            out3[k] = v5;
-            const double v11 = v9 / v4;
-            const double v12 = v11 - v10;
+            const double v5 = left5[at + k] + 0;
+            const double v6 = left6[at + k] + 0;
+            const double v7 = left7[at + k];
+            const double v9 = a->scalar[0].f64;
+            const double v10 = v5 / v9;
+            out3[k] = v10;
+            const double v11 = v6 / v9;
+            const double v12 = v11 - v7;
             out4[k] = v12;
         }
         at += run;

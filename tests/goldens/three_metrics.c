@@ -17,7 +17,7 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
 #endif
-FC_INLINE void reduce_absolute_max_sum_divide_multiply_a851f77d1c44_row(const fc_args *a, int64_t row, double v2, double v3, double v7) {
+FC_INLINE void reduce_absolute_max_sum_divide_multiply_5188642dd1ee_row(const fc_args *a, int64_t row, double v2, double v3, double v5) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -39,13 +39,13 @@ FC_INLINE void reduce_absolute_max_sum_divide_multiply_a851f77d1c44_row(const fc
     char *row_out2 = a->ptr[2] + i_m0 * s2_m0;
     char *row_out3 = a->ptr[3] + i_m0 * s3_m0;
     *(double *)(row_out1) = v2;
-    const double v4 = a->scalar[0].f64;
-    const double v5 = v3 / v4;
-    *(double *)(row_out2) = v5;
-    const double v8 = v7 / v4;
+    const double v6 = a->scalar[0].f64;
+    const double v7 = v3 / v6;
+    *(double *)(row_out2) = v7;
+    const double v8 = v5 / v6;
     *(double *)(row_out3) = v8;
 }
-void reduce_absolute_max_sum_divide_multiply_a851f77d1c44(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_absolute_max_sum_divide_multiply_5188642dd1ee(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -68,13 +68,13 @@ void reduce_absolute_max_sum_divide_multiply_a851f77d1c44(const fc_args *a, int6
         fc_start_max_f64(&tree2);
         fc_tree_sum_f64 tree3;
         fc_start_sum_f64(&tree3);
-        fc_tree_sum_f64 tree7;
-        fc_start_sum_f64(&tree7);
+        fc_tree_sum_f64 tree5;
+        fc_start_sum_f64(&tree5);
         for (int64_t at = first; at < last; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, last - at);
             double b2[FC_CHUNK + FC_BLOCK];
             double b3[FC_CHUNK + FC_BLOCK];
-            double b7[FC_CHUNK + FC_BLOCK];
+            double b5[FC_CHUNK + FC_BLOCK];
             for (int64_t done = 0; done < count;) {
                 const int64_t position = at + done;
                 int64_t rest_n0 = position;
@@ -94,29 +94,29 @@ void reduce_absolute_max_sum_divide_multiply_a851f77d1c44(const fc_args *a, int6
                     for (int64_t k = from; k < from + 8; ++k) {
                         const double v0 = in0[k];
                         const double v1 = fc_absolute_f64(v0);
-                        const double v6 = v0 * v0;
+                        const double v4 = v0 * v0;
                         b2[done + k] = v1;
                         b3[done + k] = v1;
-                        b7[done + k] = v6;
+                        b5[done + k] = v4;
                     }
                 }
                 done += run;
             }
             fc_push_max_f64(&tree2, fc_fold_max_f64(b2, count, at));
             fc_push_sum_f64(&tree3, fc_fold_sum_f64(b3, count, at));
-            fc_push_sum_f64(&tree7, fc_fold_sum_f64(b7, count, at));
+            fc_push_sum_f64(&tree5, fc_fold_sum_f64(b5, count, at));
         }
         if (parts == 1) {
-            reduce_absolute_max_sum_divide_multiply_a851f77d1c44_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
+            reduce_absolute_max_sum_divide_multiply_5188642dd1ee_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree5) + 0);
         }
         else {
             *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 0)) = fc_finish_max_f64(&tree2);
             *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 1)) = fc_finish_sum_f64(&tree3);
-            *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)) = fc_finish_sum_f64(&tree7);
+            *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)) = fc_finish_sum_f64(&tree5);
         }
     }
 }
-void reduce_absolute_max_sum_divide_multiply_a851f77d1c44_finish(const fc_args *a) {
+void reduce_absolute_max_sum_divide_multiply_5188642dd1ee_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -136,12 +136,12 @@ void reduce_absolute_max_sum_divide_multiply_a851f77d1c44_finish(const fc_args *
             for (int64_t part = 0; part < parts; ++part) {
                 fc_push_sum_f64(&tree3, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 1)));
             }
-            fc_tree_sum_f64 tree7;
-            fc_start_sum_f64(&tree7);
+            fc_tree_sum_f64 tree5;
+            fc_start_sum_f64(&tree5);
             for (int64_t part = 0; part < parts; ++part) {
-                fc_push_sum_f64(&tree7, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)));
+                fc_push_sum_f64(&tree5, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)));
             }
-            reduce_absolute_max_sum_divide_multiply_a851f77d1c44_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree7) + 0);
+            reduce_absolute_max_sum_divide_multiply_5188642dd1ee_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree5) + 0);
         }
     }
 }

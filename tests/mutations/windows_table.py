@@ -48,7 +48,7 @@ WINDOWS = (
         "inner not in outputs and inside.issuperset(used[inner])",
         "True",
         "a mean that its windows need again is computed for itself",
-        _ids("overlapping", "what_stays_a_reduction[centred]"),
+        _ids("overlapping", "what_stays_a_reduction[centred-resident]"),
     ),
     Mutation(
         "windows-one-by-one",
@@ -64,7 +64,7 @@ WINDOWS = (
         "is_wanted(node, sum(map(op_cost, computed)))",
         "is_wanted(node, len(computed))",
         "twenty exponentials are written into one loop",
-        _ids("overlapping", "what_stays_a_reduction[dear]"),
+        _ids("overlapping", "what_stays_a_reduction[dear-reduction]"),
     ),
     Mutation(
         "windows-kept",
