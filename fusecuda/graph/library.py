@@ -7,6 +7,7 @@ import contextlib
 import functools
 import operator
 import os
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -96,7 +97,6 @@ def _scattered(module: ModuleType, args: list[Any], kind: str, line: str | None)
 
 
 @functools.lru_cache(maxsize=1024)
-@functools.lru_cache(maxsize=256)
 def at_line(line: str | None) -> Callable[[Callable[..., Any], Any, Any], Any]:
     """What calls a function with arguments as code at ``line``, "file:number", would.
 
@@ -109,6 +109,20 @@ def at_line(line: str | None) -> Callable[[Callable[..., Any], Any, Any], Any]:
     code = _called.__code__.replace(co_filename=file, co_firstlineno=int(number) - 1)
     space = {"__name__": module, "__builtins__": builtins}  # NumPy imports through them
     return types.FunctionType(code, space)
+
+
+def called_at(
+    code: types.CodeType, line: int, space: dict[str, Any]
+) -> Callable[[Callable[..., Any], Any, Any], Any]:
+    """What calls a function with arguments as ``code`` at ``line`` would, with globals ``space``.
+
+    Records of a log, too, say where they come from.
+    """
+    names = {"co_filename": code.co_filename, "co_name": code.co_name}
+    names |= {"co_qualname": code.co_qualname} if hasattr(code, "co_qualname") else {}
+    like = _called.__code__.replace(co_firstlineno=line - 1, **names)  # type: ignore[arg-type]
+    module = getattr(sys.modules.get(space.get("__name__", "")), "__dict__", {})
+    return types.FunctionType(like, module if "__builtins__" in module else space)
 
 
 def _called(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -20,6 +20,7 @@ from .late_table import LATE
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
+from .natives_table import NATIVES
 from .runs_table import RUNS
 from .scatters_table import SCATTERS
 from .searches_table import SEARCHES
@@ -683,6 +684,7 @@ MUTATIONS = (
     *STREAMS,
     *GRAPHS,
     *HANDING,
+    *NATIVES,
     *CUDA,
     *CLUSTERS,
     *(CUPY if find_spec("cupy") else ()),

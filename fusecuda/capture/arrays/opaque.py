@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from ...graph.dtypes import is_supported
+from ...graph.library import called_at
 from ..record.flight import recording
 from ..record.numbers import TracedScalar
 from ..record.origin import attribute_of, module_of
+from ..record.recorder import user_frame
 from ..record.structure import METHOD, TUPLE, kind_of, mapped
 from .array import Array
 from .memory import in_force
@@ -49,6 +51,7 @@ _FORGETTING = (  # and these keep no container
     *_DRAWING, "builtins", "random", "time", "datetime", "json", "pickle", "_pickle", "marshal",
     "pprint", "struct", "_struct", "zlib", "hashlib", "_hashlib", "textwrap", "logging", "warnings",
 )  # fmt: skip
+_SEEING = ("logging", "warnings")  # these name the line of their caller
 _NONE: Mapping[int, Any] = types.MappingProxyType({})
 _SIMPLE = (
     *(int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, type),
@@ -59,12 +62,15 @@ _SIMPLE = (
 class StandIn:
     """Stands for an opaque object: what is done to it is done to that."""
 
-    __slots__ = ("_before", "_value")
+    __slots__ = ("_before", "_method", "_value")
 
     def __getattribute__(self, name: str) -> Any:
         value = object.__getattribute__(self, "_value")
         if name == "__class__":
             return type(value)
+        method = object.__getattribute__(self, "_method")
+        if method is not None and (found := method(name)) is not None:
+            return found
         before = object.__getattribute__(self, "_before")
         before()
         return taken(getattr(value, name), before, fresh=False)
@@ -75,10 +81,13 @@ class StandIn:
         setattr(object.__getattribute__(self, "_value"), name, given(value, True, originals))
 
 
-def stand_in(value: Any, before: Callable[[], None]) -> Any:
+def stand_in(
+    value: Any, before: Callable[[], None], method: Callable[[str], Any] | None = None
+) -> Any:
     """What stands for ``value``; ``before`` is called each time that it is used.
 
-    Memory stands for itself, and may be used at any time: others ask it for its buffer.
+    A ``method`` that is not None for a name stands for the one of that name. Memory stands for
+    itself, and may be used at any time: others ask it for its buffer.
     """
     kind: Any = type(value)
     if issubclass(kind, _BUFFERS):
@@ -87,6 +96,7 @@ def stand_in(value: Any, before: Callable[[], None]) -> Any:
     made: Any = object.__new__(_class_for(kind))
     object.__setattr__(made, "_value", value)
     object.__setattr__(made, "_before", before)
+    object.__setattr__(made, "_method", method)
     return made
 
 
@@ -100,6 +110,9 @@ def _class_for(kind: Any) -> type:
 
 def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        own = object.__getattribute__(self, "_method")
+        if own is not None and (found := own(name)) is not None:
+            return found(*args, **kwargs)
         value, before = original(self), object.__getattribute__(self, "_before")
         keeps = not _is_of(value, _DRAWING)
         originals = {} if _is_of(value, _FORGETTING) else _handed_over((args, kwargs))
@@ -107,7 +120,8 @@ def _forwarded(name: str) -> Callable[..., Any]:
         args = tuple([given(a, keeps, originals) for a in args])
         kwargs = {k: given(v, keeps, originals) for k, v in kwargs.items()}
         if name == "__call__":
-            result = value(*args, **kwargs)
+            seeing = _is_of(value, _SEEING)
+            result = as_user()(value, args, kwargs) if seeing else value(*args, **kwargs)
         else:
             result = getattr(type(value), name)(value, *args, **kwargs)
         if keeps:
@@ -115,6 +129,13 @@ def _forwarded(name: str) -> Callable[..., Any]:
         return self if result is value else taken(result, before, fresh=not keeps)
 
     return method
+
+
+def as_user() -> Callable[[Any, Any, Any], Any]:
+    """What calls a function as the user's code that runs now would, whenever it is called."""
+    frame = user_frame()
+    assert frame is not None
+    return called_at(frame.f_code, frame.f_lineno, frame.f_globals)
 
 
 @entry

@@ -27,6 +27,7 @@ from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .exchange import Exchange, parts_of
 from .identity import identities
 from .inputs import Inputs
+from .natives import Natives
 from .numpy_calls import cached_call, library_call
 from .outcomes import CACHED
 from .places import MISSING, Wrapper, is_constant
@@ -62,6 +63,8 @@ class Binder:
         self.looked: Callable[[str], None] = lambda why: None  # at what no replay finds
         self.error_state: Any = np.errstate
         self.conditions_grow: Callable[[], None] = lambda: None
+        self.natives = Natives(used, used, self.looked)
+        self.slots: dict[str, int] = {}  # of natives that are given, in the environment
         self.all_lazy = False  # so are those that are made of plain data
         self.replaced: dict[int, Any] = {}
         self.exchange = Exchange()  # of methods, while the function runs
@@ -78,12 +81,7 @@ class Binder:
         reads, replaced = self.reads, self.replaced
         creates = (reads.creates or self.all_lazy) and self.is_lazy
         for _, value in reads.stand_ins.values() if self.is_lazy else ():
-            if id(value) not in reads.library:
-                replaced[id(value)] = stand_in(value, self.used)
-            elif type(value) is CACHED:
-                replaced[id(value)] = cached_call(value, self.used, self.looked)
-            else:
-                replaced[id(value)] = library_call(value)
+            replaced[id(value)] = self._called_as_it_is(value)
         for _, value in reads.replaced.values():
             if value is id:
                 replaced[id(id)] = identities(self._original, self.looked)
@@ -117,6 +115,16 @@ class Binder:
             self._fill(self._unfilled.pop())
         return bound, given
 
+    def _called_as_it_is(self, value: Any) -> Any:
+        """What stands for a function, or object, that is not followed."""
+        if id(value) in self.reads.natives:
+            return self.natives.standing_for(value)
+        if id(value) not in self.reads.library:
+            return stand_in(value, self.used)
+        if type(value) is CACHED:
+            return cached_call(value, self.used, self.looked)
+        return library_call(value)
+
     def _leaf(self, value: Any, name: str) -> Any:
         """What stands for a part of the inputs that is no container."""
         if name in self.lazies:
@@ -125,7 +133,12 @@ class Binder:
             observe = functools.partial(self.observe, name, value)
             return TracedScalar(value, name, observe, attempt=self.attempt)
         if id(value) in self._opaque:
-            made = stand_in(value, self._use)
+            known = name in self.slots
+            made = (
+                self.natives.standing_for(value, self.slots[name])
+                if known
+                else stand_in(value, self._use)
+            )
             shows = self.reads.knows_objects()
             return self._stand_ins.setdefault(id(value), made) if shows else made
         return self._follow(value)
@@ -178,7 +191,8 @@ class Binder:
         if writes_outside(function):
             return self._done.setdefault(id(function), function)
         real = function.__globals__
-        space = Globals(real) if self.reads.volatile else dict(real)
+        others = self.reads.volatile or self.reads.acts
+        space = Globals(real) if others else dict(real)
         cells = tuple([self._cell(cell) for cell in function.__closure__ or ()])
         copy = types.FunctionType(function.__code__, space, function.__name__, None, cells or None)
         self._done[id(function)] = copy

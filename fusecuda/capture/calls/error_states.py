@@ -42,6 +42,9 @@ class Recording(Protocol):
     def finish_calls(self) -> None:
         """Let what is pending be computed under the state in force, where that matters."""
 
+    def acts(self) -> None:
+        """What follows must not be done again by another run."""
+
     def used(self) -> None:
         """What follows has effects that are not recorded."""
 

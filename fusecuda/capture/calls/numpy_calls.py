@@ -20,7 +20,7 @@ import numpy as np
 from ...graph.library import at_line
 from ..arrays.array import Array
 from ..arrays.dispatch import eager, raising
-from ..arrays.opaque import known_as, stand_in, taken
+from ..arrays.opaque import as_user, known_as, stand_in, taken
 from ..arrays.scipy_functions import handler_of
 from ..arrays.values import arrays_in
 from ..record.numbers import TracedScalar
@@ -30,12 +30,14 @@ from ..record.structure import SEQUENCES, leaves, plain_kind
 from ..record.view import view_within
 from .error_states import Recording, under
 from .loose import Loose
+from .natives import Native, Natives
 from .outcomes import (
     CACHED,
     PLAIN,
     ViewOf,
     call_flat,
     call_kept,
+    call_native,
     described,
     described_at,
     described_kept,
@@ -129,12 +131,13 @@ class NumpyCalls:
         self._loose: list[weakref.ref[Loose]] = []
         self.sharing = False  # arrays that are no more loose share memory with others
         self._kept: dict[int, Array] = {}  # by their slots, what caches have given
+        self.natives = Natives(trace.acts, trace.used, trace.breaks)
         self._varying: list[Any] = []  # functions whose results have differed in extent
 
-    def result(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    def result(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What ``func`` gives, computed by each replay; NotImplemented if it cannot be."""
-        path, keeps = self.path, type(func) is CACHED
-        if path.broken or not is_plain((args, kwargs), keeps):
+        path, keeps, is_native = self.path, type(func) is CACHED, type(func) is Native
+        if path.broken or not is_plain((args, kwargs), keeps or is_native):
             return NotImplemented
         every = list(arrays_in((args, kwargs)))
         arrays = [a for a in every if not a.is_loose]
@@ -155,6 +158,9 @@ class NumpyCalls:
             look = functools.partial(described_kept, tuple(self._kept), start)
         else:
             run = functools.partial(call_flat, func, not loose, called)
+            if is_native:
+                run = functools.partial(call_native, func, not loose, as_user())
+                template = _with_function(func, template)
             look = functools.partial(described, slots, loose or func in self._varying, start)
         if path.replaying:
             assert calls_of(path.trail[len(path.segments)], func), "a replay made another call"
@@ -232,6 +238,8 @@ class NumpyCalls:
                 made.append(self._view(sources[kind[1]], part, kind[2]))
             elif kind[0] == "number":
                 made.append(self.trace.number_at(first + i, part))
+            elif kind[0] == "native":
+                made.append(self.natives.standing_for(part, first + i))
             elif kind[0] == "kept":
                 self._kept[first + i] = known = known_as(Array.of_array(part, copy=False), part)
                 known.writeable = kind[3]
@@ -318,6 +326,13 @@ class NumpyCalls:
         )
         assert slot is not None
         return lambda e: shown(e[slot])[()] if scalar else shown(e[slot])
+
+
+def _with_function(
+    native: Native, given: Callable[[Environment], Any]
+) -> Callable[[Environment], Any]:
+    """What makes the function that ``native`` is then, and what it is ``given``."""
+    return lambda e: (native.found(e), *given(e))
 
 
 def _made_again(array: NDArray, values: Sequence[Any]) -> list[NDArray]:

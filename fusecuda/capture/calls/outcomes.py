@@ -17,6 +17,7 @@ from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
 from ..record.structure import LIST, NAMED, TUPLE, Kind, kind_of, leaves
 from ..record.view import View, address_of, displaced
+from .natives import NATIVE_TYPES
 from .path import Environment
 
 NDArray = np.ndarray[Any, Any]
@@ -65,6 +66,12 @@ def call_flat(
     return [structure, *parts]
 
 
+def call_native(native: Any, tight: bool, called: Callable[..., Any], values: Any) -> list[Any]:
+    """As `call_flat`, of a ``native``: the function that it is now stands before the arguments."""
+    function, *given = values[0]
+    return call_flat(function, tight, called, [given])
+
+
 def _flattened(result: Any, kinds: Sequence[Kind] = (LIST, TUPLE, NAMED)) -> tuple[Any, list[Any]]:
     """How a result is put together, and its parts, NumPy's numbers as arrays of rank 0."""
     kind = kind_of(result)
@@ -111,6 +118,8 @@ def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple
         return "array", part.shape, part.dtype
     if type(part) in NUMBERS:
         return "number", type(part)
+    if type(part) in NATIVE_TYPES:
+        return "native", type(part)
     if isinstance(part, Exception):
         return "raised", type(part), str(part)
     simple = isinstance(part, (*PLAIN, type(NotImplemented))) and type(part) is not slice

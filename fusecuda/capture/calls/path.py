@@ -221,6 +221,10 @@ class Path:
         """What gives None when nobody can ask for the value of ``storage`` any more."""
         return weakref.ref(storage)
 
+    def slot_named(self, name: str) -> int:
+        """Where what was entered under ``name`` stands in the environment."""
+        return self._names[name]
+
     def slot_of(self, array: Any) -> int | None:
         """Where ``array`` stands in the environment."""
         return self._slots.get(id(array))

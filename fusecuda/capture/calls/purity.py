@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import datetime
 import inspect
+import re
 import sys
 import types
 from typing import Any
@@ -59,8 +61,17 @@ _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "
 _OF_CLASSES = ("typing", "dataclasses")  # what annotations and class definitions leave behind
 _LIBRARIES = ("scipy", "statistics")  # of functions that only compute
 _PURE_TYPES = (
-    *(types.GenericAlias, type(np.s_), type(np.r_), type(np.c_), type(np.mgrid), type(np.ogrid)),
+    *(
+        types.GenericAlias,
+        re.Pattern,
+        type(np.s_),
+        type(np.r_),
+        type(np.c_),
+        type(np.mgrid),
+        type(np.ogrid),
+    ),
 )
+_PLAIN_CLASSES = (types.SimpleNamespace, datetime.timedelta, datetime.timezone)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
 _ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
 
@@ -79,7 +90,7 @@ def is_pure(value: Any) -> bool:
         return True
     if (module_of(kind), kind.__name__) == ("cupy._core._kernel", "ufunc"):
         return True
-    if value is types.SimpleNamespace:
+    if any(value is plain for plain in _PLAIN_CLASSES):
         return True
     if not issubclass(kind, _FUNCTIONS) or value in _NUMPY_STATE:
         return False

@@ -37,6 +37,7 @@ from .bytecode import (
     writes_outside,
 )
 from .exchange import held, parts_of
+from .natives import is_native
 from .outcomes import CACHED
 from .places import MISSING, Place, Wrapper, has_methods, is_constant, with_methods
 from .purity import (
@@ -356,6 +357,9 @@ class Scan:
         self.reads.stand_ins[place.key] = (place, value)
         if library:
             self.reads.library.add(id(value))
+        elif is_native(value):
+            self.reads.natives.add(id(value))
+            self.reads.acts = self.reads.acts or f"it calls {name} ({self.at})"
         else:
             self._volatile(f"it calls {name}")
 
@@ -378,7 +382,7 @@ class Scan:
         reads_arrays = any(_has_arrays(contents) for _, contents in named)
         if reads.opaque or reads.written or reads.exchanged or reads_arrays:
             return False
-        if type(value) is np.vectorize and reads.volatile:
+        if type(value) is np.vectorize and (reads.volatile or reads.acts):
             return False
         for there, contents in named:
             self._contents(there, contents, True, there.title)

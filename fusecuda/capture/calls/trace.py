@@ -260,11 +260,15 @@ class Trace(Recorder):
             self.failure = why
             raise Unfollowed(why)
 
-    def used(self) -> None:
-        """Something opaque is about to be used: a second run would use it again."""
+    def acts(self) -> None:
+        """Something is about to be done that a second run would do again."""
         if self.failure:  # this is what a ``finally`` does while the call is left
             raise Unfollowed(self.failure)
         self.may_restart = False
+
+    def used(self) -> None:
+        """Something opaque is about to be used."""
+        self.acts()
         if any(s.held for s in self.pending()):
             self.flush()
 
@@ -387,7 +391,7 @@ class Trace(Recorder):
         self._counted(_OF_A_LOOK)
         return self.calls.compacted(storage)
 
-    def eager(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    def eager(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of a function of NumPy's, called by each replay; NotImplemented if it cannot.
 
         A replay goes on where shapes, dtypes and numbers among the results are the same.

@@ -226,7 +226,7 @@ def twin_of(function: types.FunctionType, kinds: Iterable[type] = ()) -> Twin | 
 def _faults(scan: TwinScan) -> Iterator[str]:
     """Why there is no twin."""
     reads = scan.reads
-    yield from filter(None, (reads.opaque, reads.volatile, scan.odd))
+    yield from filter(None, (reads.opaque, reads.volatile, reads.acts, scan.odd))
     some: dict[str, Any] = {
         "keeps data by name": (reads.inputs, reads.constants, reads.device_arrays),
         "writes what outlives the call": (reads.written,),

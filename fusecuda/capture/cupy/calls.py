@@ -92,7 +92,7 @@ class CupyCall(Call):
                 return f"it calls {name}"
         if inputs.objects:
             return f"an argument is a {type(inputs.objects[0]).__name__}"
-        return inputs.unfusable or reads.opaque or reads.volatile
+        return inputs.unfusable or reads.opaque or reads.volatile or reads.acts
 
     def _enter(self) -> None:
         """Enter the arrays given as storages, and in the environment."""

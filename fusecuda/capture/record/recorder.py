@@ -183,7 +183,7 @@ class Recorder:
         """As `seen`, where the value is a floating-point number."""
         return self.seen(array, kind)
 
-    def eager(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def eager(self, func: Any, args: Any, kwargs: Any) -> Any:
         """The result of a function of NumPy's that is to be computed; by default its caller's."""
         return NotImplemented
 
@@ -380,12 +380,18 @@ class Recorder:
 
 def user_line(*others: str) -> str:
     """The file and line of the innermost frame outside this package, CuPy and ``others``."""
+    frame = user_frame(*others)
+    return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def user_frame(*others: str) -> FrameType | None:
+    """The innermost frame outside this package, CuPy and ``others``."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_globals.get("__name__", "").startswith((*_NOT_USER, *others)):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            break
         frame = frame.f_back
-    return "?"
+    return frame
 
 
 default_recorder = Recorder()

@@ -6,6 +6,7 @@ import collections
 import copy
 import functools
 import math
+import os
 import pickle
 import random
 import types
@@ -402,10 +403,10 @@ def test_strict_names_the_line_of_a_refusal() -> None:
     """What is recorded anew at each call is refused, too."""
 
     def f(x: Any) -> Any:
-        print(x.sum())
+        open(os.devnull).close()
         return x
 
-    with pytest.raises(fc.NotFusedError, match=r"it calls print \(.*test_calls.py:\d+\)"):
+    with pytest.raises(fc.NotFusedError, match=r"it calls open \(.*test_calls.py:\d+\)"):
         fc.fused(f, strict=True)(X)
 
 

@@ -1,0 +1,186 @@
+"""Natives: functions and objects of libraries that act on the world, which each replay calls again.
+
+Printing and logging, clocks, random generators: they change something, or give another value each
+time, but neither write to what they are given nor keep it. So a recording calls them where the
+program does, a replay in the same order, with the arrays and numbers of that time, and what they
+give is followed like the results of NumPy's functions: arrays and numbers lead on as they are,
+anything else only if it is the same. Called in another way they are as opaque as other code.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import io
+import json
+import logging
+import os
+import random
+import re
+import textwrap
+import time
+import types
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays.array import Array
+from ..arrays.opaque import stand_in
+from ..arrays.values import arrays_in
+from ..record.numbers import NUMBERS, TracedScalar
+from ..record.origin import attribute_of
+from ..record.recorder import current_recorder
+from ..record.structure import leaves
+from .path import Environment
+from .places import is_constant
+
+_DRAWS = frozenset((
+    "beta", "betavariate", "binomial", "chisquare", "choice", "choices", "dirichlet", "expovariate",
+    "exponential", "f", "gamma", "gammavariate", "gauss", "geometric", "getrandbits", "gumbel",
+    "hypergeometric", "integers", "laplace", "logistic", "lognormal", "lognormvariate", "logseries",
+    "multinomial", "multivariate_hypergeometric", "multivariate_normal", "negative_binomial",
+    "noncentral_chisquare", "noncentral_f", "normal", "normalvariate", "pareto", "paretovariate",
+    "permutation", "poisson", "power", "rand", "randint", "randn", "random", "random_sample",
+    "randrange", "rayleigh", "sample", "seed", "standard_cauchy", "standard_exponential",
+    "standard_gamma", "standard_normal", "standard_t", "triangular", "uniform", "vonmises",
+    "vonmisesvariate", "wald", "weibull", "weibullvariate", "zipf",
+))  # fmt: skip
+_LOGS = frozenset(("debug", "info", "warning", "error", "critical", "log", "isEnabledFor"))
+_WRITES = frozenset(("write", "flush"))
+_METHODS: dict[type, frozenset[str]] = {  # of objects of exactly these types
+    np.random.Generator: _DRAWS, np.random.RandomState: _DRAWS, random.Random: _DRAWS,
+    logging.Logger: _LOGS, logging.RootLogger: _LOGS,
+    io.TextIOWrapper: _WRITES, io.StringIO: _WRITES,
+    warnings.catch_warnings: frozenset(("__enter__", "__exit__")),
+}  # fmt: skip
+_CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
+NATIVE_TYPES = frozenset(_METHODS)
+_FUNCTIONS = (
+    *(builtins.print, np.random.seed, time.sleep),
+    *(warnings.warn, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings),
+    *(np.random.default_rng, np.random.RandomState, random.Random, logging.getLogger),
+    *(getattr(time, name + end) for name in _CLOCKS for end in ("", "_ns")),
+    *(getattr(logging, name) for name in _LOGS if hasattr(logging, name)),
+)
+_OF_CONSTANTS = (  # which do nothing but compute: they are called once, with constants
+    *(re.compile, re.escape, re.findall, re.fullmatch, re.match, re.search, re.split, re.sub),
+    *(json.loads, json.dumps, textwrap.dedent, textwrap.indent, textwrap.fill, textwrap.wrap),
+    *(os.path.basename, os.path.dirname, os.path.join, os.path.splitext, ast.literal_eval),
+)
+_KEEPING = ("logging", "warnings")  # handlers may keep what is logged
+
+
+@dataclass(frozen=True)
+class Native:
+    """A function, or a method, under its name, of what stands at a slot of the environment."""
+
+    name: str
+    function: Any = None
+    slot: int = -1
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def found(self, environment: Environment) -> Any:
+        """What a replay calls."""
+        return self.function if self.slot < 0 else getattr(environment[self.slot], self.name)
+
+
+class _Maker(type):
+    """The class of what stands for a type, whose objects are natives."""
+
+    called: Callable[..., Any]
+    stands_for: type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls.called(*args, **kwargs)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, cls.stands_for)
+
+
+def is_native(value: Any) -> bool:
+    """True for functions that are natives, and for objects with methods that are."""
+    if type(value) in _METHODS:
+        return True
+    home = attribute_of(value, "__self__")
+    if type(home) in _METHODS and isinstance(value, types.MethodType | types.BuiltinMethodType):
+        return value.__name__ in _METHODS[type(home)]
+    return any(value is function for function in (*_FUNCTIONS, *_OF_CONSTANTS))
+
+
+class Natives:
+    """What stands for natives in one recording.
+
+    ``acts`` is called before each call, ``used`` where one is called as opaque code is, and
+    ``looked``, with the reason, where no replay could do so.
+    """
+
+    def __init__(
+        self, acts: Callable[[], None], used: Callable[[], None], looked: Callable[[str], None]
+    ) -> None:
+        self.acts = acts
+        self.used = used
+        self.looked = looked
+
+    def standing_for(self, value: Any, slot: int = -1) -> Any:
+        """What stands for a native; for one that was given, at a ``slot`` of the environment."""
+        if type(value) not in _METHODS:
+            if any(value is function for function in _OF_CONSTANTS):
+                return self._computed(value)
+            called = self._called(value, Native(value.__name__, value))
+            space = {"called": staticmethod(called), "stands_for": value}
+            return _Maker(value.__name__, (), space) if isinstance(value, type) else called
+
+        def method(name: str) -> Any:
+            if name not in _METHODS[type(value)] or not hasattr(value, name):
+                return None
+            found = getattr(value, name)
+            return self._called(found, Native(name, None if slot >= 0 else found, slot))
+
+        return stand_in(value, lambda: self._opaque(type(value).__name__), method)
+
+    def _opaque(self, title: str) -> None:
+        self.looked(f"it calls {title}")
+        self.used()
+
+    def _computed(self, function: Any) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            if all(is_constant(part) for part in leaves((args, kwargs))):
+                return function(*args, **kwargs)
+            before = functools.partial(self._opaque, function.__name__)
+            return stand_in(function, before)(*args, **kwargs)
+
+        return called
+
+    def _called(self, function: Any, native: Native) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            self.acts()
+            if _fits(function, args, kwargs):
+                result = current_recorder().eager(native, args, kwargs)
+                if result is not NotImplemented:
+                    return result
+            before = functools.partial(self._opaque, native.name)
+            return stand_in(function, before)(*args, **kwargs)
+
+        return called
+
+
+def _fits(function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+    """True for arguments of a call that can be made again."""
+    home = attribute_of(function, "__self__")
+    module = type(home).__module__ if type(home) in _METHODS else function.__module__
+    if module in _KEEPING:  # and errors that are handled are not there later
+        numbers: tuple[Any, ...] = (*NUMBERS, TracedScalar, str, type(None), np.generic, type)
+        return not (kwargs and module == "logging") and all(
+            isinstance(part, numbers) or (type(part) is Array and part.is_scalar)
+            for part in leaves((args, kwargs))
+        )
+    return kwargs.get("out") is None and not any(a.is_loose for a in arrays_in((args, kwargs)))

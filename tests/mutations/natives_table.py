@@ -1,0 +1,90 @@
+"""Planted bugs in calls that replays make again: prints, logs, clocks, draws."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+_NATIVES = "capture/calls/natives.py"
+
+NATIVES = (
+    Mutation(
+        "done-twice",
+        "capture/calls/trace.py",
+        "            raise Unfollowed(self.failure)\n        self.may_restart = False\n",
+        "            raise Unfollowed(self.failure)\n",
+        "a call that has printed is started again",
+        ids("capture/calls/natives", "what_was_done_is_not_done_again"),
+    ),
+    Mutation(
+        "one-generator-for-all",
+        _NATIVES,
+        "self._called(found, Native(name, None if slot >= 0 else found, slot))",
+        "self._called(found, Native(name, found))",
+        "a replay draws from the generator that was given when it was recorded",
+        ids("capture/calls/natives", "another_object_is_another_generator"),
+    ),
+    Mutation(
+        "draws-into-memory",
+        _NATIVES,
+        'kwargs.get("out") is None and ',
+        "",
+        "a replay draws into a copy of what was given",
+        ids("capture/calls/natives", "recorded_anew[out]"),
+    ),
+    Mutation(
+        "logged-arrays",
+        _NATIVES,
+        "(type(part) is Array and part.is_scalar)",
+        "(type(part) is Array)",
+        "a handler keeps memory of a kernel",
+        ids("capture/calls/natives", "records_keep_what_was_logged"),
+    ),
+    Mutation(
+        "logged-errors",
+        _NATIVES,
+        '(kwargs and module == "logging")',
+        "False",
+        "a replay logs no error that was being handled",
+        ids("capture/calls/natives", "recorded_anew[an error that is logged]"),
+    ),
+    Mutation(
+        "computed-once",
+        _NATIVES,
+        "if all(is_constant(part) for part in leaves((args, kwargs))):",
+        "if True:",
+        "what is made of a text that depends on a value is computed once",
+        ids("capture/calls/natives", "recorded_anew[texts of values]"),
+    ),
+    Mutation(
+        "function-of-the-caller",
+        "graph/library.py",
+        'names = {"co_filename": code.co_filename, "co_name": code.co_name}',
+        'names = {"co_filename": code.co_filename}',
+        "a log names a function of this package",
+        ids("capture/calls/natives", "replayed[log]"),
+    ),
+    Mutation(
+        "types-of-generators",
+        _NATIVES,
+        "        return isinstance(value, cls.stands_for)",
+        "        return False",
+        "what a function makes is no object of its class",
+        ids("capture/calls/natives", "replayed[generators that it makes]"),
+    ),
+    Mutation(
+        "natives-of-objects",
+        "capture/calls/inputs.py",
+        "        if is_native(value):\n            self.natives",
+        "        if False:\n            self.natives",
+        "a function that is given a generator is recorded anew",
+        ids("capture/calls/natives", "another_object_is_another_generator"),
+    ),
+    Mutation(
+        "two-stand-ins",
+        "capture/calls/binding.py",
+        "return self._stand_ins.setdefault(id(value), made) if shows else made",
+        "return made",
+        "one generator that is given twice is two",
+        ids("capture/calls/scalar_types", "which_object_it_is_may_be_asked"),
+    ),
+)
