@@ -586,7 +586,7 @@ CALLS = (
     Mutation(
         "drawn-twice",
         _TRACE,
-        "        self.may_restart = False\n        if any(",
+        "        self.acts()\n        if any(",
         "        if any(",
         "a call that is made again draws its random numbers again",
         ids("calls", "an_opaque_call_is_made_once"),

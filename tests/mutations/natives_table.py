@@ -48,14 +48,6 @@ NATIVES = (
         ids("capture/calls/natives", "recorded_anew[an error that is logged]"),
     ),
     Mutation(
-        "computed-once",
-        _NATIVES,
-        "if all(is_constant(part) for part in leaves((args, kwargs))):",
-        "if True:",
-        "what is made of a text that depends on a value is computed once",
-        ids("capture/calls/natives", "recorded_anew[texts of values]"),
-    ),
-    Mutation(
         "function-of-the-caller",
         "graph/library.py",
         'names = {"co_filename": code.co_filename, "co_name": code.co_name}',

@@ -9,16 +9,11 @@ anything else only if it is the same. Called in another way they are as opaque a
 
 from __future__ import annotations
 
-import ast
 import builtins
 import functools
 import io
-import json
 import logging
-import os
 import random
-import re
-import textwrap
 import time
 import types
 import warnings
@@ -36,7 +31,6 @@ from ..record.origin import attribute_of
 from ..record.recorder import current_recorder
 from ..record.structure import leaves
 from .path import Environment
-from .places import is_constant
 
 _DRAWS = frozenset((
     "beta", "betavariate", "binomial", "chisquare", "choice", "choices", "dirichlet", "expovariate",
@@ -65,11 +59,6 @@ _FUNCTIONS = (
     *(np.random.default_rng, np.random.RandomState, random.Random, logging.getLogger),
     *(getattr(time, name + end) for name in _CLOCKS for end in ("", "_ns")),
     *(getattr(logging, name) for name in _LOGS if hasattr(logging, name)),
-)
-_OF_CONSTANTS = (  # which do nothing but compute: they are called once, with constants
-    *(re.compile, re.escape, re.findall, re.fullmatch, re.match, re.search, re.split, re.sub),
-    *(json.loads, json.dumps, textwrap.dedent, textwrap.indent, textwrap.fill, textwrap.wrap),
-    *(os.path.basename, os.path.dirname, os.path.join, os.path.splitext, ast.literal_eval),
 )
 _KEEPING = ("logging", "warnings")  # handlers may keep what is logged
 
@@ -111,7 +100,7 @@ def is_native(value: Any) -> bool:
     home = attribute_of(value, "__self__")
     if type(home) in _METHODS and isinstance(value, types.MethodType | types.BuiltinMethodType):
         return value.__name__ in _METHODS[type(home)]
-    return any(value is function for function in (*_FUNCTIONS, *_OF_CONSTANTS))
+    return any(value is function for function in _FUNCTIONS)
 
 
 class Natives:
@@ -131,8 +120,6 @@ class Natives:
     def standing_for(self, value: Any, slot: int = -1) -> Any:
         """What stands for a native; for one that was given, at a ``slot`` of the environment."""
         if type(value) not in _METHODS:
-            if any(value is function for function in _OF_CONSTANTS):
-                return self._computed(value)
             called = self._called(value, Native(value.__name__, value))
             space = {"called": staticmethod(called), "stands_for": value}
             return _Maker(value.__name__, (), space) if isinstance(value, type) else called
@@ -148,16 +135,6 @@ class Natives:
     def _opaque(self, title: str) -> None:
         self.looked(f"it calls {title}")
         self.used()
-
-    def _computed(self, function: Any) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            if all(is_constant(part) for part in leaves((args, kwargs))):
-                return function(*args, **kwargs)
-            before = functools.partial(self._opaque, function.__name__)
-            return stand_in(function, before)(*args, **kwargs)
-
-        return called
 
     def _called(self, function: Any, native: Native) -> Callable[..., Any]:
         @functools.wraps(function)

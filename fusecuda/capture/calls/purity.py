@@ -6,8 +6,11 @@ import builtins
 import contextlib
 import datetime
 import inspect
+import json
+import os
 import re
 import sys
+import textwrap
 import types
 from typing import Any
 
@@ -56,6 +59,11 @@ _PURE_MANAGERS = (
     *(contextlib.suppress, contextlib.nullcontext, contextlib.closing, contextlib.ExitStack),
     type(contextlib.contextmanager(iter)(())),  # what runs a generator of the user's
 )
+_OF_TEXTS = frozenset((  # which refuse lazy arrays, and the numbers that are followed
+    *(re.compile, re.escape, re.findall, re.fullmatch, re.match, re.search, re.split, re.sub),
+    *(json.loads, json.dumps, textwrap.dedent, textwrap.indent, textwrap.fill, textwrap.wrap),
+    *(os.path.basename, os.path.dirname, os.path.join, os.path.splitext),
+))  # fmt: skip
 _NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch"})
 _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "_random")
 _OF_CLASSES = ("typing", "dataclasses")  # what annotations and class definitions leave behind
@@ -94,7 +102,8 @@ def is_pure(value: Any) -> bool:
         return True
     if not issubclass(kind, _FUNCTIONS) or value in _NUMPY_STATE:
         return False
-    return value in _PURE_BUILTINS or value in _PURE_MANAGERS or _is_of_pure_module(value)
+    known = value in _PURE_BUILTINS or value in _PURE_MANAGERS or value in _OF_TEXTS
+    return known or _is_of_pure_module(value)
 
 
 def _is_of_pure_module(value: Any) -> bool:
