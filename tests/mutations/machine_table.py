@@ -472,10 +472,26 @@ MACHINE = (
     Mutation(
         "products-of-negative-zeros",
         "capture/arrays/einsum.py",
-        "if summed else product + dtype.type(0)",
-        "if summed else product",
+        "return _Factor(result, product + product.dtype.type(0))",
+        "return _Factor(result, product)",
         "products by Einstein's notation keep the sign of zero, which NumPy's lose",
         _ids("einsum", "sums_of_products_are_fused[i,ij->ij]"),
+    ),
+    Mutation(
+        "summed-too-early",
+        "capture/arrays/einsum.py",
+        "needed = set(result).union(*(f.labels for f in factors))",
+        "needed = set(result)",
+        "a pair is summed along what a third factor needs",
+        _ids("einsum", "drawn_notations"),
+    ),
+    Mutation(
+        "stacks-as-rows",
+        "capture/arrays/einsum.py",
+        'counts = "".join(name for name in result if name in both)',
+        'counts = ""',
+        "what counts matrices is multiplied by all of them",
+        _ids("einsum", "matrices_are_multiplied"),
     ),
     Mutation(
         "outer-axes",

@@ -24,7 +24,16 @@ FUSED = [
 ]  # fmt: skip
 NUMPYS = [
     ("ii->i", A), ("ii", A), ("ij->ji", P), ("i,j->ij", V, V), ("...j,...j->...", P, Q),
-    ("ij,ij->i", P > 0, Q > 0), ("ij,jk->ik", P, Q.T),
+    ("ij,ij->i", P > 0, Q > 0), ("ij,jk->ik", P.astype(int), Q.T.astype(int)),
+]  # fmt: skip
+S, T = RNG.integers(-9, 9, (2, 4, 20, 30)).astype(float)
+MATRICES = [  # with how many products of matrices
+    ("ij,jk->ik", 1, P, Q.T), ("ij,kj->ki", 1, P, Q), ("ij,kj->ik", 1, P.astype("f4"), Q),
+    ("bij,bkj->bik", 1, S, T), ("bij,bkj->kbi", 1, S, T), ("bij,bkj", 1, S, T),
+    ("bij,bkj->ik", 1, S, T), ("bij,ckj->bcik", 1, S, T), ("aij,bij->ab", 0, S, T),
+    ("bij,bik->jk", 1, S[:, ::2], T[:, ::-2]), ("ij,jk,kl->il", 0, P, Q.T, P),
+    ("bij,jk,bkl->bil", 2, S, T[0].T, T[:, ::-1]), ("ij,kj,m->ik", 1, C, C, V[:2]),
+    ("ij,kj->", 0, P, Q), ("ij,kl,j->ik", 1, P, Q, A[0]), ("ij,jk->ik", 1, P[:0], Q.T),
 ]  # fmt: skip
 
 
@@ -39,6 +48,32 @@ def test_sums_of_products_are_fused(case: tuple[Any, ...]) -> None:
     call = fc.lower(lambda *given: np.einsum(notation, *given), *operands)
     assert call.launches <= 1 and not any(k.kind == "library" for k in call.kernels)
     equal(call(*operands), np.einsum(notation, *operands))
+
+
+@pytest.mark.parametrize("case", MATRICES, ids=lambda c: c[0])
+@one_in(3)
+def test_matrices_are_multiplied(case: tuple[Any, ...]) -> None:
+    """Integers, so that sums are exact in any order."""
+    notation, count, *operands = case
+    call = fc.lower(lambda *given: np.einsum(notation, *given), *operands)
+    products = sum(k.kind == "library" for k in call.kernels)
+    assert products == count or call.launches == 0
+    equal(call(*operands), np.einsum(notation, *operands, optimize=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+@one_in(4)
+def test_drawn_notations(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    extents = {name: int(rng.integers(1, 13)) for name in "abcdef"}
+    count = int(rng.integers(2, 5))
+    drawn = ["".join(rng.permutation(list("abcdef"))[: rng.integers(1, 4)]) for _ in range(count)]
+    names = sorted(set("".join(drawn)))
+    result = "".join(rng.permutation(names)[: rng.integers(0, len(names) + 1)])
+    operands = [rng.integers(-3, 4, [extents[n] for n in own]).astype(float) for own in drawn]
+    notation = ",".join(drawn) + "->" + result
+    want = np.einsum(notation, *operands, optimize=True)
+    np.testing.assert_array_equal(fc.fused(summed)(notation, *operands), want)
 
 
 @pytest.mark.parametrize("case", NUMPYS, ids=lambda c: c[0])
