@@ -91,6 +91,11 @@ def _complex2(name: str) -> Text:
     return {"c": f"fc_{name}_{{t}}({{0}}, {{1}})"}
 
 
+def _floats(name: str) -> dict[str, str]:
+    """Of halves that are equal, as zeros of either sign are, NumPy takes the first."""
+    return {"f": f"fc_{name}_{{t}}({{0}}, {{1}})", "f16": f"fc_{name}_f16({{0}}, {{1}})"}
+
+
 def _ints(text: str, on_bool: str = "") -> Text:
     return {"b": on_bool or text, "i": text, "u": text}
 
@@ -254,28 +259,28 @@ ROWS: tuple[OpRow, ...] = (
         "maximum",
         np.maximum,
         2,
-        {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), "f": "fc_maximum_{t}({0}, {1})"},
+        {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), **_floats("maximum")},
         exact=True,
     ),
     OpRow(
         "minimum",
         np.minimum,
         2,
-        {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_minimum_{t}({0}, {1})"},
+        {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), **_floats("minimum")},
         exact=True,
     ),
     OpRow(
         "fmax",
         np.fmax,
         2,
-        {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), "f": "fc_fmax_{t}({0}, {1})"},
+        {**_ints("{0} > {1} ? {0} : {1}", "{0} | {1}"), **_floats("fmax")},
         exact=True,
     ),
     OpRow(
         "fmin",
         np.fmin,
         2,
-        {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), "f": "fc_fmin_{t}({0}, {1})"},
+        {**_ints("{0} < {1} ? {0} : {1}", "{0} & {1}"), **_floats("fmin")},
         exact=True,
     ),
     OpRow("real", np.real, 1, _complex("real")),

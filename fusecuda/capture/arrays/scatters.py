@@ -108,6 +108,8 @@ def applied_at(ufunc: np.ufunc, array: Array, key: Any, *values: Any) -> bool:
         return False
     if not is_numeric(given.dtype) or array.dtype.kind == "c":
         return False
+    if type(given) is np.ndarray and not given.ndim and given.dtype.kind in "iuf":
+        given = _as_narrow(given, array.dtype)
     loop = build.resolve(ufunc, array.dtype, given.dtype)
     if not _computes_alike(ufunc.__name__, loop[-1], array.dtype):
         return False
@@ -121,7 +123,18 @@ def _computes_alike(name: str, loop: np.dtype[Any], dtype: np.dtype[Any]) -> boo
     if loop == dtype:
         return True
     modular = name in ("add", "subtract", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor")
-    return modular and loop.kind == dtype.kind == "i" and loop.itemsize >= dtype.itemsize
+    are_integers = loop.kind in "iu" and dtype.kind in "iu"
+    return modular and are_integers and loop.itemsize >= dtype.itemsize
+
+
+def _as_narrow(number: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """``number`` as one of ``dtype``, if it is that.
+
+    NumPy computes with a wider type, and rounds: for one operation that is the same.
+    """
+    with np.errstate(all="ignore"):
+        narrow = number.astype(dtype)
+    return narrow if dtype.kind in "iuf" and narrow == number else number
 
 
 def _broadcast(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Node:

@@ -147,9 +147,13 @@ class Call:
     def _raise_later(self, error: Exception) -> None:
         """Let the program raise ``error`` itself, if it is that of an element and that can be."""
         trace, path = self.trace, self.trace.path
-        may = trace.may_restart and not (trace.is_raising or trace.handles or path.broken)
-        if may and path.segments and is_before_effects(error) and not trace.effects():
+        may = trace.may_resume and not (trace.is_raising or trace.handles or path.broken)
+        if not may or not is_before_effects(error) or trace.effects():
+            return
+        if path.segments:
             raise RaisedLater(path)
+        trace.wrote = trace.had_written  # nothing of this first piece has been
+        trace.give_up(f"it raised {type(error).__name__}")
 
     def _observe(self, name: str, value: Any) -> None:
         self.trace.observed_arguments[name] = value

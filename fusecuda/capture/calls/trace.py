@@ -50,6 +50,7 @@ class Trace(Recorder):
     transparent = True
     names_lines = False  # nodes know the user's line: of the first recordings, which are planned
     wrote = False  # memory of the caller has been written to
+    had_written = False  # so it had been before the last flush
     longest: int | None = None  # operations
     all_lazy = False  # what the function makes of plain data is lazy, too
     failure = ""  # why the call has to be made again, though its function may swallow it
@@ -65,6 +66,7 @@ class Trace(Recorder):
         self.path = path or Path()
         self.calls = NumpyCalls(self)
         self.may_restart = may_restart  # the function, run a second time, does the same
+        self.may_resume = may_restart  # but for what the path has run
         self.may_compute = may_compute  # values may be looked at
         self.effects: Callable[[], str] = str  # what has been written outside, if anything
         self.handles = False  # the function has an ``except`` of its own
@@ -81,6 +83,11 @@ class Trace(Recorder):
         self.spent = 0.0  # of that, from the budget
         self.awaited: Executable | None = None  # whose kernels are not there yet
         self._begun = thread_time()
+
+    @property
+    def ends_with_errors(self) -> bool:  # type: ignore[override]
+        """True if the function has no ``except`` of its own."""
+        return not self.handles
 
     @property
     def catches(self) -> bool:
@@ -157,6 +164,7 @@ class Trace(Recorder):
     def flush(self, needed: Storage | None = None) -> None:
         if not self.may_compute:
             raise Unfollowed("it looks at a value while it is recorded")
+        self.had_written = self.wrote
         if not self.path.replaying:
             self.wrote = self.wrote or any(s.held for s in self.pending())
         self._of_library = False
@@ -269,6 +277,7 @@ class Trace(Recorder):
     def used(self) -> None:
         """Something opaque is about to be used."""
         self.acts()
+        self.may_resume = False
         if any(s.held for s in self.pending()):
             self.flush()
 

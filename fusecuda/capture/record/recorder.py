@@ -69,6 +69,7 @@ class Recorder:
     array_name = "Array"  # what arrays are called where they are printed
     may_compute = True  # before all is recorded
     loose = False  # there are arrays on whose extent nothing depends
+    ends_with_errors = False  # nobody goes on after an error
     one_by_one = True  # what it computes does not overlap with what it has under way
     run: Run | None = None  # tells what is recorded, where that may be known from before
     at_once_below = 0  # bytes: what is computed and touches less is left to NumPy, at once
@@ -265,14 +266,19 @@ class Recorder:
             flight.jobs[0].error = error
             return
         values: list[tuple[Job, Any]] = []
+        first: Exception | None = None
         for job in flight.jobs:  # all of them before any memory is overwritten
             job.in_place = False
             try:
                 values.append((job, self._results(flight, [job])[0]))
             except Exception as own:
                 job.error = own
+                first = first or own
         for job, result in values:
-            self._keep(job, result)
+            if self.ends_with_errors and job.storage.held:  # that stays as it is
+                job.error = first
+            if job.error is None:
+                self._keep(job, result)
 
     def _keep(self, job: Job, result: Any) -> None:
         """Take a result, None if it is in place, into the storage's memory where that must stay."""

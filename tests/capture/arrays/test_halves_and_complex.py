@@ -155,3 +155,13 @@ def test_parts_of_what_is_pending_are_read_in_the_same_kernel(kind: str) -> None
     assert executable.launches == 1, executable.explain()
     for function in (steps, written):
         agree(function, c, near=1e-15 if kind == "c16" else 1e-6)
+
+
+@pytest.mark.parametrize("op", [np.maximum, np.minimum, np.fmax, np.fmin])
+@pytest.mark.parametrize("n", [1, 3, 16, 40])
+def test_extremes_of_zeros_are_the_first(op: np.ufunc, n: int) -> None:
+    """Of two halves that are equal NumPy takes the first, whatever their signs."""
+    zeros, gone = np.zeros(n, np.float16), np.full(n, np.nan, np.float16)
+    call = fc.fused(op)
+    for a, b in ((zeros, -zeros), (-zeros, zeros), (gone, zeros), (zeros, gone)):
+        assert call(a, b).tobytes() == op(a, b).tobytes()

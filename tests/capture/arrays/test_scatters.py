@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fusecuda import fused
+from fusecuda import fused, lower
 from tests.capture_check import equal, lazy
 from tests.marks import one_in
 from tests.threads import at_once
@@ -353,3 +353,22 @@ def test_bins_at_their_edges(dtype: str) -> None:
                 mine = fused(lambda x, function=function: function(x))
                 equal(mine(values), function(values))
                 equal(function(lazy(values)), function(values))
+
+
+@pytest.mark.parametrize("number", [1, 1.5, 300, -1, np.float32(0.1), np.int64(3)])
+@pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i8", "f2", "f4", "f8"])
+def test_numbers_at_places(dtype: str, number: Any) -> None:
+    """A number that an array can hold is one of the array's type: then it is a kernel."""
+
+    def added(x: Any, i: Any) -> Any:
+        np.add.at(x, i % 8, number)
+        return x
+
+    mine, theirs = np.arange(8).astype(dtype), np.arange(8).astype(dtype)
+    if isinstance(number, float | np.floating) and mine.dtype.kind in "iu":
+        return  # which NumPy refuses, or computes of
+    with np.errstate(all="ignore"):
+        fits = np.asarray(number).astype(dtype) == number or mine.dtype.kind in "iu"
+    if fits:
+        assert lower(added, mine, np.arange(20)).launches == 1
+    np.testing.assert_array_equal(fused(added)(mine, np.arange(20)), added(theirs, np.arange(20)))
