@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
+from ..record.structure import leaves
 from . import ufuncs
 from .array import Array
 from .held import compute_first
@@ -44,6 +45,37 @@ def concatenate(
 
 def _concatenated(parts: Sequence[Array], axis: int, dtype: Any) -> Any:
     return of_node(build.concatenate([ufuncs.node_of(p, dtype) for p in parts], axis))
+
+
+@handles(np.block)
+def block(arrays: Any) -> Any:
+    """Arrays joined as they stand in nested lists, the innermost along the last axis.
+
+    What is nested unevenly, or holds tuples, is left to NumPy, which says so.
+    """
+    depth = _depth(arrays)
+    if depth is None:
+        return NotImplemented
+    parts = [array_of(part) for part in leaves(arrays)]
+    rank = max(depth, *(part.ndim for part in parts))
+    return _blocks(arrays, rank, depth)
+
+
+def _depth(arrays: Any) -> int | None:
+    """How deep lists are nested; None if not everywhere alike, or if one is empty."""
+    if not isinstance(arrays, list):
+        return None if isinstance(arrays, tuple) else 0
+    depths = {_depth(part) for part in arrays}
+    (depth,) = depths if len(depths) == 1 else (None,)
+    return None if depth is None else depth + 1
+
+
+def _blocks(arrays: Any, rank: int, depth: int) -> Any:
+    if depth == 0:
+        part = array_of(arrays)
+        return part[(None,) * (rank - part.ndim) + (...,)].copy()
+    parts = [_blocks(part, rank, depth - 1) for part in arrays]
+    return np.concatenate(parts, axis=rank - depth)
 
 
 @handles(np.stack)
