@@ -101,13 +101,16 @@ def may_fail(node: Node) -> bool:
     return bool(row.may_fail) and node.dtype.kind == "i"
 
 
-def broadcast_pays(node: Node, region_price: float, times: int, machine: Machine = CPU) -> bool:
+def broadcast_pays(
+    node: Node, region_price: float, times: int, follows: bool = False, machine: Machine = CPU
+) -> bool:
     """True if computing ``node`` anew ``times`` costs less than a launch that stores it.
 
-    An element has that `price` with all that it is computed from.
+    An element has that `price` with all that it is computed from. What ``follows`` a reduction of
+    its shape, which would be stored, is stored in its place.
     """
     again = (times - 1) * region_price * machine.ns_per_cost * node.size
-    return again <= LAUNCH_NS + 2 * node.nbytes * machine.ns_per_byte
+    return again <= (0 if follows else LAUNCH_NS + 2 * node.nbytes * machine.ns_per_byte)
 
 
 def recompute_pays(

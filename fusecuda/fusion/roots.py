@@ -26,7 +26,8 @@ from .region import Roots, runs_apart
 
 _MAX_COST = 1 << 30
 _ENDS = 2  # parts
-_ROWS = 8  # in which a value is computed anew, from which on that is looked at
+_ROWS = 3  # in which a value is computed anew, from which on that is looked at
+_NEAR = 8  # elements of a run: in shorter ones what stays the same is computed for each
 _MOST_AGAIN = MAX_STATEMENTS // 3  # operations that one value makes at all places it is used
 
 
@@ -73,7 +74,7 @@ def _times_anew(view: Node) -> int:
         inner -= 1
     along = math.prod(view.shape[inner:])
     apart = math.prod(view.shape[a] for a in unused if a < inner)
-    return apart if along >= _ROWS else apart * along
+    return apart if along >= _NEAR else apart * along
 
 
 def unshaped(node: Node) -> Node:
@@ -184,13 +185,29 @@ class _Cut:
             self.size[self._find(node)] = size
         dear = self.price[node] >= SELECTED_COST
         times = max((_times_anew(u) for u in self.used_by[node]), default=1) if dear else 1
-        if times >= _ROWS and not broadcast_pays(node, self.price[node], times, self.machine):
-            return f"each of {times} rows would compute it anew"
+        if times >= _ROWS:
+            follows = self._ends_reduction(node)
+            if not broadcast_pays(node, self.price[node], times, follows, self.machine):
+                return f"each of {times} rows would compute it anew"
         if self.cost[node] > self._most_selected(node):
             return "a part of a concatenate or pad is computed apart unless it is cheap"
         if self._is_scattered(node) and self.cost[node] > SELECTED_COST:
             return "all threads compute it before: a scatter takes elements one after the other"
         return None
+
+    def _ends_reduction(self, node: Node) -> bool:
+        """True for what is made of a reduction, element by element, which is stored anyway."""
+        seen, stack = {node}, [node]
+        while stack:
+            for operand in stack.pop().operands:
+                if operand.shape != node.shape or operand in seen:
+                    continue
+                if operand in self.reasons and operand.reduces:
+                    return True
+                if operand in self.cost:
+                    seen.add(operand)
+                    stack.append(operand)
+        return False
 
     def _is_scattered(self, node: Node) -> bool:
         """True for much that is written, or tells where, element after element."""

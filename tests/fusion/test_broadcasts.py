@@ -27,6 +27,32 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], int]] = {
 }
 
 
+POINTS = RNG.normal(size=(40, 3))
+
+
+def attracted(p: Any) -> Any:
+    d = p[None] - p[:, None]
+    r2 = (d * d).sum(-1) + 0.01
+    return (d * (1 / (r2 * np.sqrt(r2)))[..., None]).sum(1)
+
+
+def attracted_and_far(p: Any) -> Any:
+    d = p[None] - p[:, None]
+    r2 = (d * d).sum(-1) + 0.01
+    return (d * (1 / (r2 * np.sqrt(r2)))[..., None]).sum(1), r2
+
+
+@pytest.mark.parametrize("program", [attracted, attracted_and_far])
+def test_what_ends_a_reduction_is_stored_in_its_place(program: Callable[..., Any]) -> None:
+    """Each of three components would compute it anew; there is no launch more."""
+    executable = fc.lower(program, POINTS)
+    assert executable.launches == 2
+    first, second = executable.kernels
+    assert "sqrt" in first.name and "sqrt" not in second.name
+    for got, want in zip(executable(POINTS), program(POINTS), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_launches(name: str) -> None:
     function, launches = PROGRAMS[name]

@@ -132,10 +132,18 @@ BLOCKS = (
     Mutation(
         "kept-however-little",
         "fusion/cost.py",
-        "    return again <= LAUNCH_NS + 2 * node.nbytes * machine.ns_per_byte",
-        "    return again <= 2 * node.nbytes * machine.ns_per_byte",
+        "(0 if follows else LAUNCH_NS + 2 *",
+        "(0 if follows else 2 *",
         "a launch stores what is computed in less time",
         ids("broadcasts", "launches[small]"),
+    ),
+    Mutation(
+        "ends-of-reductions",
+        "fusion/roots.py",
+        "                if operand in self.reasons and operand.reduces:\n",
+        "                if False:\n",
+        "three components compute the power of a distance anew",
+        ids("broadcasts", "what_ends_a_reduction_is_stored_in_its_place"),
     ),
     Mutation(
         "truths-in-blocks",
