@@ -71,10 +71,14 @@ def reaches(key: Any, extent: int, low: int | None = None) -> bool:
 
 def _are_within(values: Array, low: int, high: int) -> bool:
     """True if all ``values`` are in [``low``, ``high``): their operations tell, or they do."""
-    known = bounds(values.read_node())
-    if known is not None and low <= known[0] and known[1] < high:
+    node, seen_within = values.read_node(), current_recorder().within
+    known = [b for b in (bounds(node), seen_within.get(node)) if b is not None]
+    if any(low <= least and most < high for least, most in known):
         return True
-    return bool(np.all((values >= low) & (values < high)))
+    inside = bool(np.all((values >= low) & (values < high)))
+    if inside and current_recorder().transparent:  # nobody else writes to what a call is given
+        seen_within[values.read_node()] = low, high - 1
+    return inside
 
 
 def _in_order(

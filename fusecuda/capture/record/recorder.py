@@ -84,6 +84,7 @@ class Recorder:
         self.launches = 0
         self.reports: list[Executable] = []  # kept for `explain`
         self.budget: Budget | None = PROGRAM
+        self.within: dict[Node, tuple[int, int]] = {}  # bounds of integers that were looked at
         self.touched: int | None = None  # most bytes of a recorded node, if that is asked for
         self.recorded_by: list[
             Operation | None

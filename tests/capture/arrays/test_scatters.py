@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fusecuda import fused, lower
+from fusecuda import count_launches, fused, lower
 from tests.capture_check import equal, lazy
 from tests.marks import one_in
 from tests.threads import at_once
@@ -372,3 +372,28 @@ def test_numbers_at_places(dtype: str, number: Any) -> None:
     if fits:
         assert lower(added, mine, np.arange(20)).launches == 1
     np.testing.assert_array_equal(fused(added)(mine, np.arange(20)), added(theirs, np.arange(20)))
+
+
+def test_indices_are_looked_at_once() -> None:
+    """As long as they stay what they are."""
+
+    def means(x: Any, k: Any) -> Any:
+        return np.bincount(k, weights=x, minlength=50) / np.bincount(k, minlength=50)
+
+    def written(x: Any, k: Any) -> Any:
+        sums = np.bincount(k, weights=x, minlength=50)
+        k += 1
+        more = np.bincount(k, minlength=50)
+        k[3] = 60
+        return sums, more, np.bincount(k, minlength=50)
+
+    rng = np.random.default_rng(8)
+    x, k = rng.normal(size=5000), rng.integers(0, 50, 5000)
+    fast = fused(means)
+    for _ in range(2):
+        with count_launches() as counter:
+            got = fast(x, k)
+        np.testing.assert_allclose(got, means(x, k), rtol=1e-9)
+    assert counter.total <= 3, counter.by_name  # a look, the two sums, the quotient
+    for _ in range(3):
+        equal(fused(written)(x, k.copy()), written(x, k.copy()))
