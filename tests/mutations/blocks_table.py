@@ -116,15 +116,15 @@ BLOCKS = (
     Mutation(
         "anew-in-each-row",
         "fusion/roots.py",
-        "        if times >= _ROWS and not broadcast_pays(",
-        "        if False and not broadcast_pays(",
+        "        if times >= _ROWS:",
+        "        if False:",
         "what is broadcast over rows is computed anew in each",
         ids("broadcasts", "launches[dear]"),
     ),
     Mutation(
         "kept-along-runs",
         "fusion/roots.py",
-        "    return apart if along >= _ROWS else apart * along",
+        "    return apart if along >= _NEAR else apart * along",
         "    return apart * along",
         "what stays the same along a run is stored before it",
         ids("broadcasts", "launches[same along a run]"),

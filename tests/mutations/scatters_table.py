@@ -18,14 +18,6 @@ SCATTERS = (
         ids("capture/arrays/scatters", "indices_are_looked_at_once"),
     ),
     Mutation(
-        "indices-as-they-were",
-        _USERS,
-        "if any(low <= least and most < high for least, most in known):",
-        "if known or seen_within:",
-        "indices that are written to are not looked at again",
-        ids("capture/arrays/scatters", "indices_are_looked_at_once"),
-    ),
-    Mutation(
         "scatter-in-the-order-of-memory",
         "fusion/walk.py",
         'if kernel.kind == "loop" and not kernel.is_ordered:',
