@@ -16,11 +16,11 @@ from .first_runs_table import FIRST_RUNS
 from .functions_table import FUNCTIONS
 from .graphs_table import GRAPHS
 from .handing_table import HANDING
+from .impure_table import IMPURE
 from .late_table import LATE
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
-from .natives_table import NATIVES
 from .runs_table import RUNS
 from .scatters_table import SCATTERS
 from .searches_table import SEARCHES
@@ -684,7 +684,7 @@ MUTATIONS = (
     *STREAMS,
     *GRAPHS,
     *HANDING,
-    *NATIVES,
+    *IMPURE,
     *CUDA,
     *CLUSTERS,
     *(CUPY if find_spec("cupy") else ()),

@@ -26,8 +26,8 @@ from .by_name import numpys_by_name
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .exchange import Exchange, parts_of
 from .identity import identities
+from .impure import ImpureCalls
 from .inputs import Inputs
-from .natives import Natives
 from .numpy_calls import cached_call, library_call
 from .outcomes import CACHED
 from .places import MISSING, Wrapper, is_constant
@@ -63,8 +63,8 @@ class Binder:
         self.looked: Callable[[str], None] = lambda why: None  # at what no replay finds
         self.error_state: Any = np.errstate
         self.conditions_grow: Callable[[], None] = lambda: None
-        self.natives = Natives(used, used, self.looked)
-        self.slots: dict[str, int] = {}  # of natives that are given, in the environment
+        self.impure = ImpureCalls(used, used, self.looked)
+        self.slots: dict[str, int] = {}  # of impure objects that are given, in the environment
         self.all_lazy = False  # so are those that are made of plain data
         self.replaced: dict[int, Any] = {}
         self.exchange = Exchange()  # of methods, while the function runs
@@ -117,8 +117,8 @@ class Binder:
 
     def _called_as_it_is(self, value: Any) -> Any:
         """What stands for a function, or object, that is not followed."""
-        if id(value) in self.reads.natives:
-            return self.natives.standing_for(value)
+        if id(value) in self.reads.impure:
+            return self.impure.standing_for(value)
         if id(value) not in self.reads.library:
             return stand_in(value, self.used)
         if type(value) is CACHED:
@@ -135,7 +135,7 @@ class Binder:
         if id(value) in self._opaque:
             known = name in self.slots
             made = (
-                self.natives.standing_for(value, self.slots[name])
+                self.impure.standing_for(value, self.slots[name])
                 if known
                 else stand_in(value, self._use)
             )

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
+from .impure import ImpureCalls
 from .path import Path
 
 _QUIET = ("warn", "ignore", None)
@@ -41,6 +42,10 @@ class Recording(Protocol):
 
     def finish_calls(self) -> None:
         """Let what is pending be computed under the state in force, where that matters."""
+
+    @property
+    def impure(self) -> ImpureCalls:
+        """What stands for what each replay calls again."""
 
     def acts(self) -> None:
         """What follows must not be done again by another run."""

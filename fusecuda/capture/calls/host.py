@@ -27,9 +27,9 @@ from .call import Call
 from .error_states import ErrorState
 from .exchange import Exchange
 from .guard import MISS, Guard
+from .impure import is_impure
 from .inputs import Effect
 from .memory import DeviceMemory, HostMemory
-from .natives import Natives, is_native
 from .outcomes import CACHED
 from .overlap import groups_of, mergeable, overlaps_of
 from .reach import held_by_opaque
@@ -78,7 +78,7 @@ class HostCall(Call):
         if any(not mergeable(self.arrays[i], self.arrays[j]) for i, j, _ in self.overlaps):
             return "arguments overlap in a way that is not followed"
         opaque = [*inputs.objects, *(value for _, value in reads.stand_ins.values())]
-        opaque = [v for v in opaque if type(v) is not CACHED and not is_native(v)]  # see there
+        opaque = [v for v in opaque if type(v) is not CACHED and not is_impure(v)]  # see there
         return held_by_opaque(opaque, inputs.containers, self.arrays)
 
     def _lazy_arrays(self) -> list[Array]:
@@ -99,7 +99,7 @@ class HostCall(Call):
             made = {id(m): Array(storage, v) for m, v in zip(members, views, strict=True)}
             for i, member in zip(group, members, strict=True):
                 found[i] = made[id(member)]
-        for name, value in (*self.inputs.scalars, *self.inputs.natives):
+        for name, value in (*self.inputs.scalars, *self.inputs.impure):
             self.path.enter(value, name)
         return [found[i] for i in range(len(self.arrays))]
 
@@ -112,8 +112,8 @@ class HostCall(Call):
         binder = Binder(self.reads, self.inputs, lazies, trace.used, self._observe, trace.attempt)
         binder.all_lazy = self.all_lazy
         binder.looked, binder.conditions_grow = trace.breaks, trace.conditions_grow
-        binder.natives = Natives(trace.acts, trace.used, trace.breaks)
-        binder.slots = {name: self.path.slot_named(name) for name, _ in self.inputs.natives}
+        binder.impure = trace.impure
+        binder.slots = {name: self.path.slot_named(name) for name, _ in self.inputs.impure}
         binder.error_state = lambda **kinds: ErrorState(trace, kinds)
         return (*binder.bound(self.owner.function), binder.exchange)
 
@@ -218,7 +218,7 @@ class HostCall(Call):
         results = list(executable.run(given))
         path.ran(executable.run, sources, results, [*outputs, *(w.storage for w in written)])
         names = [s.name for s in self.shared] + [n for n, _ in self.inputs.scalars]
-        names += [n for n, _ in self.inputs.natives]
+        names += [n for n, _ in self.inputs.impure]
         guard.let_driver_look(dict(zip(self.names, self.arrays, strict=True)))
         self._grow(guard, finish, names)
         return finish(path.environment, tuple(self.inputs.args))

@@ -38,7 +38,7 @@ from ..record.structure import (
     slots_of,
 )
 from .identity import Identity
-from .natives import is_native
+from .impure import is_impure
 from .places import MISSING, Place, Wrapper, is_constant, with_methods
 from .purity import is_followed, is_pure
 
@@ -88,7 +88,7 @@ class Inputs:
         self.scalars: list[tuple[str, Any]] = []
         self.functions: list[Any] = []  # and objects with methods
         self.objects: list[Any] = []  # opaque ones
-        self.natives: list[tuple[str, Any]] = []  # those among them that replays call
+        self.impure: list[tuple[str, Any]] = []  # those among them that replays call
         self.uses_objects = False
         self.conditions: list[tuple[str, str, Any]] = []  # kind, name, value; in order
         self.constants: dict[str, Any] = {}  # what names mention
@@ -158,8 +158,8 @@ class Inputs:
             self.unfusable = f"an argument is a {type(value).__name__}"
         self.functions.append(value)
         self.objects.append(value)
-        if is_native(value):
-            self.natives.append((name, value))
+        if is_impure(value):
+            self.impure.append((name, value))
 
     def _take_set(self, value: set[Any], name: str) -> None:
         self.sets.append(value)

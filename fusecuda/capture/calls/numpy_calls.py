@@ -29,15 +29,15 @@ from ..record.storage import Storage
 from ..record.structure import SEQUENCES, leaves, plain_kind
 from ..record.view import view_within
 from .error_states import Recording, under
+from .impure import Impure
 from .loose import Loose
-from .natives import Native, Natives
 from .outcomes import (
     CACHED,
     PLAIN,
     ViewOf,
     call_flat,
+    call_impure,
     call_kept,
-    call_native,
     described,
     described_at,
     described_kept,
@@ -95,13 +95,16 @@ def cached_call(
     return called
 
 
-def is_plain(value: Any, constants: bool = False) -> bool:
-    """True for what stays the same in each replay, or what the path knows.
+def is_plain(
+    value: Any, constants: bool = False, source: Callable[[Any], Any] = lambda part: None
+) -> bool:
+    """True for what stays the same in each replay, or what the path knows, as ``source`` may tell.
 
     With ``constants`` that is all that cannot change.
     """
     return all(
         type(part) in (Array, TracedScalar)
+        or source(part) is not None
         or (constants and is_constant(part))
         or part is np._NoValue
         or type(part) is type(np.sum)  # a function of NumPy's
@@ -131,13 +134,14 @@ class NumpyCalls:
         self._loose: list[weakref.ref[Loose]] = []
         self.sharing = False  # arrays that are no more loose share memory with others
         self._kept: dict[int, Array] = {}  # by their slots, what caches have given
-        self.natives = Natives(trace.acts, trace.used, trace.breaks)
         self._varying: list[Any] = []  # functions whose results have differed in extent
 
     def result(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What ``func`` gives, computed by each replay; NotImplemented if it cannot be."""
-        path, keeps, is_native = self.path, type(func) is CACHED, type(func) is Native
-        if path.broken or not is_plain((args, kwargs), keeps or is_native):
+        path, keeps, is_impure = self.path, type(func) is CACHED, type(func) is Impure
+        if path.broken or not is_plain(
+            (args, kwargs), keeps or is_impure, self.trace.impure.source
+        ):
             return NotImplemented
         every = list(arrays_in((args, kwargs)))
         arrays = [a for a in every if not a.is_loose]
@@ -158,8 +162,8 @@ class NumpyCalls:
             look = functools.partial(described_kept, tuple(self._kept), start)
         else:
             run = functools.partial(call_flat, func, not loose, called)
-            if is_native:
-                run = functools.partial(call_native, func, not loose, as_user())
+            if is_impure:
+                run = functools.partial(call_impure, func, not loose, as_user())
                 template = _with_function(func, template)
             look = functools.partial(described, slots, loose or func in self._varying, start)
         if path.replaying:
@@ -238,8 +242,8 @@ class NumpyCalls:
                 made.append(self._view(sources[kind[1]], part, kind[2]))
             elif kind[0] == "number":
                 made.append(self.trace.number_at(first + i, part))
-            elif kind[0] == "native":
-                made.append(self.natives.standing_for(part, first + i))
+            elif kind[0] == "impure":
+                made.append(self.trace.impure.standing_for(part, first + i))
             elif kind[0] == "kept":
                 self._kept[first + i] = known = known_as(Array.of_array(part, copy=False), part)
                 known.writeable = kind[3]
@@ -298,6 +302,9 @@ class NumpyCalls:
     def template(self, value: Any) -> Callable[[Environment], Any]:
         """What makes ``value`` again, with the arrays of a replay."""
         kind = type(value)
+        known: Callable[[Environment], Any] | None = self.trace.impure.source(value)
+        if known is not None:
+            return known
         if kind is Array:
             return self._finder(value)
         if kind is TracedScalar:
@@ -329,10 +336,10 @@ class NumpyCalls:
 
 
 def _with_function(
-    native: Native, given: Callable[[Environment], Any]
+    impure: Impure, given: Callable[[Environment], Any]
 ) -> Callable[[Environment], Any]:
-    """What makes the function that ``native`` is then, and what it is ``given``."""
-    return lambda e: (native.found(e), *given(e))
+    """What makes the function that ``impure`` call is then, and what it is ``given``."""
+    return lambda e: (impure.found(e), *given(e))
 
 
 def _made_again(array: NDArray, values: Sequence[Any]) -> list[NDArray]:

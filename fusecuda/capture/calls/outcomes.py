@@ -17,7 +17,7 @@ from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
 from ..record.structure import LIST, NAMED, TUPLE, Kind, kind_of, leaves
 from ..record.view import View, address_of, displaced
-from .natives import NATIVE_TYPES
+from .impure import IMPURE_TYPES
 from .path import Environment
 
 NDArray = np.ndarray[Any, Any]
@@ -66,8 +66,8 @@ def call_flat(
     return [structure, *parts]
 
 
-def call_native(native: Any, tight: bool, called: Callable[..., Any], values: Any) -> list[Any]:
-    """As `call_flat`, of a ``native``: the function that it is now stands before the arguments."""
+def call_impure(impure: Any, tight: bool, called: Callable[..., Any], values: Any) -> list[Any]:
+    """As `call_flat`, of what is ``impure``: before the arguments stands what it is now."""
     function, *given = values[0]
     return call_flat(function, tight, called, [given])
 
@@ -118,8 +118,8 @@ def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple
         return "array", part.shape, part.dtype
     if type(part) in NUMBERS:
         return "number", type(part)
-    if type(part) in NATIVE_TYPES:
-        return "native", type(part)
+    if type(part) in IMPURE_TYPES:
+        return "impure", type(part)
     if isinstance(part, Exception):
         return "raised", type(part), str(part)
     simple = isinstance(part, (*PLAIN, type(NotImplemented))) and type(part) is not slice

@@ -79,7 +79,10 @@ _PURE_TYPES = (
         type(np.ogrid),
     ),
 )
-_PLAIN_CLASSES = (types.SimpleNamespace, datetime.timedelta, datetime.timezone)
+_PLAIN_CLASSES = (
+    *(types.SimpleNamespace, datetime.timedelta, datetime.timezone),
+    np.random.Generator,  # which is made of what is impure
+)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
 _ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
 

@@ -19,13 +19,13 @@ class Reads:
     ``values`` are compared by each replay; ``inputs`` are arrays and containers, of which a trace
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
-    them being pure, and the ``natives`` again by each replay; ``replaced`` are `id`, `getattr`,
+    them being pure, and the ``impure`` again by each replay; ``replaced`` are `id`, `getattr`,
     `numpy.errstate` and functions of numbers and heaps, for which others stand while the function
     is recorded. ``members`` are what classes hold under the names that the code uses, ``exchanged``
     those of them that are exchanged while the function is recorded. ``written`` are variables that
     the code writes, ``classes`` those that it may reach, with their names and bases.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
-    both are empty otherwise. ``acts`` says that it calls natives. ``at_once`` holds if it has
+    both are empty otherwise. ``acts`` says that it calls impure ones. ``at_once`` holds if it has
     effects that nobody sees, so that it cannot be started again; ``catches`` if it has an
     ``except`` of its own;
     ``tells_apart`` if it may ask whether two objects are one, ``asks_types`` if it calls `type`.
@@ -37,7 +37,7 @@ class Reads:
     device_arrays: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     functions: dict[int, types.FunctionType] = field(default_factory=dict)
     stand_ins: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
-    natives: set[int] = field(default_factory=set)
+    impure: set[int] = field(default_factory=set)
     library: set[int] = field(default_factory=set)
     replaced: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     members: list[tuple[type, str, Any]] = field(default_factory=list)

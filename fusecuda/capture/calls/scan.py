@@ -37,7 +37,7 @@ from .bytecode import (
     writes_outside,
 )
 from .exchange import held, parts_of
-from .natives import is_native
+from .impure import is_impure
 from .outcomes import CACHED
 from .places import MISSING, Place, Wrapper, has_methods, is_constant, with_methods
 from .purity import (
@@ -357,8 +357,8 @@ class Scan:
         self.reads.stand_ins[place.key] = (place, value)
         if library:
             self.reads.library.add(id(value))
-        elif is_native(value):
-            self.reads.natives.add(id(value))
+        elif is_impure(value):
+            self.reads.impure.add(id(value))
             self.reads.acts = self.reads.acts or f"it calls {name} ({self.at})"
         else:
             self._volatile(f"it calls {name}")

@@ -31,6 +31,7 @@ from .endings import (
     Unfollowed,
 )
 from .error_states import under
+from .impure import ImpureCalls
 from .numpy_calls import NumpyCalls, title_of
 from .path import Environment, Path, Source, looker, nothing, outcome, outcome_of
 
@@ -64,6 +65,7 @@ class Trace(Recorder):
     ) -> None:
         super().__init__(options)
         self.path = path or Path()
+        self.impure = ImpureCalls(self.acts, self.used, self.breaks)
         self.calls = NumpyCalls(self)
         self.may_restart = may_restart  # the function, run a second time, does the same
         self.may_resume = may_restart  # but for what the path has run

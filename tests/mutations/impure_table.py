@@ -4,48 +4,48 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_NATIVES = "capture/calls/natives.py"
+_IMPURE = "capture/calls/impure.py"
 
-NATIVES = (
+IMPURE = (
     Mutation(
         "done-twice",
         "capture/calls/trace.py",
         "            raise Unfollowed(self.failure)\n        self.may_restart = False\n",
         "            raise Unfollowed(self.failure)\n",
         "a call that has printed is started again",
-        ids("capture/calls/natives", "what_was_done_is_not_done_again"),
+        ids("capture/calls/impure", "what_was_done_is_not_done_again"),
     ),
     Mutation(
         "one-generator-for-all",
-        _NATIVES,
-        "self._called(found, Native(name, None if slot >= 0 else found, slot))",
-        "self._called(found, Native(name, found))",
+        _IMPURE,
+        "self._called(found, Impure(name, None if slot >= 0 else found, slot))",
+        "self._called(found, Impure(name, found))",
         "a replay draws from the generator that was given when it was recorded",
-        ids("capture/calls/natives", "another_object_is_another_generator"),
+        ids("capture/calls/impure", "another_object_is_another_generator"),
     ),
     Mutation(
         "draws-into-memory",
-        _NATIVES,
+        _IMPURE,
         'kwargs.get("out") is None and ',
         "",
         "a replay draws into a copy of what was given",
-        ids("capture/calls/natives", "recorded_anew[out]"),
+        ids("capture/calls/impure", "recorded_anew[out]"),
     ),
     Mutation(
         "logged-arrays",
-        _NATIVES,
+        _IMPURE,
         "(type(part) is Array and part.is_scalar)",
         "(type(part) is Array)",
         "a handler keeps memory of a kernel",
-        ids("capture/calls/natives", "records_keep_what_was_logged"),
+        ids("capture/calls/impure", "records_keep_what_was_logged"),
     ),
     Mutation(
         "logged-errors",
-        _NATIVES,
+        _IMPURE,
         '(kwargs and module == "logging")',
         "False",
         "a replay logs no error that was being handled",
-        ids("capture/calls/natives", "recorded_anew[an error that is logged]"),
+        ids("capture/calls/impure", "recorded_anew[an error that is logged]"),
     ),
     Mutation(
         "function-of-the-caller",
@@ -53,23 +53,23 @@ NATIVES = (
         'names = {"co_filename": code.co_filename, "co_name": code.co_name}',
         'names = {"co_filename": code.co_filename}',
         "a log names a function of this package",
-        ids("capture/calls/natives", "replayed[log]"),
+        ids("capture/calls/impure", "replayed[log]"),
     ),
     Mutation(
         "types-of-generators",
-        _NATIVES,
+        _IMPURE,
         "        return isinstance(value, cls.stands_for)",
         "        return False",
         "what a function makes is no object of its class",
-        ids("capture/calls/natives", "replayed[generators that it makes]"),
+        ids("capture/calls/impure", "replayed[generators that it makes]"),
     ),
     Mutation(
-        "natives-of-objects",
+        "impure-objects",
         "capture/calls/inputs.py",
-        "        if is_native(value):\n            self.natives",
-        "        if False:\n            self.natives",
+        "        if is_impure(value):\n            self.impure",
+        "        if False:\n            self.impure",
         "a function that is given a generator is recorded anew",
-        ids("capture/calls/natives", "another_object_is_another_generator"),
+        ids("capture/calls/impure", "another_object_is_another_generator"),
     ),
     Mutation(
         "two-stand-ins",

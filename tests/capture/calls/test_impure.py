@@ -1,4 +1,4 @@
-"""Natives: prints, logs, clocks and random draws of a fused function are made by each replay."""
+"""Impure functions: prints, logs, clocks and random draws are made again by each replay."""
 
 from __future__ import annotations
 
@@ -163,6 +163,22 @@ def f(x, seed):
     return x + rng.normal(size=x.shape) * own.random() + old.randint(5)
 """,
         ["r = f(X, 1)", "r = f(X, 2)", "r = f(X + 1, 2)", "r = f(X, 1)"],
+    ),
+    "generators that it takes or makes": (
+        """
+@fused
+def f(x, seed):
+    rng = np.random.default_rng(seed)
+    if isinstance(seed, np.random.Generator): assert rng is not None
+    other = np.random.default_rng(rng)
+    return x + rng.random() - other.random(x.shape)
+""",
+        [
+            "r = f(X, 1)",
+            "r = f(X, 2)",
+            "g = np.random.default_rng(3); r = f(X, g), f(X, g)",
+            "g = np.random.default_rng(4); r = f(X, g), g.random()",
+        ],
     ),
     "a log of its own": (
         """

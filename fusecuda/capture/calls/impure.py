@@ -1,4 +1,4 @@
-"""Natives: functions and objects of libraries that act on the world, which each replay calls again.
+"""Impure: functions and objects of libraries that act on the world, which each replay calls again.
 
 Printing and logging, clocks, random generators: they change something, or give another value each
 time, but neither write to what they are given nor keep it. So a recording calls them where the
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import Array
-from ..arrays.opaque import stand_in
+from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import arrays_in
 from ..record.numbers import NUMBERS, TracedScalar
 from ..record.origin import attribute_of
@@ -52,7 +52,7 @@ _METHODS: dict[type, frozenset[str]] = {  # of objects of exactly these types
     warnings.catch_warnings: frozenset(("__enter__", "__exit__")),
 }  # fmt: skip
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
-NATIVE_TYPES = frozenset(_METHODS)
+IMPURE_TYPES = frozenset(_METHODS)
 _FUNCTIONS = (
     *(builtins.print, np.random.seed, time.sleep),
     *(warnings.warn, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings),
@@ -64,7 +64,7 @@ _KEEPING = ("logging", "warnings")  # handlers may keep what is logged
 
 
 @dataclass(frozen=True)
-class Native:
+class Impure:
     """A function, or a method, under its name, of what stands at a slot of the environment."""
 
     name: str
@@ -81,7 +81,7 @@ class Native:
 
 
 class _Maker(type):
-    """The class of what stands for a type, whose objects are natives."""
+    """The class of what stands for a type, whose objects are impure."""
 
     called: Callable[..., Any]
     stands_for: type
@@ -93,8 +93,8 @@ class _Maker(type):
         return isinstance(value, cls.stands_for)
 
 
-def is_native(value: Any) -> bool:
-    """True for functions that are natives, and for objects with methods that are."""
+def is_impure(value: Any) -> bool:
+    """True for functions that each replay calls again, and for objects with such methods."""
     if type(value) in _METHODS:
         return True
     home = attribute_of(value, "__self__")
@@ -103,8 +103,8 @@ def is_native(value: Any) -> bool:
     return any(value is function for function in _FUNCTIONS)
 
 
-class Natives:
-    """What stands for natives in one recording.
+class ImpureCalls:
+    """What stands for impure functions and objects in one recording.
 
     ``acts`` is called before each call, ``used`` where one is called as opaque code is, and
     ``looked``, with the reason, where no replay could do so.
@@ -116,35 +116,48 @@ class Natives:
         self.acts = acts
         self.used = used
         self.looked = looked
+        self.slots: dict[int, int] = {}  # of objects, by their identity; -1 of those read by name
 
     def standing_for(self, value: Any, slot: int = -1) -> Any:
-        """What stands for a native; for one that was given, at a ``slot`` of the environment."""
+        """What stands for ``value``, which may have a ``slot`` in the environment."""
         if type(value) not in _METHODS:
-            called = self._called(value, Native(value.__name__, value))
+            called = self._called(value, Impure(value.__name__, value))
             space = {"called": staticmethod(called), "stands_for": value}
             return _Maker(value.__name__, (), space) if isinstance(value, type) else called
+
+        self.slots[id(value)] = slot
 
         def method(name: str) -> Any:
             if name not in _METHODS[type(value)] or not hasattr(value, name):
                 return None
             found = getattr(value, name)
-            return self._called(found, Native(name, None if slot >= 0 else found, slot))
+            return self._called(found, Impure(name, None if slot >= 0 else found, slot))
 
         return stand_in(value, lambda: self._opaque(type(value).__name__), method)
+
+    def source(self, value: Any) -> Callable[[Environment], Any] | None:
+        """What finds, in a replay, the object that ``value`` stands for; None for anything else."""
+        if not issubclass(type(value), StandIn):
+            return None
+        known = original(value)
+        slot = self.slots.get(id(known))
+        if slot is None:
+            return None
+        return (lambda e: known) if slot < 0 else lambda e: e[slot]
 
     def _opaque(self, title: str) -> None:
         self.looked(f"it calls {title}")
         self.used()
 
-    def _called(self, function: Any, native: Native) -> Callable[..., Any]:
+    def _called(self, function: Any, impure: Impure) -> Callable[..., Any]:
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             self.acts()
             if _fits(function, args, kwargs):
-                result = current_recorder().eager(native, args, kwargs)
+                result = current_recorder().eager(impure, args, kwargs)
                 if result is not NotImplemented:
                     return result
-            before = functools.partial(self._opaque, native.name)
+            before = functools.partial(self._opaque, impure.name)
             return stand_in(function, before)(*args, **kwargs)
 
         return called
