@@ -12,12 +12,12 @@ from __future__ import annotations
 import builtins
 import functools
 import io
-import logging
 import random
+import sys
 import time
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,19 +47,17 @@ _LOGS = frozenset(("debug", "info", "warning", "error", "critical", "log", "isEn
 _WRITES = frozenset(("write", "flush"))
 _METHODS: dict[type, frozenset[str]] = {  # of objects of exactly these types
     np.random.Generator: _DRAWS, np.random.RandomState: _DRAWS, random.Random: _DRAWS,
-    logging.Logger: _LOGS, logging.RootLogger: _LOGS,
     io.TextIOWrapper: _WRITES, io.StringIO: _WRITES,
     warnings.catch_warnings: frozenset(("__enter__", "__exit__")),
 }  # fmt: skip
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
-IMPURE_TYPES = frozenset(_METHODS)
 _FUNCTIONS = (
     *(builtins.print, np.random.seed, time.sleep),
     *(warnings.warn, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings),
-    *(np.random.default_rng, np.random.RandomState, random.Random, logging.getLogger),
+    *(np.random.default_rng, np.random.RandomState, random.Random),
     *(getattr(time, name + end) for name in _CLOCKS for end in ("", "_ns")),
-    *(getattr(logging, name) for name in _LOGS if hasattr(logging, name)),
 )
+_LOGGERS = ("Logger", "RootLogger")  # of a module that need not have been loaded
 _KEEPING = ("logging", "warnings")  # handlers may keep what is logged
 
 
@@ -93,14 +91,26 @@ class _Maker(type):
         return isinstance(value, cls.stands_for)
 
 
+def methods_of(kind: type) -> frozenset[str]:
+    """The methods of objects of ``kind`` that each replay calls again."""
+    return _LOGS if _is_of_logging(kind, _LOGGERS) else _METHODS.get(kind, frozenset())
+
+
+def _is_of_logging(value: Any, names: Collection[str]) -> bool:
+    name = attribute_of(value, "__name__")
+    known = type(name) is str and name in names
+    return known and value is getattr(sys.modules.get("logging"), name, None)
+
+
 def is_impure(value: Any) -> bool:
     """True for functions that each replay calls again, and for objects with such methods."""
-    if type(value) in _METHODS:
+    if methods_of(type(value)):
         return True
-    home = attribute_of(value, "__self__")
-    if type(home) in _METHODS and isinstance(value, types.MethodType | types.BuiltinMethodType):
-        return value.__name__ in _METHODS[type(home)]
-    return any(value is function for function in _FUNCTIONS)
+    names = methods_of(type(attribute_of(value, "__self__")))
+    if names and isinstance(value, types.MethodType | types.BuiltinMethodType):
+        return value.__name__ in names
+    known = any(value is function for function in _FUNCTIONS)
+    return known or _is_of_logging(value, {*_LOGS, "getLogger"})
 
 
 class ImpureCalls:
@@ -120,7 +130,8 @@ class ImpureCalls:
 
     def standing_for(self, value: Any, slot: int = -1) -> Any:
         """What stands for ``value``, which may have a ``slot`` in the environment."""
-        if type(value) not in _METHODS:
+        methods = methods_of(type(value))
+        if not methods:
             called = self._called(value, Impure(value.__name__, value))
             space = {"called": staticmethod(called), "stands_for": value}
             return _Maker(value.__name__, (), space) if isinstance(value, type) else called
@@ -128,7 +139,7 @@ class ImpureCalls:
         self.slots[id(value)] = slot
 
         def method(name: str) -> Any:
-            if name not in _METHODS[type(value)] or not hasattr(value, name):
+            if name not in methods or not hasattr(value, name):
                 return None
             found = getattr(value, name)
             return self._called(found, Impure(name, None if slot >= 0 else found, slot))
@@ -166,7 +177,7 @@ class ImpureCalls:
 def _fits(function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     """True for arguments of a call that can be made again."""
     home = attribute_of(function, "__self__")
-    module = type(home).__module__ if type(home) in _METHODS else function.__module__
+    module = type(home).__module__ if methods_of(type(home)) else function.__module__
     if module in _KEEPING:  # and errors that are handled are not there later
         numbers: tuple[Any, ...] = (*NUMBERS, TracedScalar, str, type(None), np.generic, type)
         return not (kwargs and module == "logging") and all(

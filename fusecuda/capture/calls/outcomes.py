@@ -17,7 +17,7 @@ from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
 from ..record.structure import LIST, NAMED, TUPLE, Kind, kind_of, leaves
 from ..record.view import View, address_of, displaced
-from .impure import IMPURE_TYPES
+from .impure import methods_of
 from .path import Environment
 
 NDArray = np.ndarray[Any, Any]
@@ -118,7 +118,7 @@ def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple
         return "array", part.shape, part.dtype
     if type(part) in NUMBERS:
         return "number", type(part)
-    if type(part) in IMPURE_TYPES:
+    if methods_of(type(part)):
         return "impure", type(part)
     if isinstance(part, Exception):
         return "raised", type(part), str(part)
