@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,10 +85,7 @@ def _fused(factors: list[_Factor], result: str, extents: _Extents) -> _Factor:
 
 def _by_pairs(factors: list[_Factor], result: str, extents: _Extents) -> Any:
     """Two factors at a time, as `numpy.einsum_path` has it, until the result is there."""
-    notation = ",".join(f.labels for f in factors) + "->" + result
-    shapes = [np.broadcast_to(np.float64(0), f.array.shape) for f in factors]
-    _, *path = np.einsum_path(notation, *shapes, optimize="greedy")[0]
-    for places in path:
+    for places in _order(factors, result):
         pair = [factors.pop(place) for place in sorted(places, reverse=True)]
         needed = set(result).union(*(f.labels for f in factors))
         needed = needed.intersection(name for f in pair for name in f.labels)
@@ -98,6 +96,16 @@ def _by_pairs(factors: list[_Factor], result: str, extents: _Extents) -> Any:
         is_product = len(pair) == 2 and not _are_few(pair, extents)
         factors.append((_multiplied if is_product else _fused)(pair, kept, extents))
     return factors[0].array
+
+
+def _order(factors: list[_Factor], result: str) -> Sequence[tuple[int, ...]]:
+    """Which factors are multiplied, of those that are left, one after the other."""
+    if len(factors) == 2:
+        return [(0, 1)]
+    notation = ",".join(f.labels for f in factors) + "->" + result
+    shapes = [np.broadcast_to(np.float64(0), f.array.shape) for f in factors]
+    path: list[Any] = np.einsum_path(notation, *shapes, optimize="greedy")[0]
+    return path[1:]
 
 
 def _multiplied(pair: list[_Factor], result: str, extents: _Extents) -> _Factor:
