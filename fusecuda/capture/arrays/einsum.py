@@ -93,7 +93,8 @@ def _by_pairs(factors: list[_Factor], result: str, extents: _Extents) -> Any:
         kept = "".join(dict.fromkeys(name for name in order if name in needed))
         if len(pair) == 2:
             pair = [_without_own_sums(f, other, kept) for f, other in (pair, pair[::-1])]
-        is_product = len(pair) == 2 and not _are_few(pair, extents)
+        both = set.intersection(*(set(f.labels) for f in pair))
+        is_product = len(pair) == 2 and not both <= set(kept) and not _are_few(pair, extents)
         factors.append((_multiplied if is_product else _fused)(pair, kept, extents))
     return factors[0].array
 

@@ -30,7 +30,8 @@ S, T = RNG.integers(-9, 9, (2, 4, 20, 30)).astype(float)
 MATRICES = [  # with how many products of matrices
     ("ij,jk->ik", 1, P, Q.T), ("ij,kj->ki", 1, P, Q), ("ij,kj->ik", 1, P.astype("f4"), Q),
     ("bij,bkj->bik", 1, S, T), ("bij,bkj->kbi", 1, S, T), ("bij,bkj", 1, S, T),
-    ("bij,bkj->ik", 1, S, T), ("bij,ckj->bcik", 1, S, T), ("aij,bij->ab", 0, S, T),
+    ("bij,bkj->ik", 1, S, T), ("ij,kl->kijl", 0, A - 1, A[:2]), ("i,jk->ijk", 0, V, P),
+    ("bij,ckj->bcik", 1, S, T), ("aij,bij->ab", 0, S, T),
     ("bij,bik->jk", 1, S[:, ::2], T[:, ::-2]), ("ij,jk,kl->il", 0, P, Q.T, P),
     ("bij,jk,bkl->bil", 2, S, T[0].T, T[:, ::-1]), ("ij,kj,m->ik", 1, C, C, V[:2]),
     ("ij,kj->", 0, P, Q), ("ij,kl,j->ik", 1, P, Q, A[0]), ("ij,jk->ik", 1, P[:0], Q.T),
