@@ -41,9 +41,3 @@ FC_INLINE uint16_t fc_narrow_f16(float a) {
                                                : (rest - (112u << 23)) >> 13;
     return (uint16_t)((rest < 0x38800000u ? small : large) | sign);
 }
-
-// Of two that are equal, as zeros of either sign are, the first; NaN as of floats.
-FC_INLINE float fc_maximum_f16(float a, float b) { return (a >= b) | (a != a) ? a : b; }
-FC_INLINE float fc_minimum_f16(float a, float b) { return (a <= b) | (a != a) ? a : b; }
-FC_INLINE float fc_fmax_f16(float a, float b) { return (a >= b) | (b != b) ? a : b; }
-FC_INLINE float fc_fmin_f16(float a, float b) { return (a <= b) | (b != b) ? a : b; }

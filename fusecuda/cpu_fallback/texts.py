@@ -51,6 +51,7 @@ def _prelude(traffic: bool) -> str:
             read("codegen", "philox.h"),
             read("codegen", "prelude.h"),
             read("codegen", "halves.h"),
+            read("codegen", "extremes.h"),
             read("codegen", "bfloats.h"),
             complex_text(),
             read("cpu_fallback", "runs.h"),

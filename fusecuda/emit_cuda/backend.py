@@ -208,6 +208,7 @@ def prelude() -> str:
             read("emit_cuda", "halves.cuh").replace(
                 '#include "halves.h"', read("codegen", "halves.h")
             ),
+            read("codegen", "extremes.h"),
             read("codegen", "bfloats.h"),
             read("emit_cuda", "complex.cuh"),
             re.sub(r"FC_ROUNDED\((\S+) \* (\S+)\)", r"fc_product(\1, \2)", complex_text()),
