@@ -78,6 +78,7 @@ class Trace(Recorder):
         self.attempted: list[TracedScalar] = []  # made, before the first segment, by what may raise
         self.states: list[dict[str, str]] = []  # of errors, that the function asks for
         self._looking = False
+        self._unsure = False  # something is pending that was recorded before the replay's end
         self._of_library = False  # some of what is pending
         self._operations = 0
         self._steps = 0
@@ -88,8 +89,11 @@ class Trace(Recorder):
 
     @property
     def ends_with_errors(self) -> bool:  # type: ignore[override]
-        """True if the function has no ``except`` of its own."""
-        return not self.handles
+        """True if it is not known what stands behind an error, and the function has no ``except``.
+
+        Where errors are looked for at each statement it is, but for what a replay has not computed.
+        """
+        return not self.handles and (not self.is_raising or self._unsure)
 
     @property
     def catches(self) -> bool:
@@ -132,6 +136,7 @@ class Trace(Recorder):
     # --- what is recorded
 
     def note(self, node: Node, storage: Storage) -> None:
+        self._unsure = self._unsure or self.path.replaying
         named = name_line(node, user_line()) if self.names_lines or self.catches else []
         super().note(node, storage)
         self._of_library = self._of_library or isinstance(node.attr, LibraryCall)
@@ -171,6 +176,7 @@ class Trace(Recorder):
             self.wrote = self.wrote or any(s.held for s in self.pending())
         self._of_library = False
         super().flush(needed)
+        self._unsure = False
 
     def finish_calls(self) -> None:
         """Compute what is pending if NumPy takes part, which may warn."""
