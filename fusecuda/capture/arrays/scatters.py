@@ -112,7 +112,7 @@ def applied_at(ufunc: np.ufunc, array: Array, key: Any, *values: Any) -> bool:
         return False
     if not is_numeric(given.dtype) or array.dtype.kind == "c":
         return False
-    if type(given) is np.ndarray and not given.ndim and given.dtype.kind in "iuf":
+    if type(given) is np.ndarray and not given.ndim and array.dtype.kind == "f":
         given = _as_narrow(given, array.dtype)
     loop = build.resolve(ufunc, array.dtype, given.dtype)
     if not _computes_alike(ufunc.__name__, loop[-1], array.dtype):
@@ -138,7 +138,7 @@ def _as_narrow(number: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray
     """
     with np.errstate(all="ignore"):
         narrow = number.astype(dtype)
-    return narrow if dtype.kind in "iuf" and narrow == number else number
+    return narrow if number.dtype.kind in "iuf" and narrow == number else number
 
 
 def _broadcast(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Node:
