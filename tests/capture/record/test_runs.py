@@ -224,7 +224,7 @@ def test_rows_that_are_written_to_several() -> None:
         x[1:-1] += x[:1]
         x[1:-1] += x[1:2]
         x[::2, 4:] = x[1:2, 4:][:, ::-1]
-        return x + x[::-1][:1]
+        return (x + x[::-1][:1]) * (x + x[2:3])
 
     def unfit(x: Any) -> str:
         with pytest.raises(ValueError, match="could not broadcast") as error:
