@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mutation import Mutation, ids
 
 _IMPURE = "capture/calls/impure.py"
+_PLAIN = "capture/calls/plain_values.py"
 
 IMPURE = (
     Mutation(
@@ -57,7 +58,7 @@ IMPURE = (
     ),
     Mutation(
         "types-of-generators",
-        _IMPURE,
+        _PLAIN,
         "        return isinstance(value, cls.stands_for)",
         "        return False",
         "what a function makes is no object of its class",
@@ -78,5 +79,37 @@ IMPURE = (
         "return made",
         "one generator that is given twice is two",
         ids("capture/calls/scalar_types", "which_object_it_is_may_be_asked"),
+    ),
+    Mutation(
+        "numbers-in-texts",
+        _PLAIN,
+        "plain = _all_plain if function is json.dumps else _plain",
+        "plain = _plain",
+        "C code is given what stands for a number, in a list",
+        ids("capture/calls/plain_values", "replayed[texts of numbers]"),
+    ),
+    Mutation(
+        "lists-in-queues",
+        _PLAIN,
+        "plain = _all_plain if function is json.dumps else _plain",
+        "plain = _all_plain",
+        "a queue holds copies of lists",
+        ids("capture/calls/plain_values", "replayed[queues]"),
+    ),
+    Mutation(
+        "attributes-of-functions",
+        "capture/calls/scan.py",
+        "                self._seen(place, value)\n            elif not name",
+        "                pass\n            elif not name",
+        "an attribute of a function is what it was when it was recorded",
+        ids("capture/calls/plain_values", "replayed[attributes of functions]"),
+    ),
+    Mutation(
+        "all-can-be-called",
+        "capture/arrays/opaque.py",
+        "if _held(kind, n) is not None}",
+        "if getattr(kind, n, None) is not None}",
+        "objects that cannot be called seem to be",
+        ids("capture/calls/plain_values", "right[paths]"),
     ),
 )

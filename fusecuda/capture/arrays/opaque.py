@@ -35,6 +35,7 @@ _FORWARDED = frozenset(
         *("call", "enter", "exit", "iter", "next", "len", "getitem", "setitem", "delitem"),
         *("contains", "bool", "int", "float", "index", "str", "repr", "format", "hash", "round"),
         *("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert"),
+        *("bytes", "complex", "fspath", "floor", "ceil", "trunc", "reversed", "length_hint"),
         *(
             prefix + name
             for prefix in ("", "r", "i")
@@ -103,9 +104,14 @@ def stand_in(
 @functools.lru_cache(maxsize=1024)
 def _class_for(kind: Any) -> type:
     """A class of stand-ins with the operations that objects of ``kind`` have."""
-    names = {n for n in _FORWARDED if getattr(kind, n, None) is not None}
+    names = {n for n in _FORWARDED if _held(kind, n) is not None}
     space: dict[str, Any] = {n: _forwarded(n) for n in names}
     return type("StandIn", (StandIn,), {"__slots__": (), **space})
+
+
+def _held(kind: Any, name: str) -> Any:
+    """What instances of ``kind`` find in it under ``name``; not what it finds in its own class."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def _forwarded(name: str) -> Callable[..., Any]:

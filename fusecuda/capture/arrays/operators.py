@@ -249,6 +249,9 @@ def _method(function: Any) -> Callable[..., Any]:
     return method
 
 
+_clip = _method(np.clip)
+
+
 class Operators:
     """What `Array` has for every operator and for methods that are functions of the same name."""
 
@@ -279,6 +282,10 @@ class Operators:
     __abs__ = _unary(np.absolute)
     __invert__ = _unary(np.invert)
 
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """As `numpy.clip`, of which one bound may be left out."""
+        return _clip(self, min, max, **({} if out is None else {"out": out}), **kwargs)
+
     def __pow__(self, exponent: Any) -> Any:
         return _power(self, exponent)
 
@@ -299,7 +306,7 @@ _OPERANDS = frozenset({int, float, bool, TracedScalar, np.float64, np.ndarray})
 _OPERAND_TYPES = (Operators, TracedScalar, np.ndarray, np.generic, int, float, complex)
 for _function in (
     np.sum, np.prod, np.max, np.min, np.any, np.all, np.mean, np.var, np.std, np.argmax, np.argmin,
-    np.cumsum, np.cumprod, np.clip, np.round, np.argsort, np.take, np.repeat, np.nonzero,
+    np.cumsum, np.cumprod, np.round, np.argsort, np.take, np.repeat, np.nonzero,
     np.diagonal, np.trace, np.searchsorted, np.choose, np.argpartition,
 ):  # fmt: skip
     setattr(Operators, _function.__name__, _method(_function))

@@ -64,7 +64,9 @@ def _operand(value: Any) -> Any:
 
 def _dtype(value: Any) -> DType:
     """The dtype of an array or a number."""
-    return np.dtype(ufuncs.type_of(value))
+    kind = ufuncs.type_of(value)
+    assert kind is not None
+    return np.dtype(kind)
 
 
 @handles(np.digitize)

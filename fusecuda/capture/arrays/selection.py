@@ -87,8 +87,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **kwarg
     if kwargs:
         return NotImplemented
     x = array_of(a)
-    if low is None and high is None:
-        return copy(x)
+    if low is None and high is None:  # else it is ``positive``, which bools do not have
+        return copy(x) if x.dtype != BOOL else NotImplemented
     bounds = [b for b in (low, high) if b is not None]
     if not all(_typed(b) for b in bounds):
         return NotImplemented

@@ -40,8 +40,11 @@ def op_name(ufunc: np.ufunc) -> str | None:
     return name if getattr(sys.modules.get("scipy.special"), name, None) is ufunc else None
 
 
-def type_of(value: Any) -> DType | type:
-    """What ``value`` counts as in type resolution: its dtype, or a weak Python type."""
+def type_of(value: Any) -> DType | type | None:
+    """What ``value`` counts as in type resolution: its dtype, or a weak Python type.
+
+    None for what is no number, such as memory of which NumPy makes an array.
+    """
     kind = type(value)
     if kind is Array or kind is np.ndarray:
         return value.dtype  # type: ignore[no-any-return]
@@ -53,7 +56,7 @@ def type_of(value: Any) -> DType | type:
         return BOOL
     dtype: DType | None = getattr(value, "dtype", None)
     if dtype is None:  # a number of the user's own kind
-        return next(weak for weak in (int, float, complex) if isinstance(value, weak))
+        return next((weak for weak in (int, float, complex) if isinstance(value, weak)), None)
     return dtype
 
 
@@ -76,6 +79,8 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
     if ufunc.nout != 1 or ufunc.signature is not None:
         return NotImplemented
     types = [type_of(v) for v in inputs]
+    if any([t is None for t in types]):  # to which the dtype of doubles is equal
+        return NotImplemented
     if dtype is not None:
         wanted = (None,) * ufunc.nin + (np.dtype(dtype),)
         loop = ufunc.resolve_dtypes((*types, None), signature=wanted)
@@ -111,7 +116,7 @@ def apply_row(array_type: type[Array], name: str, inputs: Sequence[Any]) -> Any:
     known = (int, float, TracedScalar)
     arrays = [v if type(v) in known or hasattr(v, "dtype") else np.asarray(v) for v in inputs]
     kinds = [type_of(v) for v in arrays]
-    found = np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds))
+    found = np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds if k is not None))
     if kind_of(found) not in "biuf" or found.itemsize > 8:
         raise TypeError(f"{name} is not defined for {found}")
     dtype = FLOAT32 if found == FLOAT32 else FLOAT64

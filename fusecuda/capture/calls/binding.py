@@ -31,6 +31,7 @@ from .inputs import Inputs
 from .numpy_calls import cached_call, library_call
 from .outcomes import CACHED
 from .places import MISSING, Wrapper, is_constant
+from .plain_values import given_plain_values, takes_plain_values
 from .purity import is_module_of_arrays, is_pure
 from .reads import Reads
 from .scalar_types import module_for
@@ -89,6 +90,8 @@ class Binder:
                 replaced[id(getattr)] = numpys_by_name(reads.values, self.used, self.looked)
             elif module_of(value) == "_heapq":
                 replaced[id(value)] = touching(value)
+            elif takes_plain_values(value):
+                replaced[id(value)] = given_plain_values(value)
             else:
                 is_state = value is np.errstate
                 replaced[id(value)] = self.error_state if is_state else followed(value)
@@ -195,6 +198,7 @@ class Binder:
         space = Globals(real) if others else dict(real)
         cells = tuple([self._cell(cell) for cell in function.__closure__ or ()])
         copy = types.FunctionType(function.__code__, space, function.__name__, None, cells or None)
+        dressed(copy, function)
         self._done[id(function)] = copy
         self._unfilled.append(function)
         return copy
@@ -240,6 +244,14 @@ class Binder:
             if exchanged.get(name, real.get(name, kind)) is kind and only_called(name, codes):
                 exchanged[name] = self.followed.get(name, other)
         return exchanged
+
+
+def dressed(copy: types.FunctionType, function: types.FunctionType) -> None:
+    """Let a ``copy`` of ``function`` have its names, annotations and attributes."""
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    copy.__doc__, copy.__dict__ = function.__doc__, function.__dict__
+    annotations = "__annotate__" if hasattr(function, "__annotate__") else "__annotations__"
+    setattr(copy, annotations, getattr(function, annotations))
 
 
 _SEEN_THROUGH = (Wrapper, types.ModuleType)  # what may stand for one is not known by its identity

@@ -31,6 +31,7 @@ from ..record.origin import attribute_of
 from ..record.recorder import current_recorder
 from ..record.structure import leaves
 from .path import Environment
+from .plain_values import calling
 
 _DRAWS = frozenset((
     "beta", "betavariate", "binomial", "chisquare", "choice", "choices", "dirichlet", "expovariate",
@@ -45,8 +46,13 @@ _DRAWS = frozenset((
 ))  # fmt: skip
 _LOGS = frozenset(("debug", "info", "warning", "error", "critical", "log", "isEnabledFor"))
 _WRITES = frozenset(("write", "flush"))
+_BIT_GENERATORS = (
+    *(np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64),
+)
 _METHODS: dict[type, frozenset[str]] = {  # of objects of exactly these types
     np.random.Generator: _DRAWS, np.random.RandomState: _DRAWS, random.Random: _DRAWS,
+    **dict.fromkeys(_BIT_GENERATORS, frozenset(("jumped", "random_raw"))),
+    np.random.SeedSequence: frozenset(("generate_state",)),
     io.TextIOWrapper: _WRITES, io.StringIO: _WRITES,
     warnings.catch_warnings: frozenset(("__enter__", "__exit__")),
 }  # fmt: skip
@@ -54,7 +60,8 @@ _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 _FUNCTIONS = (
     *(builtins.print, np.random.seed, time.sleep),
     *(warnings.warn, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings),
-    *(np.random.default_rng, np.random.RandomState, random.Random),
+    *(np.random.default_rng, np.random.RandomState, np.random.Generator, random.Random),
+    *(*_BIT_GENERATORS, np.random.SeedSequence),
     *(getattr(time, name + end) for name in _CLOCKS for end in ("", "_ns")),
 )
 _LOGGERS = ("Logger", "RootLogger")  # of a module that need not have been loaded
@@ -76,19 +83,6 @@ class Impure:
     def found(self, environment: Environment) -> Any:
         """What a replay calls."""
         return self.function if self.slot < 0 else getattr(environment[self.slot], self.name)
-
-
-class _Maker(type):
-    """The class of what stands for a type, whose objects are impure."""
-
-    called: Callable[..., Any]
-    stands_for: type
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls.called(*args, **kwargs)
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, cls.stands_for)
 
 
 def methods_of(kind: type) -> frozenset[str]:
@@ -132,9 +126,7 @@ class ImpureCalls:
         """What stands for ``value``, which may have a ``slot`` in the environment."""
         methods = methods_of(type(value))
         if not methods:
-            called = self._called(value, Impure(value.__name__, value))
-            space = {"called": staticmethod(called), "stands_for": value}
-            return _Maker(value.__name__, (), space) if isinstance(value, type) else called
+            return calling(value, self._called(value, Impure(value.__name__, value)))
 
         self.slots[id(value)] = slot
 

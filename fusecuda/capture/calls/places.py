@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import enum
 import math
 import types
@@ -17,7 +18,7 @@ from .identity import Identity
 
 SIMPLE = (
     int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
-    np.generic, np.dtype,
+    np.generic, np.dtype, datetime.timedelta,
 )  # fmt: skip
 MISSING = object()
 _HEAP_TYPE = 1 << 9

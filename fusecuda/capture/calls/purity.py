@@ -68,21 +68,9 @@ _NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch"})
 _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "_random")
 _OF_CLASSES = ("typing", "dataclasses")  # what annotations and class definitions leave behind
 _LIBRARIES = ("scipy", "statistics")  # of functions that only compute
-_PURE_TYPES = (
-    *(
-        types.GenericAlias,
-        re.Pattern,
-        type(np.s_),
-        type(np.r_),
-        type(np.c_),
-        type(np.mgrid),
-        type(np.ogrid),
-    ),
-)
-_PLAIN_CLASSES = (
-    *(types.SimpleNamespace, datetime.timedelta, datetime.timezone),
-    np.random.Generator,  # which is made of what is impure
-)
+_GRIDS = (type(np.mgrid), type(np.ogrid))
+_PURE_TYPES = (types.GenericAlias, re.Pattern, type(np.s_), type(np.r_), type(np.c_), *_GRIDS)
+_PLAIN_CLASSES = (types.SimpleNamespace, datetime.timedelta, datetime.timezone)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
 _ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
 

@@ -20,10 +20,11 @@ class Reads:
     takes the contents as further arguments; ``constants`` are containers that are only compared.
     ``device_arrays`` are CuPy's. ``stand_ins`` are called as they are, the ``library`` ones among
     them being pure, and the ``impure`` again by each replay; ``replaced`` are `id`, `getattr`,
-    `numpy.errstate` and functions of numbers and heaps, for which others stand while the function
-    is recorded. ``members`` are what classes hold under the names that the code uses, ``exchanged``
-    those of them that are exchanged while the function is recorded. ``written`` are variables that
-    the code writes, ``classes`` those that it may reach, with their names and bases.
+    `numpy.errstate`, functions of numbers and heaps and what takes nothing but plain values, for
+    which others stand while the function is recorded. ``members`` are what classes hold under the
+    names that the code uses, ``exchanged`` those of them that are exchanged meanwhile. ``written``
+    are variables that the code writes, ``classes`` those that it may reach, with their names and
+    bases.
     ``opaque`` and ``volatile`` say why the function runs unfused, or is recorded anew each time;
     both are empty otherwise. ``acts`` says that it calls impure ones. ``at_once`` holds if it has
     effects that nobody sees, so that it cannot be started again; ``catches`` if it has an

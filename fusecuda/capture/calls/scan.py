@@ -40,6 +40,7 @@ from .exchange import held, parts_of
 from .impure import is_impure
 from .outcomes import CACHED
 from .places import MISSING, Place, Wrapper, has_methods, is_constant, with_methods
+from .plain_values import takes_plain_values
 from .purity import (
     builtins_of,
     is_drawing,
@@ -74,6 +75,10 @@ def reads_of(*roots: Any) -> Reads:
     return scan.reads
 
 
+def _is_replaced(value: Any) -> bool:
+    return value is getattr or module_of(value) in _REPLACED or takes_plain_values(value)
+
+
 def _has_arrays(value: Any) -> bool:
     return any(isinstance(part, np.ndarray) for part in walk(value, PARTS_LIMIT))
 
@@ -86,6 +91,7 @@ class Scan:
         self.pending: list[tuple[types.FunctionType, bool]] = []
         self.scanned: dict[tuple[int, bool], object] = {}
         self.names: set[str] = set()
+        self.stored: dict[str, str] = {}  # attributes that are written, and the lines
         self.classes: dict[int, type] = {}
         self.made: set[int] = set()  # classes of which the code may make instances
         self.looked: set[tuple[int, str]] = set()
@@ -93,6 +99,7 @@ class Scan:
         self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
         self.at = ""  # the line that is read
         self.met: dict[int, str] = {}  # the lines that led to functions
+        self.attributed: list[Any] = []  # functions that have attributes
 
     def run(self) -> None:
         while self.pending and not self.reads.opaque:
@@ -106,6 +113,8 @@ class Scan:
             while not self.pending and known < len(self.classes):
                 known = len(self.classes)
                 self._members()
+        for function in self.attributed:
+            self._attributes(function)
         for key in self.in_bodies.keys() & self.reads.written.keys():
             self._opaque(f"the body of a class reads {self.in_bodies[key].title}, that is written")
         every = self.classes.values()
@@ -144,6 +153,8 @@ class Scan:
         reads = self.reads
         if not bound:
             reads.functions[id(function)] = function
+        if vars(function):
+            self.attributed.append(function)
         own = Place("object", function)
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             seen = getattr(function, name)
@@ -158,6 +169,23 @@ class Scan:
             if code.co_flags & _AWAITS:  # its turns come when a loop of the program's says
                 self._opaque(f"{code.co_name} is a coroutine")
             self._code(function, code, bound)
+
+    def _attributes(self, function: Any) -> None:
+        """Attributes of a function that the code may mean: constants are compared.
+
+        Copies of the function share them.
+        """
+        for name in vars(function).keys() & self.names:
+            value = vars(function)[name]
+            if name in self.stored:
+                self.at = self.stored[name]
+                self._opaque(f"it writes {function.__name__}.{name}")
+            elif is_constant(value):
+                place = Place("object", function).attribute(name)
+                self._seen(place, value)
+            elif not name.startswith("__"):
+                self.at = self.met.get(id(function), self.at)
+                self._opaque(f"it may read {function.__name__}.{name}")
 
     def _default(self, place: Place, value: Any, bound: bool) -> None:
         if is_constant(value):
@@ -195,6 +223,7 @@ class Scan:
                 why = f"{code.co_name} writes the enclosing function's {name!r}"
                 self._outlives(why, Place("cell", free[name], name))
             elif kind in ("STORE_ATTR", "DELETE_ATTR") and i:
+                self.stored[name] = self.at
                 self._stored(function, code, instructions[i - 1], name, free)
             elif kind == "CHECK_EXC_MATCH":
                 self.reads.catches = True
@@ -299,7 +328,7 @@ class Scan:
                 self.value(value, bound)
             if bound and module_of(value) == "_heapq":  # see `touching`
                 self._volatile(f"it calls {name}", at_once=True)
-            elif not bound and (value is getattr or module_of(value) in _REPLACED):
+            elif not bound and _is_replaced(value):
                 reads.replaced[place.key] = (place, value)
             reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
         elif (module_of(type(value)), type(value).__name__) == ("cupy", "ndarray"):
@@ -373,6 +402,8 @@ class Scan:
         function = getattr(value, name, None)
         if not isinstance(function, FUNCTION) or not is_followed(function):
             return False
+        if type(value) is CACHED and vars(value):
+            self.attributed.append(value)
         inner = Scan()
         inner.around = {*self.around, id(function)}
         if id(function) not in self.around:

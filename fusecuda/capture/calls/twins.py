@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..record.origin import is_users
+from .binding import dressed
 from .bytecode import ATTRIBUTES, codes_of, instructions_of, strings
 from .objects import functions_of, is_only_of_objects, members, stores_to_itself, twin_class
 from .places import MISSING, Place, Wrapper, is_constant
@@ -126,7 +127,7 @@ class Twin:
             name, defaults = function.__name__, function.__defaults__
             made = types.FunctionType(function.__code__, space, name, defaults)
             made.__kwdefaults__ = function.__kwdefaults__
-            made.__qualname__ = function.__qualname__
+            dressed(made, function)
             self._done[id(function)] = made
             named = function.__globals__.get(name)
             is_named = isinstance(named, Wrapper) and named.function is function
@@ -294,6 +295,8 @@ def _faults_of_values(reads: Reads) -> Iterator[str]:
             yield f"it reads a {place.kind}"
         if place.kind == "object" and place.steps[0][1].startswith("__"):
             continue
+        if place.kind == "object" and isinstance(place.root, types.FunctionType):
+            yield f"it reads {place.title}"
         if place.kind == "builtin":
             if place.name in _TELLING:
                 yield f"it calls {place.name}"
