@@ -59,7 +59,7 @@ def read_before(u: Any, before: Any) -> Any:
     """What is written later is not yet there, though the sum needs it."""
     after = u * before
     edge = after[:2] * 3
-    after[0] = 7
+    after[0], after[-1] = 7, 8
     return (after * after)[:2] + edge
 
 

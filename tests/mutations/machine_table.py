@@ -234,7 +234,7 @@ MACHINE = (
         "fc_masks[2] = {0, ~(uint64_t)0}",
         "fc_masks[2] = {~(uint64_t)0, 0}",
         "of what is rolled or joined the other part is taken",
-        _ids("placed", "parts_are_written_to_their_places[c-streamed]"),
+        _ids("placed", "parts_are_written_to_their_places[c-slopes]"),
     ),
     Mutation(
         "all-guards-of-several",

@@ -100,7 +100,7 @@ SPEED = (
         "fc_pick_by_##W(to, from, 3 * W, run)",
         "fc_pick_by_##W(to, from, 2 * W, run)",
         "bytes of colours are picked at another step than they have",
-        _ids("cpu_fallback/inside", "narrow_elements[toned-u1-3]"),
+        _ids("cpu_fallback/inside", "narrow_elements[brightened-u1-3]"),
     ),
     Mutation(
         "near-but-not-put",

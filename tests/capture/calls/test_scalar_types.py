@@ -99,6 +99,10 @@ class Agent:
         self.x = self.x * k
         return self.x + self.tool.random() if self.x.sum() > 50 else self.x
 
+    def read(self, k: float) -> Any:
+        self.x = self.x * k
+        return self.x + len(self.tool.read(2)) if self.x.sum() > 50 else self.x
+
     def same(self, k: float, tool: Any) -> Any:
         return self.x * k if self.tool is tool else self.x
 
@@ -128,12 +132,15 @@ def test_an_object_that_is_kept_is_the_callers() -> None:
 
 
 def test_an_object_that_is_used_on_one_path_is_used() -> None:
-    """The numbers are drawn as the plain function draws them."""
-    plain, mine = Agent(np.random.default_rng(3)), Agent(np.random.default_rng(3))
-    fast: Any = fused(Agent.draw)
-    for k in (1.0, 1.5, 2.0, 3.0, 2.0, 0.01, 1.5):
-        assert np.array_equal(fast(mine, k), plain.draw(k))
-    assert plain.tool.random() == mine.tool.random()
+    """Numbers are drawn, and bytes read, as the plain function does so."""
+    drawn = [Agent(np.random.default_rng(3)) for _ in range(2)]
+    read = [Agent(io.BytesIO(b"abcdefg")) for _ in range(2)]
+    for method, (plain, mine) in ((Agent.draw, drawn), (Agent.read, read)):
+        fast: Any = fused(method)
+        for k in (1.0, 1.5, 2.0, 3.0, 2.0, 0.01, 1.5):
+            assert np.array_equal(fast(mine, k), method(plain, k))
+    assert drawn[0].tool.random() == drawn[1].tool.random()
+    assert read[0].tool.tell() == read[1].tool.tell() > 0
 
 
 def test_which_object_it_is_may_be_asked() -> None:
