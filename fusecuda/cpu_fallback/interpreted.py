@@ -11,7 +11,7 @@ import numpy as np
 from fusecuda.codegen.texts import complex_text, read
 from fusecuda.graph.dtypes import computed_in, hlo_name
 from fusecuda.graph.interpret import Meaning
-from fusecuda.graph.ops import SCIPY_NAMES
+from fusecuda.graph.ops import POWERS, SCIPY_NAMES
 
 from . import quick_fma
 from .texts import SPECIAL
@@ -28,6 +28,7 @@ NAMES = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
     *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh"),
     *("arctanh", "logaddexp", "logaddexp2", "power", "cbrt", "hypot", *sorted(SCIPY_NAMES)),
+    *POWERS.values(),
 )
 COMPLEX_NAMES = (
     *("multiply", "divide", "square", "reciprocal", "absolute", "exp", "log", "sqrt", "sin", "cos"),
@@ -41,6 +42,7 @@ def _translation() -> Translation:
     made = Translation()
     for name in HEADERS:
         made.add(read("cpu_fallback", name))
+    made.add(read("codegen", "powers.h"))
     made.add(complex_text())
     made.replace("fc_fma", partial(quick_fma.fma, made["fc_fma"]))
     made.replace("fc_fmaf", partial(quick_fma.fmaf, made["fc_fmaf"]))

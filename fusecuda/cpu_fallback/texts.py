@@ -50,6 +50,7 @@ def _prelude(traffic: bool) -> str:
             read("cpu_fallback", "division.h"),
             read("codegen", "philox.h"),
             read("codegen", "prelude.h"),
+            read("codegen", "powers.h"),
             read("codegen", "halves.h"),
             read("codegen", "extremes.h"),
             read("codegen", "bfloats.h"),

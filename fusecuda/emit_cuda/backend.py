@@ -187,6 +187,11 @@ def devices() -> list[str]:
     return [f"cuda:{n} {name}" for n, name in enumerate(device_names())]
 
 
+def _with_products(text: str) -> str:
+    """``text`` with products that are no part of a fused multiply-add."""
+    return re.sub(r"FC_ROUNDED\((\S+) \* (\S+)\)", r"fc_product(\1, \2)", text)
+
+
 @cache
 def prelude() -> str:
     """What every kernel stands on, as one text."""
@@ -211,6 +216,6 @@ def prelude() -> str:
             read("codegen", "extremes.h"),
             read("codegen", "bfloats.h"),
             read("emit_cuda", "complex.cuh"),
-            re.sub(r"FC_ROUNDED\((\S+) \* (\S+)\)", r"fc_product(\1, \2)", complex_text()),
+            *(_with_products(t) for t in (read("codegen", "powers.h"), complex_text())),
         )
     )

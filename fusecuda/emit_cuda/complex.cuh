@@ -1,4 +1,4 @@
-// What the texts of complex numbers (codegen/complex.h, complex_functions.h) stand on, by CUDA's
+// What the texts of powers and complex numbers (codegen/powers.h, complex.h and others) stand on, by CUDA's
 // names, and their sums.
 #define FC_FN FC_INLINE
 
@@ -14,6 +14,7 @@ FC_PARTS(f64, double, )
 FC_INLINE float fc_product(float a, float b) { return __fmul_rn(a, b); }
 FC_INLINE double fc_product(double a, double b) { return __dmul_rn(a, b); }
 
+FC_INLINE double fc_fma(double a, double b, double c) { return fma(a, b, c); }
 FC_INLINE double fc_sqrt_f64(double a) { return sqrt(a); }
 FC_INLINE double fc_exp_f64(double a) { return exp(a); }
 FC_INLINE double fc_log_f64(double a) { return log(a); }

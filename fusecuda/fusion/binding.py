@@ -169,10 +169,24 @@ def _are_read_quickly(lowered: Lowered, variant: Variant, walked: Walked) -> boo
 def _walked(lowered: Lowered, memory: MemoryOf) -> tuple[Lowered, Walked, Variant]:
     """A kernel with its walk on the memory given, and which of its texts fits that."""
     walked = walk(lowered, memory)
+    walked.rows = _longest_beside(lowered.ir, walked.rows, walked.elements)
     walked.elements = _apart_from_tests(lowered.ir, walked.elements)
     if _is_by_strides(lowered.ir, walked.elements):
         walked.elements = _longest_runs(walked.elements)
     return lowered, walked, _choose(lowered.ir, walked.rows, walked.elements)
+
+
+def _longest_beside(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Walk:
+    """The rows with their longest axis last, if along the last one too few of few elements lie."""
+    *outer, inner = rows.extents or [0]
+    longest = max(outer, default=0)
+    is_fixed = kernel.kind == "loop" or kernel.segment is not None or kernel.outer or kernel.cross
+    is_long = math.prod(elements.extents) > SHORT_ROW
+    if is_fixed or is_long or inner >= _FEWEST or longest <= inner:
+        return rows
+    axes = list(range(len(rows.extents)))
+    axes.append(axes.pop(outer.index(longest)))
+    return rows.keep(axes)
 
 
 def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
@@ -298,7 +312,7 @@ def stand_side_by_side(kernel: kernel_ir.KernelIR, rows: Walk) -> bool:
 
 def _are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
     """True for many rows of a few elements."""
-    if not stand_side_by_side(kernel, rows) or rows.extents[-1] < COLUMN_BLOCK:
+    if not stand_side_by_side(kernel, rows) or rows.extents[-1] < _FEWEST:
         return False
     return 0 < math.prod(elements.extents) <= SHORT_ROW
 

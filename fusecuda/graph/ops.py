@@ -150,6 +150,16 @@ def _drawn(function: Callable[..., Any], cost: int) -> OpRow:
     return OpRow(name, function, 3, text, cost, home=OWN)
 
 
+def _power(name: str, exponent: float) -> OpRow:
+    """The row of powers with a known exponent, of one operand."""
+
+    def call(base: Any) -> Any:
+        return np.power(base, np.asarray(base).dtype.type(exponent))
+
+    call.__name__ = name
+    return OpRow(name, call, 1, _call(name), 3 if exponent > 0 else 8, home=OWN)
+
+
 def _join(real: Any, imag: Any) -> Any:
     """Complex numbers of their parts."""
     joined = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), complex_of(real.dtype))
@@ -157,6 +167,12 @@ def _join(real: Any, imag: Any) -> Any:
     return joined
 
 
+# Powers that kernels know, of few operations, by their exponents.
+POWERS = {
+    3: "power_3", 4: "power_4", 5: "power_5", 6: "power_6", 12: "power_12",
+    -2: "power_minus_2", -3: "power_minus_3",
+    1.5: "power_3_halves", -0.5: "power_minus_half", -1.5: "power_minus_3_halves",
+}  # fmt: skip
 _IDENTITY: Text = {"b": "{0}", "i": "{0}", "u": "{0}", "f": "{0}"}
 _OUTSIDE = "(uint64_t)({0} < 0 ? {0} + {1} : {0}) >= (uint64_t){1}"
 _NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
@@ -180,6 +196,7 @@ ROWS: tuple[OpRow, ...] = (
         may_fail=_NEGATIVE_POWER,
         fails="{1} < 0",
     ),
+    *(_power(name, exponent) for exponent, name in POWERS.items()),
     OpRow(
         "negative",
         np.negative,

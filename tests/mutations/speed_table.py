@@ -110,4 +110,28 @@ SPEED = (
         "narrow results stay on the stack",
         _ids("cpu_fallback/inside", "narrow_elements[brightened-u1-4]"),
     ),
+    Mutation(
+        "products-of-one-word",
+        "codegen/powers.h",
+        "return fc_two_of(p, fc_fma(a.hi, b.lo, fc_fma(a.lo, b.hi, e)));",
+        "return fc_two_of(p, e);",
+        "a power forgets the errors of its factors",
+        _ids("codegen/powers", "powers_of_known_exponents[c-f8]"),
+    ),
+    Mutation(
+        "roots-of-negative-zeros",
+        "codegen/powers.h",
+        "x < 0.0 && x + x == x ? -x : x + 0.0",
+        "x < 0.0 && x + x == x ? -x : x",
+        "a zero with a sign has an inverse root with that sign",
+        _ids("codegen/powers", "powers_of_known_exponents[c-f8]"),
+    ),
+    Mutation(
+        "rows-beside-few",
+        "fusion/binding.py",
+        "    axes.append(axes.pop(outer.index(longest)))\n    return rows.keep(axes)\n",
+        "    return rows.keep(axes)\n",
+        "few rows along the last axis are computed one after the other",
+        _ids("cpu_fallback/short_rows", "one_text_has_both_ways[shape0]"),
+    ),
 )

@@ -200,6 +200,14 @@ def operate(array_type: type[Array], ufunc: np.ufunc, inputs: Any) -> Any:
     return result
 
 
+@entry
+def power(base: Array, row: str) -> Any:
+    """The lazy power of floats or doubles that is a ``row`` of the op table; or NotImplemented."""
+    if base.dtype.itemsize < 4 or raising() or is_any_picked((base,)) or base.is_loose:
+        return NotImplemented
+    return ufuncs.apply_row(type(base), row, (base,))
+
+
 def _called(
     array_type: type[Array], ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
 ) -> Any:

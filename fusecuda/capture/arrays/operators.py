@@ -10,6 +10,7 @@ import numpy as np
 
 from ...graph.dtypes import is_numeric
 from ...graph.numpy_rules import power_looks_at, power_ufunc
+from ...graph.ops import POWERS
 from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
 from .memory import completed, in_force, is_small, new, operand, values
@@ -34,16 +35,25 @@ def _power(base: Any, exponent: Any, in_place: bool = False) -> Any:
     if type(exponent) is TracedScalar:
         exponent = exponent.seen()
     if base.dtype.kind == "f" and type(exponent) in (int, float):
-        if exponent in _EXACT:
-            return _unary(_EXACT[exponent])(base)
-        if exponent == 0:
-            return np.power(base, exponent)
+        result = _known_power(base, exponent, limit)
+        if result is not NotImplemented:
+            return result
     number = None if base.is_scalar else _number_in(base, exponent, in_place)
     if number is not None:
         ufunc, dtype = power_ufunc(base.dtype, number, in_place)
         if ufunc is not np.power:
             return _unary(ufunc)(base if base.dtype == dtype else base.astype(dtype))
     return _operate(np.power, operator.pow, base, exponent, (base, exponent))
+
+
+def _known_power(base: Any, exponent: float, limit: int) -> Any:
+    """The power of floats by a number of which there is an operation of its own."""
+    if exponent in _EXACT:
+        return _unary(_EXACT[exponent])(base)
+    if exponent == 0:
+        return np.power(base, exponent)
+    known = exponent in POWERS and not limit
+    return ENTRIES.power(base, POWERS[exponent]) if known else NotImplemented
 
 
 def _number_in(base: Any, exponent: Any, in_place: bool) -> Any:

@@ -1,0 +1,42 @@
+"""Short rows are computed side by side, along whichever of their axes is long enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from tests.capture_check import equal
+
+RNG = np.random.default_rng(3)
+
+
+def distances(x: Any, y: Any) -> Any:
+    d = x[:, None, :] - y[None, :, :]
+    return np.sqrt(np.sum(d * d, axis=2))
+
+
+def nearest(x: Any, y: Any) -> Any:
+    """The largest of each row, and how far on it is, and what the rows add up to."""
+    d = np.abs(x[:, None, :] - y)
+    return d.max(axis=2), d.argmax(axis=2), np.sum(d, axis=2) / (1 + d.min(axis=2))
+
+
+@pytest.mark.parametrize("program", [distances, nearest], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("shape", [(40, 4), (4, 40), (9, 31), (40, 63), (3, 5), (1, 9), (0, 8)])
+@pytest.mark.parametrize("length", [1, 3, 7, 32])
+def test_values(program: Callable[..., Any], shape: tuple[int, int], length: int) -> None:
+    """NumPy's, whatever the rows lie along."""
+    x, y = (RNG.integers(-9, 9, (n, length)) / 2 for n in shape)
+    equal(fc.lower(program, x, y)(x, y), program(x, y))
+
+
+@pytest.mark.parametrize("shape", [(40, 4), (4, 40), (12, 31)])
+def test_one_text_has_both_ways(shape: tuple[int, int]) -> None:
+    """Of few or many rows, and of those that are long along another axis than the last."""
+    x, y = (RNG.random((n, 3)) for n in shape)
+    (kernel,) = fc.lower(distances, x, y).kernels
+    assert "_side(a, begin, end, scratch)" in kernel.source
