@@ -312,7 +312,8 @@ def stand_side_by_side(kernel: kernel_ir.KernelIR, rows: Walk) -> bool:
 
 def _are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
     """True for many rows of a few elements."""
-    if not stand_side_by_side(kernel, rows) or rows.extents[-1] < _FEWEST:
+    is_many = rows.extents[-1] >= _FEWEST and math.prod(rows.extents) >= COLUMN_BLOCK
+    if not is_many or not stand_side_by_side(kernel, rows):
         return False
     return 0 < math.prod(elements.extents) <= SHORT_ROW
 
