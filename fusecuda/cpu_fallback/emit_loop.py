@@ -15,9 +15,12 @@ from ..fusion.binding import ANY_STEP, Variant
 from ..fusion.byte_chains import Chain, chains_of, without
 from ..fusion.kernel_ir import forms_of
 from ..fusion.verify import operands
+from ..graph.dtypes import DType
 from . import quotients
 from .emit import PLACEHOLDER, KernelEmitter
 from .place import Place
+
+_TURNED = "turned"  # what elements are put into that lie across runs
 
 
 class LoopEmitter(KernelEmitter):
@@ -117,11 +120,17 @@ class LoopEmitter(KernelEmitter):
                 length = f"fc_min(FC_NEAR, {length})"
             self.run(tests, self._run_length(length))
             with self.grouping(body, last, inside, index), contextlib.ExitStack() as within:
+                turned = () if self.traffic else self.variant.turned
+                for f in turned:
+                    kind = memory_type(self._dtype(f))
+                    self.w.line(f"{kind} {_TURNED}{f}[FC_TURN][FC_NEAR];")
                 for axis in inside:
                     head = f"for (int64_t i_{axis} = 0; i_{axis} < {axis}; ++i_{axis})"
                     within.enter_context(self.w.block(head))
                 walked = index | {axis: f"i_{axis}" for axis in inside}
                 self.bases(forms, "", "", walked, self.typed)
+                if turned:
+                    self._turn(forms, last, inside[0])
                 self.make(tests, last)
                 self._begin_run()
                 elements(body, Place(self, "k", last, "", tests))
@@ -129,6 +138,31 @@ class LoopEmitter(KernelEmitter):
             if len(axes) > 1:
                 self._move_on(index)
             self._end_run()
+
+    def _turn(self, forms: Sequence[int], axis: str, inner: str) -> None:
+        """Let forms that lie across stand at elements that have been put along ``axis``.
+
+        Where others are read next is said beforehand.
+        """
+        steps, kernel = self.variant.steps, self.kernel
+        count = f"fc_min(FC_TURN, {inner} - i_{inner})"
+        for form in forms:
+            pointer, kept = names.pointer(kernel, form), f"{_TURNED}{form}"
+            if form in self.variant.turned:
+                call = f"fc_turn_{self._dtype(form).itemsize}"
+                given = f"{kept}, {pointer}, {names.stride(form, axis)}, run, {count}"
+                self.w.line(f"if (i_{inner} % FC_TURN == 0) {call}({given});")
+                self.w.line(f"{pointer} = {kept}[i_{inner} % FC_TURN];")
+            elif kernel.forms[form].dtype is None or kernel.forms[form].store:
+                continue
+            elif steps is not None and steps[form] == 1:
+                following = f"(const char *){pointer} + {names.stride(form, inner)}"
+                self.w.line(f"fc_ahead({following}, run * (int64_t)sizeof *{pointer});")
+
+    def _dtype(self, form: int) -> DType:
+        dtype = self.kernel.forms[form].dtype
+        assert dtype is not None
+        return dtype
 
     def _run_length(self, length: str) -> str:
         """How many elements are computed together, where ``length`` are left of a row."""

@@ -68,7 +68,8 @@ class Place(Scope):
         assert dtype is not None
         if not self.step:
             return self.emitter.dereference(name, "", dtype, form)
-        if steps is not None and steps[form] == ANY_STEP:
+        is_counted = self.emitter.traffic and form in self.emitter.variant.turned
+        if steps is not None and (steps[form] == ANY_STEP or is_counted):
             name = f"({'' if kernel.forms[form].store else 'const '}char *){name}"
         elif steps is not None:
             return self.stepped(name, steps[form])

@@ -42,6 +42,7 @@ _BLOCK = 16
 _WORTH = 1 << 14  # elements: fewer are not worth a text of their own
 _INSIDE = 64  # elements at most of the short axes that are walked within a run of a long one
 _LONG_RUN = 64  # elements along the last axis that are run along, whatever is before it
+_LINE = 64  # bytes that memory gives at once
 _NEAR = 16  # extent of an axis that is long beside them
 ANY_STEP = 1 << 30  # of a form that walks the inner axis as an argument says, beside others
 _PARTS = 64  # a split row has at most so many parts
@@ -58,7 +59,8 @@ class Variant:
     will do. With ``tables`` what is computed from a byte alone is looked up. So many of a loop's
     last axes are walked ``inside`` a run along the one before, which is then the inner axis. Where
     it is ``dense``, indices lead to elements side by side; where it is ``sure``, all are bytes, and
-    there is an element for each.
+    there is an element for each. The forms that are ``turned`` lie across the runs, and are put
+    along them some at a time.
     """
 
     skeleton: str
@@ -67,6 +69,7 @@ class Variant:
     inside: int = 0
     dense: bool = False
     sure: bool = False
+    turned: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -244,10 +247,46 @@ def _overlap(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
 def _loop(kernel: kernel_ir.KernelIR, walk: Walk) -> Variant:
     tables = math.prod(walk.extents) >= MANY and bool(chains_of(kernel))
     inside = _inside(kernel, walk)
-    if inside:  # one text for all strides
-        steps = tuple(1 if form.dtype is None else ANY_STEP for form in kernel.forms)
-        return Variant(LOOP, steps, tables, inside)
+    if inside:
+        turned = _turned(kernel, walk) if inside == 1 else ()
+        return Variant(LOOP, _steps_of_runs(kernel, walk, turned), tables, inside, turned=turned)
     return Variant(LOOP, _steps(kernel, walk), tables)
+
+
+def _steps_of_runs(
+    kernel: kernel_ir.KernelIR, walk: Walk, turned: Sequence[int]
+) -> tuple[int, ...]:
+    """How a loop's forms step along its runs if axes are walked within them.
+
+    One text serves all strides; where some are turned, the others are known if they are one.
+    """
+    forms = range(len(kernel.forms))
+    across = [f not in turned and not _is_beside(kernel, f, walk.strides[f][-2]) for f in forms]
+    steps = [ANY_STEP if not turned or across[f] else 1 for f in forms]
+    return tuple([1 if kernel.forms[f].dtype is None else steps[f] for f in forms])
+
+
+def _is_beside(kernel: kernel_ir.KernelIR, form: int, stride: int) -> bool:
+    dtype = kernel.forms[form].dtype
+    return dtype is not None and stride == dtype.itemsize
+
+
+def _turned(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[int, ...]:
+    """The forms that are read across the runs of a loop, as a transposed matrix beside another.
+
+    Their elements lie side by side along the axis that is walked within the runs.
+    """
+    if math.prod(walk.extents) < _WORTH or walk.extents[-1] < _SHORT:
+        return ()
+    plain, others = set[int](), set[int]()
+    for s in kernel.statements():
+        is_plain = isinstance(s, kernel_ir.Load) and s.guard is None
+        (plain if is_plain else others).update(kernel_ir.forms_of([s]))
+    wide = [d is not None and d.itemsize in (4, 8) for d in (f.dtype for f in kernel.forms)]
+    across = [
+        abs(s[-2]) >= _LINE and _is_beside(kernel, f, s[-1]) for f, s in enumerate(walk.strides)
+    ]
+    return tuple([f for f in sorted(plain - others) if wide[f] and across[f]])
 
 
 def _steps(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[int, ...] | None:

@@ -134,4 +134,20 @@ SPEED = (
         "few rows along the last axis are computed one after the other",
         _ids("cpu_fallback/short_rows", "one_text_has_both_ways[shape0]"),
     ),
+    Mutation(
+        "first-line-of-those-turned",
+        "cpu_fallback/emit_loop.py",
+        'self.w.line(f"{pointer} = {kept}[i_{inner} % FC_TURN];")',
+        'self.w.line(f"{pointer} = {kept}[0];")',
+        "of lines that lie across only the first is read",
+        _ids("cpu_fallback/turned", "values[added-f8-shape0]"),
+    ),
+    Mutation(
+        "corners-of-squares",
+        "cpu_fallback/runs.h",
+        "lower[j] = (T)(j & apart ? N + j : j + apart);",
+        "lower[j] = (T)(j & apart ? N + j : j);",
+        "a corner of a square stays where it was",
+        _ids("cpu_fallback/turned", "values[added-f8-shape0]"),
+    ),
 )
