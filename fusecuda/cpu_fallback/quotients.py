@@ -32,13 +32,18 @@ def divisors_of(body: Sequence[ir.Statement], varying: Iterable[int] = ()) -> di
     where the loop changes what it reads.
     """
     of_elements = {s.out for s in body if not isinstance(s, ir.Effect)}.union(varying)
+    counted = {  # of these, with what is noted, gcc makes no vectors
+        s.out
+        for s in body
+        if isinstance(s, ir.Compute) and s.op == "convert" and s.operand_dtypes[0].kind in "biu"
+    }
     quotients = [
         s
         for s in body
         if isinstance(s, ir.Compute)
         and s.op == "divide"
         and s.dtype in (FLOAT32, FLOAT64)
-        and s.operands[0] in of_elements
+        and s.operands[0] in of_elements - counted
         and s.operands[1] not in of_elements
     ]
     cost = sum(OPS[s.op].cost for s in body if isinstance(s, ir.Compute))

@@ -150,4 +150,12 @@ SPEED = (
         "a corner of a square stays where it was",
         _ids("cpu_fallback/turned", "values[added-f8-shape0]"),
     ),
+    Mutation(
+        "integers-by-products",
+        "cpu_fallback/quotients.py",
+        "and s.operands[0] in of_elements - counted",
+        "and s.operands[0] in of_elements",
+        "bools are divided element by element",
+        _ids("capture/arrays/types_of_results", "integers_are_divided"),
+    ),
 )

@@ -266,4 +266,4 @@ def choose(a: Any, choices: Any, out: None = None, mode: Any = "raise") -> Any:
         named = build.elementwise("equal", [index, build.constant(number, INT64)], np.dtype(bool))
         chosen = build.where(named, nodes[number], chosen)
     shape = np.broadcast_shapes(index.shape, *(n.shape for n in nodes))
-    return of_node(build.broadcast_to(chosen, shape), is_scalar=False)
+    return of_node(build.broadcast_to(chosen, shape), is_scalar=not shape)

@@ -97,7 +97,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, **kwarg
         dtype = np.clip(np.empty(0, x.dtype), _probe(low), _probe(high)).dtype
     else:
         dtype = _common([x, *bounds])
-    if not is_supported(dtype) or dtype == BOOL:
+    if not is_supported(dtype) or dtype == BOOL or dtype.kind == "c":  # of which NaN has two parts
         return NotImplemented
     result = x if x.dtype == dtype else astype(x, dtype)
     if low is not None:
@@ -112,7 +112,7 @@ def round_(a: Any, decimals: Any = 0, out: None = None) -> Any:
         return NotImplemented
     x, decimals = array_of(a), operator.index(seen(decimals))
     if x.dtype.kind in "iu" and decimals >= 0:
-        return copy(x)
+        return copy(x) if x.ndim else copy(x)[()]
     if kind_of(x.dtype) != "f":
         return NotImplemented
     if decimals == 0:
@@ -223,7 +223,7 @@ def nan_to_num(
     infinite = np.where(found == -np.inf, kind(low), found)
     found = np.where(found == np.inf, kind(high), infinite)
     if copy:
-        return found[()] if a.is_scalar else found
+        return found if found.ndim else found[()]
     a[...] = found
     return a
 

@@ -238,6 +238,8 @@ def _divmod(array_type: type[Array], inputs: Sequence[Any]) -> Any:
 
 def _modf(array_type: type[Array], inputs: Sequence[Any]) -> Any:
     (x,) = inputs
+    dtype = np.modf.resolve_dtypes((x.dtype, None, None))[0]
+    x = x if x.dtype == dtype else x.astype(dtype)  # whole parts of integers are no integers
     whole = np.trunc(x)
     infinite = np.isinf(x)
     fraction = np.where(infinite, x.dtype.type(0), x - whole)

@@ -1,0 +1,61 @@
+"""Results have the types that NumPy gives: scalars of no axes, the dtypes of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fusecuda as fc
+from tests.capture_check import equal
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+def test_whole_parts(dtype: str) -> None:
+    """Of integers they are floats."""
+    x = np.array([0, 1, 3, 100]).astype(dtype)
+    got, want = fc.fused(np_modf)(x), np_modf(x)
+    equal(list(got), list(want))
+    assert [g.dtype for g in got] == [w.dtype for w in want]
+
+
+def np_modf(x: Any) -> Any:
+    parts = np.modf(x)
+    return *parts, parts[1] / 2
+
+
+OF_NONE: dict[str, Callable[[Any], Any]] = {
+    "nan_to_num": np.nan_to_num,
+    "choose": lambda x: np.choose((x > 0).astype(int), [x, x]),
+    "round": lambda x: np.round((x > 0).astype(int), 1),
+    "method": lambda x: (x > 0).astype(int).round(),
+    "sum": lambda x: np.nan_to_num(x * 2) + 1,
+}
+
+
+@pytest.mark.parametrize("name", OF_NONE)
+def test_scalars_of_no_axes(name: str) -> None:
+    program = OF_NONE[name]
+    fused = fc.fused(program)
+    for x in (np.array(2.5), np.array(-np.inf), np.array(3.0, "f4")):
+        got, want = fused(x), program(x)
+        assert type(got) is type(want), (type(got), type(want))
+        equal(got, want)
+
+
+def test_complex_bounds_with_nan() -> None:
+    """NumPy's clip treats a number of which one part is none as it does."""
+    x, low = np.array([2.5 - 3.5j, 4 - 4j]), np.array([complex(-0.25, np.nan), 3])
+    equal(fc.fused(lambda x, low: np.clip(x, low, x))(x, low), np.clip(x, low, x))
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8"])
+def test_integers_are_divided(dtype: str) -> None:
+    """By a number that all share, too: of bools beside what is noted gcc makes no vectors."""
+    x = np.arange(3000).astype(dtype)
+    program = fc.lower(lambda x: x / 3, x)
+    assert "fc_quotient_by" not in program.kernels[0].source
+    assert "fc_quotient_by" in fc.lower(lambda x: x / 3, x * 1.0).kernels[0].source
+    equal(program(x), x / 3)
