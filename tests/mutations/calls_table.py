@@ -1048,4 +1048,12 @@ CALLS = (
         "what methods of enums that are keys read stays what it was",
         ids("calls/calls_attacked", "is_as_plain[methods of constants as keys]"),
     ),
+    Mutation(
+        "order-of-results",
+        "capture/calls/outcomes.py",
+        "return parts.pop(0).transpose(structure[1:])",
+        "return parts.pop(0)",
+        "what NumPy lays out in another order has its axes in that order",
+        ids("capture/arrays/types_of_results", "the_order_of_memory[axes1-nancumsum]"),
+    ),
 )

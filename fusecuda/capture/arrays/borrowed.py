@@ -23,6 +23,7 @@ from ..record.recorder import user_line
 from . import creation, ufuncs
 from .array import Array
 from .gathering import gathered
+from .kept_order import in_kept_order
 from .movement import reshape
 from .selection import astype, copy
 from .table import ENTRIES, Handler, handles
@@ -167,5 +168,9 @@ def i0(x: Any) -> Any:
     if not is_supported(a.dtype) or a.dtype.kind == "c":
         return NotImplemented
     dtype = a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
-    node = build.elementwise("i0", [ufuncs.node_of(a, dtype)], dtype)
-    return Array.of_node(node, is_scalar=False)
+
+    def made(given: Any) -> Array:
+        node = build.elementwise("i0", [ufuncs.node_of(given[0], dtype)], dtype)
+        return Array.of_node(node, is_scalar=False)
+
+    return in_kept_order(made, (a,))

@@ -35,10 +35,12 @@ def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array
     """``node``, the value of ``a``, reduced: in the order of memory if its elements keep theirs."""
     axes = axes_of(a, axis)
     order = axes_by(a, "K")
-    inner = axes if order is None else [d for d, axis in enumerate(order) if axis in axes]
     in_rows = kind.startswith("arg") and a.ndim > 2  # which NumPy gives in rows
-    if order is None or [order[d] for d in inner] != sorted(axes) or in_rows:
+    if order is None or in_rows:
         return of_node(_shaped(build.reduce(kind, node, axes), a.shape, axes, keepdims))
+    if [d for d in order if d in axes] != sorted(axes):  # their elements are combined in rows
+        order = (*(d for d in order if d not in axes), *sorted(axes))
+    inner = [d for d, axis in enumerate(order) if axis in axes]
     shape = tuple(a.shape[d] for d in order)
     laid = build.index(node, transpose(order), shape)
     result = of_node(_shaped(build.reduce(kind, laid, inner), shape, inner, keepdims))

@@ -50,7 +50,8 @@ def call_flat(
 ) -> list[Any]:
     """How the result of a call is put together, and its parts; or the error raised.
 
-    If they are to be ``tight``, arrays that are no views are contiguous.
+    If they are to be ``tight``, arrays that are no views are contiguous; the result may have their
+    axes in another order.
     """
     try:
         result = called(func, *values[0])
@@ -62,8 +63,16 @@ def call_flat(
             if isinstance(part, np.ndarray) and not part.flags.carray:
                 given = (v for v in leaves(list(values)) if isinstance(v, np.ndarray))
                 if not any(np.may_share_memory(part, g) for g in given):
-                    parts[i] = np.require(part, requirements=["C", "W"])
+                    order = _order_of(part) if structure == "part" else tuple(range(part.ndim))
+                    parts[i] = np.require(part.transpose(order), requirements=["C", "W"])
+                    if order != tuple(range(part.ndim)):
+                        structure = ("transposed", *np.argsort(order).tolist())
     return [structure, *parts]
+
+
+def _order_of(array: NDArray) -> tuple[int, ...]:
+    """The axes of ``array`` as they lie in memory, the outermost first."""
+    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
 
 
 def call_impure(impure: Any, tight: bool, called: Callable[..., Any], values: Any) -> list[Any]:
@@ -85,6 +94,8 @@ def _flattened(result: Any, kinds: Sequence[Kind] = (LIST, TUPLE, NAMED)) -> tup
 
 def put_together(structure: Any, parts: list[Any]) -> Any:
     """A result put together of its parts, which are taken from the list."""
+    if type(structure) is tuple and structure[0] == "transposed":
+        return parts.pop(0).transpose(structure[1:])
     if type(structure) is tuple:
         made = [put_together(s, parts) for s in structure[1:]]
         return made if structure[0] is list else tuple.__new__(structure[0], made)

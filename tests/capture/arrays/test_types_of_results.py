@@ -59,3 +59,37 @@ def test_integers_are_divided(dtype: str) -> None:
     assert "fc_quotient_by" not in program.kernels[0].source
     assert "fc_quotient_by" in fc.lower(lambda x: x / 3, x * 1.0).kernels[0].source
     equal(program(x), x / 3)
+
+
+BY_NUMPY: dict[str, Callable[[Any], Any]] = {
+    "accumulate": lambda x: np.logaddexp.accumulate(x, axis=0),
+    "nancumsum": lambda x: np.nancumsum(x, axis=0)[1:] * 2,
+    "integers": lambda x: np.round((x * 100).astype(int), -1),
+    "isreal": np.isreal,
+    "fmin": lambda x: np.fmin.reduce(x, axis=0),
+    "i0": np.i0,
+    "two axes": lambda x: x.max(axis=(0, 1), keepdims=True) + x.min(axis=(0, 2)).sum(),
+    "written through": lambda x: _written(np.nancumsum(x, axis=0)),
+}
+
+
+def _written(v: Any) -> Any:
+    v.reshape(-1)[2:5] = 7  # of a view, or of a copy
+    return v
+
+
+@pytest.mark.parametrize("name", BY_NUMPY)
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)])
+def test_the_order_of_memory(name: str, axes: tuple[int, ...]) -> None:
+    """What NumPy computes lies as it has laid it, and so does what is reduced over several axes."""
+    program = BY_NUMPY[name]
+    fused = fc.fused(program)
+    for seed in range(3):
+        x = np.random.default_rng(seed).integers(1, 9, (3, 4, 5)) / 4
+        x = np.ascontiguousarray(x.transpose(axes)).transpose(np.argsort(axes))
+        got, want = fused(x), program(x)
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+        longer = [n > 1 for n in want.shape]
+        strides = [[s for s, is_long in zip(a.strides, longer, strict=True) if is_long]
+                   for a in (got, want)]  # fmt: skip
+        assert strides[0] == strides[1]
