@@ -184,6 +184,8 @@ def _longest_beside(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> W
     *outer, inner = rows.extents or [0]
     longest = max(outer, default=0)
     is_fixed = kernel.kind == "loop" or kernel.segment is not None or kernel.outer or kernel.cross
+    ordered = (kernel_ir.Scatter, kernel_ir.Compact)
+    is_fixed = is_fixed or any(isinstance(s, ordered) for s in kernel.statements())
     is_long = math.prod(elements.extents) > SHORT_ROW
     if is_fixed or is_long or inner >= _FEWEST or longest <= inner:
         return rows

@@ -40,3 +40,18 @@ def test_one_text_has_both_ways(shape: tuple[int, int]) -> None:
     x, y = (RNG.random((n, 3)) for n in shape)
     (kernel,) = fc.lower(distances, x, y).kernels
     assert "_side(a, begin, end, scratch)" in kernel.source
+
+
+def test_what_goes_by_the_order_of_rows() -> None:
+    """Elements that are picked, and sums that are added in turn."""
+
+    def picked(x: Any, y: Any) -> Any:
+        d = np.abs(x[:, None, :] - y)
+        out = np.zeros(5)
+        np.add.at(out, np.arange(len(x) * len(y)).reshape(len(x), -1) % 5, d.sum(axis=2))
+        return d[d.max(axis=2) > 4], out
+
+    x, y = (RNG.normal(size=(n, 3)) * 3 for n in (40, 4))
+    fused = fc.fused(picked)
+    for _ in range(3):
+        equal(fused(x, y), picked(x, y), 14)

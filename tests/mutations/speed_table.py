@@ -158,4 +158,12 @@ SPEED = (
         "bools are divided element by element",
         _ids("capture/arrays/types_of_results", "integers_are_divided"),
     ),
+    Mutation(
+        "rows-in-any-order",
+        "fusion/binding.py",
+        "is_fixed = is_fixed or any(isinstance(s, ordered) for s in kernel.statements())",
+        "is_fixed = is_fixed or False",
+        "elements are picked in the order in which rows are computed",
+        _ids("fusion/compactions", "random_programs[50]"),
+    ),
 )
