@@ -185,9 +185,9 @@ def _longest_beside(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> W
     longest = max(outer, default=0)
     is_fixed = kernel.kind == "loop" or kernel.segment is not None or kernel.outer or kernel.cross
     ordered = (kernel_ir.Scatter, kernel_ir.Compact)
-    is_fixed = is_fixed or any(isinstance(s, ordered) for s in kernel.statements())
+    is_ordered = any(isinstance(s, ordered) for s in kernel.statements())
     is_long = math.prod(elements.extents) > SHORT_ROW
-    if is_fixed or is_long or inner >= _FEWEST or longest <= inner:
+    if is_fixed or is_long or is_ordered or inner >= _FEWEST or longest <= inner:
         return rows
     axes = list(range(len(rows.extents)))
     axes.append(axes.pop(outer.index(longest)))

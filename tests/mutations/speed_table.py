@@ -161,9 +161,9 @@ SPEED = (
     Mutation(
         "rows-in-any-order",
         "fusion/binding.py",
-        "is_fixed = is_fixed or any(isinstance(s, ordered) for s in kernel.statements())",
-        "is_fixed = is_fixed or False",
+        "    if is_fixed or is_long or is_ordered or inner >= _FEWEST",
+        "    if is_fixed or is_long or inner >= _FEWEST",
         "elements are picked in the order in which rows are computed",
-        _ids("fusion/compactions", "random_programs[50]"),
+        _ids("cpu_fallback/short_rows", "what_goes_by_the_order_of_rows"),
     ),
 )
