@@ -18,7 +18,7 @@ import numpy as np
 from fusecuda.graph import index_map
 from fusecuda.graph.dtypes import ELEMENT_TYPES, DType, kind_of, part_of_complex
 from fusecuda.graph.index_map import IndexMap, Shape
-from fusecuda.graph.ops import SCIPY_NAMES, OpRow
+from fusecuda.graph.ops import POWERS, SCIPY_NAMES, OpRow
 
 Array = np.ndarray[Any, Any]
 Rng = np.random.Generator
@@ -27,7 +27,7 @@ DTYPES: tuple[DType, ...] = tuple(ELEMENT_TYPES)
 TRANSCENDENTAL: frozenset[str] = SCIPY_NAMES.union(
     {"cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2"}
     | {"sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot", "sinh", "cosh"}
-    | {"tanh", "arcsinh", "arccosh", "arctanh"}
+    | {"tanh", "arcsinh", "arccosh", "arctanh", *POWERS.values()}
 )
 # On complex numbers NumPy's bits of these depend on the machine: some fuse products with sums.
 COMPLEX_INEXACT = TRANSCENDENTAL | {

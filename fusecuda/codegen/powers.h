@@ -30,9 +30,12 @@ FC_FN fc_two fc_inverse(double x) {
 
 /* Powers that are halves: of zeros and infinities those of positive ones. */
 FC_FN double fc_rooted(double x) { return x < 0.0 && x + x == x ? -x : x + 0.0; }
-FC_FN fc_two fc_inverse_root(double x) {
-    double s = fc_sqrt_f64(x), d = fc_fma(-s, s, x), q = 1.0 / s;
-    return fc_two_of(q, q * fc_fma(-0.5 * d * q, q, fc_fma(-q, s, 1.0)));
+FC_FN fc_two fc_inverse_root(double x) {   /* of a small one that of its 2^200-fold, and so on */
+    double up = x < 0x1p-800 ? 0x1p200 : x > 0x1p800 ? 0x1p-200 : 1.0;
+    double back = x < 0x1p-800 ? 0x1p100 : x > 0x1p800 ? 0x1p-100 : 1.0;
+    double s = fc_sqrt_f64(x * up), d = fc_fma(-s, s, x * up), q = 1.0 / s;
+    double more = q * fc_fma(-0.5 * d * q, q, fc_fma(-q, s, 1.0));
+    return fc_two_of(q * back, more * back);
 }
 
 FC_FN double fc_power_3_f64(double x) {

@@ -32,7 +32,7 @@ from fusecuda.graph.dtypes import (
 )
 from fusecuda.graph.interpret import evaluate, interpret
 from fusecuda.graph.node import Graph, Node
-from fusecuda.graph.ops import OPS, OWN, ROWS, SCIPY_NAMES, OpRow
+from fusecuda.graph.ops import OPS, OWN, POWERS, ROWS, SCIPY_NAMES, OpRow
 from fusecuda.options import Options
 from tests.marks import one_in
 from tests.special_functions import BOUNDS as SPECIAL_BOUNDS
@@ -53,6 +53,7 @@ from tests.strategies import (
 # The largest error in ULP: (float64, float32).
 BOUNDS: dict[str, tuple[float, float]] = {
     "power": (1.0, 0.6),
+    **dict.fromkeys(POWERS.values(), (1.0, 0.6)),
     "cbrt": (1.0, 0.6),
     "exp": (1.0, 1.0),
     "exp2": (1.0, 1.0),

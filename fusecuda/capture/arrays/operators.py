@@ -296,6 +296,8 @@ class Operators:
         """As `numpy.clip`, of which one bound may be left out."""
         return _clip(self, min, max, **({} if out is None else {"out": out}), **kwargs)
 
+    clip.__wrapped__ = np.clip  # type: ignore[attr-defined]  # help() shows its signature
+
     def __pow__(self, exponent: Any) -> Any:
         return _power(self, exponent)
 
