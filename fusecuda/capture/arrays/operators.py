@@ -293,7 +293,7 @@ class Operators:
     __invert__ = _unary(np.invert)
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-        """As `numpy.clip`, of which one bound may be left out."""
+        """As `numpy.clip`."""  # but that a bound may be left out
         return _clip(self, min, max, **({} if out is None else {"out": out}), **kwargs)
 
     clip.__wrapped__ = np.clip  # type: ignore[attr-defined]  # help() shows its signature
