@@ -38,44 +38,75 @@ FC_FN fc_two fc_inverse_root(double x) {   /* of a small one that of its 2^200-f
     return fc_two_of(q * back, more * back);
 }
 
-FC_FN double fc_power_3_f64(double x) {
-    return fc_one_word(fc_two_times(fc_squared(x), fc_two_of(x, 0.0)));
+/* Errors of products are doubles where these are not nearly subnormal: a power that would be below
+ * 2^-960 is that of x times 2^(960 / n), brought back. */
+FC_FN double fc_times_if(int yes, double x, double by) { return x * (yes ? by : 1.0); }
+
+FC_FN double fc_power_3_f64(double a) {
+    int small = fc_absolute_f64(a) < 0x1p-320;
+    double x = fc_times_if(small, a, 0x1p320);
+    double y = fc_one_word(fc_two_times(fc_squared(x), fc_two_of(x, 0.0)));
+    return fc_times_if(small, y, 0x1p-960);
 }
-FC_FN double fc_power_4_f64(double x) {
+FC_FN double fc_power_4_f64(double a) {
+    int small = fc_absolute_f64(a) < 0x1p-240;
+    double x = fc_times_if(small, a, 0x1p240);
     fc_two s = fc_squared(x);
-    return fc_one_word(fc_two_times(s, s));
+    double y = fc_one_word(fc_two_times(s, s));
+    return fc_times_if(small, y, 0x1p-960);
 }
-FC_FN double fc_power_5_f64(double x) {
+FC_FN double fc_power_5_f64(double a) {
+    int small = fc_absolute_f64(a) < 0x1p-192;
+    double x = fc_times_if(small, a, 0x1p192);
     fc_two s = fc_squared(x);
-    return fc_one_word(fc_two_times(fc_two_times(s, s), fc_two_of(x, 0.0)));
+    double y = fc_one_word(fc_two_times(fc_two_times(s, s), fc_two_of(x, 0.0)));
+    return fc_times_if(small, y, 0x1p-960);
 }
-FC_FN double fc_power_6_f64(double x) {
+FC_FN double fc_power_6_f64(double a) {
+    int small = fc_absolute_f64(a) < 0x1p-160;
+    double x = fc_times_if(small, a, 0x1p160);
     fc_two s = fc_squared(x);
-    return fc_one_word(fc_two_times(fc_two_times(s, s), s));
+    double y = fc_one_word(fc_two_times(fc_two_times(s, s), s));
+    return fc_times_if(small, y, 0x1p-960);
 }
-FC_FN double fc_power_12_f64(double x) {
+FC_FN double fc_power_12_f64(double a) {
+    int small = fc_absolute_f64(a) < 0x1p-80;
+    double x = fc_times_if(small, a, 0x1p80);
     fc_two s = fc_squared(x), t = fc_two_times(fc_two_times(s, s), s);
-    return fc_one_word(fc_two_times(t, t));
+    double y = fc_one_word(fc_two_times(t, t));
+    return fc_times_if(small, y, 0x1p-960);
 }
-FC_FN double fc_power_minus_2_f64(double x) {
+FC_FN double fc_power_minus_2_f64(double a) {
+    int large = fc_absolute_f64(a) > 0x1p480;
+    double x = fc_times_if(large, a, 0x1p-480);
     fc_two i = fc_inverse(x);
-    return fc_one_word(fc_two_times(i, i));
+    double y = fc_one_word(fc_two_times(i, i));
+    return fc_times_if(large, y, 0x1p-960);
 }
-FC_FN double fc_power_minus_3_f64(double x) {
+FC_FN double fc_power_minus_3_f64(double a) {
+    int large = fc_absolute_f64(a) > 0x1p320;
+    double x = fc_times_if(large, a, 0x1p-320);
     fc_two i = fc_inverse(x);
-    return fc_one_word(fc_two_times(fc_two_times(i, i), i));
+    double y = fc_one_word(fc_two_times(fc_two_times(i, i), i));
+    return fc_times_if(large, y, 0x1p-960);
 }
 FC_FN double fc_power_3_halves_f64(double x) {
-    double a = fc_rooted(x), s = fc_sqrt_f64(a), d = fc_fma(-s, s, a);
+    double root = fc_rooted(x);
+    int small = root < 0x1p-640;
+    double a = fc_times_if(small, root, 0x1p640), s = fc_sqrt_f64(a), d = fc_fma(-s, s, a);
     double p = FC_ROUNDED(a * s);
-    return fc_one_word(fc_two_of(p, fc_fma(a, s, -p) + 0.5 * s * d));
+    double y = fc_one_word(fc_two_of(p, fc_fma(a, s, -p) + 0.5 * s * d));
+    return fc_times_if(small, y, 0x1p-960);
 }
 FC_FN double fc_power_minus_half_f64(double x) {
     return fc_one_word(fc_inverse_root(fc_rooted(x)));
 }
 FC_FN double fc_power_minus_3_halves_f64(double x) {
-    double a = fc_rooted(x);
-    return fc_one_word(fc_two_times(fc_inverse_root(a), fc_inverse(a)));
+    double root = fc_rooted(x);
+    int large = root > 0x1p640;
+    double a = fc_times_if(large, root, 0x1p-640);
+    double y = fc_one_word(fc_two_times(fc_inverse_root(a), fc_inverse(a)));
+    return fc_times_if(large, y, 0x1p-960);
 }
 
 FC_FN float fc_power_3_f32(float a) { double x = a; return (float)(x * x * x); }

@@ -288,6 +288,7 @@ FC_FN fc_attempt_f64 fc_pow_with(double x, double y, fc_dd p, double t, double h
     double a = fc_abs(x);
     uint64_t sign = fc_pow_sign(x, y, &far);
     int near = (a >= 0x1p-1022) & (a < __builtin_inf()) & (fc_abs(p.hi) < 708.0);
+    near &= fc_abs(y) < 0x1p80;   /* larger ones fc_times need not be right for */
     uint64_t r = zero ? 0 : fc_bits(fc_exp_part(p, t, hi, lo)) + (fc_bits(t) >> 4 << 52);
     fc_attempt_f64 s = { fc_from_bits(r ^ sign), -(uint64_t)(far | !(near | zero)) };
     return s;

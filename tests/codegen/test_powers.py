@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
 from typing import Any
 
 import numpy as np
@@ -39,3 +41,27 @@ def test_powers_are_recorded_by_their_exponents() -> None:
     text = fc.lower(lambda x: x**3 + x**-2.0, x).explain(full=True)
     assert "power_3" in text and "power_minus_2" in text
     assert "power_3" not in fc.lower(lambda x: np.power(x, 3.0) + x**2.7, x).explain(full=True)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others have it always")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_bits_without_fused_multiply_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small powers, powers of one and remainders by huge numbers are what they are with it."""
+    small = 2.0 ** RNG.uniform(-330, -60, 600) * RNG.choice([-1, 1], 600)
+    x = np.concatenate([small, 1 / small, 2.0 ** RNG.uniform(-900, 900, 300)])
+    y = np.tile([1.0, -1, 3], 500)
+    z = np.repeat([1e308, 4e300, 2.0**81, np.inf, 0.3], 300)
+
+    def computed(x: Any, y: Any, z: Any) -> Any:
+        return *(x**k for k in POWERS), y**z + y**3, np.fmod(y, z), np.remainder(y, z), y // z
+
+    def again(x: Any, y: Any, z: Any) -> Any:  # another plan, which is compiled anew
+        return *computed(x, y, z), x + 1
+
+    with np.errstate(all="ignore"):
+        want = fc.lower(computed, x, y, z)(x, y, z)
+        monkeypatch.setenv("FUSECUDA_CC", "cc -mno-fma -mno-avx2 -mno-avx512f")
+        got = fc.lower(again, x, y, z)(x, y, z)[:-1]
+    for mine, theirs in zip(got, want, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+        np.testing.assert_array_equal(np.signbit(mine), np.signbit(theirs))

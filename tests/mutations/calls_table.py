@@ -608,6 +608,14 @@ CALLS = (
         ids("calls", "an_opaque_call_is_made_once"),
     ),
     Mutation(
+        "one-array-in-two-places",
+        "capture/calls/path.py",
+        "if self._slots.get(key) == slot:",
+        "if key in self._slots:",
+        "an array of which another place goes is that of the call that was recorded",
+        ids("loose", "what_an_extent_made_definite_is_found_again"),
+    ),
+    Mutation(
         "powers-are-steady",
         _NUMBERS,
         "_RINGS = (operator.add, operator.sub, operator.mul)",

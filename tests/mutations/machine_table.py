@@ -34,6 +34,22 @@ MACHINE = (
         _ids("vecmath", "a_seldom_power_leaves_its_pack_alone[float64]"),
     ),
     Mutation(
+        "one-to-a-huge-power",
+        "cpu_fallback/vecmath_packs.h",
+        "near &= fc_abs(y) < 0x1p80;",
+        "near &= y == y;",
+        "without a fused multiply-add the largest power of 1 is no number",
+        ("tests/codegen/test_powers.py::test_bits_without_fused_multiply_add",),
+    ),
+    Mutation(
+        "errors-of-tiny-powers",
+        "codegen/powers.h",
+        "return x * (yes ? by : 1.0);",
+        "return x;",
+        "powers that are nearly subnormal have other bits without a fused multiply-add",
+        ("tests/codegen/test_powers.py::test_bits_without_fused_multiply_add",),
+    ),
+    Mutation(
         "calls-sink-into-branches",
         _COMPILER,
         '"-fno-tree-sink",\n        "a call',
@@ -263,7 +279,7 @@ MACHINE = (
     Mutation(
         "large-quotients-are-near",
         "cpu_fallback/vecmath_mod.h",
-        "(t < 0x1p53) & (b < __builtin_inf())",
+        "(t < 0x1p53) & (b < 0x1p990)",
         "(t < 0x1p60) & (b < __builtin_inf())",
         "a remainder is wrong where the quotient has more bits than a double",
         _ids("remainders", "bits[float64-fmod]"),

@@ -204,7 +204,9 @@ class Path:
         self._slots[id(array)] = slot
 
     def _take_away(self, slot: int) -> None:
-        self._slots.pop(id(self.environment[slot]), None)
+        key = id(self.environment[slot])
+        if self._slots.get(key) == slot:  # it may have been given on to a later one
+            del self._slots[key]
 
     def _blank(self, shape: Any, dtype: Any) -> Any:
         """An array that nobody looks at."""

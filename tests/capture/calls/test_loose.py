@@ -194,3 +194,13 @@ def test_a_number_that_is_compared_is_no_condition() -> None:
         return [np.linspace(1, (1.5, 1.6, 8.5)[i % 3], 50)]
 
     assert recordings(lambda x: f(x)[:2], make, 6) == 2
+
+
+def test_what_an_extent_made_definite_is_found_again() -> None:
+    """The array is one and the same, loose first and then not: it stays known when the one goes."""
+
+    def f(x: Any, n: int) -> Any:
+        return np.fft.fft(x, n).real, np.fft.fft(x)
+
+    sizes = (8, 16, 16, 16, 12, 12, 8)
+    recordings(f, lambda i: [np.random.default_rng(i).random(8), sizes[i % 7]], 14)
