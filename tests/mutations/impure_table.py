@@ -9,6 +9,14 @@ _PLAIN = "capture/calls/plain_values.py"
 
 IMPURE = (
     Mutation(
+        "a-list-of-warnings-of-its-own",
+        "capture/calls/impure.py",
+        'if function is warnings.catch_warnings and (args or kwargs.get("record")):',
+        "if function is warnings.catch_warnings and args:",
+        "warnings that the function catches are not in the list that it looks at",
+        ids("warnings_inside", "warnings_that_the_function_catches_are_in_its_list"),
+    ),
+    Mutation(
         "done-twice",
         "capture/calls/trace.py",
         "            raise Unfollowed(self.failure)\n        self.may_restart = False\n",

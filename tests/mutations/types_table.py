@@ -11,6 +11,22 @@ _SCANS, _UNROLLED = "codegen/scans.py", "fusion/unrolled.py"
 
 _OF_BFLOAT16 = () if find_spec("ml_dtypes") is None else (
     Mutation(
+        "arrays-as-elements",
+        "capture/arrays/indexing.py",
+        "not region.ndim and Ellipsis not in keys)",
+        "False)",
+        "an array is written to one element",
+        ids("arrays/array", "what_is_written_to_one_element"),
+    ),
+    Mutation(
+        "all-numbers-are-strong",
+        "capture/record/numbers.py",
+        "any(map(_is_typed, args))",
+        "False",
+        "of two numbers that are chosen from one of Python's decides the type",
+        ids("scalar_types", "numbers_are_weak_where_numpy_asks_for_types"),
+    ),
+    Mutation(
         "bfloats-round-up",
         "codegen/bfloats.h",
         "u + 0x7fffu + (u >> 16 & 1)",

@@ -77,6 +77,7 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     found = basic_index(array.shape, keys)
     if found is not None:
         region = array.seen_through(array.view_of_storage.mapped(*found))
+        _check_rank(value, region, not region.ndim and Ellipsis not in keys)
         region.write_node(_fitted(value, region.dtype, region.shape))
         return
     mask: Any = keys[0] if len(keys) == 1 else None
@@ -92,6 +93,26 @@ def setitem(array: Array, key: Any, value: Any) -> None:
     complete_together(array, keys, value)  # for no other thread's write is to be lost
     changed = eager(as_changed(operator.setitem), array, keys, value)
     array.write_node(ufuncs.node_of(changed, array.dtype))
+
+
+def _check_rank(value: Any, region: Array, is_element: bool) -> None:
+    """Raise or warn as this NumPy does where a list is deeper than the ``region`` that is written.
+
+    Nor is an array one element: what is written to a view of one may be an array.
+    """
+    is_list = isinstance(value, list | tuple)
+    rank = _depth(value) if is_list or is_element else 0
+    if rank > region.ndim:
+        given = np.zeros((min(len(value), 2), *[1] * (rank - 1)), region.dtype)
+        target = np.zeros((1,) * (region.ndim + is_element), region.dtype)
+        target[0 if is_element else ...] = given.tolist() if is_list else given
+
+
+def _depth(value: Any) -> int:
+    """How many axes a value has; a list as many as its first parts tell."""
+    if isinstance(value, list | tuple):
+        return 1 + _depth(value[0]) if value else 1
+    return int(getattr(value, "ndim", 0))
 
 
 def _as_tuple(key: Any) -> tuple[Any, ...]:

@@ -172,6 +172,8 @@ def _fits(function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     module = type(home).__module__ if methods_of(type(home)) else function.__module__
     if module in _KEEPING:  # and errors that are handled are not there later
         numbers: tuple[Any, ...] = (*NUMBERS, TracedScalar, str, type(None), np.generic, type)
+        if function is warnings.catch_warnings and (args or kwargs.get("record")):
+            return False  # the list that it gives is filled in later
         return not (kwargs and module == "logging") and all(
             isinstance(part, numbers) or (type(part) is Array and part.is_scalar)
             for part in leaves((args, kwargs))

@@ -26,6 +26,9 @@ _COMPLEX = (complex, np.complex64, np.complex128)
 NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b"), *_COMPLEX})
 
 
+_ASKING_TYPES = (np.where, np.result_type, np.linspace)
+
+
 class TracedScalar:
     """Stands for a Python or NumPy number whose value may differ in the next call."""
 
@@ -105,6 +108,15 @@ class TracedScalar:
     def with_arrays(ufunc: np.ufunc, inputs: Any) -> Any:
         """What ``ufunc`` of numbers and NumPy's own arrays records; NotImplemented for nothing."""
         return NotImplemented
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy follows its own arithmetic; where it asks for types, Python's numbers are weak."""
+        asks = func in _ASKING_TYPES and any(map(_is_typed, args))
+        if not asks and {*types} <= {TracedScalar, np.ndarray}:
+            return func._implementation(*args, **kwargs)
+        if any(hasattr(kind, "read_node") for kind in types):
+            return NotImplemented
+        return func(*map(value_seen, args), **{k: value_seen(v) for k, v in kwargs.items()})
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.seen(), dtype, copy=copy)
@@ -234,6 +246,10 @@ def _records(value: Any) -> bool:
     return kind is not TracedScalar and (
         hasattr(kind, "read_node") or hasattr(kind, "__cupy_override_elementwise_kernel__")
     )
+
+
+def _is_typed(value: Any) -> bool:
+    return isinstance(value, np.generic | np.ndarray)
 
 
 def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:

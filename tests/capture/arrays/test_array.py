@@ -423,3 +423,17 @@ def test_a_function_that_shapes_its_argument_runs_as_it_stands() -> None:
     for _ in range(3):
         x = np.arange(6.0)
         assert f(x).tolist() == [3, 5, 7] and x.shape == (2, 3)
+
+
+@pytest.mark.parametrize("key", [1, (1, ...), slice(1, 2)], ids=str)
+def test_what_is_written_to_one_element(key: Any) -> None:
+    """No array, unless to a view of it, and no list that is deeper than what is written."""
+
+    def written(x: Any, value: Any) -> Any:
+        x[key] = value
+        return x
+
+    ones: list[Any] = [np.ones(1), np.ones((1, 1)), np.ones(2), np.ones(()), 1.0]
+    for value in [*ones, [1.0], (1.0,), [1.0, 2.0], [[1.0]], [np.ones(1)]]:
+        got = outcome(written, lazy(np.zeros(3)), value)
+        same_outcome(got, outcome(written, np.zeros(3), value))

@@ -187,3 +187,20 @@ def test_coroutines_run_unfused() -> None:
         first, second = fast(x)
         assert np.array_equal(first, x * 2) and np.array_equal(second, x * 2 + 2)
     assert "coroutine" in fast.explain()
+
+
+def test_numbers_are_weak_where_numpy_asks_for_types() -> None:
+    """`where` and `result_type` tell Python's numbers from NumPy's, also where no array is lazy."""
+
+    def f(a: Any, b: Any) -> Any:
+        mask = np.array([True, False])
+        return np.where(True, a, b), np.where(mask, b, a), np.linspace(a, b, 3)
+
+    def asking(a: Any, b: Any) -> Any:
+        return np.full(2, a, np.result_type(a, b)), np.full(2, b)
+
+    for plain in (f, asking):
+        ours = fused(plain)
+        for a, b in ((np.int8(4), 2), (np.int8(5), 2), (np.float32(2), 3.5), (1j, np.float32(3))):
+            for got, want in zip(ours(a, b), plain(a, b), strict=True):
+                np.testing.assert_array_equal(got, want, strict=True)

@@ -63,3 +63,20 @@ def test_warnings_name_the_line_of_the_program(function: Any) -> None:
     for i in range(3):
         if i == 0 or function not in (cast, assigned):
             assert _given(ours, X + 1j) == want
+
+
+def test_warnings_that_the_function_catches_are_in_its_list() -> None:
+    """The list is filled in after it has been given: no replay has another one."""
+
+    def f(x: Any, k: int) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            y = x * k
+            if k:
+                warnings.warn(f"k is {k}", stacklevel=1)
+        return y, [str(w.message) for w in caught]
+
+    ours = fused(f)
+    for k in (0, 1, 2, 1, 0):
+        with fc.count_launches():
+            assert ours(X, k)[1] == f(X, k)[1]
