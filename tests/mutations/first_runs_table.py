@@ -6,6 +6,22 @@ from .mutation import Mutation, ids
 
 FIRST_RUNS = (
     Mutation(
+        "each-value-is-a-condition",
+        "capture/calls/trace.py",
+        "not known and type(value) in (list, bytes) and array.size > _MANY",
+        "not known and type(value) in (list, bytes) and array.size < 0",
+        "a result of many numbers is compiled, number by number",
+        ids("slow_recording", "many_values_that_are_looked_at_are_no_condition"),
+    ),
+    Mutation(
+        "elements-one-by-one",
+        "capture/calls/binding.py",
+        "self._used_up if goes else self.used",
+        "self.used",
+        "each element that an iterator gives is one that nobody follows",
+        ids("slow_recording", "what_goes_from_element_to_element_is_numpys"),
+    ),
+    Mutation(
         "recorded-while-awaited",
         "capture/calls/entry.py",
         "            if self.awaited.is_under_way and not self.awaited.has_kernels():",

@@ -21,6 +21,7 @@ from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import as_float, as_int, as_len, as_type
 from ..record.numbers import Computing, TracedScalar, followed
 from ..record.origin import module_of
+from ..record.recorder import current_recorder
 from ..record.structure import touching
 from .by_name import numpys_by_name
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
@@ -37,6 +38,7 @@ from .reads import Reads
 from .scalar_types import module_for
 
 _ARRAY = "__array__"
+_ITERATORS = (np.nditer, np.nested_iters)
 
 
 class Binder:
@@ -118,12 +120,18 @@ class Binder:
             self._fill(self._unfilled.pop())
         return bound, given
 
+    def _used_up(self) -> None:
+        """What goes from element to element is about to: a call that can starts again without."""
+        current_recorder().hands_out()
+        self.used()
+
     def _called_as_it_is(self, value: Any) -> Any:
         """What stands for a function, or object, that is not followed."""
         if id(value) in self.reads.impure:
             return self.impure.standing_for(value)
         if id(value) not in self.reads.library:
-            return stand_in(value, self.used)
+            goes = any(value is iterator for iterator in _ITERATORS)
+            return stand_in(value, self._used_up if goes else self.used)
         if type(value) is CACHED:
             return cached_call(value, self.used, self.looked)
         return library_call(value)

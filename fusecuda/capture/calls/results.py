@@ -21,6 +21,7 @@ from ..record.structure import (
     SET,
     TUPLE,
     Growing,
+    holds_plain,
     kind_of,
     walk,
 )
@@ -108,7 +109,7 @@ class Finisher:
             self._kept.append(value)
             self._done[key] = value
         self._done[id(value)] = value
-        parts = kind.parts(value)
+        parts = [] if holds_plain(value) else kind.parts(value)
         new = [(plain_step(step), self(part)) for step, part in parts]
         if all(a is b for (_, a), (_, b) in zip(parts, new, strict=True)) and not any(
             s is not t for (s, _), (t, _) in zip(parts, new, strict=True)

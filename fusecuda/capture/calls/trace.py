@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _LOOK_AT_CLOCK = 512  # steps
 _OF_A_LOOK = 8  # steps: as many as operations take so long
 _SLOWEST = 1e-4  # seconds that a step takes at most
+_MANY = 1024  # values: that so many are as they were is not to be expected
 _BESIDE = 0.01  # seconds that a recording takes at most, besides its steps
 
 
@@ -317,6 +318,8 @@ class Trace(Recorder):
         slot = path.slot_of(array.storage.buffer)
         if slot is None:
             self.breaks("it looks at an array from elsewhere")
+        elif not known and type(value) in (list, bytes) and array.size > _MANY:
+            self.breaks(f"it looks at {array.size:,} values, which are others at each call")
         else:
             path.looked(looker(slot, array.shown_of, array.is_scalar, kind), value)
         return outcome_of(value)

@@ -307,15 +307,27 @@ def _is_native(kind: type) -> bool:
     return kind.__basicsize__ > most + 16  # `__dict__` and `__weakref__`
 
 
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
+
+
+def holds_plain(value: Any) -> bool:
+    """True for a list or tuple of nothing but numbers and texts."""
+    kind = type(value)
+    return (kind is list or kind is tuple) and _PLAIN.issuperset(map(type, value))
+
+
 def walk(value: Any, limit: int = 100_000) -> Iterator[Any]:
-    """``value`` and all that lies in it, each container once; ends after ``limit`` values."""
+    """``value`` and all that lies in it, each container once; ends after ``limit`` values.
+
+    Numbers and texts are left out where a list has nothing else.
+    """
     stack, seen = [value], set()
     while stack and limit:
         limit -= 1
         current = stack.pop()
         yield current
         kind = kind_of(current)
-        if kind is not None and id(current) not in seen:
+        if kind is not None and id(current) not in seen and not holds_plain(current):
             seen.add(id(current))
             stack.extend([part for _, part in kind.parts(current)][::-1])
 

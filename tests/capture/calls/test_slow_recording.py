@@ -180,3 +180,32 @@ def test_why_recording_does_not_pay_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     assert "runs unfused: fusing does not pay" in line
     assert "recorded anew at each call: it calls contextvars.Context" in line
     assert line.count("recorded anew") == 1
+
+
+def test_many_values_that_are_looked_at_are_no_condition() -> None:
+    """That they are as they were is not to be expected; a few are, in a path of their own."""
+
+    def f(x: Any) -> Any:
+        return (x * 2).tolist(), x.tobytes()
+
+    for size, replayed in ((10, True), (3000, False)):
+        ours, x = fc.fused(f), np.arange(float(size))
+        for _ in range(3):
+            with fc.count_launches():
+                assert ours(x) == f(x)
+        assert ("which are others at each call" not in ours.explain()) is replayed
+
+
+def test_what_goes_from_element_to_element_is_numpys() -> None:
+    """Before anything has been done the call starts again; afterwards it goes on."""
+
+    def f(x: Any, out: list[int]) -> float:
+        if out:
+            print(end="")
+        return sum(float(v) for v in np.nditer(x * 2))
+
+    ours, x = fc.fused(f), np.arange(6.0)
+    for _ in range(3):
+        assert ours(x, []) == f(x, []) == ours(x, [1])
+    ours(x, [])
+    assert "it takes an array's memory" in ours.explain()
