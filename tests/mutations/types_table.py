@@ -11,6 +11,14 @@ _SCANS, _UNROLLED = "codegen/scans.py", "fusion/unrolled.py"
 
 _OF_BFLOAT16 = () if find_spec("ml_dtypes") is None else (
     Mutation(
+        "shared-parts-are-whole",
+        "capture/arrays/held.py",
+        "build_snapshot(self.shown_of(storage.buffer), self.dtype)",
+        "build_snapshot(view.of(storage.buffer), storage.dtype)",
+        "a part of complex numbers that others keep is read as the numbers",
+        ids("arrays/aliases", "parts_of_memory_that_others_keep"),
+    ),
+    Mutation(
         "arrays-as-elements",
         "capture/arrays/indexing.py",
         "not region.ndim and Ellipsis not in keys)",

@@ -55,7 +55,7 @@ class Held(Methods):
             storage.read_by(recorder)
         if storage.shared:
             storage.complete()
-            return view.read(build_snapshot(storage))
+            return build_snapshot(self.shown_of(storage.buffer), self.dtype)
         if storage.flight is not None and not is_supported(storage.dtype):
             storage.complete()
         node = storage.read()

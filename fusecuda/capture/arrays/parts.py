@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
+from ...graph.dtypes import DType
 from ...graph.node import Node
 from ..record.leaf import Leaf
-from ..record.storage import Storage
 from ..record.view import View
 
 NDArray = np.ndarray[Any, Any]
 
 
-def build_snapshot(storage: Storage) -> Node:
-    """A leaf with a copy of what a shared storage holds at this moment."""
-    assert storage.buffer is not None
-    return Leaf(np.array(storage.buffer), storage.shape, storage.dtype)
+def build_snapshot(shown: NDArray, dtype: DType) -> Node:
+    """A leaf with a copy of what is shown of shared memory at this moment."""
+    return Leaf(np.array(shown, order="C"), shown.shape, dtype)
 
 
 def joined(numbers: Node, part: str, value: Node) -> Node:

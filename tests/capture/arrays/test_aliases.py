@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -89,3 +90,22 @@ def test_errors_of_what_may_not_be_written() -> None:
             x.setflags(write=False)
         want, got = (outcome(getattr(x, name), *[0] * (name == "partition")) for x in given)
         assert str(got) == str(want)
+
+
+@pytest.mark.parametrize("dtype", ["c16", "c8", "clongdouble"])
+def test_parts_of_memory_that_others_keep(dtype: str) -> None:
+    """They are read and written as parts, wherever the whole is looked at from."""
+
+    def f(z: Any, local: Any) -> Any:  # into which no recording looks
+        last = np.fft.ifft(z).imag
+        local.z, local.last, local.rest = z, last, z[1:].real
+        z.imag += 1
+        z[1:].real = z[:-1].imag
+        return z.imag * 2, z[::-1].real.sum(), last.sum(), np.maximum.accumulate(z.real)
+
+    ours = fc.fused(f)
+    for i in range(3):
+        z, w = ((np.arange(4) * i + 1j * np.arange(5, 9)).astype(dtype) for _ in range(2))
+        for got, want in zip(ours(z, threading.local()), f(w, threading.local()), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+        np.testing.assert_array_equal(z, w)
