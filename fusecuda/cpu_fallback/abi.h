@@ -71,10 +71,18 @@ typedef struct {
     int64_t scratch, scratch_size;  // byte offset in the block, bytes for each thread
     int64_t phases;           // passes, each begun when all threads are through with the one before
     int64_t streams, again;   // see fc_args
+    const int64_t *series;    // what is done by it and those behind it, band by band, or nothing
     int64_t company;          // kernels that share the launch
 } fc_launch;
 
 enum { FC_MOST_KERNELS = 32 };  // of one launch
+
+// A series: where its windows are in the block, their bytes for each thread, whether results go to
+// memory past the caches, how many parts it has, where the score of each begins, and the scores. A
+// score says which items of a kernel are due, where the pointer of a form goes in the thread's
+// windows, and which bytes of these move.
+enum { FC_RUN, FC_SET, FC_MOVE, FC_END };
+enum { FC_MOST_LOOPS = 16, FC_MOST_FORMS = 96 };
 
 // A frame holds what differs from call to call, and what is to be run now. The bases arrive as array
 // objects and become addresses; the last of them is the block of temporaries.

@@ -11,6 +11,7 @@ from ..fusion.memory import Buffer, Memory
 from ..graph.dtypes import DType
 from ..graph.index_map import Shape
 from ..graph.node import Node
+from .bands import Series
 
 
 class Launched(NamedTuple):
@@ -67,7 +68,7 @@ class Blueprint(NamedTuple):
     """A program: its buffers and steps; None for one that has nothing to do.
 
     The last ``commits`` steps overwrite arguments. Each of ``cuts`` is an output and the step that
-    tells where it ends. Offsets are those of the memory plan.
+    tells where it ends. Loops of ``series`` go on together. Offsets are those of the memory plan.
     """
 
     arguments: tuple[Argument, ...]
@@ -77,6 +78,7 @@ class Blueprint(NamedTuple):
     commits: int
     cuts: tuple[tuple[int, int], ...]
     companies: tuple[tuple[int, ...], ...]
+    series: tuple[Series, ...]
     block_bytes: int
     buffer_offsets: tuple[int, ...]
     workspace_offsets: tuple[int, ...]

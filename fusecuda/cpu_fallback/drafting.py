@@ -13,6 +13,7 @@ from ..fusion.memory import Memory
 from ..fusion.walk import Launch
 from ..graph.index_map import contiguous_strides
 from ..graph.node import Node, Parameter
+from .bands import series_of
 from .blueprint import Argument, Blueprint, Called, Launched, Shown
 from .loader import KernelSource
 
@@ -36,6 +37,7 @@ def blueprint(
         commits=assembly.plan.commits,
         cuts=tuple(cuts(assembly).items()),
         companies=tuple(layout.companies),
+        series=tuple(series_of(assembly, layout)),
         block_bytes=layout.block_bytes,
         buffer_offsets=layout.buffer_offsets,
         workspace_offsets=layout.workspace_offsets,

@@ -187,6 +187,63 @@ static int fc_run_together(const fc_job *job) { (void)job; return 0; }
 static void fc_rest(int64_t resting) { (void)resting; }
 #endif
 
+// What differs from call to call of the loops of a series.
+typedef struct {
+    const fc_launch *launches;
+    const fc_frame *frame;
+} fc_series;
+
+static void fc_pointers(const fc_launch *l, const fc_frame *f, char **ptr)
+{
+    for (int64_t i = 0; i < l->forms; ++i)
+        ptr[i] = f->base[l->place[2 * i]] + l->place[2 * i + 1];
+}
+
+static fc_args fc_given(const fc_launch *l, const fc_frame *f, char *const *ptr)
+{
+    char *block = f->base[f->bases - 1];
+    return (fc_args){ptr, l->dim, f->scalar + l->scalar, f->status + l->status,
+                     block + l->workspace, 0, l->streams, l->again};
+}
+
+// The parts of a series from `begin` to `end`, as a kernel whose items they are.
+static void fc_run_bands(const fc_args *a, int64_t begin, int64_t end, char *windows)
+{
+    const fc_series *s = (const fc_series *)a->ptr;
+    const fc_launch *l = s->launches;
+    char *ptr[FC_MOST_FORMS], **first[FC_MOST_LOOPS], **next = ptr;
+    fc_args args[FC_MOST_LOOPS];
+    for (int64_t k = 0; k < l->company; ++k) {
+        first[k] = next;
+        fc_pointers(&l[k], s->frame, next);
+        args[k] = fc_given(&l[k], s->frame, next);
+        next += l[k].forms;
+    }
+    for (int64_t part = begin; part < end; ++part) {
+        for (const int64_t *w = l->series + l->series[4 + part]; w[0] != FC_END; w += 4) {
+            if (w[0] == FC_RUN)
+                l[w[1]].kernel(&args[w[1]], w[2], w[3], windows);
+            else if (w[0] == FC_SET)
+                first[w[1]][w[2]] = windows + w[3];
+            else
+                memmove(windows + w[1], windows + w[2], (size_t)w[3]);
+        }
+    }
+}
+
+static void fc_run_series(const fc_launch *l, const fc_frame *f)
+{
+    fc_series series = {l, f};
+    const int64_t *words = l->series, parts = words[3];
+    fc_share share = {fc_run_bands, fc_given(l, f, (char *const *)&series),
+                      f->base[f->bases - 1] + words[0], words[1], parts, parts};
+    fc_job job = {&share, 1, parts, parts < f->threads ? parts : f->threads};
+    share.args.streams = words[2];
+    if (job.team > FC_MOST_THREADS) job.team = FC_MOST_THREADS;
+    if (job.team == 1 || !fc_run_together(&job))
+        for (int64_t part = 0; part < parts; ++part) fc_run_part(&job, part, 0);
+}
+
 // The kernels of one launch, cut into parts: as many as threads that their work pays for.
 static void fc_run_one(const fc_launch *launches, const fc_frame *f)
 {
@@ -197,14 +254,9 @@ static void fc_run_one(const fc_launch *launches, const fc_frame *f)
     int64_t phases = 1;
     for (int64_t k = 0; k < job.count; ++k) {
         const fc_launch *l = &launches[k];
-        for (int64_t i = 0; i < l->forms; ++i)
-            ptr[i] = f->base[l->place[2 * i]] + l->place[2 * i + 1];
-        shares[k] = (fc_share){
-            l->kernel,
-            {ptr, l->dim, f->scalar + l->scalar, f->status + l->status, block + l->workspace, 0,
-             l->streams, l->again},
-            block + l->scratch, l->scratch_size, l->work, 1
-        };
+        fc_pointers(l, f, ptr);
+        shares[k] = (fc_share){l->kernel, fc_given(l, f, ptr), block + l->scratch,
+                               l->scratch_size, l->work, 1};
         ptr += l->forms;
         all += 1024 * l->work / l->grain;
         if (l->phases > phases) phases = l->phases;
@@ -239,7 +291,9 @@ static void fc_run_all(fc_frame *frame)
 {
     const fc_launch *launches = frame->launches;
     fc_rest(0);
-    for (int64_t i = 0; i < frame->count; i += launches[i].company)
-        fc_run_one(&launches[i], frame);
+    for (int64_t i = 0; i < frame->count; i += launches[i].company) {
+        if (launches[i].series) fc_run_series(&launches[i], frame);
+        else fc_run_one(&launches[i], frame);
+    }
     fc_rest(frame->rests);
 }

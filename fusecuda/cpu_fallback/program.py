@@ -11,6 +11,7 @@ import ctypes
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..codegen.packing import NUMBER_BYTES, packer
 from ..graph.node import Node
 from ..watch import Lap
 from .array_object import data_offset, layout_words
+from .bands import Series, together
 from .blueprint import Blueprint, Called, Launched
 from .driver import NOTHING, refuse_unfit, run_function
 from .kernels import compile_kernels
@@ -79,6 +81,7 @@ class Program:
         refuse_unfit()
         self.blueprint = blueprint
         self.threads = 1 if traffic else blueprint.threads
+        self._series = () if traffic else blueprint.series  # accesses are counted without
         steps = zip(blueprint.steps, sources, strict=True)
         wanted = [s for step, s in steps if s is not None and isinstance(step, Launched)]
         kernels = compile_kernels(wanted, traffic) if wanted else {}
@@ -105,7 +108,8 @@ class Program:
         """Make the segments: runs of launches, of which the driver reads records, and calls."""
         steps = self.blueprint.steps
         records: list[list[int]] = []
-        for company in self.blueprint.companies:
+        series = {one.steps[0]: one for one in self._series}
+        for company in together(self.blueprint.companies, series.values()):
             if company[0] == len(steps) - self.blueprint.commits:
                 self._flush(records)
             first = steps[company[0]]
@@ -120,7 +124,8 @@ class Program:
                 kernel = kernels[step.symbol]
                 addresses = kernel.address(), kernel.address("_finish")
                 own = len(company) if number == company[0] else 1
-                records.append([*self._record(number, step, addresses), own])
+                score = self._score(series[number]) if number in series else 0
+                records.append([*self._record(number, step, addresses), score, own])
         self._flush(records)
 
     def place_results(self, arrays: Sequence[Array]) -> None:
@@ -142,7 +147,7 @@ class Program:
         return self._array(words)
 
     def _record(self, number: int, step: Launched, addresses: tuple[int, int]) -> list[int]:
-        """The words of one fc_launch (see abi.h), but for the last."""
+        """The words of one fc_launch (see abi.h), but for the last two."""
         plan = self.blueprint
         places: list[int] = []
         for buffer, offset in step.places:
@@ -169,9 +174,17 @@ class Program:
             plan.scratch_offsets[number],
             step.scratch,
             step.phases,
-            int(step.streams),
+            int(step.streams and all(number not in one.inner for one in self._series)),
             int(step.again),
         ]
+
+    def _score(self, series: Series) -> int:
+        """The address of what the driver does for a series (see abi.h)."""
+        steps = [self.blueprint.steps[number] for number in series.steps]
+        streams = any(s.streams for s in steps if isinstance(s, Launched))
+        head = [series.place, series.room, int(streams), len(series.scores)]
+        at = [*accumulate(map(len, series.scores), initial=len(head) + len(series.scores))]
+        return self._array([*head, *at[:-1], *(word for score in series.scores for word in score)])
 
     def _grain(self, step: Launched) -> int:
         """The grain of a launch; of a compaction, whose runs are joined, one for each thread."""
@@ -209,7 +222,7 @@ class Program:
     def _flush(self, records: list[list[int]]) -> None:
         if records:
             words = [w for record in records for w in record]
-            apart = [w for record in records for w in (*record[:-1], 1)]
+            apart = [w for record in records for w in (*record[:-2], 0, 1)]
             self._segments.append(_Launches(self._array(words), self._array(apart), len(records)))
             self._launch_bytes = 8 * len(records[0])  # of one fc_launch
             records.clear()

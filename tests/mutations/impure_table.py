@@ -9,6 +9,30 @@ _PLAIN = "capture/calls/plain_values.py"
 
 IMPURE = (
     Mutation(
+        "parts-of-their-own",
+        "capture/calls/results.py",
+        "if whole is array or not (array.size and whole.flags.forc):",
+        "if whole is array or array.dtype != whole.dtype or not (array.size and whole.flags.forc):",
+        "a part of complex numbers that a call has made shares no memory with them",
+        ids("plain_results", "views_of_arrays_of_plain_data_share_memory"),
+    ),
+    Mutation(
+        "classes-that-have-no-instances",
+        "capture/arrays/opaque.py",
+        '        *("instancecheck", "subclasscheck"),\n',
+        "",
+        "what is read by name and is a class of a library has no instances",
+        ids("scalar_types", "objects_of_libraries_are_of_their_classes[Decimal]"),
+    ),
+    Mutation(
+        "types-that-nothing-stands-for",
+        "capture/arrays/values.py",
+        "return current_recorder().classes.get(kind, kind)",
+        "return kind",
+        "the type of an object is not the class that is read by name",
+        ids("scalar_types", "objects_of_libraries_are_of_their_classes[timedelta]"),
+    ),
+    Mutation(
         "a-list-of-warnings-of-its-own",
         "capture/calls/impure.py",
         'if function is warnings.catch_warnings and (args or kwargs.get("record")):',

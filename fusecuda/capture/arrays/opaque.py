@@ -36,6 +36,7 @@ _FORWARDED = frozenset(
         *("contains", "bool", "int", "float", "index", "str", "repr", "format", "hash", "round"),
         *("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert"),
         *("bytes", "complex", "fspath", "floor", "ceil", "trunc", "reversed", "length_hint"),
+        *("instancecheck", "subclasscheck"),
         *(
             prefix + name
             for prefix in ("", "r", "i")
@@ -46,6 +47,7 @@ _FORWARDED = frozenset(
         ),
     )
 )
+_OF_CLASSES = ("__instancecheck__", "__subclasscheck__", "__or__", "__ror__")  # uses nothing
 _BUFFERS = (memoryview, bytearray, array.array)
 _DRAWING = ("numpy.random",)  # these keep no array that they are given, and give fresh ones
 _FORGETTING = (  # and these keep no container
@@ -120,6 +122,8 @@ def _forwarded(name: str) -> Callable[..., Any]:
         if own is not None and (found := own(name)) is not None:
             return found(*args, **kwargs)
         value, before = original(self), object.__getattribute__(self, "_before")
+        if name in _OF_CLASSES and type(value) is type:
+            return getattr(value, name)(*map(original, args))
         keeps = not _is_of(value, _DRAWING)
         originals = {} if _is_of(value, _FORGETTING) else _handed_over((args, kwargs))
         before()

@@ -39,8 +39,11 @@ def as_int(value: Any) -> Any:
 def as_type(*args: Any, **named: Any) -> Any:
     """``type(value)``, which of what stands for something else is the type of that."""
     kind = type(*args, **named)
-    stands = len(args) == 1 and (kind in (Array, TracedScalar) or issubclass(kind, StandIn))
-    return args[0].__class__ if stands else kind
+    if len(args) != 1:
+        return kind
+    if kind in (Array, TracedScalar) or issubclass(kind, StandIn):
+        kind = args[0].__class__
+    return current_recorder().classes.get(kind, kind)
 
 
 def as_len(value: Any) -> Any:

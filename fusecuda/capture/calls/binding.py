@@ -97,6 +97,9 @@ class Binder:
             else:
                 is_state = value is np.errstate
                 replaced[id(value)] = self.error_state if is_state else followed(value)
+        every = [v for some in (reads.stand_ins, reads.replaced) for _, v in some.values()]
+        classes = {v: replaced[id(v)] for v in every if isinstance(v, type) and id(v) in replaced}
+        current_recorder().classes.update(classes)
         given, read = self.inputs.build(self._leaf)
         replaced.update(read)
         if creates:

@@ -39,7 +39,10 @@ class ViewOf(NamedTuple):
     writeable: bool
 
     def of(self, memory: NDArray) -> NDArray:
-        """The view of ``memory``, which is of its dtype."""
+        """The view of ``memory``, which has no gaps if it is of another dtype."""
+        if memory.dtype != self.dtype:
+            flat = memory.reshape(-1, order="A")
+            return np.ndarray(self.shape, self.dtype, flat, self.at, self.strides)
         start = np.lib.stride_tricks.as_strided(memory, (1,) * memory.ndim or (1,))
         first = displaced(start, self.at)
         return np.lib.stride_tricks.as_strided(first, self.shape, self.strides)

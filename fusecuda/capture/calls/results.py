@@ -204,8 +204,7 @@ class ResultWriter:
         Those that share memory share it there, too.
         """
         whole = _whole(array)
-        like = array.size and array.dtype == whole.dtype and whole.flags.forc
-        if whole is array or not like:
+        if whole is array or not (array.size and whole.flags.forc):
             return self._once(array, f"{self.guard.constant(array.copy('K'))}.copy('K')")
         at = address_of(array) - address_of(whole)
         shown = ViewOf(array.shape, array.dtype, array.strides, at, array.flags.writeable)

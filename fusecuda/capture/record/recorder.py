@@ -90,6 +90,7 @@ class Recorder:
             Operation | None
         ] = []  # that have recorded something, but large ones
         self.handed: dict[int, Any] = {}  # by identity, what opaque code knows an array by
+        self.classes: dict[type, Any] = {}  # what stands for them in what is recorded
         self.handing: Any = None  # containers to opaque code and from it, where there is such
         self._small = 0  # operations on small arrays that wait for something
         # Storages, and arrays that have none yet, in the order of recording.

@@ -88,7 +88,7 @@ class CText:
         numbers = [
             len(step.buffers), step.work, grain, first, _STATUS_WORDS * number,
             memory.workspace_offsets[number], memory.scratch_offsets[number], step.scratch,
-            step.phases, int(step.streams), int(step.again and not outside), company,
+            step.phases, int(step.streams), int(step.again and not outside), 0, company,
         ]  # fmt: skip
         functions = f"{source.symbol},\n     {finish if has_finish else 'NULL'}"
         listed = ", ".join(map(str, numbers))

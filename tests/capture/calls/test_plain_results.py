@@ -17,7 +17,9 @@ def _views(h: Any, seen: list[Any]) -> Any:
         h += 1
     seen.append(t[1:])
     spread = np.broadcast_to(t, (2, 3))
-    return [t[::-1], t, t, u.T[1:], u[0], spread, np.asfortranarray(u), u.reshape(-1)[::2]]
+    z = np.fft.fft(u).T
+    parts = [z.imag, z, z[::-1, :1].real, u[1:].view("i4")]
+    return [t[::-1], t, t, u.T[1:], u[0], spread, np.asfortranarray(u), u.reshape(-1)[::2], *parts]
 
 
 def _told(arrays: list[Any]) -> Any:

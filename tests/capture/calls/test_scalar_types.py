@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
+import datetime
+import decimal
+import fractions
 import gc
 import io
+import pathlib
+import queue
+import random
+import uuid
 import weakref
 from typing import Any
 
@@ -204,3 +212,33 @@ def test_numbers_are_weak_where_numpy_asks_for_types() -> None:
         for a, b in ((np.int8(4), 2), (np.int8(5), 2), (np.float32(2), 3.5), (1j, np.float32(3))):
             for got, want in zip(ours(a, b), plain(a, b), strict=True):
                 np.testing.assert_array_equal(got, want, strict=True)
+
+
+LIBRARY_OBJECTS = [
+    *(datetime.date(2020, 1, 2), decimal.Decimal("1.5"), pathlib.PurePath("a"), bytearray(b"a")),
+    *(datetime.timedelta(3), random.Random(1), np.random.default_rng(0), uuid.UUID(int=3)),
+    *(io.BytesIO(b"a"), queue.Queue(), fractions.Fraction(1, 3), array.array("d", [1.0]), 3),
+]
+
+
+@pytest.mark.parametrize("given", LIBRARY_OBJECTS, ids=lambda v: type(v).__name__)
+def test_objects_of_libraries_are_of_their_classes(given: Any) -> None:
+    """Whichever of the two is read by name, given, or in something that is given."""
+
+    def f(x: Any, q: Any) -> Any:
+        numbers = isinstance(q, decimal.Decimal), isinstance(q, datetime.date | fractions.Fraction)
+        others = isinstance(q, (queue.Queue, uuid.UUID)), isinstance(q, (array.array, bytearray))
+        files = isinstance(q, io.BytesIO), isinstance(q, pathlib.PurePath)
+        drawing = isinstance(q, random.Random), isinstance(q, np.random.Generator)
+        exact = type(q) is datetime.timedelta, type(q) is decimal.Decimal, type(q) is bytearray
+        kinds = {datetime.date: 1, random.Random: 2, np.random.Generator: 3}
+        known = kinds.get(type(q)), issubclass(type(q), datetime.date), type(q) is datetime.date
+        return x * 2, numbers, others, files, drawing, exact, known
+
+    def inside(x: Any, q: list[Any]) -> Any:
+        return f(x, q[0])
+
+    for plain, value in ((f, given), (inside, [given])):
+        ours = fused(plain)
+        for _ in range(3):
+            assert ours(np.arange(3.0), value)[1:] == plain(np.arange(3.0), value)[1:]

@@ -1,0 +1,380 @@
+"""Bands: loops that follow each other through one array after another, some rows at a time.
+
+Where a loop reads what another has written, and all of it is too large for the caches, each array
+between them would go to memory and back. Instead a *series* of such loops goes on together: each
+advances by as many rows as the next one needs for a band of its own, from the last loop's back to
+the first's. What only they read lies in a *window* of rows that moves along with them, in memory
+that stays in the caches. (Overlapped tiling, as in Halide's ``compute_at`` with folded storage.)
+
+A loop's rows are its outermost axis. What its row r touches of a buffer lies between ``low + r *
+step`` and ``high + r * step``; so which rows of one loop another needs, and where a window begins
+and ends, follows from rows that are done. All that is found when a program is laid out; the driver
+only does what is written in the *score*. The series is cut into parts for threads, which compute
+what both sides of a cut need twice: nothing that a loop reads is written by a later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from ..codegen.layout import Layout
+from ..fusion.assembly import Assembly
+from ..fusion.binding import LOOP, Bound
+from ..fusion.dependences import TRUE
+from ..fusion.kernel_ir import Compact, Fill, Gather, Scatter, Search
+from ..fusion.memory import ALIGNMENT
+from ..fusion.walk import Launch
+from ..graph.node import Node
+
+LARGE = 1 << 21  # bytes between loops from which on they do not stay in the caches anyway
+BAND = 1 << 18  # bytes that all loops of a series touch for one band
+WIDEST = 1 << 20  # bytes of all windows of a thread
+MOST, MOST_FORMS = 16, 96  # loops of a series, and pointers of all of them; as in abi.h
+_PARTS = 4  # for each thread, so that none waits long for another
+RUN, SET, MOVE, END = range(4)  # what a score says: its first word, as in abi.h
+
+
+class Series(NamedTuple):
+    """Loops that go on together: steps side by side, and what to do for each part.
+
+    What the ``inner`` ones of them write stays in the caches. Each thread has ``room`` bytes for
+    windows, the first one's at ``place`` of the block.
+    """
+
+    steps: tuple[int, ...]
+    inner: tuple[int, ...]
+    place: int
+    room: int
+    scores: tuple[tuple[int, ...], ...]
+
+
+class Access(NamedTuple):
+    """What a loop's row r touches by one form: bytes from ``low`` to ``high``, and r * ``step``."""
+
+    form: int
+    buffer: int
+    store: bool
+    low: int
+    high: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One launch as a series sees it: ``rows`` of ``items`` each."""
+
+    step: int
+    rows: int
+    items: int
+    accesses: tuple[Access, ...]
+    led: frozenset[int]  # buffers of which any element may be read
+
+    def of(self, buffer: int, store: bool) -> list[Access]:
+        """What it reads, or writes, of ``buffer``."""
+        return [a for a in self.accesses if a.buffer == buffer and a.store is store]
+
+    @property
+    def written(self) -> set[int]:
+        """The buffers that it writes."""
+        return {a.buffer for a in self.accesses if a.store}
+
+    @property
+    def read(self) -> set[int]:
+        """The buffers that it reads."""
+        return {a.buffer for a in self.accesses if not a.store} | self.led
+
+
+def loop_of(number: int, step: Launch | Node) -> Loop | None:
+    """What a series may have of ``step``; None where its elements have to wait for others'."""
+    if not isinstance(step, Bound) or step.variant.skeleton != LOOP or step.variant.inside:
+        return None
+    kernel = step.lowered.ir
+    statements = list(kernel.statements())
+    ordered = any(isinstance(s, Scatter | Compact | Fill) for s in statements)
+    simple = step.phases == 1 and step.again and not (step.workspace or step.scratch)
+    if ordered or kernel.is_ordered or step.lowered.sites or not simple or step.work <= 0:
+        return None
+    rank = max(1, kernel.rank)
+    at = 2 + rank
+    extents = step.dims[2:at]
+    axis = next((a for a in range(rank) if extents[a] > 1), rank - 1)
+    led = {s.form for s in statements if isinstance(s, Gather | Search)}
+    found, anywhere = [], set()
+    pointers = iter(zip(step.buffers, step.offsets, strict=True))
+    number_of = 0
+    for f, form in enumerate(kernel.forms):
+        strides = step.dims[at : at + rank]
+        at += rank + (form.dtype is None)
+        if form.dtype is None:
+            continue
+        buffer, offset = next(pointers)
+        if f in led:
+            anywhere.add(buffer)
+        else:
+            spans = [(extents[a] - 1) * strides[a] for a in range(axis + 1, rank)]
+            low = offset + sum(min(0, s) for s in spans)
+            high = offset + sum(max(0, s) for s in spans) + form.dtype.itemsize
+            found.append(Access(number_of, buffer, form.store, low, high, strides[axis]))
+        number_of += 1
+    rows = max(1, extents[axis])
+    return Loop(number, rows, step.work // rows, tuple(found), frozenset(anywhere))
+
+
+def may_follow(loops: Sequence[Loop], loop: Loop) -> bool:
+    """True if ``loop`` reads what some of ``loops`` write, row by row, and overwrites nothing."""
+    written = set[int]().union(*(other.written for other in loops))
+    touched = written.union(*(other.read for other in loops))
+    common = written & loop.read
+    if not common or loop.written & (touched | loop.read) or common & loop.led:
+        return False
+    for buffer in common:
+        stores = [a for other in loops for a in other.of(buffer, store=True)]
+        if len(stores) != 1 or any(a.step <= 0 for a in (*stores, *loop.of(buffer, store=False))):
+            return False
+    return True
+
+
+def series_of(assembly: Assembly, layout: Layout) -> Iterator[Series]:
+    """The series of ``assembly`` that are worth it, for memory laid out so."""
+    steps = assembly.steps
+    alone = {c[0] for c in layout.companies if len(c) == 1}
+    commits = len(steps) - assembly.plan.commits
+    at = 0
+    while at < len(steps):
+        loops: list[Loop] = []
+        while at + len(loops) < commits and len(loops) < MOST:
+            number = at + len(loops)
+            follows = number in alone and (not loops or TRUE in assembly.needs[number].values())
+            loop = loop_of(number, steps[number]) if follows else None
+            if loop is None or (loops and not may_follow(loops, loop)):
+                break
+            loops.append(loop)
+        made = _Maker(assembly, layout, loops).made() if len(loops) > 1 else None
+        if made is not None:
+            yield made
+        at += max(1, len(loops))
+
+
+def together(
+    companies: Sequence[tuple[int, ...]], series: Iterable[Series]
+) -> Iterator[tuple[int, ...]]:
+    """The ``companies``, those of a series as one."""
+    begun = {one.steps[0]: one.steps for one in series}
+    within = {number for steps in begun.values() for number in steps[1:]}
+    for company in companies:
+        if company[0] not in within:
+            yield begun.get(company[0], company)
+
+
+@dataclass(slots=True)
+class Window:
+    """Where rows of one buffer are: bytes of it from ``base`` on lie at ``place``, of a thread's.
+
+    It has ``size`` bytes; ``top`` is the end of what has been written.
+    """
+
+    writer: int
+    store: Access
+    readers: list[tuple[int, Access]]
+    place: int = 0
+    size: int = 0
+    base: int = 0
+    top: int = 0
+
+
+@dataclass(slots=True)
+class _Maker:
+    assembly: Assembly
+    layout: Layout
+    loops: list[Loop]
+    windows: dict[int, Window] = field(default_factory=dict)
+    edges: list[list[tuple[int, Access, Access]]] = field(default_factory=list)
+
+    def made(self) -> Series | None:
+        """The series, if it is worth it and there is room for its windows."""
+        self._find()
+        held = self._place()
+        if held is None or sum(len(loop.accesses) for loop in self.loops) > MOST_FORMS:
+            return None
+        place, size = held
+        band, parts = self._band(), self._parts()
+        last = self.loops[-1].rows
+        if not self._measured(band, parts):
+            return None
+        room = sum(w.size for w in self.windows.values())
+        if room > WIDEST or room * self.layout.threads > size or band * parts > last:
+            return None
+        scores = tuple(tuple(self._score(part, parts, band)) for part in range(parts))
+        inner = tuple(self.loops[window.writer].step for window in self.windows.values())
+        return Series(tuple(loop.step for loop in self.loops), inner, place, room, scores)
+
+    def _find(self) -> None:
+        """Find who reads what, and the buffers that nobody else touches."""
+        own = {loop.step for loop in self.loops}
+        users: dict[int, set[int]] = {}
+        for number, touch in enumerate(self.assembly.touches):
+            for buffer in touch.buffers:
+                users.setdefault(buffer, set()).add(number)
+        self.edges = [[] for _ in self.loops]
+        for w, writer in enumerate(self.loops):
+            for store in writer.accesses:
+                if not store.store:
+                    continue
+                readers = [
+                    (r, access)
+                    for r in range(w + 1, len(self.loops))
+                    for access in self.loops[r].of(store.buffer, store=False)
+                ]
+                self.edges[w] += [(r, store, access) for r, access in readers]
+                buffer = self.assembly.buffers[store.buffer]
+                is_own = buffer.argument is None and buffer.output is None
+                if is_own and readers and users[store.buffer] <= own:
+                    self.windows[store.buffer] = Window(w, store, readers)
+
+    def _place(self) -> tuple[int, int] | None:
+        """Where in the block there is room, and how much: in place of the largest of them.
+
+        What else the loops touch may lie there, or over each other, where it would be needed one
+        after the other.
+        """
+        buffers, offsets = self.assembly.buffers, self.layout.buffer_offsets
+        if sum(buffers[b].nbytes for b in self.windows) < LARGE:
+            return None
+        others = {b for loop in self.loops for b in loop.read | loop.written} - {*self.windows}
+        spans = sorted(
+            (offsets[b], offsets[b] + buffers[b].nbytes)
+            for b in others
+            if buffers[b].argument is None and buffers[b].output is None
+        )
+        if any(end > start for (_, end), (start, _) in pairwise(spans)):
+            return None
+        largest = max(self.windows, key=lambda b: buffers[b].nbytes)
+        start, size = offsets[largest], buffers[largest].nbytes
+        if any(low < start + size and start < high for low, high in spans):
+            return None
+        return start, size
+
+    def _band(self) -> int:
+        """How many rows of the last loop are a band."""
+        touched = {b for loop in self.loops for b in loop.read | loop.written}
+        total = sum(self.assembly.buffers[b].nbytes for b in touched)
+        return max(1, BAND * self.loops[-1].rows // max(total, 1))
+
+    def _parts(self) -> int:
+        """How many parts threads take."""
+        steps = [self.assembly.steps[loop.step] for loop in self.loops]
+        worth = sum(s.work // s.grain for s in steps if isinstance(s, Bound))
+        threads = min(self.layout.threads, worth)
+        return threads * _PARTS if threads > 1 else 1
+
+    # --- rows
+
+    def _begin(self, part: int, parts: int) -> list[int]:
+        """The first rows of a part."""
+        begin = [loop.rows * part // parts for loop in self.loops]
+        for w in range(len(self.loops) - 2, -1, -1):
+            needed = [
+                max(0, (access.low + begin[r] * access.step - store.high) // store.step + 1)
+                for r, store, access in self.edges[w]
+            ]
+            if needed and self._is_inner(w):
+                begin[w] = min(self.loops[w].rows, *needed)
+            else:
+                begin[w] = min(begin[w], *needed)
+        return begin
+
+    def _end(self, done: Sequence[int], last: int) -> list[int]:
+        """The rows behind those that are due where ``last`` is that of the last loop."""
+        rows = self.loops[-1].rows
+        end = [-(-loop.rows * last // rows) for loop in self.loops]
+        for w in range(len(self.loops) - 2, -1, -1):
+            needed = [
+                -(-(access.high + (end[r] - 1) * access.step - store.low) // store.step)
+                for r, store, access in self.edges[w]
+                if end[r] > done[r]
+            ]
+            due = max(needed, default=0) if self._is_inner(w) else max([end[w], *needed])
+            end[w] = max(done[w], min(self.loops[w].rows, due))
+        return end
+
+    def _is_inner(self, number: int) -> bool:
+        """True for a loop of which nobody else sees anything."""
+        return self.loops[number].written <= self.windows.keys()
+
+    def _bands(self, part: int, parts: int, band: int) -> Iterator[tuple[list[int], list[int]]]:
+        """For each band of a part the rows of each loop that are done, and those that are due."""
+        done = self._begin(part, parts)
+        at, end = done[-1], self.loops[-1].rows * (part + 1) // parts
+        while at < end:
+            at = min(at + band, end)
+            due = self._end(done, at)
+            yield done, due
+            done = due
+
+    # --- windows
+
+    def _span(self, window: Window, done: Sequence[int], due: Sequence[int]) -> tuple[int, int]:
+        """The bytes of a buffer that a band needs: from the first that is read or written."""
+        store, w = window.store, window.writer
+        low = min(a.low + done[r] * a.step for r, a in window.readers)
+        if due[w] == done[w]:
+            return low, window.top
+        low = min(low, store.low + done[w] * store.step)
+        return low, max(window.top, store.high + (due[w] - 1) * store.step)
+
+    def _measured(self, band: int, parts: int) -> bool:
+        """Find how large each window has to be; twice that, so that it seldom moves."""
+        at = 0
+        for window in self.windows.values():
+            most = 0
+            for part in {0, parts // 2, parts - 1}:
+                window.top = 0
+                for done, due in self._bands(part, parts, band):
+                    low, window.top = self._span(window, done, due)
+                    most = max(most, window.top - _line(low))
+                    if most > WIDEST:
+                        return False
+            window.place, window.size = at, 2 * -(-most // ALIGNMENT) * ALIGNMENT
+            at += window.size
+        return True
+
+    def _score(self, part: int, parts: int, band: int) -> Iterator[int]:
+        """What is done for a part."""
+        is_first = True
+        for window in self.windows.values():
+            window.top = 0
+        for done, due in self._bands(part, parts, band):
+            for window in self.windows.values():
+                yield from self._moved(window, done, due, is_first)
+            is_first = False
+            for number, loop in enumerate(self.loops):
+                if due[number] > done[number]:
+                    yield from (RUN, number, done[number] * loop.items, due[number] * loop.items)
+        yield END
+
+    def _moved(
+        self, window: Window, done: Sequence[int], due: Sequence[int], is_first: bool
+    ) -> Iterator[int]:
+        """The window with room for what a band needs."""
+        low, top = self._span(window, done, due)
+        if is_first or top - window.base > window.size:
+            base = _line(low)
+            if window.top > low and not is_first:
+                yield from (MOVE, window.place + low - base, window.place + low - window.base)
+                yield window.top - low
+            window.base = base
+            for number, access in ((window.writer, window.store), *window.readers):
+                step = self.assembly.steps[self.loops[number].step]
+                assert isinstance(step, Bound)
+                offset = step.offsets[access.form]
+                yield from (SET, number, access.form, window.place + offset - base)
+            assert top - base <= window.size
+        window.top = top
+
+
+def _line(byte: int) -> int:
+    """Where the cache line of a byte begins."""
+    return byte // ALIGNMENT * ALIGNMENT
