@@ -23,7 +23,6 @@ from typing import NamedTuple
 from ..codegen.layout import Layout
 from ..fusion.assembly import Assembly
 from ..fusion.binding import LOOP, Bound
-from ..fusion.dependences import TRUE
 from ..fusion.kernel_ir import Compact, Fill, Gather, Scatter, Search
 from ..fusion.memory import ALIGNMENT
 from ..fusion.walk import Launch
@@ -124,11 +123,11 @@ def loop_of(number: int, step: Launch | Node) -> Loop | None:
 
 
 def may_follow(loops: Sequence[Loop], loop: Loop) -> bool:
-    """True if ``loop`` reads what some of ``loops`` write, row by row, and overwrites nothing."""
+    """True if ``loop`` reads row by row what ``loops`` write, and overwrites nothing of theirs."""
     written = set[int]().union(*(other.written for other in loops))
     touched = written.union(*(other.read for other in loops))
     common = written & loop.read
-    if not common or loop.written & (touched | loop.read) or common & loop.led:
+    if loop.written & (touched | loop.read) or common & loop.led:
         return False
     for buffer in common:
         stores = [a for other in loops for a in other.of(buffer, store=True)]
@@ -137,25 +136,30 @@ def may_follow(loops: Sequence[Loop], loop: Loop) -> bool:
     return True
 
 
+def chain(steps: Sequence[Launch | Node], at: int, commits: int) -> list[Loop]:
+    """The loops from step ``at`` on that may go on together: the first is read, the last reads."""
+    loops: list[Loop] = []
+    for number in range(at, min(commits, at + MOST)):
+        loop = loop_of(number, steps[number])
+        if loop is None or not may_follow(loops, loop):
+            break
+        loops.append(loop)
+    while loops and not any(loops[-1].read & other.written for other in loops):
+        loops.pop()
+    is_read = any(loops[0].written & other.read for other in loops[1:])
+    return loops if is_read else []
+
+
 def series_of(assembly: Assembly, layout: Layout) -> Iterator[Series]:
     """The series of ``assembly`` that are worth it, for memory laid out so."""
     steps = assembly.steps
-    alone = {c[0] for c in layout.companies if len(c) == 1}
-    commits = len(steps) - assembly.plan.commits
     at = 0
     while at < len(steps):
-        loops: list[Loop] = []
-        while at + len(loops) < commits and len(loops) < MOST:
-            number = at + len(loops)
-            follows = number in alone and (not loops or TRUE in assembly.needs[number].values())
-            loop = loop_of(number, steps[number]) if follows else None
-            if loop is None or (loops and not may_follow(loops, loop)):
-                break
-            loops.append(loop)
-        made = _Maker(assembly, layout, loops).made() if len(loops) > 1 else None
+        loops = chain(steps, at, len(steps) - assembly.plan.commits)
+        made = _Maker(assembly, layout, loops).made() if loops else None
         if made is not None:
             yield made
-        at += max(1, len(loops))
+        at += len(loops) if made is not None else 1
 
 
 def together(
@@ -163,10 +167,11 @@ def together(
 ) -> Iterator[tuple[int, ...]]:
     """The ``companies``, those of a series as one."""
     begun = {one.steps[0]: one.steps for one in series}
-    within = {number for steps in begun.values() for number in steps[1:]}
+    within = {number for steps in begun.values() for number in steps}
     for company in companies:
-        if company[0] not in within:
-            yield begun.get(company[0], company)
+        if apart := tuple(number for number in company if number not in within):
+            yield apart
+        yield from (begun[number] for number in company if number in begun)
 
 
 @dataclass(slots=True)
@@ -187,6 +192,8 @@ class Window:
 
 @dataclass(slots=True)
 class _Maker:
+    """Makes the series of ``loops``: ``edges`` are the reads of what each of them writes."""
+
     assembly: Assembly
     layout: Layout
     loops: list[Loop]
@@ -201,38 +208,36 @@ class _Maker:
             return None
         place, size = held
         band, parts = self._band(), self._parts()
-        last = self.loops[-1].rows
-        if not self._measured(band, parts):
+        if band * parts > self.loops[-1].rows or not self._measured(band, parts):
             return None
-        room = sum(w.size for w in self.windows.values())
-        if room > WIDEST or room * self.layout.threads > size or band * parts > last:
+        room = sum(window.size for window in self.windows.values())
+        if room > WIDEST or room * self.layout.threads > size:
             return None
         scores = tuple(tuple(self._score(part, parts, band)) for part in range(parts))
         inner = tuple(self.loops[window.writer].step for window in self.windows.values())
         return Series(tuple(loop.step for loop in self.loops), inner, place, room, scores)
 
     def _find(self) -> None:
-        """Find who reads what, and the buffers that nobody else touches."""
+        """Find who reads what, and the temporaries that nobody else touches."""
         own = {loop.step for loop in self.loops}
-        users: dict[int, set[int]] = {}
-        for number, touch in enumerate(self.assembly.touches):
-            for buffer in touch.buffers:
-                users.setdefault(buffer, set()).add(number)
+        touches = enumerate(self.assembly.touches)
+        others = {b for number, touch in touches if number not in own for b in touch.buffers}
         self.edges = [[] for _ in self.loops]
         for w, writer in enumerate(self.loops):
-            for store in writer.accesses:
-                if not store.store:
-                    continue
+            for store in [access for access in writer.accesses if access.store]:
+                buffer = store.buffer
                 readers = [
                     (r, access)
                     for r in range(w + 1, len(self.loops))
-                    for access in self.loops[r].of(store.buffer, store=False)
+                    for access in self.loops[r].of(buffer, store=False)
                 ]
                 self.edges[w] += [(r, store, access) for r, access in readers]
-                buffer = self.assembly.buffers[store.buffer]
-                is_own = buffer.argument is None and buffer.output is None
-                if is_own and readers and users[store.buffer] <= own:
-                    self.windows[store.buffer] = Window(w, store, readers)
+                if readers and buffer not in others and self._is_temporary(buffer):
+                    self.windows[buffer] = Window(w, store, readers)
+
+    def _is_temporary(self, buffer: int) -> bool:
+        known = self.assembly.buffers[buffer]
+        return known.argument is None and known.output is None
 
     def _place(self) -> tuple[int, int] | None:
         """Where in the block there is room, and how much: in place of the largest of them.
@@ -241,14 +246,11 @@ class _Maker:
         after the other.
         """
         buffers, offsets = self.assembly.buffers, self.layout.buffer_offsets
-        if sum(buffers[b].nbytes for b in self.windows) < LARGE:
+        if not self.windows or sum(buffers[b].nbytes for b in self.windows) < LARGE:
             return None
         others = {b for loop in self.loops for b in loop.read | loop.written} - {*self.windows}
-        spans = sorted(
-            (offsets[b], offsets[b] + buffers[b].nbytes)
-            for b in others
-            if buffers[b].argument is None and buffers[b].output is None
-        )
+        kept = filter(self._is_temporary, others)
+        spans = sorted((offsets[b], offsets[b] + buffers[b].nbytes) for b in kept)
         if any(end > start for (_, end), (start, _) in pairwise(spans)):
             return None
         largest = max(self.windows, key=lambda b: buffers[b].nbytes)

@@ -46,6 +46,8 @@ class Machine:
     and ``ns_per_cost`` are the prices of a byte that is moved and of a unit of the op table, which
     is of eight bytes: vectors hold more elements of fewer, down to the ``narrowest``. Where
     bytes are dear beside those, what is computed again is charged for what it ``reads_again``, too.
+    A byte that a kernel reads again, at another place, costs ``ns_per_near_byte``, if that is less:
+    it is in the caches.
     """
 
     rows: int
@@ -66,14 +68,16 @@ class Machine:
     ns_per_cost: float = NS_PER_COST
     narrowest: int = 1
     reads_again: bool = False
+    ns_per_near_byte: float | None = None
 
 
+_WRITTEN = 1.7  # bytes for one that is written, since its line is read before
 WINDOW = 130  # additions of a window that is part of one loop over all: compilers take a second
 
 # Passes wait for all threads.
 CPU = Machine(
     rows=2, row_bytes=1 << 62, short=8, window=WINDOW, crossed=(2, 1 << 14), ordered=True,
-    compacts=True, waits=1 << 62, scanned_row=1 << 62,
+    compacts=True, waits=1 << 62, scanned_row=1 << 62, ns_per_near_byte=0.005,
 )  # fmt: skip
 
 
@@ -124,3 +128,12 @@ def recompute_pays(
     again = (copies - 1) * region_price * machine.ns_per_cost + read * machine.ns_per_byte
     kept = (1 + copies) * node.dtype.itemsize * machine.ns_per_byte
     return again <= kept
+
+
+def again_pays(node: Node, region_price: float, places: int, machine: Machine = CPU) -> bool:
+    """As `recompute_pays`, for ``places`` of one kernel, which reads from memory once."""
+    if machine.ns_per_near_byte is None:
+        return recompute_pays(node, region_price, places, machine)
+    again = (places - 1) * region_price * machine.ns_per_cost
+    kept = (1 + _WRITTEN) * machine.ns_per_byte + (places - 2) * machine.ns_per_near_byte
+    return again <= kept * node.dtype.itemsize

@@ -16,12 +16,12 @@ from .cost import (
     SELECTED_COST,
     SLICE_COST,
     Machine,
+    again_pays,
     broadcast_pays,
     may_fail,
     op_cost,
     price,
 )  # fmt: skip
-from .cost import recompute_pays as pays
 from .region import Roots, runs_apart
 
 _MAX_COST = 1 << 30
@@ -180,7 +180,7 @@ class _Cut:
         if len(places) > 1 and node.op != "index":
             again = len(places) if sum(places.values()) > node.size else 1  # parts: each once
             size = self.size[self._find(node)] * len(places)
-            if size > _MOST_AGAIN or not pays(node, self.price[node], again, self.machine):
+            if size > _MOST_AGAIN or not again_pays(node, self.price[node], again, self.machine):
                 return f"computing it again at {len(places)} places costs more than keeping it"
             self.size[self._find(node)] = size
         dear = self.price[node] >= SELECTED_COST

@@ -797,8 +797,8 @@ CALLS = (
     Mutation(
         "types-of-stand-ins",
         "capture/arrays/values.py",
-        "    return args[0].__class__ if stands else kind",
-        "    return kind",
+        "        kind = args[0].__class__\n",
+        "        kind = type(args[0])\n",
         "a function that asks for the type of an array is told ours",
         ids("calls_attacked", "is_as_plain[types that are asked for]"),
     ),
