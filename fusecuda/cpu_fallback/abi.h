@@ -77,10 +77,10 @@ typedef struct {
 
 enum { FC_MOST_KERNELS = 32 };  // of one launch
 
-// A series: where its windows are in the block, their bytes for each thread, whether results go to
+// A series: where its strips are in the block, their bytes for each thread, whether results go to
 // memory past the caches, how many parts it has, where the score of each begins, and the scores. A
 // score says which items of a kernel are due, where the pointer of a form goes in the thread's
-// windows, and which bytes of these move.
+// strips, and which bytes of these move.
 enum { FC_RUN, FC_SET, FC_MOVE, FC_END };
 enum { FC_MOST_LOOPS = 16, FC_MOST_FORMS = 96 };
 

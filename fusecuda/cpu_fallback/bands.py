@@ -3,11 +3,11 @@
 Where a loop reads what another has written, and all of it is too large for the caches, each array
 between them would go to memory and back. Instead a *series* of such loops goes on together: each
 advances by as many rows as the next one needs for a band of its own, from the last loop's back to
-the first's. What only they read lies in a *window* of rows that moves along with them, in memory
+the first's. What only they read lies in a *strip* of rows that moves along with them, in memory
 that stays in the caches. (Overlapped tiling, as in Halide's ``compute_at`` with folded storage.)
 
 A loop's rows are its outermost axis. What its row r touches of a buffer lies between ``low + r *
-step`` and ``high + r * step``; so which rows of one loop another needs, and where a window begins
+step`` and ``high + r * step``; so which rows of one loop another needs, and where a strip begins
 and ends, follows from rows that are done. All that is found when a program is laid out; the driver
 only does what is written in the *score*. The series is cut into parts for threads, which compute
 what both sides of a cut need twice: nothing that a loop reads is written by a later one.
@@ -30,7 +30,7 @@ from ..graph.node import Node
 
 LARGE = 1 << 21  # bytes between loops from which on they do not stay in the caches anyway
 BAND = 1 << 18  # bytes that all loops of a series touch for one band
-WIDEST = 1 << 20  # bytes of all windows of a thread
+WIDEST = 1 << 20  # bytes of all strips of a thread
 MOST, MOST_FORMS = 16, 96  # loops of a series, and pointers of all of them; as in abi.h
 _PARTS = 4  # for each thread, so that none waits long for another
 RUN, SET, MOVE, END = range(4)  # what a score says: its first word, as in abi.h
@@ -40,7 +40,7 @@ class Series(NamedTuple):
     """Loops that go on together: steps side by side, and what to do for each part.
 
     What the ``inner`` ones of them write stays in the caches. Each thread has ``room`` bytes for
-    windows, the first one's at ``place`` of the block.
+    strips, the first one's at ``place`` of the block.
     """
 
     steps: tuple[int, ...]
@@ -175,7 +175,7 @@ def together(
 
 
 @dataclass(slots=True)
-class Window:
+class Strip:
     """Where rows of one buffer are: bytes of it from ``base`` on lie at ``place``, of a thread's.
 
     It has ``size`` bytes; ``top`` is the end of what has been written.
@@ -197,11 +197,11 @@ class _Maker:
     assembly: Assembly
     layout: Layout
     loops: list[Loop]
-    windows: dict[int, Window] = field(default_factory=dict)
+    strips: dict[int, Strip] = field(default_factory=dict)
     edges: list[list[tuple[int, Access, Access]]] = field(default_factory=list)
 
     def made(self) -> Series | None:
-        """The series, if it is worth it and there is room for its windows."""
+        """The series, if it is worth it and there is room for its strips."""
         self._find()
         held = self._place()
         if held is None or sum(len(loop.accesses) for loop in self.loops) > MOST_FORMS:
@@ -210,11 +210,11 @@ class _Maker:
         band, parts = self._band(), self._parts()
         if band * parts > self.loops[-1].rows or not self._measured(band, parts):
             return None
-        room = sum(window.size for window in self.windows.values())
+        room = sum(strip.size for strip in self.strips.values())
         if room > WIDEST or room * self.layout.threads > size:
             return None
         scores = tuple(tuple(self._score(part, parts, band)) for part in range(parts))
-        inner = tuple(self.loops[window.writer].step for window in self.windows.values())
+        inner = tuple(self.loops[strip.writer].step for strip in self.strips.values())
         return Series(tuple(loop.step for loop in self.loops), inner, place, room, scores)
 
     def _find(self) -> None:
@@ -233,7 +233,7 @@ class _Maker:
                 ]
                 self.edges[w] += [(r, store, access) for r, access in readers]
                 if readers and buffer not in others and self._is_temporary(buffer):
-                    self.windows[buffer] = Window(w, store, readers)
+                    self.strips[buffer] = Strip(w, store, readers)
 
     def _is_temporary(self, buffer: int) -> bool:
         known = self.assembly.buffers[buffer]
@@ -246,14 +246,14 @@ class _Maker:
         after the other.
         """
         buffers, offsets = self.assembly.buffers, self.layout.buffer_offsets
-        if not self.windows or sum(buffers[b].nbytes for b in self.windows) < LARGE:
+        if not self.strips or sum(buffers[b].nbytes for b in self.strips) < LARGE:
             return None
-        others = {b for loop in self.loops for b in loop.read | loop.written} - {*self.windows}
+        others = {b for loop in self.loops for b in loop.read | loop.written} - {*self.strips}
         kept = filter(self._is_temporary, others)
         spans = sorted((offsets[b], offsets[b] + buffers[b].nbytes) for b in kept)
         if any(end > start for (_, end), (start, _) in pairwise(spans)):
             return None
-        largest = max(self.windows, key=lambda b: buffers[b].nbytes)
+        largest = max(self.strips, key=lambda b: buffers[b].nbytes)
         start, size = offsets[largest], buffers[largest].nbytes
         if any(low < start + size and start < high for low, high in spans):
             return None
@@ -304,7 +304,7 @@ class _Maker:
 
     def _is_inner(self, number: int) -> bool:
         """True for a loop of which nobody else sees anything."""
-        return self.loops[number].written <= self.windows.keys()
+        return self.loops[number].written <= self.strips.keys()
 
     def _bands(self, part: int, parts: int, band: int) -> Iterator[tuple[list[int], list[int]]]:
         """For each band of a part the rows of each loop that are done, and those that are due."""
@@ -316,41 +316,41 @@ class _Maker:
             yield done, due
             done = due
 
-    # --- windows
+    # --- strips
 
-    def _span(self, window: Window, done: Sequence[int], due: Sequence[int]) -> tuple[int, int]:
+    def _span(self, strip: Strip, done: Sequence[int], due: Sequence[int]) -> tuple[int, int]:
         """The bytes of a buffer that a band needs: from the first that is read or written."""
-        store, w = window.store, window.writer
-        low = min(a.low + done[r] * a.step for r, a in window.readers)
+        store, w = strip.store, strip.writer
+        low = min(a.low + done[r] * a.step for r, a in strip.readers)
         if due[w] == done[w]:
-            return low, window.top
+            return low, strip.top
         low = min(low, store.low + done[w] * store.step)
-        return low, max(window.top, store.high + (due[w] - 1) * store.step)
+        return low, max(strip.top, store.high + (due[w] - 1) * store.step)
 
     def _measured(self, band: int, parts: int) -> bool:
-        """Find how large each window has to be; twice that, so that it seldom moves."""
+        """Find how large each strip has to be; twice that, so that it seldom moves."""
         at = 0
-        for window in self.windows.values():
+        for strip in self.strips.values():
             most = 0
             for part in {0, parts // 2, parts - 1}:
-                window.top = 0
+                strip.top = 0
                 for done, due in self._bands(part, parts, band):
-                    low, window.top = self._span(window, done, due)
-                    most = max(most, window.top - _line(low))
+                    low, strip.top = self._span(strip, done, due)
+                    most = max(most, strip.top - _line(low))
                     if most > WIDEST:
                         return False
-            window.place, window.size = at, 2 * -(-most // ALIGNMENT) * ALIGNMENT
-            at += window.size
+            strip.place, strip.size = at, 2 * -(-most // ALIGNMENT) * ALIGNMENT
+            at += strip.size
         return True
 
     def _score(self, part: int, parts: int, band: int) -> Iterator[int]:
         """What is done for a part."""
         is_first = True
-        for window in self.windows.values():
-            window.top = 0
+        for strip in self.strips.values():
+            strip.top = 0
         for done, due in self._bands(part, parts, band):
-            for window in self.windows.values():
-                yield from self._moved(window, done, due, is_first)
+            for strip in self.strips.values():
+                yield from self._moved(strip, done, due, is_first)
             is_first = False
             for number, loop in enumerate(self.loops):
                 if due[number] > done[number]:
@@ -358,23 +358,23 @@ class _Maker:
         yield END
 
     def _moved(
-        self, window: Window, done: Sequence[int], due: Sequence[int], is_first: bool
+        self, strip: Strip, done: Sequence[int], due: Sequence[int], is_first: bool
     ) -> Iterator[int]:
-        """The window with room for what a band needs."""
-        low, top = self._span(window, done, due)
-        if is_first or top - window.base > window.size:
+        """The strip with room for what a band needs."""
+        low, top = self._span(strip, done, due)
+        if is_first or top - strip.base > strip.size:
             base = _line(low)
-            if window.top > low and not is_first:
-                yield from (MOVE, window.place + low - base, window.place + low - window.base)
-                yield window.top - low
-            window.base = base
-            for number, access in ((window.writer, window.store), *window.readers):
+            if strip.top > low and not is_first:
+                yield from (MOVE, strip.place + low - base, strip.place + low - strip.base)
+                yield strip.top - low
+            strip.base = base
+            for number, access in ((strip.writer, strip.store), *strip.readers):
                 step = self.assembly.steps[self.loops[number].step]
                 assert isinstance(step, Bound)
                 offset = step.offsets[access.form]
-                yield from (SET, number, access.form, window.place + offset - base)
-            assert top - base <= window.size
-        window.top = top
+                yield from (SET, number, access.form, strip.place + offset - base)
+            assert top - base <= strip.size
+        strip.top = top
 
 
 def _line(byte: int) -> int:

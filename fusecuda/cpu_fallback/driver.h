@@ -207,7 +207,7 @@ static fc_args fc_given(const fc_launch *l, const fc_frame *f, char *const *ptr)
 }
 
 // The parts of a series from `begin` to `end`, as a kernel whose items they are.
-static void fc_run_bands(const fc_args *a, int64_t begin, int64_t end, char *windows)
+static void fc_run_bands(const fc_args *a, int64_t begin, int64_t end, char *strips)
 {
     const fc_series *s = (const fc_series *)a->ptr;
     const fc_launch *l = s->launches;
@@ -222,11 +222,11 @@ static void fc_run_bands(const fc_args *a, int64_t begin, int64_t end, char *win
     for (int64_t part = begin; part < end; ++part) {
         for (const int64_t *w = l->series + l->series[4 + part]; w[0] != FC_END; w += 4) {
             if (w[0] == FC_RUN)
-                l[w[1]].kernel(&args[w[1]], w[2], w[3], windows);
+                l[w[1]].kernel(&args[w[1]], w[2], w[3], strips);
             else if (w[0] == FC_SET)
-                first[w[1]][w[2]] = windows + w[3];
+                first[w[1]][w[2]] = strips + w[3];
             else
-                memmove(windows + w[1], windows + w[2], (size_t)w[3]);
+                memmove(strips + w[1], strips + w[2], (size_t)w[3]);
         }
     }
 }
