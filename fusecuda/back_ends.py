@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -50,6 +50,7 @@ class BackEnd:
     Where independent launches may run at once, ``speeds`` tells what that brings. Temporaries
     start at multiples of ``alignment``. Where it ``shares_launches``, independent kernels are one;
     ``joined`` makes the source of such a launch, if the kernels' own are not what is compiled.
+    ``series`` tells which loops of an assembly go on together, for memory laid out so.
     Where it ``replays``, kernels that are launched again and again are one graph. Where it
     ``keeps`` its plans, another process finds them.
     """
@@ -66,6 +67,7 @@ class BackEnd:
     alignment: int = ALIGNMENT
     shares_launches: bool = False
     joined: Callable[[Sequence[Any]], Any] | None = None
+    series: Callable[[Assembly, MemoryPlan], Iterable[Any]] = lambda assembly, memory: ()
     replays: bool = False
     keeps: Keeps | None = None
 
@@ -103,6 +105,7 @@ BACK_ENDS: dict[str, BackEnd] = {
         thread_count,
         begin_beside=background.begin,
         shares_launches=True,
+        series=_c("bands", "series_of"),
         keeps=Keeps(thread_count, _blueprint, Program),
     ),
     "cuda": BackEnd(

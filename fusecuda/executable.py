@@ -221,7 +221,11 @@ class Executable:
             planned = graphs_told(self.assembly, self.memory)
             graph = f"  no CUDA graph: {refusal}\n" if refusal else f"  {planned}\n"
         if full:
-            return explain_plan(self.assembly, peak) + graph
+            series = BACK_ENDS[self.options.device].series(self.assembly, self.memory)
+            told = [
+                f"  {s.steps[0]} to {s.steps[-1]} go on together, band by band\n" for s in series
+            ]
+            return explain_plan(self.assembly, peak) + "".join(told) + graph
         return "\n".join(brief(self.assembly, peak)) + "\n" + graph
 
     def emit(self, target: str = "c", arch: str | None = None) -> list[str]:

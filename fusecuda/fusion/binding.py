@@ -31,11 +31,11 @@ _FEW_COLUMNS = 128  # whose elements are near in memory, however many rows there
 _SHORT = 8  # elements: an axis along which a run costs more than its elements
 _ALONG = (0, 1)  # elements from one to the next that every text may have
 # Others in loops, by the bytes of an element: backwards, every second one, parts of pixels. gcc
-# makes vectors of wider types with any steps, as quickly, and leaves the last of a run to no vector
-# where it skips elements: of short runs those are many. Every second float that is read is put
-# beside the next one, for a block of a run. So could doubles be, by one more text for all shapes.
+# makes vectors of every second double as quickly with any steps, and leaves the last of a run to no
+# vector where it skips elements: of short runs those are many. Every second float that is read is
+# put beside the next one, for a block of a run. One form with any steps gives all of them any.
 _STEPS = dict.fromkeys((1, 2), (0, 1, -1, 2, 3, 4))
-_STEPS_OF_LONG = _STEPS | {4: (0, 1, -1, 2)}
+_STEPS_OF_LONG = _STEPS | {4: (0, 1, -1, 2), 8: (0, 1, -1)}
 _LONG = 256
 _STEPS_OF_READS = {4: (0, 1, 2)}
 _BLOCK = 16

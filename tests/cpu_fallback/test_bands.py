@@ -200,6 +200,13 @@ def test_memory_that_is_used_again(function: Callable[..., Any]) -> None:
     check(function, RNG.standard_normal((300, 40)))
 
 
+def test_explain_tells_what_goes_on_together() -> None:
+    x = RNG.standard_normal((150, 61))
+    told = fc.lower(across, x, device="cpu").explain(full=True)
+    assert "0 to 1 go on together, band by band" in told
+    assert "go on together" not in fc.lower(wraps, x, device="cpu").explain(full=True)
+
+
 def test_small_arrays_are_in_the_caches_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bands, "LARGE", 1 << 20)
     assert not check(across, RNG.standard_normal((150, 61)))
