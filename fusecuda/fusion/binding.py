@@ -35,7 +35,8 @@ _ALONG = (0, 1)  # elements from one to the next that every text may have
 # vector where it skips elements: of short runs those are many. Every second float that is read is
 # put beside the next one, for a block of a run. One form with any steps gives all of them any.
 _STEPS = dict.fromkeys((1, 2), (0, 1, -1, 2, 3, 4))
-_STEPS_OF_LONG = _STEPS | {4: (0, 1, -1, 2), 8: (0, 1, -1)}
+_STEPS_OF_LONG = _STEPS | {4: (0, 1, -1, 2)}
+_STEPS_OF_WHOLE = _STEPS_OF_LONG | {8: (0, 1, -1)}  # where all that goes backwards is as large
 _LONG = 256
 _STEPS_OF_READS = {4: (0, 1, 2)}
 _BLOCK = 16
@@ -294,8 +295,20 @@ def _turned(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[int, ...]:
 def _steps(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[int, ...] | None:
     """How a loop's forms step along the last axis, or None if no text has such a step."""
     last = walk.extents[-1]
-    more = _STEPS_OF_LONG if last >= _LONG else _STEPS
+    more: Mapping[int, Sequence[int]] = _STEPS_OF_LONG if last >= _LONG else _STEPS
+    if last >= _LONG and math.prod(walk.extents) >= _WORTH and _are_whole(kernel, walk):
+        more = _STEPS_OF_WHOLE
     return _pattern(kernel, walk, more, _STEPS_OF_READS if last >= _BLOCK else {})
+
+
+def _are_whole(kernel: kernel_ir.KernelIR, walk: Walk) -> bool:
+    """True if forms that step backwards reach as many elements as there are."""
+    return all(
+        stride or n == 1
+        for form, strides in zip(kernel.forms, walk.strides, strict=True)
+        if form.dtype is not None and strides[-1] < 0
+        for stride, n in zip(strides, walk.extents, strict=True)
+    )
 
 
 def _is_by_strides(kernel: kernel_ir.KernelIR, walk: Walk) -> bool:

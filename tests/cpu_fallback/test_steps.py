@@ -136,3 +136,19 @@ def test_bytes_that_are_looked_up(count: int) -> None:
     image = np.minimum(image, count - 1)
     for got, want in zip(function(table, image), program(table, image), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("kind", ["as many", "joined", "a row for all"])
+def test_doubles_that_are_read_backwards(kind: str) -> None:
+    """They have a step in the text, unless few are read again and again; others stay vectors."""
+    x = np.arange(40 * 500.0).reshape(40, 500)
+    y = x[:1, ::-1] if kind == "a row for all" else x[:, ::-1]
+
+    def f(x: Any, y: Any) -> Any:
+        return np.concatenate([x, y, x * 2], axis=1) if kind == "joined" else x * 2 + y
+
+    lowered = fc.lower(f, x, y, device="cpu")
+    np.testing.assert_array_equal(lowered(x, y), f(x, y))
+    (step,) = lowered.assembly.steps
+    steps = step.variant.steps
+    assert (steps is not None and {-1, 1} <= {*steps}) is (kind != "a row for all")

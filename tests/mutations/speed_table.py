@@ -7,6 +7,22 @@ from .mutation import ids as _ids
 
 SPEED = (
     Mutation(
+        "a-row-that-goes-backwards",
+        "fusion/binding.py",
+        ">= _WORTH and _are_whole(kernel, walk):",
+        ">= _WORTH:",
+        "few elements that all rows read backwards have a text of their own",
+        _ids("cpu_fallback/steps", "doubles_that_are_read_backwards[a row for all]"),
+    ),
+    Mutation(
+        "backwards-by-arguments",
+        "fusion/binding.py",
+        "{8: (0, 1, -1)}",
+        "{8: (0, 1)}",
+        "where doubles are read backwards no operand is a vector",
+        _ids("cpu_fallback/steps", "doubles_that_are_read_backwards[joined]"),
+    ),
+    Mutation(
         "rows-that-come-late",
         "cpu_fallback/bands.py",
         "(access.high + (end[r] - 1) * access.step",
