@@ -72,6 +72,12 @@ class KernelEmitter:
         self.watched_sites: frozenset[int] = frozenset()
         self.w = Writer()
 
+    def dtype(self, form: int) -> DType:
+        """The type of the elements that an address form leads to."""
+        dtype = self.kernel.forms[form].dtype
+        assert dtype is not None
+        return dtype
+
     def emit(self) -> str:
         """The text of the kernel, with PLACEHOLDER for its symbol."""
         raise NotImplementedError

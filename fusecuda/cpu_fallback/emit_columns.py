@@ -16,7 +16,6 @@ from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..fusion.kernel_ir import forms_of
-from ..graph.dtypes import DType
 from ..graph.ops import OPS
 from .emit_reduction import ReductionEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
@@ -192,7 +191,7 @@ class ColumnEmitter(ReductionEmitter):
             self.w.block("for (int64_t l = 0; l < FC_LANES; ++l)"),
         ):
             pointers = {f: names.pointer(self.kernel, f) for f in forms}
-            kinds = {f: f"const {memory_type(_dtype(self.kernel, f))} *" for f in forms}
+            kinds = {f: f"const {memory_type(self.dtype(f))} *" for f in forms}
             for f in forms:
                 self.w.line(f"{kinds[f]}from_{pointers[f]}[{_AT_ONCE}];")
             with self.w.block(f"for (int64_t k = 0; k < {_AT_ONCE}; ++k)"):
@@ -333,9 +332,3 @@ def _is_light(stage: ir.Stage) -> bool:
     cost = sum(OPS[s.op].cost for s in stage.body if isinstance(s, ir.Compute))
     values = all(reductions.partial_type(r) == c_type(r.value_dtype) for r in stage.reduces)
     return plain and bool(stage.reduces) and values and cost <= _LIGHT
-
-
-def _dtype(kernel: ir.KernelIR, form: int) -> DType:
-    dtype = kernel.forms[form].dtype
-    assert dtype is not None
-    return dtype

@@ -15,7 +15,6 @@ from ..fusion.binding import ANY_STEP, Variant
 from ..fusion.byte_chains import Chain, chains_of, without
 from ..fusion.kernel_ir import forms_of
 from ..fusion.verify import operands
-from ..graph.dtypes import DType
 from . import quotients
 from .emit import PLACEHOLDER, KernelEmitter
 from .place import Place
@@ -122,7 +121,7 @@ class LoopEmitter(KernelEmitter):
             with self.grouping(body, last, inside, index), contextlib.ExitStack() as within:
                 turned = () if self.traffic else self.variant.turned
                 for f in turned:
-                    kind = memory_type(self._dtype(f))
+                    kind = memory_type(self.dtype(f))
                     self.w.line(f"{kind} {_TURNED}{f}[FC_TURN][FC_NEAR];")
                 for axis in inside:
                     head = f"for (int64_t i_{axis} = 0; i_{axis} < {axis}; ++i_{axis})"
@@ -149,7 +148,7 @@ class LoopEmitter(KernelEmitter):
         for form in forms:
             pointer, kept = names.pointer(kernel, form), f"{_TURNED}{form}"
             if form in self.variant.turned:
-                call = f"fc_turn_{self._dtype(form).itemsize}"
+                call = f"fc_turn_{self.dtype(form).itemsize}"
                 given = f"{kept}, {pointer}, {names.stride(form, axis)}, run, {count}"
                 self.w.line(f"if (i_{inner} % FC_TURN == 0) {call}({given});")
                 self.w.line(f"{pointer} = {kept}[i_{inner} % FC_TURN];")
@@ -158,11 +157,6 @@ class LoopEmitter(KernelEmitter):
             elif steps is not None and steps[form] == 1:
                 following = f"(const char *){pointer} + {names.stride(form, inner)}"
                 self.w.line(f"fc_ahead({following}, run * (int64_t)sizeof *{pointer});")
-
-    def _dtype(self, form: int) -> DType:
-        dtype = self.kernel.forms[form].dtype
-        assert dtype is not None
-        return dtype
 
     def _run_length(self, length: str) -> str:
         """How many elements are computed together, where ``length`` are left of a row."""

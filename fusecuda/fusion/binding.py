@@ -190,9 +190,7 @@ def _longest_beside(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> W
     is_long = math.prod(elements.extents) > SHORT_ROW
     if is_fixed or is_long or is_ordered or inner >= _FEWEST or longest <= inner:
         return rows
-    axes = list(range(len(rows.extents)))
-    axes.append(axes.pop(outer.index(longest)))
-    return rows.keep(axes)
+    return _with_last(rows, outer.index(longest))
 
 
 def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
@@ -209,9 +207,12 @@ def _apart_from_tests(kernel: kernel_ir.KernelIR, walk: Walk) -> Walk:
     tests = {f for s in kernel.statements() if isinstance(s, kernel_ir.InRange) for f, _ in s.tests}
     if not any(walk.strides[f][-1] for f in tests):
         return walk
-    axes = list(range(len(walk.extents)))
-    axes.append(axes.pop(outer.index(longest)))
-    return walk.keep(axes)
+    return _with_last(walk, outer.index(longest))
+
+
+def _with_last(walk: Walk, axis: int) -> Walk:
+    axes = [a for a in range(len(walk.extents)) if a != axis]
+    return walk.keep([*axes, axis])
 
 
 def _choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:

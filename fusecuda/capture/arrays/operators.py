@@ -296,8 +296,6 @@ class Operators:
         """As `numpy.clip`."""  # but that a bound may be left out
         return _clip(self, min, max, **({} if out is None else {"out": out}), **kwargs)
 
-    clip.__wrapped__ = np.clip  # type: ignore[attr-defined]  # help() shows its signature
-
     def __pow__(self, exponent: Any) -> Any:
         return _power(self, exponent)
 
