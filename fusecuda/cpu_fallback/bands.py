@@ -39,8 +39,8 @@ RUN, SET, MOVE, END = range(4)  # what a score says: its first word, as in abi.h
 class Series(NamedTuple):
     """Loops that go on together: steps side by side, and what to do for each part.
 
-    What the ``inner`` ones of them write stays in the caches. Each thread has ``room`` bytes for
-    strips, the first one's at ``place`` of the block.
+    What the ``inner`` ones of them write is to stay in the caches. Each thread has ``room`` bytes
+    for strips, the first one's at ``place`` of the block.
     """
 
     steps: tuple[int, ...]
@@ -198,6 +198,7 @@ class _Maker:
     layout: Layout
     loops: list[Loop]
     strips: dict[int, Strip] = field(default_factory=dict)
+    kept: dict[int, Strip] = field(default_factory=dict)  # those of buffers that others see, too
     edges: list[list[tuple[int, Access, Access]]] = field(default_factory=list)
 
     def made(self) -> Series | None:
@@ -214,7 +215,7 @@ class _Maker:
         if room > WIDEST or room * self.layout.threads > size:
             return None
         scores = tuple(tuple(self._score(part, parts, band)) for part in range(parts))
-        inner = tuple(self.loops[strip.writer].step for strip in self.strips.values())
+        inner = tuple(loop.step for loop, read in zip(self.loops, self.edges, strict=True) if read)
         return Series(tuple(loop.step for loop in self.loops), inner, place, room, scores)
 
     def _find(self) -> None:
@@ -234,25 +235,29 @@ class _Maker:
                 self.edges[w] += [(r, store, access) for r, access in readers]
                 if readers and buffer not in others and self._is_temporary(buffer):
                     self.strips[buffer] = Strip(w, store, readers)
+                elif readers:
+                    self.kept[buffer] = Strip(w, store, readers)
 
     def _is_temporary(self, buffer: int) -> bool:
         known = self.assembly.buffers[buffer]
         return known.argument is None and known.output is None
 
     def _place(self) -> tuple[int, int] | None:
-        """Where in the block there is room, and how much: in place of the largest of them.
+        """Where in the block there is room for strips, and how much: in place of the largest.
 
         What else the loops touch may lie there, or over each other, where it would be needed one
         after the other.
         """
         buffers, offsets = self.assembly.buffers, self.layout.buffer_offsets
-        if not self.strips or sum(buffers[b].nbytes for b in self.strips) < LARGE:
+        if sum(buffers[b].nbytes for b in (*self.strips, *self.kept)) < LARGE:
             return None
         others = {b for loop in self.loops for b in loop.read | loop.written} - {*self.strips}
         kept = filter(self._is_temporary, others)
         spans = sorted((offsets[b], offsets[b] + buffers[b].nbytes) for b in kept)
         if any(end > start for (_, end), (start, _) in pairwise(spans)):
             return None
+        if not self.strips:
+            return 0, 0
         largest = max(self.strips, key=lambda b: buffers[b].nbytes)
         start, size = offsets[largest], buffers[largest].nbytes
         if any(low < start + size and start < high for low, high in spans):
@@ -328,9 +333,12 @@ class _Maker:
         return low, max(strip.top, store.high + (due[w] - 1) * store.step)
 
     def _measured(self, band: int, parts: int) -> bool:
-        """Find how large each strip has to be; twice that, so that it seldom moves."""
+        """Find how large each strip has to be; twice that, so that it seldom moves.
+
+        False where loops are so far apart that one writes more than the caches hold for another.
+        """
         at = 0
-        for strip in self.strips.values():
+        for buffer, strip in (self.strips | self.kept).items():
             most = 0
             for part in {0, parts // 2, parts - 1}:
                 strip.top = 0
@@ -339,8 +347,9 @@ class _Maker:
                     most = max(most, strip.top - _line(low))
                     if most > WIDEST:
                         return False
-            strip.place, strip.size = at, 2 * -(-most // ALIGNMENT) * ALIGNMENT
-            at += strip.size
+            if buffer in self.strips:
+                strip.place, strip.size = at, 2 * -(-most // ALIGNMENT) * ALIGNMENT
+                at += strip.size
         return True
 
     def _score(self, part: int, parts: int, band: int) -> Iterator[int]:

@@ -84,6 +84,12 @@ def result_too(x: Any) -> Any:
     return a, taps(a, 0), taps(np.exp(taps(a, 0)), 0)
 
 
+def results_alone(x: Any) -> Any:
+    """All that is between is a result: nothing moves, but what is read has just been written."""
+    a = np.tanh(taps(x, 0))
+    return a, taps(a, 0)
+
+
 def wide(x: Any) -> Any:
     """Another type between, and a row that all rows read."""
     a = np.tanh(x).astype(np.float32)
@@ -95,7 +101,7 @@ def turned(x: Any) -> Any:
     return taps(np.exp(taps(x, 0)).T, 0)
 
 
-PROGRAMS = [across, along, three, branches, result_too, wide, turned]
+PROGRAMS = [across, along, three, branches, result_too, results_alone, wide, turned]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
