@@ -201,8 +201,8 @@ SPEED = (
     Mutation(
         "rows-beside-few",
         "fusion/binding.py",
-        "    axes.append(axes.pop(outer.index(longest)))\n    return rows.keep(axes)\n",
-        "    return rows.keep(axes)\n",
+        "return _with_last(rows, outer.index(longest))",
+        "return rows",
         "few rows along the last axis are computed one after the other",
         _ids("cpu_fallback/short_rows", "one_text_has_both_ways[shape0]"),
     ),
