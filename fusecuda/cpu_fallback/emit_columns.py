@@ -164,7 +164,7 @@ class ColumnEmitter(ReductionEmitter):
 
     def _partials(self, r: ir.Reduce) -> None:
         """Declare what the elements of a chunk are combined into, and the tree of chunks."""
-        name, partial = reductions.tree_name(r), reductions.partial_type(r)
+        name, partial = reductions.tree_name(r), self.lane_type(r)
         if reductions.finds_place(r):
             self.w.line(f"{c_type(r.value_dtype)} best{r.out}[{COLUMN_BLOCK}];")
             self.w.line(f"{reductions.place_type(r)} place{r.out}[{COLUMN_BLOCK}];")
@@ -205,7 +205,7 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line("#pragma GCC ivdep")
             with self.w.block("for (int64_t c = 0; c < width; ++c)"):
                 for r in stage.reduces:
-                    kind, lane = reductions.partial_type(r), f"lane{r.out}[l * block + c]"
+                    kind, lane = self.lane_type(r), f"lane{r.out}[l * block + c]"
                     self.w.line(f"{kind} sum{r.out} = {lane};")
                 with self.w.block(f"for (int64_t k = 0; k < {_AT_ONCE}; ++k)"):
                     for f in forms:
@@ -213,9 +213,8 @@ class ColumnEmitter(ReductionEmitter):
                     for statement in stage.body:
                         self.w.lines(place.lines(statement))
                     for r in stage.reduces:
-                        name, total = reductions.tree_name(r), f"sum{r.out}"
-                        leaf = f"fc_leaf_{name}({place.name(r.value)}, 0)"
-                        self.w.line(f"{total} = fc_combine_{name}({total}, {leaf});")
+                        leaf = self.leaf(r, place.name(r.value), "0")
+                        self.w.line(f"sum{r.out} = {self.combined(r, f'sum{r.out}', leaf)};")
                 for r in stage.reduces:
                     self.w.line(f"lane{r.out}[l * block + c] = sum{r.out};")
 
@@ -257,8 +256,28 @@ class ColumnEmitter(ReductionEmitter):
 
     def met(self, reduce: ir.Reduce, value: str) -> str:
         """The statement by which ``value`` meets others of its lane."""
-        name, lane = reductions.tree_name(reduce), f"lane{reduce.out}[lanes + c]"
-        return f"{lane} = fc_combine_{name}({lane}, fc_leaf_{name}({value}, position));"
+        lane, leaf = f"lane{reduce.out}[lanes + c]", self.leaf(reduce, value, "position")
+        return f"{lane} = {self.combined(reduce, lane, leaf)};"
+
+    def lane_type(self, reduce: ir.Reduce) -> str:
+        """The C type of what waits in lanes: bools are as wide as what they are found by."""
+        return "int32_t" if self.is_wide(reduce) else reductions.partial_type(reduce)
+
+    def is_wide(self, reduce: ir.Reduce) -> bool:
+        """True for bools beside floats and the like, with which they are computed in vectors."""
+        read = (f.dtype.itemsize for f in self.kernel.forms if f.dtype and not f.store)
+        return reduce.kind in _WIDENED and max(read, default=0) >= 4
+
+    def leaf(self, reduce: ir.Reduce, value: str, position: str) -> str:
+        """The text of one element as it meets others."""
+        name = reductions.tree_name(reduce)
+        return value if self.is_wide(reduce) else f"fc_leaf_{name}({value}, {position})"
+
+    def combined(self, reduce: ir.Reduce, one: str, other: str) -> str:
+        """The text of two that have met."""
+        if self.is_wide(reduce):
+            return f"{one} {_WIDENED[reduce.kind]} {other}"
+        return f"fc_combine_{reductions.tree_name(reduce)}({one}, {other})"
 
     def across(self, reduce: ir.Reduce) -> str:
         """Where values wait that meet across rows, at the place at hand."""
@@ -300,7 +319,7 @@ class ColumnEmitter(ReductionEmitter):
 
     def fold_lanes(self, r: ir.Reduce, count: str) -> None:
         """Combine ``count`` lanes of each row, in halves."""
-        name, out = reductions.tree_name(r), r.out
+        out = r.out
         used = f"used{out}"
         self.w.line(f"int64_t {used} = {count};")
         with self.w.block("for (int64_t w = FC_LANES / 2; w; w /= 2)"):
@@ -311,10 +330,11 @@ class ColumnEmitter(ReductionEmitter):
                 f"lane{out}[l * block + c]",
                 f"lane{out}[(l + w) * block + c]",
             )
-            self.w.line(f"        {lane} = fc_combine_{name}({lane}, {other});")
+            self.w.line(f"        {lane} = {self.combined(r, lane, other)};")
             self.w.line(f"{used} = fc_min({used}, w);")
 
 
+_WIDENED = {"any": "|", "all": "&"}
 _AT_ONCE = 8
 _WIDE = 32  # rows side by side for which that pays: a few stay in the first cache anyway
 _LIGHT = 24  # additions that an element costs at most where several are computed at once

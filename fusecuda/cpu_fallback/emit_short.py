@@ -52,14 +52,13 @@ class ShortEmitter(ColumnEmitter):
             self.w.line(f"{c_type(r.value_dtype)} best{r.out}[{COLUMN_BLOCK}];")
             self.w.line(f"{reductions.place_type(r)} place{r.out}[{COLUMN_BLOCK}];")
             return
-        self.w.line(f"{reductions.partial_type(r)} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
+        self.w.line(f"{self.lane_type(r)} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
         if self.kernel.segment is not None:
             identity = f"fc_identity_{reductions.tree_name(r)}()"
             self.w.line(f"for (int64_t c = 0; c < width; ++c) lane{r.out}[c] = {identity};")
 
     def met(self, reduce: ir.Reduce, value: str) -> str:
-        leaf = f"fc_leaf_{reductions.tree_name(reduce)}({value}, position)"
-        return f"lane{reduce.out}[lanes + c] = {leaf};"
+        return f"lane{reduce.out}[lanes + c] = {self.leaf(reduce, value, 'position')};"
 
 
 class _Side(ShortEmitter):

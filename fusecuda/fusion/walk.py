@@ -152,6 +152,8 @@ def walk(lowered: Lowered, memory: MemoryOf, collapse: bool = True) -> Walked:
         elements = as_written(kernel, elements, offsets)
     elif kernel.kind == "loop" and not kernel.is_ordered:
         elements = innermost_first(kernel, elements)
+    elif _takes_any_order(kernel):
+        elements = innermost_first(kernel, forwards(kernel, elements, offsets))
     return Walked(rows, elements.collapsed() if collapse else elements, offsets, places)
 
 
@@ -168,6 +170,31 @@ def as_written(kernel: kernel_ir.KernelIR, walk: Walk, offsets: list[int]) -> Wa
                 strides[axis] = -strides[axis]
     axes = range(len(walk.extents))
     return walk.keep(sorted(axes, key=lambda a: -walk.strides[form][a]))
+
+
+def _takes_any_order(kernel: kernel_ir.KernelIR) -> bool:
+    """True for reductions that give the same in whatever order the elements of a row are taken."""
+    if not kernel.stages or kernel.segment is not None or kernel.scans or kernel.cross:
+        return False
+    reduced = [r for stage in kernel.stages for r in stage.reduces]
+    exact = ("max", "min", "any", "all")
+    return not kernel.is_ordered and all(
+        r.kind in exact or (r.kind in ("sum", "prod") and r.dtype.kind in "iu") for r in reduced
+    )
+
+
+def forwards(kernel: kernel_ir.KernelIR, walk: Walk, offsets: list[int]) -> Walk:
+    """The walk from the other end of axes along which all lies backwards; ``offsets`` change."""
+    strides = [[*own] for own in walk.strides]
+    addresses = [f for f, form in enumerate(kernel.forms) if form.dtype is not None]
+    for axis, n in enumerate(walk.extents):
+        if min((strides[f][axis] for f in addresses), default=0) < 0 and all(
+            strides[f][axis] <= 0 for f in addresses
+        ):
+            for form, own in enumerate(strides):
+                offsets[form] += own[axis] * (n - 1)
+                own[axis] = -own[axis]
+    return Walk(walk.extents, strides)
 
 
 def limit_value(limit: Limit, memory: MemoryOf) -> int:

@@ -7,6 +7,38 @@ from .mutation import ids as _ids
 
 SPEED = (
     Mutation(
+        "sums-in-any-order",
+        "fusion/walk.py",
+        'r.dtype.kind in "iu"',
+        'r.dtype.kind in "iuf"',
+        "the bits of a sum depend on how an array lies in memory",
+        _ids("any_order", "the_order_of_other_reductions_is_that_of_the_array[c-columns]"),
+    ),
+    Mutation(
+        "extremes-in-one-order",
+        "fusion/walk.py",
+        'exact = ("max", "min", ',
+        'exact = ("min", ',
+        "the largest element of an array by columns is looked for across them",
+        _ids("any_order", "elements_are_taken_as_they_lie[max-columns]"),
+    ),
+    Mutation(
+        "from-the-wrong-end",
+        "fusion/walk.py",
+        "offsets[form] += own[axis] * (n - 1)",
+        "offsets[form] += own[axis] * n",
+        "what lies backwards is read from behind its end",
+        _ids("any_order", "elements_are_taken_as_they_lie[max-backwards]"),
+    ),
+    Mutation(
+        "wide-bools-are-any",
+        "cpu_fallback/emit_columns.py",
+        '"all": "&"',
+        '"all": "|"',
+        "all of a column hold where any does",
+        _ids("any_order", "bools_beside_what_they_are_found_by[f4]"),
+    ),
+    Mutation(
         "a-row-that-goes-backwards",
         "fusion/binding.py",
         ">= _WORTH and _are_whole(kernel, walk):",
