@@ -78,6 +78,10 @@ class HostSpace:
     """Host memory in place of a device's."""
 
     is_cupys_own = False
+    device = 0  # the current one
+
+    def current_device(self) -> int:
+        return self.device
 
     def run(self, executable: Any, arrays: Sequence[Any], device: int) -> list[Any]:
         given = [seen(a) if isinstance(a, cupy.ndarray) else a for a in arrays]

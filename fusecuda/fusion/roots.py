@@ -21,6 +21,7 @@ from .cost import (
     may_fail,
     op_cost,
     price,
+    recompute_pays,
 )  # fmt: skip
 from .region import Roots, runs_apart
 
@@ -180,7 +181,8 @@ class _Cut:
         if len(places) > 1 and node.op != "index":
             again = len(places) if sum(places.values()) > node.size else 1  # parts: each once
             size = self.size[self._find(node)] * len(places)
-            if size > _MOST_AGAIN or not again_pays(node, self.price[node], again, self.machine):
+            pays = recompute_pays if node in self.chosen else again_pays  # that is read elsewhere
+            if size > _MOST_AGAIN or not pays(node, self.price[node], again, self.machine):
                 return f"computing it again at {len(places)} places costs more than keeping it"
             self.size[self._find(node)] = size
         dear = self.price[node] >= SELECTED_COST

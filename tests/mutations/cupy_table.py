@@ -12,6 +12,38 @@ _STORAGES, _OPERATIONS = "capture/cupy/storages.py", "capture/cupy/operations.py
 
 CUPY = (
     Mutation(
+        "cupys-results-by-columns",
+        "capture/arrays/kept_order.py",
+        "axes = None if in_force().dispatching else _axes_of_result(inputs)",
+        "axes = _axes_of_result(inputs)",
+        "what CuPy makes of a transposed array lies in columns",
+        _ids("cupy_contiguous", "new_arrays_lie_in_rows[power]"),
+    ),
+    Mutation(
+        "copies-by-columns",
+        "capture/cupy/callables.py",
+        "return selection.copy(a, order) if",
+        "return selection.copy(a) if",
+        "a copy of a transposed array lies in columns",
+        _ids("cupy_contiguous", "new_arrays_lie_in_rows[copy]"),
+    ),
+    Mutation(
+        "created-nowhere",
+        "capture/cupy/region.py",
+        "        if not self.operands:\n            self.creates()\n",
+        "",
+        "what a block creates first is on no device",
+        _ids("cupy/devices", "what_a_block_creates_first"),
+    ),
+    Mutation(
+        "created-elsewhere",
+        "capture/cupy/keys.py",
+        "if not _has_array((*args, *kwargs.values())):",
+        "if not args:",
+        "what is created as it was before is on the device of before",
+        _ids("cupy/devices", "what_a_block_creates_first"),
+    ),
+    Mutation(
         "overtaken-update-kept",
         "capture/cupy/storages.py",
         "        if (recorder.flushes, table.generation) != before:",

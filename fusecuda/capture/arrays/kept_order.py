@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from ...graph.index_map import Shape, contiguous_strides
 from ..record.view import Laid
 from .array import Array
+from .memory import in_force
 
 Axes = tuple[int, ...]
 Seen = tuple[Shape, tuple[int, ...]]  # an operand's shape and strides
@@ -29,7 +30,7 @@ def in_kept_order(make: Callable[..., Any], inputs: Sequence[Any], *args: Any) -
             if shown is not None and shown.map.known_to_fall:
                 continue
         if not _is_row_major(value):
-            axes = _axes_of_result(inputs)
+            axes = None if in_force().dispatching else _axes_of_result(inputs)
             if axes is not None:
                 made = make([_permuted(v, axes) for v in inputs], *args)
                 return made if made is NotImplemented else relaid(made, axes)
@@ -86,6 +87,7 @@ def along_kept_order(
     """What ``make(inputs, along, *args)`` makes along an axis, laid out as if elementwise."""
     ranks = {v.ndim for v in inputs}
     rows = len(ranks) > 1 or all(map(_is_row_major, inputs)) or not all(v.size for v in inputs)
+    rows = rows or in_force().dispatching
     axes = None if rows else _axes_of_result(inputs)
     if axes is None:
         return make(inputs, along, *args)

@@ -27,6 +27,7 @@ from ..record.recorder import current_recorder
 from . import ufuncs
 from .array import Array
 from .kept_order import axes_by, relaid
+from .memory import in_force
 from .table import Handler, handles
 from .values import array_of, as_int, axes_of, of_node
 
@@ -34,7 +35,7 @@ from .values import array_of, as_int, axes_of, of_node
 def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array:
     """``node``, the value of ``a``, reduced: in the order of memory if its elements keep theirs."""
     axes = axes_of(a, axis)
-    order = axes_by(a, "K")
+    order = None if in_force().dispatching else axes_by(a, "K")
     in_rows = kind.startswith("arg") and a.ndim > 2  # which NumPy gives in rows
     if order is None or in_rows:
         return of_node(_shaped(build.reduce(kind, node, axes), a.shape, axes, keepdims))

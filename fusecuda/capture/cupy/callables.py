@@ -163,7 +163,7 @@ def convert(a: Any, name: str, rest: Any, **kwargs: Any) -> Any:
         return NotImplemented
     if dtype is not None and np.dtype(dtype) != a.dtype:
         return selection.astype(a, dtype)
-    return selection.copy(a) if copy else None
+    return selection.copy(a, "C" if name == "ascontiguousarray" else "K") if copy else None
 
 
 # --- methods: parameters after ``self``, and the function
@@ -188,7 +188,7 @@ def _flatten(a: Any, order: str = "C") -> Any:
 
 
 def _copy(a: Any, order: str = "C") -> Any:
-    return selection.copy(a) if order == "C" or a.view_of_storage.is_whole() else NotImplemented
+    return selection.copy(a, order) if order in ("C", "F", "A", "K") else NotImplemented
 
 
 METHODS: dict[str, tuple[tuple[str, ...], Function]] = {

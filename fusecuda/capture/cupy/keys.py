@@ -25,6 +25,16 @@ _LITERALS = frozenset({int, bool, str, type(None), type(Ellipsis), type})
 _ATTEMPTS = range(3)  # at a key: an operand may have what was recorded before computed
 
 
+def _has_array(values: Sequence[Any]) -> bool:
+    for value in values:
+        kind = type(value)
+        if kind is Pending or kind is ndarray:
+            return True
+        if (kind is tuple or kind is list) and _has_array(value):
+            return True
+    return False
+
+
 class Keys:
     """The operands of what one region has recorded since its last flush."""
 
@@ -49,9 +59,22 @@ class Keys:
 
         def parts() -> Key:
             named = [(name, self._describe(value)) for name, value in kwargs.items()]
-            return function, raising(), *[self._describe(v) for v in args], *named
+            given = [self._describe(v) for v in args]
+            if not _has_array((*args, *kwargs.values())):
+                return function, raising(), self._created(), *given, *named
+            return function, raising(), *given, *named
 
         return self._key(parts)
+
+    def _created(self) -> int:
+        """The device on which a call that takes no array creates one."""
+        region = self.region
+        current: int = region.space.current_device()
+        if current != region.device:
+            if self.slots:
+                raise UntapedError
+            region.device = current
+        return current
 
     def numbered_key(self, function: Any, args: Sequence[Any]) -> Key | None:
         """As `key`, with floats among the recording's numbers."""

@@ -30,7 +30,7 @@ class Lazies(Natives):
 
     def __init__(self, options: Options, chosen: bool = True) -> None:
         super().__init__(options, chosen)
-        self.device = -1
+        self.device = -1  # until something is taken or created
         self.operands = 0  # arrays that the operation at hand has taken so far
         self.flush_after = False  # the operation at hand, for others see what it has recorded
         self._escaped: list[tuple[int, int]] = []  # addresses that somebody else sees
@@ -91,6 +91,11 @@ class Lazies(Natives):
         if self.pending():
             self.flush()  # `lifted` then begins again
         self.device = device
+
+    def creates(self) -> None:
+        """An operation takes no array: what it gives is on the current device."""
+        if self.space is not None and (current := self.space.current_device()) != self.device:
+            self._meet(current)
 
     def lower(self, value: Any) -> Any:
         """``value`` with a pending CuPy array for each lazy array in it."""

@@ -23,6 +23,9 @@ class Space(Protocol):
 
     is_cupys_own: bool
 
+    def current_device(self) -> int:
+        """The number of the device on which arrays are created now."""
+
     def run(self, executable: Executable, arrays: Sequence[Any], device: int) -> list[Any]:
         """The results of ``executable`` as CuPy arrays, None where an argument was overwritten.
 
@@ -53,8 +56,11 @@ class CudaSpace:
 
     is_cupys_own = True
 
+    def current_device(self) -> int:
+        return int(cupy.cuda.runtime.getDevice())
+
     def run(self, executable: Executable, arrays: Sequence[Any], device: int) -> list[Any]:
-        if cupy.cuda.runtime.getDevice() != device:
+        if self.current_device() != device:
             with cupy.cuda.Device(device):
                 return self.run(executable, arrays, device)
         for array in arrays:

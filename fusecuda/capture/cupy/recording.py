@@ -26,6 +26,7 @@ class Recording(Owning, Protocol):
     """A region around CuPy code."""
 
     cupy_options: Options
+    space: Any
     device: int
     flush_after: bool
 

@@ -62,6 +62,8 @@ class CupyRegion(Lazies):
     def value(self, node: Node) -> Storage:
         if not self.dispatching:
             return super().value(node)
+        if not self.operands:
+            self.creates()
         storage = CupyStorage(self, node)
         storage.device = self.device
         self.note(node, storage)

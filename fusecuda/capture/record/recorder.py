@@ -63,6 +63,7 @@ class Recorder:
 
     first_cut = PENDING_LIMIT
     transparent = False  # arrays pass for NumPy's own
+    dispatching = False  # arrays are CuPy's, whose operations give rows whatever they take
     captures = False  # it records what is done to CuPy's arrays
     given: Sequence[Any] = ()  # the arrays that stand for those of a caller
     originals: Sequence[Any] = ()  # those of the caller

@@ -10,6 +10,7 @@ import pytest
 
 cp = pytest.importorskip("cupy")
 
+from fusecuda import fused  # noqa: E402
 from tests import cupy_host  # noqa: E402 - it needs CuPy
 from tests.tape_check import check  # noqa: E402
 
@@ -49,3 +50,34 @@ def test_writes_go_where_they_go_without_us(make: Any) -> None:
     """Twice: what is known by then is followed."""
     for part in _PARTS * 2:
         check(_written(make), np.arange(24.0).reshape(4, 6), part)
+
+
+ROWS: dict[str, Callable[[Any], Any]] = {
+    "copy": lambda x: x.T.copy(),
+    "copy C": lambda x: x.T.copy(order="C"),
+    "ascontiguousarray": lambda x: cp.ascontiguousarray(x.T),
+    "operator": lambda x: x.T * 2,
+    "power": lambda x: x.T**2,
+    "clip": lambda x: x.T.clip(0, 1),
+    "round": lambda x: x.T.round(1),
+    "nan_to_num": lambda x: cp.nan_to_num(x.T),
+    "where": lambda x: cp.where(x.T > 0, x.T, 0),
+    "two results": lambda x: cp.modf(x.T)[0],
+    "concatenate": lambda x: cp.concatenate([x.T, x.T]),
+    "stack": lambda x: cp.stack([x.T, x.T]),
+    "reduction": lambda x: x[None].T.sum(axis=2),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_new_arrays_lie_in_rows(name: str) -> None:
+    """As CuPy's do, whatever they are made of: a kernel of the user's may count on it."""
+    values = np.random.default_rng(4).standard_normal((4, 3))
+    for _ in range(2):
+        with fused(device="cpu"):
+            made = ROWS[name](cupy_host.host(values))
+            assert made.flags.c_contiguous
+            assert cp.copy(made.T).strides == made.T.strides  # which keeps the order
+            flat = made.ravel("F")
+        seen = cupy_host.seen(made)
+        np.testing.assert_array_equal(cupy_host.seen(flat), seen.ravel("F"))
