@@ -101,7 +101,7 @@ def expression(
 def _conversion(dtype: DType, source: DType, operand: str) -> str:
     """The C expression of a cast; an integer zero becomes +0.0.
 
-    GCC 12 makes float -> integer -> float one truncation, which would turn -0.5 into -0.0.
+    GCC makes float -> integer -> float one truncation, which would turn -0.5 into -0.0.
     """
     if source.kind == "c":
         return _conversion_of_complex(dtype, source, operand)
@@ -114,8 +114,9 @@ def _conversion(dtype: DType, source: DType, operand: str) -> str:
         return rounded(dtype, _conversion(computed_in(dtype), source, operand))
     if dtype == FLOAT64 and source == UINT64:
         return f"fc_double_of({operand})"
-    cast = f"({c_type(dtype)}){operand}"
-    return f"{operand} ? {cast} : 0" if source.kind in "iu" and dtype.kind == "f" else cast
+    if source.kind in "iu" and dtype.kind == "f":
+        return f"FC_OF_WHOLE({c_type(dtype)}, {operand})"
+    return f"({c_type(dtype)}){operand}"
 
 
 def _conversion_of_complex(dtype: DType, source: DType, operand: str) -> str:

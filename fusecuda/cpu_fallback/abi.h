@@ -27,8 +27,10 @@
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
 #define FC_ROUNDED(x) __builtin_assoc_barrier(x)
+#define FC_OF_WHOLE(T, v) ((T)__builtin_assoc_barrier(v))  // else a float's would be cut, to -0.0
 #else
 #define FC_ROUNDED(x) (x)
+#define FC_OF_WHOLE(T, v) ((v) ? (T)(v) : 0)
 #endif
 
 typedef struct { float re, im; } fc_c64;

@@ -337,6 +337,7 @@ class ColumnEmitter(ReductionEmitter):
 _WIDENED = {"any": "|", "all": "&"}
 _AT_ONCE = 8
 _WIDE = 32  # rows side by side for which that pays: a few stay in the first cache anyway
+_FUNCTION = 8  # of one that is a function: eight of them beside each other are slower than one
 _LIGHT = 24  # additions that an element costs at most where several are computed at once
 
 
@@ -349,6 +350,7 @@ def _is_light(stage: ir.Stage) -> bool:
         and getattr(s, "site", -1) < 0
         for s in stage.body
     )
-    cost = sum(OPS[s.op].cost for s in stage.body if isinstance(s, ir.Compute))
+    costs = [OPS[s.op].cost for s in stage.body if isinstance(s, ir.Compute)]
     values = all(reductions.partial_type(r) == c_type(r.value_dtype) for r in stage.reduces)
-    return plain and bool(stage.reduces) and values and cost <= _LIGHT
+    cheap = sum(costs) <= _LIGHT and max(costs, default=0) < _FUNCTION
+    return plain and bool(stage.reduces) and values and cheap

@@ -19,6 +19,8 @@ typedef struct { float re, im; } fc_c64;
 typedef struct { double re, im; } fc_c128;
 
 #define FC_INLINE static __device__ __forceinline__
+// An integer as a float: of a float's integer part a compiler might else make a truncation, to -0.0.
+#define FC_OF_WHOLE(T, v) ((v) ? (T)(v) : 0)
 #define FC_WARP 0xffffffffu
 #define FC_INFINITY __longlong_as_double(0x7ff0000000000000LL)
 

@@ -102,6 +102,12 @@ def less_one(x: Any, y: Any) -> Any:
     return fnp.special.cosm1(x) * y
 
 
+def of_integers(x: Any, y: Any) -> Any:
+    """Functions of floats, of what integers are as such."""
+    i, j = WHOLE.astype(np.int16), OTHER.astype(np.int32)
+    return np.cbrt(i), np.arctan2(j, j + 1), np.hypot(j, 3), np.logaddexp(i, i + 1)
+
+
 def pixels(x: Any, y: Any) -> Any:
     """Steps of three bytes, and backwards."""
     rgb = WHOLE.astype(np.uint8).reshape(20, 20, 3)
@@ -134,7 +140,7 @@ def halves(x: Any, y: Any) -> Any:
 PROGRAMS = (
     bools, complexes, counted, halves, picked, rolled, rolled_twice, padded, chosen, joined,
     floats, remainders,
-    integers, narrow, powers, float_powers, looked_up, less_one, pixels, shifted,
+    integers, narrow, powers, float_powers, looked_up, less_one, of_integers, pixels, shifted,
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ CUPY = (
         "        if not self.operands:\n            self.creates()\n",
         "",
         "what a block creates first is on no device",
-        _ids("cupy/devices", "what_a_block_creates_first"),
+        _ids("cupy/devices", "what_is_created_on_another_device"),
     ),
     Mutation(
         "created-elsewhere",

@@ -114,8 +114,8 @@ EMITTER = (
     Mutation(
         "cast-of-zero",
         "codegen/scalar.py",
-        'return f"{operand} ? {cast} : 0" if source.kind in "iu" and dtype.kind == "f" else cast',
-        "return cast",
+        'if source.kind in "iu" and dtype.kind == "f":\n        return f"FC_OF_WHOLE',
+        'if False:\n        return f"FC_OF_WHOLE',
         "a cast to integer and back may become one truncation, which keeps -0.0",
         _ids(_SURVIVORS, "a_cast_to_integer_and_back_loses_the_sign_of_zero"),
     ),
