@@ -12,6 +12,22 @@ _STORAGES, _OPERATIONS = "capture/cupy/storages.py", "capture/cupy/operations.py
 
 CUPY = (
     Mutation(
+        "kernels-on-addresses",
+        "capture/cupy/gates.py",
+        "return (original if taken else gate)(self, *args, **kwargs)",
+        "return original(self, *args, **kwargs)",
+        "a kernel that is given an address reads what has not been computed",
+        _ids("cupy/gates", "what_is_pending_is_computed_before[on_an_address]"),
+    ),
+    Mutation(
+        "views-of-users-classes",
+        "capture/cupy/gates.py",
+        "return (flushing if other else original)(self, *args, **kwargs)",
+        "return original(self, *args, **kwargs)",
+        "a view of a user's class of what is pending lies nowhere",
+        _ids("cupy/gates", "views_of_a_users_class_lie_in_the_array"),
+    ),
+    Mutation(
         "cupys-results-by-columns",
         "capture/arrays/kept_order.py",
         "axes = None if in_force().dispatching else _axes_of_result(inputs)",

@@ -8,9 +8,10 @@ Methods of random generators complete the arrays that they are given.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import cupy
@@ -36,12 +37,28 @@ _METHODS: tuple[tuple[Any, str], ...] = (
     *((cupy.cuda.Stream, name) for name in ("use", "__enter__", "__exit__", "synchronize")),
     *((cupy.cuda.Stream, name) for name in ("begin_capture", "end_capture")),
     *((cupy.cuda.Stream, name) for name in ("record", "wait_event")),
+    *((cupy.cuda.Stream, name) for name in ("launch_host_func", "add_callback")),
     *((cupy.cuda.Graph, name) for name in ("launch", "upload")),
     *((cupy.cuda.Event, name) for name in ("record", "synchronize")),
     *((cupy.cuda.Device, name) for name in ("use", "synchronize", "__enter__", "__exit__")),
 )
+_WAITING = ("deviceSynchronize", "streamSynchronize", "eventSynchronize")  # of the runtime
 _GENERATORS = (cupy.random.RandomState, cupy.random.Generator)
-_swaps: list[internals.Swap] = []
+_swaps: list[internals.Swap | _Exchanged] = []
+
+
+class _Exchanged:
+    """A function of a module, exchanged by `put` and brought back by `undo`."""
+
+    def __init__(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        self.owner, self.name, self.function = owner, name, function
+        self.original = getattr(owner, name)
+
+    def put(self) -> None:
+        setattr(self.owner, self.name, self.function)
+
+    def undo(self) -> None:
+        setattr(self.owner, self.name, self.original)
 
 
 def close() -> None:
@@ -59,11 +76,21 @@ def open_() -> None:
 
 
 def _prepare() -> None:
-    swaps: list[internals.Swap] = []  # all of them or none
+    swaps: list[internals.Swap | _Exchanged] = []  # all of them or none
     for kernel_type in (cupy.ufunc, *_CALLED):
         original = vars(kernel_type)["__call__"]
         stand_in = _ufunc(original) if kernel_type is cupy.ufunc else _gate(original)
         swaps.append(internals.Swap(kernel_type, "__call__", stand_in))
+    for owner, name, stand_in in (
+        (cupy.ElementwiseKernel, "__call__", _without_arrays),
+        (internals.base, "view", _of_another_class),
+    ):
+        swaps.append(internals.Swap(owner, name, stand_in(vars(owner)[name])))
+    for name in _WAITING:
+        waiting = _flushing(getattr(cupy.cuda.runtime, name))
+        swaps.append(_Exchanged(cupy.cuda.runtime, name, waiting))
+    for name, around in (("set_allocator", _flushing), ("using_allocator", _allocating)):
+        swaps.append(_Exchanged(cupy.cuda, name, around(getattr(cupy.cuda, name))))
     seen = set()
     for owner, name in _METHODS:
         home = next((c for c in owner.__mro__ if name in vars(c)), object)
@@ -114,6 +141,64 @@ def _product(original: Callable[..., Any]) -> Callable[..., Any]:
         return gate(self, *args, **kwargs)
 
     return call
+
+
+def _without_arrays(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls of elementwise kernels: arrays that they take speak for themselves."""
+    gate = _gate(original)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        taken = _has_array(args) or _has_array(kwargs.values())
+        return (original if taken else gate)(self, *args, **kwargs)
+
+    return call
+
+
+def _of_another_class(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Views of a user's class: what is pending knows nothing of these."""
+    flushing = _flushing(original)
+
+    def view(self: Any, *args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        other = any(isinstance(a, type) and issubclass(a, internals.base) for a in given)
+        return (flushing if other else original)(self, *args, **kwargs)
+
+    return view
+
+
+def _flushing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function before which all that is pending is computed."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        region = region_in_force()
+        if region is None:
+            complete(args, kwargs)
+        else:
+            region.flush()
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _allocating(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A context of another allocator: what is recorded in it is computed in it."""
+
+    @contextlib.contextmanager
+    def using(*args: Any, **kwargs: Any) -> Iterator[None]:
+        flush = _flushing(_nothing)
+        flush()
+        with original(*args, **kwargs):
+            try:
+                yield
+            finally:
+                flush()
+
+    return using
+
+
+def _nothing() -> None:
+    """What is called for what comes before it."""
 
 
 def _drawing(original: Callable[..., Any]) -> Callable[..., Any]:
