@@ -121,7 +121,8 @@ def bind(lower: Lower, memory: MemoryOf) -> Bound:
         dims += elements.strides[f]
         if form.dtype is None:
             dims.append(walked.offsets[f])
-    dims += [limit_value(limit, memory) for limit in lowered.limits]
+    for number, limit in enumerate(lowered.limits):
+        dims.append(limit_value(limit, memory) * walked.folds.get(number, 1))
     if wait is not None:
         dims += [wait.behind, wait.ahead, wait.room]
     work, per_item = _work(kernel, variant, rows, lowered.work, parts, block)
@@ -172,7 +173,7 @@ def _are_read_quickly(lowered: Lowered, variant: Variant, walked: Walked) -> boo
 
 def _walked(lowered: Lowered, memory: MemoryOf) -> tuple[Lowered, Walked, Variant]:
     """A kernel with its walk on the memory given, and which of its texts fits that."""
-    walked = walk(lowered, memory)
+    walked = walk(lowered, memory, folds=True)
     walked.rows = _longest_beside(lowered.ir, walked.rows, walked.elements)
     walked.elements = _apart_from_tests(lowered.ir, walked.elements)
     if _is_by_strides(lowered.ir, walked.elements):

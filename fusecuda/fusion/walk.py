@@ -7,8 +7,9 @@ program has serves every shape and layout, and a contiguous one runs as a single
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..graph.node import Node
@@ -115,6 +116,7 @@ class Walked:
     elements: Walk
     offsets: list[int]  # for each form: bytes, or the first value of an index
     places: list[Memory | None]  # for each form; None for an index
+    folds: dict[int, int] = field(default_factory=dict)  # by what a limit is more, see `folded`
 
     def buffers(self) -> list[int]:
         """The buffer of each address form."""
@@ -125,10 +127,11 @@ class Walked:
         return [o for o, p in zip(self.offsets, self.places, strict=True) if p is not None]
 
 
-def walk(lowered: Lowered, memory: MemoryOf, collapse: bool = True) -> Walked:
+def walk(lowered: Lowered, memory: MemoryOf, collapse: bool = True, folds: bool = False) -> Walked:
     """The walk of ``lowered`` for its shapes; ``memory`` tells where a node lies.
 
-    The axes of its elements are as they are in the graph unless they ``collapse``.
+    The axes of its elements are as they are in the graph unless they ``collapse``, in loops those
+    behind what is tested, too, if it ``folds``.
     """
     kernel = lowered.ir
     row_rank = len(lowered.row_shape)
@@ -148,13 +151,54 @@ def walk(lowered: Lowered, memory: MemoryOf, collapse: bool = True) -> Walked:
     whole = Walk(list(lowered.row_shape + lowered.shape), strides)
     rows = whole.keep(range(row_rank)).collapsed()
     elements = whole.keep(range(row_rank, len(whole.extents)))
+    more: dict[int, int] = {}
     if kernel.late:
         elements = as_written(kernel, elements, offsets)
     elif kernel.kind == "loop" and not kernel.is_ordered:
         elements = innermost_first(kernel, elements)
+        more = folded(kernel, elements, offsets) if folds else {}
     elif _takes_any_order(kernel):
         elements = innermost_first(kernel, forwards(kernel, elements, offsets))
-    return Walked(rows, elements.collapsed() if collapse else elements, offsets, places)
+    return Walked(rows, elements.collapsed() if collapse else elements, offsets, places, more)
+
+
+def folded(kernel: kernel_ir.KernelIR, walk: Walk, offsets: list[int]) -> dict[int, int]:
+    """Let tests count elements of the axes that follow, which then are one with the axis tested.
+
+    A test of a row's number, of rows of m, is one of m times the number plus a place in the row,
+    with m times the limit; so colours of a picture that is rolled are one run with its columns.
+    ``walk`` and ``offsets`` are changed; gives by what each limit is more.
+    """
+    tests = [t for s in kernel.statements() if isinstance(s, kernel_ir.InRange) for t in s.tests]
+    indices = {f for f, form in enumerate(kernel.forms) if form.dtype is None}
+    others = kernel_ir.Index, kernel_ir.Gather, kernel_ir.Search
+    if not tests or any(isinstance(s, others) for s in kernel.statements()):
+        return {}
+    more: dict[int, int] = {}
+    for inner in range(len(walk.extents) - 1, 0, -1):
+        strides = walk.strides
+        changed = {f for f in indices if strides[f][inner - 1]}
+        limits = {limit for f, limit in tests if f in changed}
+        if (
+            any(strides[f][inner] for f in indices)
+            or any(strides[f][inner - 1] not in (-1, 0, 1) for f in indices)
+            or any(limit in limits for f, limit in tests if f not in changed)
+            or any(
+                s[inner - 1] != s[inner] * walk.extents[inner]
+                for f, s in enumerate(strides)
+                if f not in indices
+            )
+        ):
+            break
+        behind = [math.prod(walk.extents[a + 1 :]) for a in range(inner, len(walk.extents))]
+        m = walk.extents[inner] * behind[0]
+        for f in changed:
+            step = strides[f][inner - 1]
+            offsets[f] = offsets[f] * m + (m - 1) * (step < 0)
+            strides[f][:] = [stride * m for stride in strides[f]]
+            strides[f][inner:] = [step * n for n in behind]
+        more |= dict.fromkeys(limits, m)
+    return more
 
 
 def as_written(kernel: kernel_ir.KernelIR, walk: Walk, offsets: list[int]) -> Walk:

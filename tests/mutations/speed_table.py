@@ -7,6 +7,22 @@ from .mutation import ids as _ids
 
 SPEED = (
     Mutation(
+        "limits-of-rows",
+        "fusion/walk.py",
+        "more |= dict.fromkeys(limits, m)",
+        "more |= dict.fromkeys(limits, 1)",
+        "of what is rolled the first colours alone are tested",
+        _ids("folded", "runs_go_along_all_that_lies_together[u1-rolled]"),
+    ),
+    Mutation(
+        "colours-apart",
+        "fusion/binding.py",
+        "walked = walk(lowered, memory, folds=True)",
+        "walked = walk(lowered, memory)",
+        "each run of a picture that is rolled is one of three colours",
+        _ids("folded", "runs_go_along_all_that_lies_together[u1-rolled]"),
+    ),
+    Mutation(
         "branches-at-zero",
         "cpu_fallback/abi.h",
         "#define FC_OF_WHOLE(T, v) ((T)__builtin_assoc_barrier(v))",
