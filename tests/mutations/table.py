@@ -277,8 +277,8 @@ GRAPH = (
     Mutation(
         "flip-off-by-one",
         "capture/record/view.py",
-        "rows.append((a.shape[d] - 1, -1, d))",
-        "rows.append((a.shape[d] - 2, -1, d))",
+        "a.shape[d] - 1 if step < 0",
+        "a.shape[d] - 2 if step < 0",
         "a reversed argument starts one element late",
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
     ),

@@ -17,7 +17,7 @@ import numpy as np
 from ...cpu_fallback.looks import looks_of
 from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar, cast
-from ..record.view import in_memory_order, union
+from ..record.view import memory_in_order, union
 from .exchange import held
 from .inputs import Inputs
 from .memory import HostMemory, Memory
@@ -55,7 +55,7 @@ class Guard:
             "held": held,
             "union": union,
             "overlaps_of": overlaps_of,
-            "memory_of": lambda a: in_memory_order(a)[0],
+            "memory_of": memory_in_order,
         }
         self.lines: list[str] = []
         self.reading: list[str] = []  # of the lines those that read places

@@ -21,7 +21,7 @@ from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar
 from ..record.plans import executable_for
 from ..record.storage import Storage
-from ..record.view import in_memory_order, union, view_in
+from ..record.view import in_memory_order, layout_in, union, view_in
 from .binding import Binder
 from .call import Call
 from .error_states import ErrorState
@@ -238,7 +238,9 @@ class HostCall(Call):
             if known is None:
                 raise OddError("array from elsewhere")
             if not value.shows_all():
-                known = f"{guard.constant(value.shown_of)}({known})"
+                storage = value.storage
+                shown = layout_in(storage.shape, storage.dtype, value.shown_of)
+                known = f"{guard.constant(shown)}({known})"
             if not value.writeable and not value.is_scalar and value.storage.writeable:
                 known = f"{guard.constant(read_only)}({known})"
             return f"{known}[()]" if value.is_scalar else known

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -104,6 +104,9 @@ class View(NamedTuple):
         return np.lib.stride_tricks.as_strided(first, self.shape, self.map.strides(strides))
 
 
+Shown = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+
+
 class Laid(View):
     """The view of a whole storage by the array that it was made for, in another order of axes."""
 
@@ -123,21 +126,53 @@ def in_memory_order(
     """An array of the elements of ``a`` in the order of its memory, and ``a`` as a view of that."""
     if a.flags.c_contiguous:
         return a, View.whole(a.shape)
-    order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
-    key = []
+    order = _order_of(a.strides)
     rows: list[tuple[int, int, int | None]] = []
     for d in order:
-        if a.strides[d] < 0:
-            key.append(slice(None, None, -1))
-            rows.append((a.shape[d] - 1, -1, d))
-        elif a.strides[d] == 0:
-            key.append(slice(0, 1))
-            rows.append((0, 0, None))
-        else:
-            key.append(slice(None))
-            rows.append((0, 1, d))
-    memory = a.transpose(order)[tuple(key)]
+        step = (a.strides[d] > 0) - (a.strides[d] < 0)
+        rows.append((a.shape[d] - 1 if step < 0 else 0, step, d if step else None))
+    memory = memory_in_order(a)
     return memory, Laid(memory.shape, axis_map(rows, a.ndim), a.shape)
+
+
+def memory_in_order(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements of ``a`` in the order of its memory, each once."""
+    if a.flags.c_contiguous:
+        return a
+    order = _order_of(a.strides)
+    key = _key_of(a.strides)
+    return a.transpose(order) if key is None else a.transpose(order)[key]
+
+
+@functools.lru_cache(maxsize=1024)
+def _order_of(strides: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(strides)), key=lambda d: -abs(strides[d])))
+
+
+@functools.lru_cache(maxsize=1024)
+def _key_of(strides: tuple[int, ...]) -> tuple[slice, ...] | None:
+    """What takes axes from their beginnings on, and one element of what is broadcast."""
+    if min(strides) > 0:
+        return None
+    steps = [strides[d] for d in _order_of(strides)]
+    return tuple([slice(0, 1) if s == 0 else slice(None, None, -1 if s < 0 else 1) for s in steps])
+
+
+def layout_in(shape: Shape, dtype: np.dtype[Any], shown: Shown) -> Shown:
+    """As ``shown``, of memory of one shape and dtype, whose layout is known beforehand."""
+    memory = np.empty(shape, dtype)
+    seen = shown(memory)
+    if not seen.size or not np.may_share_memory(seen, memory):
+        return shown
+    layout = seen.shape, seen.dtype
+    offset, strides = address_of(seen) - address_of(memory), seen.strides
+
+    def quickly(given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        if given.shape != shape or not given.flags.c_contiguous:
+            return shown(given)
+        return np.ndarray(*layout, cast(Any, given), offset, strides)
+
+    return quickly
 
 
 def view_in(a: np.ndarray[Any, Any], flat: np.ndarray[Any, Any]) -> View:

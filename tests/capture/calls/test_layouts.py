@@ -13,6 +13,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda import executable
+from fusecuda.capture.record.view import in_memory_order, layout_in, memory_in_order
 from fusecuda.tools.counting import count_launches
 from tests.marks import one_in
 
@@ -266,3 +267,31 @@ def test_what_the_driver_sees(kind: str) -> None:
     _steps(*expected)
     for a, b in zip(chain(*found), chain(*expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_views_of_known_layouts_are_those_of_any() -> None:
+    """What a replay shows of its memory, by a layout that was found once."""
+    shape = (3, 4, 5)
+    shows: list[Any] = [
+        *(lambda m: m.T, lambda m: m[::-1, 1:], lambda m: m.transpose(2, 0, 1)[:, ::2]),
+        *(lambda m: m.reshape(-1)[3:40:3], lambda m: m[:, :0], lambda m: m.copy()),
+    ]
+    memory = np.arange(60.0).reshape(shape)
+    for shown in shows:
+        quickly = layout_in(shape, memory.dtype, shown)
+        for given in (memory, np.asfortranarray(memory), memory[:2]):
+            want, got = shown(given), quickly(given)
+            np.testing.assert_array_equal(got, want, strict=True)
+            assert got.strides == want.strides
+            assert np.may_share_memory(got, given) is np.may_share_memory(want, given)
+
+
+def test_memory_in_its_order() -> None:
+    memory = np.arange(60.0).reshape(3, 4, 5)
+    for a in (memory, memory.T, memory[::-1, :, ::2], np.broadcast_to(memory[0], (6, 4, 5))):
+        found, view = in_memory_order(a)
+        np.testing.assert_array_equal(view.of(found), a, strict=True)
+        same = memory_in_order(a)
+        assert (found.shape, found.strides) == (same.shape, same.strides)
+        assert sorted(found.strides, reverse=True) == list(found.strides)
+        assert min(found.strides) >= 0
