@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -115,6 +116,15 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     return relaid(of_node(framed, is_scalar=False), axes)
 
 
+def _are_chosen_quickly(shape: Sequence[int], widths: Sequence[Sequence[int]]) -> bool:
+    """False where each run of a few elements would be chosen from nine places or more.
+
+    So it is for margins of several axes with others behind them, or of three.
+    """
+    padded = [axis for axis, pair in enumerate(widths) if any(pair)]
+    return len(padded) < 2 or (len(padded) == 2 and math.prod(shape[padded[-1] + 1 :]) == 1)
+
+
 def _least(mode: str, widths: Sequence[int]) -> int:
     """The elements that an axis needs for margins of its own elements, each taken once."""
     return 1 if mode == "edge" else max(widths) + (mode == "reflect")
@@ -122,8 +132,11 @@ def _least(mode: str, widths: Sequence[int]) -> int:
 
 def _extended(x: Array, widths: Sequence[Sequence[int]], margin: Margin) -> Any:
     """``x`` with margins along each axis in turn, corners of those before."""
-    found = x
+    found, apart = x, not _are_chosen_quickly(x.shape, widths)
     for axis, pair in enumerate(widths):
+        if apart and found is not x and any(pair):  # stored: each axis is one kernel's
+            node = found.read_node()
+            found = of_node(build.library("copy", [node], node.shape, node.dtype), is_scalar=False)
         shape, lead = list(found.shape), (slice(None),) * axis
         margins = []
         for width, along in zip(pair, margin(shape[axis], *pair), strict=True):
