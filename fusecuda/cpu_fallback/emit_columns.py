@@ -16,6 +16,7 @@ from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
 from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..fusion.kernel_ir import forms_of
+from ..graph.dtypes import BOOL
 from ..graph.ops import OPS
 from .emit_reduction import ReductionEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
@@ -261,12 +262,14 @@ class ColumnEmitter(ReductionEmitter):
 
     def lane_type(self, reduce: ir.Reduce) -> str:
         """The C type of what waits in lanes: bools are as wide as what they are found by."""
-        return "int32_t" if self.is_wide(reduce) else reductions.partial_type(reduce)
+        if not self.is_wide(reduce):
+            return reductions.partial_type(reduce)
+        read = (f.dtype.itemsize for f in self.kernel.forms if f.dtype and not f.store)
+        return {1: "uint8_t", 2: "uint16_t"}.get(max(read, default=1), "int32_t")
 
     def is_wide(self, reduce: ir.Reduce) -> bool:
-        """True for bools beside floats and the like, with which they are computed in vectors."""
-        read = (f.dtype.itemsize for f in self.kernel.forms if f.dtype and not f.store)
-        return reduce.kind in _WIDENED and max(read, default=0) >= 4
+        """True for bools, with which nothing is computed in vectors."""
+        return reduce.kind in _WIDENED and reduce.value_dtype == BOOL
 
     def leaf(self, reduce: ir.Reduce, value: str, position: str) -> str:
         """The text of one element as it meets others."""
@@ -334,7 +337,7 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line(f"{used} = fc_min({used}, w);")
 
 
-_WIDENED = {"any": "|", "all": "&"}
+_WIDENED = {"any": "|", "all": "&", "max": "|", "min": "&"}
 _AT_ONCE = 8
 _WIDE = 32  # rows side by side for which that pays: a few stay in the first cache anyway
 _FUNCTION = 8  # of one that is a function: eight of them beside each other are slower than one

@@ -53,7 +53,7 @@ def test_the_order_of_other_reductions_is_that_of_the_array(layout: str, emitted
         np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1", "?"])
 def test_bools_beside_what_they_are_found_by(dtype: str) -> None:
     """Along columns they are as wide as what is read, in few and in many rows."""
     for rows in (3, 40, 300, 700):
@@ -61,7 +61,13 @@ def test_bools_beside_what_they_are_found_by(dtype: str) -> None:
         x[:, 5] = 0
 
         def f(x: Any) -> Any:
-            return np.all(x > 0, axis=0), np.any(x == 1, axis=0), np.nanmax(x, axis=0), x.sum(0)
+            return (
+                np.all(x > 0, axis=0),
+                np.any(x == 1, axis=0),
+                np.max(x, axis=0),
+                x.sum(0),
+                x.min(0),
+            )
 
         for got, want in zip(fc.lower(f, x)(x), f(x), strict=True):
             np.testing.assert_array_equal(got, want)
