@@ -30,6 +30,7 @@ from ..graph.node import Node
 
 LARGE = 1 << 21  # bytes between loops from which on they do not stay in the caches anyway
 BAND = 1 << 18  # bytes that all loops of a series touch for one band
+MOST_BANDS = 4096  # for each costs some words, and microseconds when a program is laid out
 WIDEST = 1 << 20  # bytes of all strips of a thread
 MOST, MOST_FORMS = 16, 96  # loops of a series, and pointers of all of them; as in abi.h
 _PARTS = 4  # for each thread, so that none waits long for another
@@ -268,7 +269,8 @@ class _Maker:
         """How many rows of the last loop are a band."""
         touched = {b for loop in self.loops for b in loop.read | loop.written}
         total = sum(self.assembly.buffers[b].nbytes for b in touched)
-        return max(1, BAND * self.loops[-1].rows // max(total, 1))
+        rows = self.loops[-1].rows
+        return max(1, BAND * rows // max(total, 1), rows // MOST_BANDS)
 
     def _parts(self) -> int:
         """How many parts threads take."""
