@@ -69,6 +69,7 @@ class Loop:
     step: int
     rows: int
     items: int
+    forms: int  # pointers that its kernel is given
     accesses: tuple[Access, ...]
     led: frozenset[int]  # buffers of which any element may be read
 
@@ -120,7 +121,8 @@ def loop_of(number: int, step: Launch | Node) -> Loop | None:
             found.append(Access(number_of, buffer, form.store, low, high, strides[axis]))
         number_of += 1
     rows = max(1, extents[axis])
-    return Loop(number, rows, step.work // rows, tuple(found), frozenset(anywhere))
+    items, forms = step.work // rows, len(step.buffers)
+    return Loop(number, rows, items, forms, tuple(found), frozenset(anywhere))
 
 
 def may_follow(loops: Sequence[Loop], loop: Loop) -> bool:
@@ -206,7 +208,7 @@ class _Maker:
         """The series, if it is worth it and there is room for its strips."""
         self._find()
         held = self._place()
-        if held is None or sum(len(loop.accesses) for loop in self.loops) > MOST_FORMS:
+        if held is None or sum(loop.forms for loop in self.loops) > MOST_FORMS:
             return None
         place, size = held
         band, parts = self._band(), self._parts()

@@ -181,7 +181,8 @@ class _Cut:
         if len(places) > 1 and node.op != "index":
             again = len(places) if sum(places.values()) > node.size else 1  # parts: each once
             size = self.size[self._find(node)] * len(places)
-            pays = recompute_pays if node in self.chosen else again_pays  # that is read elsewhere
+            is_read = structure_of(node).is_choice or node in self.chosen  # at other places
+            pays = recompute_pays if is_read else again_pays
             if size > _MOST_AGAIN or not pays(node, self.price[node], again, self.machine):
                 return f"computing it again at {len(places)} places costs more than keeping it"
             self.size[self._find(node)] = size

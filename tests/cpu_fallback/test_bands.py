@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from fusecuda.codegen.texts import read
 from fusecuda.cpu_fallback import bands
 from fusecuda.cpu_fallback.drafting import blueprint
 from fusecuda.cpu_fallback.program import Program
@@ -230,7 +231,7 @@ def loop(step: int, reads: int, writes: int, down: int = 8, led: int | None = No
     """A loop of a hundred rows, of a double each."""
     read = bands.Access(0, reads, False, 0, 8, down)
     write = bands.Access(1, writes, True, 0, 8, 8)
-    return bands.Loop(step, 100, 1, (read, write), frozenset(() if led is None else (led,)))
+    return bands.Loop(step, 100, 1, 2, (read, write), frozenset(() if led is None else (led,)))
 
 
 def test_what_may_not_go_on_with_others() -> None:
@@ -242,3 +243,29 @@ def test_what_may_not_go_on_with_others() -> None:
         *(loop(2, 2, 3, down=-8), loop(2, 2, 3, down=0), loop(2, 4, 3, led=1)),
     ):
         assert not bands.may_follow(before, refused)
+
+
+def test_the_driver_has_the_same_numbers() -> None:
+    """What scores say, and how many loops and pointers a series has at most."""
+    text = read("cpu_fallback", "abi.h")
+    assert (bands.RUN, bands.SET, bands.MOVE, bands.END) == (0, 1, 2, 3)
+    assert "enum { FC_RUN, FC_SET, FC_MOVE, FC_END };" in text
+    assert f"FC_MOST_LOOPS = {bands.MOST}, FC_MOST_FORMS = {bands.MOST_FORMS}" in text
+
+
+def test_pointers_that_lead_anywhere_count_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver has room for so many pointers, whatever is read by them."""
+
+    def f(x: Any, places: Any) -> Any:
+        a = np.exp(taps(x[places % 60], 0))
+        return taps(a, 0)
+
+    args = [RNG.standard_normal((150, 61)), np.arange(140) * 7]
+    (series,) = check(f, *args)
+    executable: Executable = fc.lower(f, *args, device="cpu")
+    steps = [executable.assembly.steps[n] for n in series.steps]
+    pointers = sum(len(step.buffers) for step in steps)
+    monkeypatch.setattr(bands, "MOST_FORMS", pointers)
+    assert [one.steps for one in check(f, *args)] == [series.steps]
+    monkeypatch.setattr(bands, "MOST_FORMS", pointers - 1)
+    assert all(one.steps != series.steps for one in check(f, *args))

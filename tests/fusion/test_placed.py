@@ -178,7 +178,6 @@ def test_parts_are_written_to_their_places(function: Callable[..., Any], emitted
     mine, theirs = (X.copy(), Y.copy()), (X.copy(), Y.copy())
     program = fc.lower(function, *mine)
     more = emitted == "cuda" and function in (seen_between, in_place)  # short sums are lanes' there
-    more = more or (emitted == "c" and function is neighbours)  # it keeps what is read nine times
     assert program.launches == LAUNCHES[function] + more, program.explain(full=True)
     equal([program(*mine), *mine], [function(*theirs), *theirs])
 

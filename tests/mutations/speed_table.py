@@ -7,6 +7,14 @@ from .mutation import ids as _ids
 
 SPEED = (
     Mutation(
+        "pointers-that-do-not-count",
+        "cpu_fallback/bands.py",
+        "sum(loop.forms for loop in self.loops)",
+        "sum(len(loop.accesses) for loop in self.loops)",
+        "pointers that lead anywhere have no room in the driver",
+        _ids("cpu_fallback/bands", "pointers_that_lead_anywhere_count_as_well"),
+    ),
+    Mutation(
         "limits-of-rows",
         "fusion/walk.py",
         "more |= dict.fromkeys(limits, m)",

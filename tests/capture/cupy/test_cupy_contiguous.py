@@ -10,9 +10,9 @@ import pytest
 
 cp = pytest.importorskip("cupy")
 
-from fusecuda import fused  # noqa: E402
+from fusecuda import fused  # noqa: E402 - it needs CuPy
 from tests import cupy_host  # noqa: E402 - it needs CuPy
-from tests.tape_check import check  # noqa: E402
+from tests.tape_check import check  # noqa: E402 - it needs CuPy
 
 cupy_host.install()
 pytestmark = pytest.mark.usefixtures("where_they_stand")

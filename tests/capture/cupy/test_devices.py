@@ -12,9 +12,9 @@ from fusecuda import fused
 from tests.capture_check import equal
 
 cp = pytest.importorskip("cupy")
-from fusecuda.capture.cupy import memory as spaces  # noqa: E402
-from tests import cupy_host  # noqa: E402
-from tests.cupy_host import host, seen  # noqa: E402
+from fusecuda.capture.cupy import memory as spaces  # noqa: E402 - it needs CuPy
+from tests import cupy_host  # noqa: E402 - it needs CuPy
+from tests.cupy_host import host, seen  # noqa: E402 - it needs CuPy
 
 
 class Watched(cupy_host.HostSpace):

@@ -13,9 +13,9 @@ import pytest
 from fusecuda import fused
 
 cp = pytest.importorskip("cupy")
-from fusecuda.capture.cupy import internals  # noqa: E402
-from tests import cupy_host  # noqa: E402
-from tests.cupy_host import host, seen  # noqa: E402
+from fusecuda.capture.cupy import internals  # noqa: E402 - it needs CuPy
+from tests import cupy_host  # noqa: E402 - it needs CuPy
+from tests.cupy_host import host, seen  # noqa: E402 - it needs CuPy
 
 cupy_host.install()
 
@@ -63,7 +63,7 @@ def test_callbacks_are_gated_while_a_block_is_active() -> None:
     assert all(gated)
 
 
-class InfoArray(cp.ndarray):  # type: ignore[misc]
+class InfoArray(cp.ndarray):  # type: ignore[misc]  # CuPy has no types
     """As CuPy's documentation has one."""
 
     def __array_finalize__(self, obj: Any) -> None:
