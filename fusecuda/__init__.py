@@ -17,7 +17,7 @@ from .codegen.compilations import compile_count
 from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError
 from .graph.text import parse_hlo
 from .numpy import Array  # whose types are in the stub
-from .options import Options, log_words
+from .options import Options, log_words, warn_of_switches
 from .tools.tracebacks import install as _fold_tracebacks
 from .watch import print_logs
 
@@ -73,5 +73,11 @@ def __getattr__(name: str) -> _Any:
     return value
 
 
+def __dir__() -> list[str]:
+    """All names, those too that are not loaded yet."""
+    return sorted({*globals(), *_LATE})
+
+
+warn_of_switches()
 print_logs(log_words())
 _fold_tracebacks()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import mmap
+import operator
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack
 
 import numpy as np
 
@@ -28,13 +31,19 @@ class ArraySpec:
     dtype: DType
 
 
-def spec(shape: int | tuple[int, ...], dtype: Any = np.float64) -> ArraySpec:
+def spec(shape: SupportsIndex | Iterable[SupportsIndex], dtype: Any = np.float64) -> ArraySpec:
     """A stand-in for an array argument of `lower` and `cost`, C-contiguous, that need not exist.
 
     ``shape`` has the extents, or is the one extent; ``dtype`` is whatever `numpy.dtype` takes.
-    Raises TypeError for what is no dtype.
+    Raises TypeError for what is no shape or no dtype, ValueError for a negative extent.
     """
-    full = (shape,) if isinstance(shape, int) else tuple(shape)
+    extents = shape if isinstance(shape, Iterable) else (shape,)
+    try:
+        full = tuple(map(operator.index, extents))
+    except TypeError:
+        raise TypeError(f"a shape is an extent or a tuple of them, not {shape!r}") from None
+    if any(extent < 0 for extent in full):
+        raise ValueError(f"no extent of a shape is negative: {full}")
     return ArraySpec(full, np.dtype(dtype))
 
 
@@ -46,18 +55,54 @@ def lower(
 ) -> Executable:
     """The executable that ``function`` becomes for the arguments ``args``, without running it.
 
-    Arguments are arrays, numbers, or `spec` stand-ins. ``options`` are those of `fused`; where
-    ``function`` is a fused one, its own hold besides. Calling the executable with arguments of the
-    same shapes, dtypes and strides gives what the function would. Raises NotFusedError if the
+    Arguments are arrays, numbers, or `spec` stand-ins, and lists, tuples and dicts of such; none is
+    given by name. ``options`` are those of `fused`; where ``function`` is a fused one, its own hold
+    besides. Calling the executable with arguments of the same shapes, dtypes and strides gives what
+    the function would. Raises NotFusedError if the
     function looks at a value while it is recorded, for it is then no single graph, or has more
     operations than the ``longest`` that is wanted (None: any number); TypeError and ValueError as
     `fused` does, and whatever ``function`` raises for such arguments.
     """
+    plain, chosen = unfused(function, options)
+    return lower_function(plain, [mapped(_blank, a) for a in args], chosen, longest)
+
+
+def unfused(function: Any, options: Choices) -> tuple[Any, Options]:
+    """The function in a fused one, and its options where ``options`` does not say otherwise."""
     if isinstance(function, FusedFunction):
         options = {**options_of(function.options), **options}
         function = function.function
-    values = [np.empty(a.shape, a.dtype) if isinstance(a, ArraySpec) else a for a in args]
-    return lower_function(function, values, Options(**options), longest)
+    if unknown := options.keys() - Choices.__annotations__:
+        known = ", ".join(Choices.__annotations__)
+        raise TypeError(
+            f"{min(unknown)!r} is none of the options {known}: what the function is to be given"
+            " stands among the arguments without a name"
+        )
+    return function, Options(**options)
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """``value`` with what ``change`` makes of each part of its lists, tuples and dicts."""
+    if type(value) in (list, tuple):
+        return type(value)([mapped(change, part) for part in value])
+    if type(value) is dict:
+        return {key: mapped(change, part) for key, part in value.items()}
+    return change(value)
+
+
+def _blank(described: Any) -> Any:
+    """For a stand-in an array that nobody looks at, in addresses alone where no memory is left."""
+    if not isinstance(described, ArraySpec):
+        return described
+    shape, dtype = described.shape, described.dtype
+    try:
+        return np.empty(shape, dtype)
+    except MemoryError:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+        return np.ndarray(shape, dtype, mmap.mmap(-1, math.prod(shape) * dtype.itemsize, flags))
+
+
+_NO_RESERVE = 0x4000  # Linux's; where memory is promised without a limit there is no error
 
 
 def _describe(compiler: Compiler | None) -> str:

@@ -27,7 +27,7 @@ class GraphRefusedError(FusecudaError, RuntimeError):
     """A device makes, changes or launches no graph of kernels; they are started one by one."""
 
 
-def is_before_effects(error: Exception) -> bool:
+def is_before_effects(error: BaseException) -> bool:
     """True for an error that is raised before any argument is overwritten."""
     return isinstance(error, CompilerError) or getattr(error, "before_effects", False)
 

@@ -20,7 +20,7 @@ from .cpu_fallback import background
 from .cpu_fallback.array_object import are_apart
 from .cpu_fallback.kernels import are_at_hand, is_driver_at_hand
 from .cpu_fallback.program import ElementError
-from .errors import CompilerError
+from .errors import CompilerError, mark_before_effects
 from .graph.dtypes import DType
 from .graph.faults import element_error
 from .graph.index_map import Shape, contiguous_strides
@@ -50,9 +50,9 @@ class Planned(NamedTuple):
 class Kernel:
     """One kernel or library call of an executable, as the user sees it.
 
-    ``name`` tells its operations and ``kind`` is "loop", "reduction" or "library"; ``source`` is
-    its text in the back end's language; ``bytes_read`` and ``bytes_written`` are what it has to
-    move at least, ``flops`` counts operations of the op table.
+    ``name`` tells its operations, ``source`` is its text; ``kind`` is "loop", "reduction",
+    "resident" (one that keeps its rows) or "library". It moves at least ``bytes_read`` and
+    ``bytes_written``; ``flops`` counts operations of the op table, reductions, scans and scatters.
     """
 
     name: str
@@ -231,14 +231,15 @@ class Executable:
     def emit(self, target: str = "c", arch: str | None = None) -> list[str]:
         """The sources of all kernels for ``target``, "c" or "cuda"; needs neither GPU nor driver.
 
-        Another back end's ``target`` is its name. With ``arch`` (such as "sm_90") NVRTC has to
-        accept them for that architecture; raises CompilerError if it does not, ValueError for an
-        unknown target.
+        Another back end's ``target`` is its name. With ``arch`` (of "cuda", such as "sm_90") NVRTC
+        has to accept them; raises CompilerError if it does not, ValueError for an unknown target.
         """
         targets = {"c" if name == "cpu" else name: name for name in BACK_ENDS}
         device = targets.get(target)
         if device is None:
             raise ValueError(f"target must be {' or '.join(map(repr, targets))}, not {target!r}")
+        if arch is not None and Options(device).on_host:
+            raise ValueError(f"kernels for {target!r} are not compiled for an arch")
         if device != self.options.device:
             other = dataclasses.replace(self.options, device=device)
             return self.build(self.graph, self.strides, other).emit(target, arch)
@@ -247,8 +248,7 @@ class Executable:
             from .emit_cuda.nvrtc import cubin  # noqa: PLC0415 - loaded where it is asked for
 
             cubin([source for _, source in emitted], arch)
-        head = BACK_ENDS[device].head
-        return [header + head + source.text for header, source in emitted]
+        return [header + BACK_ENDS[device].head + source.text for header, source in emitted]
 
     def _emitted(self) -> list[tuple[str, Any]]:
         """What is compiled, with its head: kernels, joined where one text launches several."""
@@ -365,7 +365,11 @@ class Executable:
                 if self.options.device != "cpu":  # there is no interpreter on a device
                     raise
                 self._failure = error
-                warn_interpreted(error)
+                try:
+                    warn_interpreted(error)
+                except Warning as warning:  # which the user has made an error
+                    mark_before_effects(warning)
+                    raise
         return self._program
 
     def _interpret(self, arguments: Sequence[Any]) -> list[Array | None]:

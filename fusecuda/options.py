@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
@@ -29,10 +30,10 @@ class Options:
     """What a user may choose for a region; equal options share plans and kernels.
 
     ``device`` names the back end, "cpu" or "cuda"; with ``contract`` products and sums may be
-    rounded once; ``strict`` raises for what would run unfused. At most ``streams`` of a device, 1
-    to 4, are used at once; a CPU has none, so there it has no effect. The share ``check``, from 0
-    to 1, of the runs of each plan is computed unfused too, and compared. Raises ValueError for what
-    is out of range.
+    rounded once, on a GPU; ``strict`` raises for what would run unfused. At most ``streams`` of a
+    device, 1 to 4, are used at once; a CPU has none, so there it has no effect. The share
+    ``check``, from 0 to 1, of the runs of each plan is computed unfused too, and compared. Raises
+    ValueError for what is out of range.
     """
 
     device: str = "cpu"
@@ -44,7 +45,7 @@ class Options:
     def __post_init__(self) -> None:
         if self.device not in DEVICES:
             raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
-        if not 1 <= self.streams <= MOST_STREAMS:
+        if self.streams not in range(1, MOST_STREAMS + 1):
             raise ValueError(f"streams must be 1 to {MOST_STREAMS}, not {self.streams}")
         if not 0 <= self.check <= 1:
             raise ValueError(f"check must be a share from 0 to 1, not {self.check}")
@@ -81,19 +82,39 @@ def asked_for() -> tuple[Any, Any]:
     return held.get(_DEVICE), held.get(_CHECK)
 
 
+_SWITCHES = {
+    "FUSECUDA_FUSE": True,
+    "FUSECUDA_GRAPHS": True,
+    "FUSECUDA_VERIFY": False,
+    "FUSECUDA_WAIT": False,
+}
+
+
+def _is_on(name: str) -> bool:
+    """What the switch ``name`` says, 0 or 1; as usual where it says nothing or something else."""
+    return {"0": False, "1": True}.get(os.environ.get(name, ""), _SWITCHES[name])
+
+
+def warn_of_switches() -> None:
+    """Warn, where the package is imported, of switches that are neither 0 nor 1."""
+    for name in _SWITCHES:
+        if os.environ.get(name, "") not in ("", "0", "1"):
+            warnings.warn(f"{name} must be 0 or 1, not {os.environ[name]!r}", stacklevel=3)
+
+
 def fusion_enabled() -> bool:
     """False when ``FUSECUDA_FUSE=0`` asks for every operation to run unfused, for bisecting."""
-    return os.environ.get("FUSECUDA_FUSE", "1") != "0"
+    return _is_on("FUSECUDA_FUSE")
 
 
 def graphs_enabled() -> bool:
     """False when ``FUSECUDA_GRAPHS=0`` asks for kernels on a device to be launched one by one."""
-    return os.environ.get("FUSECUDA_GRAPHS", "1") != "0"
+    return _is_on("FUSECUDA_GRAPHS")
 
 
 def verify_enabled() -> bool:
     """True when ``FUSECUDA_VERIFY=1`` asks for the IR verifiers to run between passes."""
-    return os.environ.get("FUSECUDA_VERIFY", "0") == "1"
+    return _is_on("FUSECUDA_VERIFY")
 
 
 def waits_for_kernels() -> bool:
@@ -101,7 +122,7 @@ def waits_for_kernels() -> bool:
 
     Dumps ask for that, too.
     """
-    return os.environ.get("FUSECUDA_WAIT", "0") == "1" or dump_folder() is not None
+    return _is_on("FUSECUDA_WAIT") or dump_folder() is not None
 
 
 def dump_folder() -> str | None:

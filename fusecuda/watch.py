@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any
@@ -52,7 +53,7 @@ class Watcher:
 
 
 watchers: list[Watcher] = []  # the very same list, so that it can be imported by name
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def told(executable: Any, run: Callable[[Lap | None], Any]) -> Any:
@@ -114,6 +115,7 @@ def launched(name: str) -> None:
 
 # --- logs
 
+_loggers: dict[str, Any] = {}  # asked for once: that takes a lock of the whole process
 LOGGERS = {"retraces": "capture", "plans": "plan", "kernels": "compile", "runs": "run"}
 
 
@@ -122,14 +124,19 @@ def logs(kind: str) -> bool:
 
     Nobody does in a process that has not loaded `logging`, so we do not load it either.
     """
-    logger = getattr(sys.modules.get("logging"), "getLogger", None)  # which comes late in an import
-    return logger is not None and bool(logger(f"fusecuda.{kind}").isEnabledFor(20))
+    logger = _loggers.get(kind)
+    if logger is None:
+        found = getattr(sys.modules.get("logging"), "getLogger", None)  # it comes late
+        if found is None:
+            return False
+        logger = _loggers[kind] = found(f"fusecuda.{kind}")
+    return bool(logger.isEnabledFor(20))
 
 
 def log(kind: str, message: str, *values: Any) -> None:
     """Write to the logger ``fusecuda.KIND`` if somebody reads it."""
     if logs(kind):
-        sys.modules["logging"].getLogger(f"fusecuda.{kind}").info(message, *values)
+        _loggers[kind].info(message, *values)
 
 
 @contextlib.contextmanager
@@ -155,7 +162,11 @@ def print_logs(words: str) -> None:
         return
     import logging  # noqa: PLC0415 - only for who asks for it
 
-    chosen = {word.strip() for word in words.split(",")}
+    chosen = {word.strip() for word in words.split(",")} - {""}
+    if unknown := chosen - {*LOGGERS, "tracebacks", "all"}:
+        known = ", ".join([*LOGGERS, "tracebacks", "all"])
+        message = f"FUSECUDA_LOG names logs among {known}, not {', '.join(sorted(unknown))}"
+        warnings.warn(message, stacklevel=3)
     kinds = (
         set(LOGGERS.values()) if "all" in chosen else {LOGGERS[w] for w in chosen & set(LOGGERS)}
     )

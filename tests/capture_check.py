@@ -53,7 +53,7 @@ def twin(value: Any, memo: dict[Any, Any] | None = None) -> Any:
 def equal(got: Any, want: Any, ulp: int = 0) -> None:
     """``got`` has the dtype, shape and elements of ``want``; NaN equals NaN, -0.0 only -0.0.
 
-    Floats may be ``ulp`` units in the last place away.
+    Floats, and each part of complex numbers, may be ``ulp`` units in the last place away.
     """
     if isinstance(want, list | tuple):
         assert len(got) == len(want)
@@ -65,6 +65,10 @@ def equal(got: Any, want: Any, ulp: int = 0) -> None:
     assert a.shape == b.shape, f"{a.shape} is not {b.shape}"
     if kind_of(a.dtype) != a.dtype.kind:  # NaN of these is told from NaN below
         a, b = a.astype(np.float32), b.astype(np.float32)
+    if ulp and a.dtype.kind == "c":
+        equal(a.real, b.real, ulp)
+        equal(a.imag, b.imag, ulp)
+        return
     if ulp and kind_of(a.dtype) == "f":
         finite = np.isfinite(b)
         np.testing.assert_array_equal(a[~finite], b[~finite])

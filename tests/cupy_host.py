@@ -115,7 +115,8 @@ class HostSpace:
         if name == "asnumpy":
             return np.array(given[0])
         found = getattr(owner, name, None)
-        if found is None or type(function).__name__ in ("method_descriptor", "wrapper_descriptor"):
+        of_type = type(function).__name__ in ("method_descriptor", "wrapper_descriptor")
+        if found is None or of_type or name == "__call__":
             found = getattr(type(given[0]), name, found)
         if found is None:
             raise NotImplementedError(f"{name} has no stand-in on host memory")

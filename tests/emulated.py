@@ -72,6 +72,9 @@ class EmulatedDevice:
         """There is one."""
         return 0
 
+    def kept_stream(self) -> None:
+        """There is one for ever."""
+
     def is_capturing(self, stream: int) -> bool:
         """There are no users' graphs; see `LazyDevice`."""
         return False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import keyword
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,3 +114,28 @@ def c_argument(value: Any) -> Any:
     if isinstance(value, int):
         return ctypes.c_int64(value)
     return ctypes.c_float(value) if isinstance(value, np.float32) else ctypes.c_double(value)
+
+
+def busy(x: Any, at: Any, a: float, n: int) -> Any:
+    """All that a host's function may have to do: numbers, temporaries, an element's error."""
+    s = (x / (x.mean() * (abs(a) ** 3 / n + n * 2)))[at]
+    at += 1
+    return s + s.mean(), np.float16(0.5) * s.astype("f2")
+
+
+def total(names: Sequence[str]) -> Callable[..., Any]:
+    """A function with arguments of these names, which gives their sum."""
+    listed = ", ".join(names)
+    made: Callable[..., Any] = eval(f"lambda {listed}: sum(({listed},))")
+    return made
+
+
+def argument_names(text: str) -> list[str]:
+    """The words of ``text`` that Python takes for an argument."""
+    words = sorted(set(re.findall(r"[A-Za-z_]\w*", text)))
+    return [w for w in words if not keyword.iskeyword(w)]
+
+
+def every_second(names: Sequence[str], first: int) -> list[Any]:
+    """An argument for each name: an array for every second one from ``first``, else a number."""
+    return [np.full(4, i) * 1.0 if i % 2 == first else i * 0.5 for i, _ in enumerate(names)]

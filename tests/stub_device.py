@@ -62,7 +62,7 @@ def install(folder: Path) -> tuple[Any, Any]:
 
     device = StubDevice()
     stream = SimpleNamespace(ptr=0)
-    cupy_device._thread.ready = True
+    cupy_device._thread.ready.add(0)
     cupy_device._current_stream = lambda: stream
     cupy_device.current_device = lambda: device
     cupy.cuda.runtime.getDevice = int  # which gives 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,13 @@ def test_every_public_name_has_help() -> None:
         assert inspect.getdoc(value), name
         if inspect.isclass(value):
             assert "object at" not in (value.__doc__ or "") and value.__doc__, name
+
+
+def test_every_public_name_is_listed() -> None:
+    """Those too that nobody has asked for yet."""
+    code = "import fusecuda; print(set(fusecuda.__all__) - set(dir(fusecuda)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_errors_are_named_where_they_are_raised() -> None:

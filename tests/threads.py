@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 import time
@@ -52,6 +53,27 @@ def gates(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     made = gate_before(request.param, monkeypatch)
     yield made
     made.opened.set()
+
+
+def delays(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Let plans and kernels take now and then longer, before and after their work."""
+    draw = random.Random(seed).random
+
+    def delayed(original: Callable[..., Any]) -> Callable[..., Any]:
+        def slow(*args: Any) -> Any:
+            for call in (original, None):
+                if draw() < 0.3:
+                    time.sleep(draw() * 0.003)
+                if call is not None:
+                    result = call(*args)
+            return result
+
+        return slow
+
+    at: list[tuple[Any, str]] = [(Executable, "run"), (Executable, "_compile"), (plans, "build")]
+    for owner, name in at:
+        monkeypatch.setattr(owner, name, delayed(getattr(owner, name)))
+    plans.forget()
 
 
 def started(work: Callable[[], Any], gate: Gate | None = None) -> Started:

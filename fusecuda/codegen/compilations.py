@@ -16,7 +16,7 @@ class _Count:
 
     def reset(self) -> None:
         """A forked child starts from zero, with a free lock."""
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.runs = 0
 
 

@@ -25,88 +25,86 @@ enum { FC_LANES = 32, FC_CHUNK = 512, FC_LEVELS = 48 };
         return lane[0];                                                                            \
     }
 
-// The same of floats, with all lanes at once: a chunk is a whole array, so that what lies behind its n
-// elements may be read and left alone. (Of narrow integers GCC 12 fails to compile that.)
-#define FC_FLOAT_TREE(name, V, P, IDENTITY, LEAF, COMBINE)                                         \
-    FC_NODES(name, V, P, IDENTITY, LEAF, COMBINE)                                                  \
-    FC_INLINE P fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
-        P lane[FC_LANES];                                                                          \
-        int64_t k = FC_LANES;                                                                      \
-        for (int64_t l = 0; l < FC_LANES; ++l) lane[l] = fc_leaf_##name(v[l], first + l);          \
-        if (n < FC_LANES) {                                                                        \
-            FC_HALVED_OF(name, 16, n) FC_HALVED_OF(name, 8, n) FC_HALVED_OF(name, 4, n)            \
-            FC_HALVED_OF(name, 2, n) FC_HALVED_OF(name, 1, n)                                      \
-            return lane[0];                                                                        \
-        }                                                                                          \
+// The same of floats, with all lanes at once: those that no element meets keep the identity, and what
+// is behind the last whole number of lanes is looked at lane by lane. Loops that compute elements may
+// take them as they come. (Of narrow integers GCC 12 fails to compile that.)
+#define FC_LANED(name, V)                                                                          \
+    FC_INLINE V fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
+        fc_lanes_##name lanes;                                                                     \
+        int64_t k = 0;                                                                             \
+        fc_begin_##name(&lanes);                                                                   \
         for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
-            for (int64_t l = 0; l < FC_LANES; ++l)                                                 \
-                lane[l] = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l));     \
-        if (k < n) {                                                                               \
-            const int64_t rest = n - k;                                                            \
-            for (int64_t l = 0; l < FC_LANES; ++l) {                                               \
-                const P with = fc_combine_##name(lane[l], fc_leaf_##name(v[k + l], first + k + l)); \
-                lane[l] = l < rest ? with : lane[l];                                               \
-            }                                                                                      \
-        }                                                                                          \
+            for (int l = 0; l < FC_LANES; ++l) fc_take_##name(&lanes, l, v[k + l]);                \
+        for (int l = 0; k < n && l < FC_LANES; ++l)                                                \
+            fc_take_##name(&lanes, l, l < n - k ? v[k + l] : fc_identity_##name());                \
+        return fc_folded_##name(&lanes);                                                           \
+    }
+#define FC_FLOAT_TREE(name, V, IDENTITY, COMBINE)                                                  \
+    FC_NODES(name, V, V, IDENTITY, v, COMBINE)                                                     \
+    typedef struct { V value[FC_LANES]; } fc_lanes_##name;                                         \
+    FC_INLINE void fc_begin_##name(fc_lanes_##name *t) {                                           \
+        for (int l = 0; l < FC_LANES; ++l) t->value[l] = IDENTITY;                                 \
+    }                                                                                              \
+    FC_INLINE void fc_take_##name(fc_lanes_##name *t, int l, V v) {                                \
+        t->value[l] = fc_combine_##name(t->value[l], v);                                           \
+    }                                                                                              \
+    FC_INLINE V fc_folded_##name(fc_lanes_##name *t) {                                             \
+        V *const lane = t->value;                                                                  \
         FC_HALVED(name, 16) FC_HALVED(name, 8) FC_HALVED(name, 4) FC_HALVED(name, 2)               \
         return fc_combine_##name(lane[0], lane[1]);                                                \
-    }
+    }                                                                                              \
+    FC_LANED(name, V)
 #define FC_HALVED(name, w)                                                                         \
     _Pragma("GCC unroll 1")                                                                        \
     for (int l = 0; l < w; ++l) lane[l] = fc_combine_##name(lane[l], lane[l + w]);
-#define FC_HALVED_OF(name, w, n) /* the same of the first n */                                     \
-    _Pragma("GCC unroll 1")                                                                        \
-    for (int l = 0; l < w; ++l) {                                                                  \
-        const __typeof__(*lane) both = fc_combine_##name(lane[l], lane[l + w]);                    \
-        lane[l] = l + w < n ? both : lane[l];                                                      \
+
+// The same of complex numbers, whose two parts F are added each for itself, as twice as many numbers.
+#define FC_PAIRED_TREE(name, V, F, IDENTITY, MAKE, COMBINE)                                        \
+    FC_NODES(name, V, V, IDENTITY, v, COMBINE)                                                     \
+    FC_INLINE V fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
+        const F *const part = (const F *)v;                                                        \
+        F lane[2 * FC_LANES];                                                                      \
+        int64_t k = 0;                                                                             \
+        for (int l = 0; l < 2 * FC_LANES; ++l) lane[l] = -(F)0;                                    \
+        for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
+            for (int l = 0; l < 2 * FC_LANES; ++l) lane[l] = lane[l] + part[2 * k + l];            \
+        for (int l = 0; k < n && l < 2 * FC_LANES; ++l)                                            \
+            lane[l] = lane[l] + (l < 2 * (n - k) ? part[2 * k + l] : -(F)0);                       \
+        FC_PAIRED_HALF(32) FC_PAIRED_HALF(16) FC_PAIRED_HALF(8) FC_PAIRED_HALF(4)                  \
+        FC_PAIRED_HALF(2)                                                                          \
+        return MAKE(lane[0], lane[1]);                                                             \
     }
+#define FC_PAIRED_HALF(w)                                                                          \
+    _Pragma("GCC unroll 1")                                                                        \
+    for (int l = 0; l < w; ++l) lane[l] = lane[l] + lane[l + w];
 
 // The largest or smallest of floats: lanes are compared, and whether any element is NaN is noted in
 // integers P as wide. Of two equal ones, zeros of either sign, the second one stays, as in COMBINE.
 #define FC_EXTREME_TREE(name, V, P, IDENTITY, BETTER, COMBINE)                                     \
     FC_NODES(name, V, V, IDENTITY, v, COMBINE)                                                     \
-    FC_INLINE V fc_fold_##name(const V *v, int64_t n, int64_t first) {                             \
-        V lane[FC_LANES];                                                                          \
-        P odd[FC_LANES];                                                                           \
-        int64_t k = FC_LANES;                                                                      \
+    typedef struct { V value[FC_LANES]; P odd[FC_LANES]; } fc_lanes_##name;                        \
+    FC_INLINE void fc_begin_##name(fc_lanes_##name *t) {                                           \
         for (int l = 0; l < FC_LANES; ++l) {                                                       \
-            lane[l] = v[l];                                                                        \
-            odd[l] = -(P)((l < n) & (v[l] != v[l]));                                               \
+            t->value[l] = IDENTITY;                                                                \
+            t->odd[l] = 0;                                                                         \
         }                                                                                          \
-        if (n < FC_LANES) {                                                                        \
-            FC_EXTREME_HALF_OF(BETTER, 16, n) FC_EXTREME_HALF_OF(BETTER, 8, n)                     \
-            FC_EXTREME_HALF_OF(BETTER, 4, n) FC_EXTREME_HALF_OF(BETTER, 2, n)                      \
-            FC_EXTREME_HALF_OF(BETTER, 1, n)                                                       \
-            return odd[0] ? (V)NAN : lane[0];                                                      \
-        }                                                                                          \
-        for (; k + FC_LANES <= n; k += FC_LANES)                                                   \
-            for (int l = 0; l < FC_LANES; ++l) {                                                   \
-                lane[l] = lane[l] BETTER v[k + l] ? lane[l] : v[k + l];                            \
-                odd[l] |= -(P)(v[k + l] != v[k + l]);                                              \
-            }                                                                                      \
-        if (k < n) {                                                                               \
-            const int64_t rest = n - k;                                                            \
-            for (int64_t l = 0; l < FC_LANES; ++l) {                                               \
-                const bool stays = (l >= rest) | (lane[l] BETTER v[k + l]);                        \
-                lane[l] = stays ? lane[l] : v[k + l];                                              \
-                odd[l] |= -(P)((l < rest) & (v[k + l] != v[k + l]));                               \
-            }                                                                                      \
-        }                                                                                          \
+    }                                                                                              \
+    FC_INLINE void fc_take_##name(fc_lanes_##name *t, int l, V v) {                                \
+        t->value[l] = t->value[l] BETTER v ? t->value[l] : v;                                      \
+        t->odd[l] |= -(P)(v != v);                                                                 \
+    }                                                                                              \
+    FC_INLINE V fc_folded_##name(fc_lanes_##name *t) {                                             \
+        V *const lane = t->value;                                                                  \
+        P *const odd = t->odd;                                                                     \
         FC_EXTREME_HALF(BETTER, 16) FC_EXTREME_HALF(BETTER, 8) FC_EXTREME_HALF(BETTER, 4)          \
         FC_EXTREME_HALF(BETTER, 2) FC_EXTREME_HALF(BETTER, 1)                                      \
         return odd[0] ? (V)NAN : lane[0];                                                          \
-    }
+    }                                                                                              \
+    FC_LANED(name, V)
 #define FC_EXTREME_HALF(BETTER, w)                                                                 \
     _Pragma("GCC unroll 1")                                                                        \
     for (int l = 0; l < w; ++l) {                                                                  \
         lane[l] = lane[l] BETTER lane[l + w] ? lane[l] : lane[l + w];                              \
-        odd[l] |= odd[l + w];                                                                      \
-    }
-#define FC_EXTREME_HALF_OF(BETTER, w, n)                                                           \
-    _Pragma("GCC unroll 1")                                                                        \
-    for (int l = 0; l < w; ++l) {                                                                  \
-        const bool stays = (l + w >= n) | (lane[l] BETTER lane[l + w]);                            \
-        lane[l] = stays ? lane[l] : lane[l + w];                                                   \
         odd[l] |= odd[l + w];                                                                      \
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..fusion.kernel_ir import Reduce, Scan
-from ..graph.dtypes import BOOL, ELEMENT_TYPES, DType, computed_in, kind_of
+from ..graph.dtypes import BOOL, ELEMENT_TYPES, DType, computed_in, kind_of, part_of_complex
 from .scalar import c_type, computed, expression, rounded, suffix, zero
 
 
@@ -24,6 +24,11 @@ def finds_place(reduce: Reduce) -> bool:
 def has_no_order(reduce: Reduce) -> bool:
     """True if elements give the same whatever the order in which they are combined: integers."""
     return not finds_place(reduce) and computed_in(reduce.value_dtype).kind in "iub"
+
+
+def has_lanes(reduce: Reduce) -> bool:
+    """True if elements may meet the lanes of a chunk as they are computed: floats do."""
+    return not finds_place(reduce) and computed_in(reduce.value_dtype).kind == "f"
 
 
 def combined(reduce: Reduce, total: str, value: str) -> str:
@@ -73,9 +78,14 @@ def instance(reduce: Reduce) -> str:
             sign = ">" if reduce.kind == "max" else "<"
             kinds = f"{value}, {place_type(reduce)}"
             text = f"FC_EXTREME_TREE({name}, {kinds}, {identity}, {sign}, {combine})"
+        elif dtype.kind == "f":
+            text = f"FC_FLOAT_TREE({name}, {value}, {identity}, {combine})"
+        elif dtype.kind == "c":
+            kinds = f"{value}, {c_type(part_of_complex(dtype))}"
+            make = f"fc_make_{suffix(dtype)}"
+            text = f"FC_PAIRED_TREE({name}, {kinds}, {identity}, {make}, {combine})"
         else:
-            tree = "FC_FLOAT_TREE" if dtype.kind == "f" else "FC_TREE"
-            text = f"{tree}({name}, {value}, {value}, {identity}, v, {combine})"
+            text = f"FC_TREE({name}, {value}, {value}, {identity}, v, {combine})"
     return f"#ifndef FC_HAVE_{name}\n#define FC_HAVE_{name}\n{text}\n#endif\n"
 
 

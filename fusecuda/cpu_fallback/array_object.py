@@ -79,7 +79,7 @@ def layout_words(
     return words
 
 
-def _bounds(a: Any) -> tuple[int, int]:
+def bounds_of(a: Any) -> tuple[int, int]:
     """The address of the first byte of ``a`` and of the one behind the last."""
     if not a.flags.c_contiguous:
         return byte_bounds(a)
@@ -93,7 +93,7 @@ def are_apart(arrays: Sequence[Any], written: int) -> bool:
     By their bounds, as `numpy.may_share_memory`; in the order of these, so that each is looked at
     once.
     """
-    spans = sorted([(*_bounds(a), k < written) for k, a in enumerate(arrays) if a.size])
+    spans = sorted([(*bounds_of(a), k < written) for k, a in enumerate(arrays) if a.size])
     end = end_of_written = 0
     for low, high, is_written in spans:
         if low < (end if is_written else end_of_written):

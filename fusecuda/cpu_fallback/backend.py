@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from ..fusion.binding import (
+from ..fusion.binding import Bound
+from ..fusion.variants import (  # fmt: skip
     ANY,
     COLUMN,
     COMPACTED_ROWS,
@@ -14,14 +15,14 @@ from ..fusion.binding import (
     LATE,
     LOOP,
     ROW,
-    Bound,
-)  # fmt: skip
+)
 from .emit import PLACEHOLDER, KernelEmitter
 from .emit_columns import ColumnEmitter
 from .emit_compaction import CompactionEmitter, RowCompactionEmitter
 from .emit_crossed import CrossedEmitter, CrossedShortEmitter
 from .emit_late import LateEmitter
 from .emit_loop import LoopEmitter
+from .emit_packed import PackedEmitter
 from .emit_rows import RowEmitter
 from .emit_short import AnyEmitter
 from .loader import KernelSource
@@ -45,6 +46,8 @@ def emit(bound: Bound, traffic: bool = False) -> KernelSource:
     With ``traffic`` it counts every access to an array element (see traffic.h).
     """
     emitter = _EMITTERS[bound.variant.skeleton]
+    if bound.variant.packed and not traffic:
+        emitter = PackedEmitter
     text = emitter(bound.lowered.ir, bound.variant, traffic).emit()
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     symbol = f"{bound.lowered.ir.name}_{digest}"

@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 from ..codegen.layout import Layout
 from ..fusion.assembly import Assembly
-from ..fusion.binding import LOOP, Bound
+from ..fusion.binding import Bound
 from ..fusion.kernel_ir import Compact, Fill, Gather, Scatter, Search
 from ..fusion.memory import ALIGNMENT
+from ..fusion.variants import LOOP
 from ..fusion.walk import Launch
 from ..graph.node import Node
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import BOOL
+from .chosen import step_of
 
 _LONGEST = 64  # bytes of a vector
 # What is made of truths that gcc holds in bytes, beside which a block is short.
@@ -34,7 +35,7 @@ def size_of(kernel: ir.KernelIR, steps: Sequence[int] | None, body: Sequence[ir.
         at = kernel.forms[form]
         if at.dtype is not None and steps[form] not in (0, 1) and not _is_spread(at, steps[form]):
             return 0
-    if any(isinstance(s, ir.ChosenLoad) and _step(s, steps) > 1 for s in body):
+    if any(isinstance(s, ir.ChosenLoad) and step_of(s, steps) > 1 for s in body):
         return 0
     computed = [s for s in body if isinstance(s, ir.Compute)]
     if any(ir.reports(s) or s.op in _OF_LONG_VECTORS for s in computed):
@@ -47,10 +48,6 @@ def size_of(kernel: ir.KernelIR, steps: Sequence[int] | None, body: Sequence[ir.
 def _is_spread(form: ir.Form, step: int) -> bool:
     """True for every second of floats that are read."""
     return not form.store and step == 2 and form.dtype is not None and form.dtype.itemsize == 4
-
-
-def _step(load: ir.ChosenLoad, steps: Sequence[int]) -> int:
-    return steps[next(ir.forms_chosen(load.sources))]
 
 
 def _sizes(body: Iterable[ir.Statement]) -> Iterable[int]:

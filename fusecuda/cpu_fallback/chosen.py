@@ -13,7 +13,7 @@ from dataclasses import replace
 from ..codegen import names
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import ANY_STEP, COLUMN, LATE, LOOP, ROW, Variant
+from ..fusion.variants import ANY_STEP, COLUMN, LATE, LOOP, ROW, Variant
 from ..fusion.verify import operands
 from .index_tests import made_once
 
@@ -33,18 +33,18 @@ def with_chosen_loads(kernel: ir.KernelIR, variant: Variant) -> ir.KernelIR:
 def _with_chosen(heads: Sequence[ir.Statement], stage: ir.Stage, steps: Sequence[int]) -> ir.Stage:
     """``stage`` with chosen loads, and without what was only chosen from."""
     made = (*heads, *made_once(heads, stage.body))
-    tested = {s.out for s in made if isinstance(s, ir.InRange)}
+    tested = {s.out: s.guard for s in made if isinstance(s, ir.InRange)}
     found: dict[int, tuple[int | ir.Choice, int]] = {}  # where a value lies, and its step
     loads: dict[ir.Statement, ir.ChosenLoad] = {}
     for s in stage.body:
         if isinstance(s, ir.Load) and s.guard in tested and steps[s.form] != ANY_STEP:
             found[s.out] = s.form, steps[s.form]
-        elif isinstance(s, ir.Select) and tested.issuperset(s.tests):
+        elif isinstance(s, ir.Select) and tested.keys() >= set(s.tests):
             among = [found[v] for v in (*s.values, s.otherwise) if v in found]
             if len(among) > len(s.values) and len({step for _, step in among}) == 1:
                 sources = tuple(source for source, _ in among)
                 found[s.out] = (s.tests, sources), among[0][1]
-                loads[s] = ir.ChosenLoad(s.out, s.dtype, s.tests, sources)
+                loads[s] = ir.ChosenLoad(s.out, s.dtype, s.tests, sources, tested[s.tests[0]])
     if not loads:
         return stage
     taken = [r.value for r in (*stage.reduces, *stage.cross)]
@@ -64,10 +64,29 @@ def _used(
     return found[::-1]
 
 
-def declared(load: ir.ChosenLoad) -> str:
-    """The declaration of where a run of ``load`` is read from."""
-    lies = _text(load.tests, load.sources)
-    return f"const {memory_type(load.dtype)} *{pointer(load)} = {lies};"
+def step_of(load: ir.ChosenLoad, steps: Sequence[int]) -> int:
+    """By how many elements ``load`` steps along, whichever source it has."""
+    return steps[next(ir.forms_chosen(load.sources))]
+
+
+def declared(load: ir.ChosenLoad, steps: Sequence[int]) -> list[str]:
+    """The lines that tell where a run of ``load`` is read from.
+
+    Outside of what is chosen among no source has a place, not even the last.
+    """
+    kind = f"const {memory_type(load.dtype)} *"
+    lines = [f"{kind}{pointer(load)} = {_text(load.tests, load.sources)};"]
+    if load.guard is not None:
+        lines += led_away(pointer(load), kind, names.value(load.guard), step_of(load, steps))
+    return lines
+
+
+def led_away(pointer: str, kind: str, inside: str, step: int = 1) -> list[str]:
+    """The lines that, if not ``inside``, lead ``pointer`` to zeros, in short runs."""
+    zeros = f"({kind})(&fc_zeros + 1) - 1" if step < 0 else f"({kind})fc_zeros"
+    room = f"(int64_t)(sizeof fc_zeros / sizeof *{pointer})"
+    room += f" / {abs(step)}" if abs(step) > 1 else ""
+    return [f"if (!{inside}) {pointer} = {zeros};", f"if (!{inside}) run = fc_min(run, {room});"]
 
 
 def pointer(load: ir.ChosenLoad) -> str:

@@ -14,12 +14,12 @@ from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import COLUMN_BLOCK, Variant
 from ..fusion.kernel_ir import forms_of
+from ..fusion.variants import COLUMN_BLOCK, Variant
 from ..graph.dtypes import BOOL
-from ..graph.ops import OPS
 from .emit_reduction import ReductionEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
+from .lanes import is_light
 from .place import Place
 
 
@@ -27,7 +27,7 @@ class ColumnPlace(Place):
     """A scope of the column skeleton: row values are arrays over the block of rows."""
 
     def __init__(self, emitter: ColumnEmitter, base: str, tests: Tests = NO_TESTS) -> None:
-        super().__init__(emitter, "c", emitter.layout.row_axes[-1], base, tests)
+        super().__init__(emitter, "c", emitter.dims.row_axes[-1], base, tests)
         self.columns = emitter
         self.row_values = emitter.row_values
 
@@ -56,6 +56,7 @@ class ColumnEmitter(ReductionEmitter):
     is_whole = True  # with what runs when all rows are done
     at_hand = "at + done"  # which element of its row is computed
     lane_at_hand = "done % FC_LANES"
+    is_first = False  # if the element at hand is that of its lane
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         super().__init__(kernel, variant, traffic)
@@ -70,7 +71,7 @@ class ColumnEmitter(ReductionEmitter):
         self.prologue()
         statements = [s for st in kernel.stages for s in (*st.head, *st.body)] + kernel.tail
         forms = forms_of(statements)
-        *outer, inner = self.layout.row_axes
+        *outer, inner = self.dims.row_axes
         with self.w.block(self.entry()):
             self.head(forms, statements)
             self.w.line("const int64_t block = part_length;")
@@ -140,12 +141,14 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {length} - at);")
             if stage.reduces:
                 self.w.line("const int64_t lanes_used = fc_min(FC_LANES, count);")
-            for r in stage.reduces:
-                if not reductions.finds_place(r):  # of a place the first element is the start
-                    self._start(r)
             self.w.line("int64_t done = 0;")
             if self.typed and not self.traffic and _is_light(stage):
+                self._first(stage)
                 self._at_once(stage)
+            else:
+                for r in stage.reduces:
+                    if not reductions.finds_place(r):  # of a place the first element is the start
+                        self._start(r)
             with self.w.block("for (; done < count; ++done)"):
                 self.elements(stage)
             for r in stage.reduces:
@@ -183,6 +186,13 @@ class ColumnEmitter(ReductionEmitter):
         identity = f"fc_identity_{reductions.tree_name(r)}()"
         self.w.line(f"        lane{r.out}[l * block + c] = {identity};")
 
+    def _first(self, stage: ir.Stage) -> None:
+        """The first element of every lane, which is what it begins with."""
+        self.is_first = True
+        with self.w.block("for (; done < lanes_used; ++done)"):
+            self.elements(stage)
+        self.is_first = False
+
     def _at_once(self, stage: ir.Stage) -> None:
         """Elements that meet in one lane, for all lanes, as often as there are enough of them."""
         forms = forms_of(stage.body)
@@ -198,7 +208,7 @@ class ColumnEmitter(ReductionEmitter):
             with self.w.block(f"for (int64_t k = 0; k < {_AT_ONCE}; ++k)"):
                 position = self.place_in_row("at + done + l + k * FC_LANES")
                 self.w.line(f"const int64_t position = {position};")
-                index = self.unravel("position", self.layout.axes)
+                index = self.unravel("position", self.dims.axes)
                 for f in forms:
                     self._element_base(f, index)
                     self.w.line(f"from_{pointers[f]}[k] = {pointers[f]};")
@@ -222,7 +232,7 @@ class ColumnEmitter(ReductionEmitter):
     def elements(self, stage: ir.Stage) -> None:
         """One element of each row of the block."""
         self.w.line(f"const int64_t position = {self.place_in_row(self.at_hand)};")
-        index = self.unravel("position", self.layout.axes)
+        index = self.unravel("position", self.dims.axes)
         self.w.line(f"const int64_t lanes = {self.lane_at_hand} * block;")
         self.w.line("(void)lanes;")
         tests = NO_TESTS if self.traffic else tests_of((), stage.body)  # row values are arrays here
@@ -240,7 +250,7 @@ class ColumnEmitter(ReductionEmitter):
         """One element of some rows of the block."""
         for f in forms_of(stage.body):
             self._element_base(f, index)
-        self.make(tests, self.layout.row_axes[-1], first)
+        self.make(tests, self.dims.row_axes[-1], first)
         place = ColumnPlace(self, "", tests)
         loop = f"for (int64_t c = {first}; c < {last}; ++c)"
         body = [] if tests else stage.body
@@ -258,7 +268,7 @@ class ColumnEmitter(ReductionEmitter):
     def met(self, reduce: ir.Reduce, value: str) -> str:
         """The statement by which ``value`` meets others of its lane."""
         lane, leaf = f"lane{reduce.out}[lanes + c]", self.leaf(reduce, value, "position")
-        return f"{lane} = {self.combined(reduce, lane, leaf)};"
+        return f"{lane} = {leaf if self.is_first else self.combined(reduce, lane, leaf)};"
 
     def lane_type(self, reduce: ir.Reduce) -> str:
         """The C type of what waits in lanes: bools are as wide as what they are found by."""
@@ -340,20 +350,9 @@ class ColumnEmitter(ReductionEmitter):
 _WIDENED = {"any": "|", "all": "&", "max": "|", "min": "&"}
 _AT_ONCE = 8
 _WIDE = 32  # rows side by side for which that pays: a few stay in the first cache anyway
-_FUNCTION = 8  # of one that is a function: eight of them beside each other are slower than one
-_LIGHT = 24  # additions that an element costs at most where several are computed at once
 
 
 def _is_light(stage: ir.Stage) -> bool:
-    """True for a stage that reads and adds up: what it computes is written several times."""
-    statements = (ir.Load, ir.Compute, ir.Argument)
-    plain = all(
-        isinstance(s, statements)
-        and getattr(s, "guard", None) is None
-        and getattr(s, "site", -1) < 0
-        for s in stage.body
-    )
-    costs = [OPS[s.op].cost for s in stage.body if isinstance(s, ir.Compute)]
+    """True for a stage that reads and adds up values of elements."""
     values = all(reductions.partial_type(r) == c_type(r.value_dtype) for r in stage.reduces)
-    cheap = sum(costs) <= _LIGHT and max(costs, default=0) < _FUNCTION
-    return plain and bool(stage.reduces) and values and cheap
+    return bool(stage.reduces) and values and is_light(stage.body)

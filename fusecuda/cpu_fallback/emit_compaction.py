@@ -49,17 +49,17 @@ class CompactionEmitter(LoopEmitter):
     def _declare(self, stage: ir.Stage) -> None:
         """Declare the integer arguments, and compute what is the same for all elements."""
         forms, invariant = forms_of(stage.body), forms_of(stage.head)
-        used = ["part_length", *self.layout.axes, *self.strides_of(forms, self.layout.axes)]
+        used = ["part_length", *self.dims.axes, *self.strides_of(forms, self.dims.axes)]
         used += self.limits_of([*stage.head, *stage.body])
         used += [names.origin(f) for f in invariant if self.kernel.forms[f].dtype is None]
-        self.w.lines(self.layout.declare(used))
+        self.w.lines(self.dims.declare(used))
         self.bases(invariant, "row_", "", {}, typed=False)
         for statement in stage.head:
             self.w.lines(Place(self, "", "", "row_").lines(statement))
 
     def _extent(self) -> str:
         """How many elements there are."""
-        return " * ".join(self.layout.axes)
+        return " * ".join(self.dims.axes)
 
     def _pass(self, stage: ir.Stage) -> None:
         """What is done for the elements from ``first`` on, before ``last``."""
@@ -81,8 +81,8 @@ class CompactionEmitter(LoopEmitter):
     def _finish(self) -> None:
         """Runs are moved up to those before them, and counted."""
         with self.w.block(f"void {PLACEHOLDER}_finish(const fc_args *a)"):
-            rows = self.layout.axes if self.kernel.row_rank else []
-            self.w.lines(self.layout.declare(["parts", "part_length", *rows]))
+            rows = self.dims.axes if self.kernel.row_rank else []
+            self.w.lines(self.dims.declare(["parts", "part_length", *rows]))
             self.w.line("if (a->status[0]) return;")
             self._results()
             self.w.line(f"const int64_t length = {' * '.join(rows) or '1'};")
@@ -106,21 +106,21 @@ class RowCompactionEmitter(CompactionEmitter):
     compacted = "to * length + at + k"
 
     def _declare(self, stage: ir.Stage) -> None:
-        axes = self.layout.axes
+        axes = self.dims.axes
         every = [*stage.head, *stage.body]
         forms = forms_of(every)
-        used = ["part_length", *self.layout.row_axes, *axes, *self.limits_of(every)]
-        used += self.strides_of(forms, self.layout.row_axes)
+        used = ["part_length", *self.dims.row_axes, *axes, *self.limits_of(every)]
+        used += self.strides_of(forms, self.dims.row_axes)
         used += self.strides_of(forms_of(stage.body), axes)
-        self.w.lines(self.layout.declare(used))
+        self.w.lines(self.dims.declare(used))
         self.w.line(f"const int64_t length = {' * '.join(axes)};")
 
     def _extent(self) -> str:
-        return " * ".join(self.layout.row_axes)
+        return " * ".join(self.dims.row_axes)
 
     def _pass(self, stage: ir.Stage) -> None:
         mask = self._compacts()[0].mask
-        axes = self.layout.row_axes
+        axes = self.dims.row_axes
         every = [*stage.head, *stage.body]
         with self.w.block("for (int64_t row = first; row < last;)"):
             index = self.unravel("row", axes)
@@ -140,7 +140,7 @@ class RowCompactionEmitter(CompactionEmitter):
 
     def _numbers(self, index: dict[str, str], head: Sequence[ir.Statement], mask: int) -> None:
         """Pick the numbers of rows, of some neighbours along the last of their axes."""
-        axes = self.layout.row_axes
+        axes = self.dims.row_axes
         self.w.line("int64_t picked[FC_CHUNK], count = 0;")
         self.bases(forms_of(head), "row_", "", index, typed=False)
         place = Place(self, "k", axes[-1], "row_")
@@ -159,7 +159,7 @@ class RowCompactionEmitter(CompactionEmitter):
         body: Sequence[ir.Statement],
     ) -> None:
         """Compute and write one of those neighbours."""
-        last = self.layout.row_axes[-1]
+        last = self.dims.row_axes[-1]
         index = {**index, last: f"({index[last]} + {number})"}
         self.bases(forms_of([*head, *body]), "row_", "", index, typed=False)
         for statement in head:
@@ -167,7 +167,7 @@ class RowCompactionEmitter(CompactionEmitter):
         self._elements_of_row(body)
 
     def _elements_of_row(self, body: Sequence[ir.Statement]) -> None:
-        axes = self.layout.axes
+        axes = self.dims.axes
         with self.w.block("for (int64_t at = 0; at < length;)"):
             index = self.unravel("at", axes)
             self.w.line(f"const int64_t run = {axes[-1]} - {index[axes[-1]]};")

@@ -42,7 +42,7 @@ class _Footed(ReductionEmitter):
         self.rows_left()
         for r in self.kernel.cross:
             self.w.line(f"fc_foot_{reductions.tree_name(r)}(left{r.out}, chunks, parts, length);")
-        axes = self.layout.axes
+        axes = self.dims.axes
         with self.w.block("for (int64_t at = 0; at < length;)"):
             index = self.unravel("at", axes)
             self.w.line(f"const int64_t run = {axes[-1]} - {index[axes[-1]]};")

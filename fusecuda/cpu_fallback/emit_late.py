@@ -11,8 +11,8 @@ from __future__ import annotations
 from ..codegen import names
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import Variant
 from ..fusion.kernel_ir import forms_of
+from ..fusion.variants import Variant
 from .emit import PLACEHOLDER
 from .emit_loop import LoopEmitter
 from .place import Place
@@ -48,12 +48,12 @@ class LateEmitter(LoopEmitter):
 
     def _declare(self, stage: ir.Stage) -> None:
         """Declare the integer arguments, and compute what is the same for all elements."""
-        axes, invariant = self.layout.axes, forms_of(stage.head)
+        axes, invariant = self.dims.axes, forms_of(stage.head)
         forms = [f for f in forms_of(stage.body) if f not in self.late]
         used = ["parts", "part_length", *axes, *self.strides_of(forms, axes), *_WAIT]
         used += self.limits_of([*stage.head, *stage.body])
         used += [names.origin(f) for f in invariant if self.kernel.forms[f].dtype is None]
-        self.w.lines(self.layout.declare(used))
+        self.w.lines(self.dims.declare(used))
         self.w.line(f"const int64_t elements = {' * '.join(axes)};")
         self.bases(invariant, "row_", "", {}, typed=False)
         for statement in stage.head:
@@ -137,13 +137,13 @@ class LateEmitter(LoopEmitter):
 
     def _writer(self) -> None:
         """The function that writes elements side by side in a room to their places."""
-        axes, late = self.layout.axes, self.kernel.late
+        axes, late = self.dims.axes, self.kernel.late
         given = "".join(f", const {memory_type(s.dtype)} *from{s.form}" for s in late)
         head = (
             f"static void {PLACEHOLDER}_write(const fc_args *a, int64_t at, int64_t count{given})"
         )
         with self.w.block(head):
-            self.w.lines(self.layout.declare([*axes, *self.strides_of(self.late, axes)]))
+            self.w.lines(self.dims.declare([*axes, *self.strides_of(self.late, axes)]))
             with self.w.block("for (int64_t run; count > 0; at += run, count -= run)"):
                 index = self.unravel("at", axes)
                 self.w.line(f"run = fc_min(count, {axes[-1]} - {index[axes[-1]]});")
@@ -157,9 +157,9 @@ class LateEmitter(LoopEmitter):
 
     def _finish(self) -> None:
         """The elements that have waited for other parts."""
-        axes = self.layout.axes
+        axes = self.dims.axes
         with self.w.block(f"void {PLACEHOLDER}_finish(const fc_args *a)"):
-            self.w.lines(self.layout.declare(["parts", "part_length", *axes, *_WAIT]))
+            self.w.lines(self.dims.declare(["parts", "part_length", *axes, *_WAIT]))
             self.w.line("if (parts == 1) return;")
             self.w.line(f"const int64_t elements = {' * '.join(axes)};")
             self.w.line("const int64_t *const ends = (const int64_t *)a->workspace;")

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeGuard
 
 from ..codegen import names, scans
 from ..codegen.scalar import c_type, memory_type, stored
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import ANY_STEP, Variant
 from ..fusion.byte_chains import Chain, chains_of, without
 from ..fusion.kernel_ir import forms_of
+from ..fusion.tallies import tallied
+from ..fusion.variants import ANY_STEP, Variant
 from ..fusion.verify import operands
-from . import quotients
-from .emit import PLACEHOLDER, KernelEmitter
+from . import quotients, tallies
+from .emit import PLACEHOLDER
+from .emit_runs import RunEmitter
 from .place import Place
 
 _TURNED = "turned"  # what elements are put into that lie across runs
 
 
-class LoopEmitter(KernelEmitter):
+class LoopEmitter(RunEmitter):
     """A loop kernel: independent elements, in runs along the innermost axis."""
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         super().__init__(kernel, variant, traffic)
         tables = variant.tables and not traffic and not kernel.searches
         self.chains = chains_of(kernel) if tables else []
+        self.tallied = tallied(kernel)
 
     def emit(self) -> str:
         (stage,) = self.kernel.stages
         forms = forms_of(stage.body)
         invariant = forms_of(stage.head)
-        axes = self.layout.axes
+        axes = self.dims.axes
         used = [*axes, *self.strides_of(forms, axes)]
         used += self.limits_of([*stage.head, *stage.body])
         used += [names.limit(n) for fill in self.kernel.fills for n in fill.limits]
@@ -43,7 +45,7 @@ class LoopEmitter(KernelEmitter):
         head = f"void {PLACEHOLDER}(const fc_args *a, int64_t begin, int64_t end, char *scratch)"
         with self.w.block(head):
             self.w.line("(void)scratch;")
-            self.w.lines(self.layout.declare(used))
+            self.w.lines(self.dims.declare(used))
             self.bases(invariant, "row_", "", {}, typed=False)
             row = Place(self, "", "", "row_")
             for statement in stage.head:
@@ -53,10 +55,27 @@ class LoopEmitter(KernelEmitter):
             if self.kernel.checks_first:
                 self.w.line("// Nothing is written if any element fails.")
                 self._runs(_failing(stage.body), self._checks)
-            for fill in self.kernel.fills:
-                self._fill(fill)
-            self._runs(without(stage.body, self.chains), self._elements)
+            if self.tallied:
+                self._with_tallies(stage.body)
+            else:
+                for fill in self.kernel.fills:
+                    self._fill(fill)
+                self._runs(without(stage.body, self.chains), self._elements)
         return self.w.text()
+
+    def _with_tallies(self, body: Sequence[ir.Statement]) -> None:
+        """The elements; where threads have tallies, what they are added to is filled before."""
+        (axis,) = self.dims.axes
+        self.w.lines(tallies.begun(self.tallied, axis))
+        if self.kernel.fills:
+            with self.w.block("if (a->phase == 0)"):
+                with self.w.block("if (begin == 0)"):
+                    for fill in self.kernel.fills:
+                        self._fill(fill)
+                self.w.line("if (few) return;")
+        self._runs(without(body, self.chains), self._elements)
+        for scatter in self.tallied:
+            self.w.lines(tallies.ended(scatter, self.pointer_number(scatter.form)))
 
     def _fill(self, fill: ir.Fill) -> None:
         """Memory is filled with one number: no other thread has elements to scatter."""
@@ -98,9 +117,10 @@ class LoopEmitter(KernelEmitter):
         end: str = "end",
     ) -> None:
         """The loop over runs of ``body``, each written by ``elements``."""
+        self._begin_runs(body)
         forms = [f for f in forms_of(body) if f not in self.late]
-        count = len(self.layout.axes) - self.variant.inside
-        axes, inside = self.layout.axes[:count], self.layout.axes[count:]
+        count = len(self.dims.axes) - self.variant.inside
+        axes, inside = self.dims.axes[:count], self.dims.axes[count:]
         last = axes[-1]
         with contextlib.ExitStack() as walk:
             if len(axes) > 1:
@@ -162,6 +182,9 @@ class LoopEmitter(KernelEmitter):
         """How many elements are computed together, where ``length`` are left of a row."""
         waits = self.kernel.is_ordered or self.kernel.searches
         return f"fc_min(FC_CHUNK, {length})" if waits else length
+
+    def _begin_runs(self, body: Sequence[ir.Statement]) -> None:
+        """What comes before all runs of ``body``."""
 
     def _begin_run(self) -> None:
         """What comes before the elements of a run."""
@@ -255,20 +278,33 @@ class LoopEmitter(KernelEmitter):
         with self.streaming(piece.body), self.nearing(piece.body, element.axis):
             for body in self.mostly(piece.body, element.tests, kept):
                 for _ in self.attempts(body, piece.taken):
-                    loop = self.over_run if not found and not piece.taken else self._in_turn
-                    with self.watched([s for s in body if s not in found]), loop(body):
-                        for value, kind in piece.taken.items():
-                            self.w.line(f"const {kind} {names.value(value)} = b{value}[k];")
-                        for s in body:
-                            if isinstance(s, ir.Gather) and s in found:
-                                self.w.line(element.gathered(s))
-                            else:
-                                self.w.lines(self.lines(element, s))
-                        self.w.lines([f"b{v}[k] = {names.value(v)};" for v in kept])
+                    run = self.over_run if not found and not piece.taken else self._in_turn
+                    with self.watched([s for s in body if s not in found]):
+                        for _ in run(body):
+                            self._element(piece, body, element, found, kept)
 
-    def _in_turn(self, body: Sequence[ir.Statement]) -> AbstractContextManager[None]:
-        """The loop over a run of ``body``, element by element."""
-        return self.loop("for (int64_t k = 0; k < run; ++k)", body)
+    def _element(
+        self,
+        piece: scans.Piece,
+        body: Sequence[ir.Statement],
+        element: Place,
+        found: Collection[ir.Statement],
+        kept: Sequence[int],
+    ) -> None:
+        """The element at hand of a loop over ``body``."""
+        for value, kind in piece.taken.items():
+            self.w.line(f"const {kind} {names.value(value)} = b{value}[k];")
+        for s in body:
+            if isinstance(s, ir.Gather) and s in found:
+                self.w.line(element.gathered(s))
+            else:
+                self.w.lines(self.lines(element, s))
+        self.w.lines([f"b{v}[k] = {names.value(v)};" for v in kept])
+
+    def _in_turn(self, body: Sequence[ir.Statement]) -> Iterator[None]:
+        """Where the loop over a run of ``body`` is written, element by element."""
+        with self.loop("for (int64_t k = 0; k < run; ++k)", body):
+            yield
 
     def _same(self, body: Sequence[ir.Statement]) -> tuple[list[ir.Statement], list[ir.Gather]]:
         """The statements whose value is one for all of a run, and gathers of which the place is.

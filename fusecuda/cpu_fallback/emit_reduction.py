@@ -6,11 +6,12 @@ from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
 from ..fusion.kernel_ir import forms_of
-from .emit import PLACEHOLDER, KernelEmitter
+from .emit import PLACEHOLDER
+from .emit_runs import RunEmitter
 from .place import Place
 
 
-class ReductionEmitter(KernelEmitter):
+class ReductionEmitter(RunEmitter):
     """What both skeletons share: instances of the tree, row tails, and the final part."""
 
     def prologue(self) -> None:
@@ -31,12 +32,12 @@ class ReductionEmitter(KernelEmitter):
 
     def head(self, forms: list[int], statements: list[ir.Statement]) -> None:
         """Declare the integer arguments that walking ``forms`` and ``statements`` need."""
-        axes = self.layout.row_axes + self.layout.axes
+        axes = self.dims.row_axes + self.dims.axes
         used = [*axes, "parts", "part_length", *self.strides_of(forms, axes)]
         used += self.limits_of(statements)
-        self.w.lines(self.layout.declare(used))
-        length = " * ".join(self.layout.axes)
-        self.w.line(f"const int64_t length = {length}, rows = {' * '.join(self.layout.row_axes)};")
+        self.w.lines(self.dims.declare(used))
+        length = " * ".join(self.dims.axes)
+        self.w.line(f"const int64_t length = {length}, rows = {' * '.join(self.dims.row_axes)};")
         self.w.line("(void)length; (void)rows; (void)parts; (void)part_length;")
 
     def keeps(self, width: str, start: str = "scratch") -> None:
@@ -130,7 +131,7 @@ class ReductionEmitter(KernelEmitter):
             self.w.block("if (parts > 1)"),
             self.w.block("for (int64_t row = 0; row < rows; ++row)"),
         ):
-            self.bases(forms, "row_", "", self.unravel("row", self.layout.row_axes), typed=False)
+            self.bases(forms, "row_", "", self.unravel("row", self.dims.row_axes), typed=False)
             place = Place(self, "", "", "row_")
             for stage in self.kernel.stages:
                 for statement in stage.head:
@@ -190,7 +191,7 @@ class ReductionEmitter(KernelEmitter):
         parameters = ", ".join(["const fc_args *a", "int64_t row", *values])
         with self.w.block(f"FC_INLINE void {PLACEHOLDER}_row({parameters})"):
             self.head(forms, kernel.tail)
-            index = self.unravel("row", self.layout.row_axes)
+            index = self.unravel("row", self.dims.row_axes)
             self.bases(forms, "row_", "", index, typed=False)
             self.tail(Place(self, "", "", "row_"), "row")
 

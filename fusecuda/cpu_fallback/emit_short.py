@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import COLUMN_BLOCK, SHORT_ROW
+from ..fusion.variants import COLUMN_BLOCK, SHORT_ROW
 from ..graph.tree import LANES
 from .emit import PLACEHOLDER
 from .emit_columns import ColumnEmitter

@@ -96,7 +96,7 @@ class KernelTable:
 
     def forget_other_threads(self) -> None:
         """No other thread is building or holds the lock: true at first, and in a forked child."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._building: dict[str, threading.Event] = {}
 
     def load(

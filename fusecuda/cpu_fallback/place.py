@@ -9,14 +9,14 @@ from ..codegen import names
 from ..codegen.scalar import c_type, computed, loaded, memory_type, stored, suffix, zero
 from ..codegen.statements import Scope
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import ANY_STEP
+from ..fusion.variants import ANY_STEP
 from ..graph.dtypes import DType, hlo_name
 from ..graph.ops import OPS
-from . import chosen, quotients
+from . import chosen, quotients, tallies
 from .index_tests import NO_TESTS, Tests
 
 if TYPE_CHECKING:
-    from .emit import KernelEmitter
+    from .emit_runs import RunEmitter
 
 
 class Place(Scope):
@@ -28,7 +28,7 @@ class Place(Scope):
     """
 
     def __init__(
-        self, emitter: KernelEmitter, step: str, axis: str, base: str, tests: Tests = NO_TESTS
+        self, emitter: RunEmitter, step: str, axis: str, base: str, tests: Tests = NO_TESTS
     ) -> None:
         self.emitter = emitter
         self.step = step
@@ -77,7 +77,7 @@ class Place(Scope):
 
     def chosen_load(self, statement: ir.ChosenLoad) -> list[str]:
         assert self.steps is not None
-        step = self.steps[next(ir.forms_chosen(statement.sources))]
+        step = chosen.step_of(statement, self.steps)
         element = self.stepped(chosen.pointer(statement), step)
         kind = c_type(statement.dtype)
         return [self.define(statement.out, kind, loaded(statement.dtype, element))]
@@ -162,13 +162,17 @@ class Place(Scope):
             pair = [loaded(dtype, f"*to{form}"), value]
             value = computed(statement.op, dtype, (dtype, dtype), pair, self.expression)
         target = self.emitter.counted(form, f"*to{form}")
-        return [
-            *lines,
-            f"if ({inside}) {{",
-            f"    {kind} *const to{form} = ({kind} *)((char *){pointer}{displaced});",
-            f"    {target} = {stored(dtype, value)};",
-            f"}} else a->status[0] = {statement.site + 1};",
+        there = f"(char *){pointer}{displaced}"
+        if statement in self.emitter.tallied:
+            there = tallies.place(statement, f"to{form}_0", self.step, there)
+        written = [
+            f"{kind} *const to{form} = ({kind} *)({there});",
+            f"{target} = {stored(dtype, value)};",
         ]
+        if statement.site < 0:
+            return [*lines, *written]
+        failed = f"}} else a->status[0] = {statement.site + 1};"
+        return [*lines, f"if ({inside}) {{", *(f"    {line}" for line in written), failed]
 
     def found(self, statement: ir.Gather) -> list[str]:
         """Where a gather reads from, if the indices are the same for all of a run."""

@@ -49,7 +49,7 @@ class ElementError(Exception):
 
 
 class _Launches(NamedTuple):
-    """Addresses of the kernels of a segment, in companies and apart, and how many they are."""
+    """Addresses of the kernels of a part, in companies and apart, and how many they are."""
 
     together: int
     apart: int
@@ -87,7 +87,7 @@ class Program:
         kernels = compile_kernels(wanted, traffic) if wanted else {}
         self.libraries = [k.library for k in kernels.values()]
         self._keep: list[object] = [kernels]
-        self._segments: list[_Launches | Called] = []
+        self._parts: list[_Launches | Called] = []
         self._constants = bytearray()
         self._dynamic: list[tuple[int, int, Callable[..., None]]] = []  # argument, byte, packer
         self._sites: list[tuple[int, Launched]] = []
@@ -105,7 +105,7 @@ class Program:
         self._timed: Callable[..., list[Array | None]] | None = None
 
     def _lay_out(self, kernels: Mapping[str, LoadedKernel]) -> None:
-        """Make the segments: runs of launches, of which the driver reads records, and calls."""
+        """Make the parts: runs of launches, of which the driver reads records, and calls."""
         steps = self.blueprint.steps
         records: list[list[int]] = []
         series = {one.steps[0]: one for one in self._series}
@@ -115,7 +115,7 @@ class Program:
             first = steps[company[0]]
             if isinstance(first, Called):
                 self._flush(records)
-                self._segments.append(first)
+                self._parts.append(first)
                 continue
             for number in company:
                 step = steps[number]
@@ -135,7 +135,7 @@ class Program:
 
     def _checks(self) -> bool:
         """True if the driver can see whether arguments are what the program is for."""
-        runs = any(not isinstance(s, Called) for s in self._segments)
+        runs = any(not isinstance(s, Called) for s in self._parts)
         return LAYOUTS and runs and self._placed is None
 
     def _layouts(self) -> int:
@@ -223,7 +223,7 @@ class Program:
         if records:
             words = [w for record in records for w in record]
             apart = [w for record in records for w in (*record[:-2], 0, 1)]
-            self._segments.append(_Launches(self._array(words), self._array(apart), len(records)))
+            self._parts.append(_Launches(self._array(words), self._array(apart), len(records)))
             self._launch_bytes = 8 * len(records[0])  # of one fc_launch
             records.clear()
 
@@ -245,7 +245,7 @@ class Program:
         buffer = ctypes.create_string_buffer(pointers + 8 * forms + 8)
         address = ctypes.addressof(buffer)
         head = (address + scalar, address + status, address + pointers)
-        begins = any(isinstance(s, _Launches) for s in self._segments[:1])
+        begins = any(isinstance(s, _Launches) for s in self._parts[:1])
         now = self._says(0) if begins else (0, 0, 0)
         place = address + 8 * FRAME_WORDS
         struct.pack_into("=9q", buffer, 0, *head, place, bases, self.threads, *now)
@@ -335,43 +335,43 @@ class Program:
     def _steps(self, space: dict[str, Any], is_timed: bool, is_checked: bool) -> list[str]:
         """The lines that run launches and library calls, and look whether an element has failed."""
         lines = ["lap()"] * is_timed
-        first = self._segments[0] if is_checked else None
+        first = self._parts[0] if is_checked else None
         if isinstance(first, Called):  # the driver looks, and runs nothing
             lines += [f"now(buffer, {_NOW}, 0, 0, 0)", "if run(address): return None"]
-        for i, segment in enumerate(self._segments):
-            if i == len(self._segments) - bool(self.blueprint.commits) and self._sites:
+        for i, part in enumerate(self._parts):
+            if i == len(self._parts) - bool(self.blueprint.commits) and self._sites:
                 lines.append("check(frame)")
-            if isinstance(segment, Called):
-                space[f"step{i}"] = step_of(segment)
-                lines.append(f"step{i}({self._shown(segment)})")
+            if isinstance(part, Called):
+                space[f"step{i}"] = step_of(part)
+                lines.append(f"step{i}({self._shown(part)})")
                 lines += ["lap()"] * is_timed
             else:
-                lines += self._runs(i, segment, is_timed)
+                lines += self._runs(i, part, is_timed)
                 if is_checked and i == 0:
                     lines[-1] = "if run(address): return None"
         return lines + ["check(frame)"] * bool(self._sites)
 
-    def _runs(self, i: int, segment: _Launches, is_timed: bool) -> list[str]:
-        """The lines that run kernels, those of a call with one segment as a frame says already."""
-        natives = [n for n, s in enumerate(self._segments) if isinstance(s, _Launches)]
+    def _runs(self, i: int, part: _Launches, is_timed: bool) -> list[str]:
+        """The lines that run kernels, those of a call with one part as a frame says already."""
+        natives = [n for n, s in enumerate(self._parts) if isinstance(s, _Launches)]
         together = f"now(buffer, {_NOW}, {', '.join(map(str, self._says(i)))})"
         if not is_timed:
             return [together] * (natives != [0]) + ["run(address)"]
         lines = []
-        for number in range(segment.kernels):
-            launch = segment.apart + number * self._launch_bytes
+        for number in range(part.kernels):
+            launch = part.apart + number * self._launch_bytes
             lines += [f"now(buffer, {_NOW}, {launch}, 1, 0)", "run(address)", "lap()"]
         return [*lines, together]
 
     def _says(self, i: int) -> tuple[int, int, int]:
-        """What a frame says of segment ``i``, of kernels: where they are, how many, what is next.
+        """What a frame says of part ``i``, of kernels: where they are, how many, what is next.
 
         Our threads go to sleep at once where the next is a product, for which NumPy's has its own.
         """
-        segment, after = self._segments[i], self._segments[i + 1 : i + 2]
-        assert isinstance(segment, _Launches)
+        part, after = self._parts[i], self._parts[i + 1 : i + 2]
+        assert isinstance(part, _Launches)
         rests = any(isinstance(n, Called) and has_threads(n.node) for n in after)
-        return segment.together, segment.kernels, int(rests)
+        return part.together, part.kernels, int(rests)
 
     def _shown(self, called: Called) -> str:
         """The arguments of a library call's step: arrays of the operands, and of the result."""

@@ -4,6 +4,13 @@
 static const double fc_zeros[512];
 
 enum { FC_ROOM = 1024 };  // elements that wait on the stack
+enum { FC_TALLIES = 4, FC_TALLIED = 512 };  // tallies of a place, and places that have them
+
+// Whether so many places have tallies for so many elements: `pays` of fusion/tallies.py.
+static inline bool fc_tallied(int64_t places, int64_t elements)
+{
+    return places <= FC_TALLIED && elements >= 16 * places;
+}
 enum { FC_BLOCK = 16 };   // elements at most that are computed at a time
 enum { FC_NEAR = 256 };  // elements of a run that is walked again along short axes: they stay near
 

@@ -105,7 +105,7 @@ FC_FN double fc_erfcinv_f64(double x) {
     double q = x > 1.0 ? 2.0 - x : x;
     double y = fc_erfcinv_core(q > 0.0 ? q : 1.0);
     y = q > 0.0 ? y : (q == 0.0 ? __builtin_inf() : __builtin_nan(""));
-    return x > 1.0 ? -y : y;
+    return x >= 1.0 ? -y : y;  /* of 1 it is SciPy's -0 */
 }
 
 FC_FN double fc_ndtri_f64(double x) {

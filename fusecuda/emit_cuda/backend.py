@@ -12,7 +12,7 @@ from ..codegen.layout import Layout
 from ..codegen.texts import complex_text, read
 from ..fusion import kernel_ir as ir
 from ..fusion.assembly import Assembly, assemble
-from ..fusion.cost import WINDOW, Machine
+from ..fusion.cost import SHORT, WINDOW, Machine
 from ..fusion.together import parted
 from ..fusion.walk import Lower, MemoryOf
 from ..graph.tree import SCANNED_ROW
@@ -114,7 +114,8 @@ def machine() -> Machine:
     kept = facts.shared - OWN_SHARED
     return Machine(
         rows=facts.multiprocessors, row_bytes=kept, row_blocks=facts.cluster,
-        across=columns_across(LONGEST), group=GROUP, window=WINDOW, longest=LONGEST,
+        across=columns_across(LONGEST), group=GROUP, inner=SHORT, window=WINDOW,
+        longest=LONGEST,
         ns_per_byte=NS_PER_BYTE, ns_per_cost=NS_PER_COST, narrowest=4, reads_again=True,
         compacts=True, scanned_row=SCANNED_ROW, waits=NEAR, late_bytes=WAITING_BYTES,
     )  # fmt: skip

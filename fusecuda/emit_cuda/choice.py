@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..fusion import kernel_ir as ir
-from ..fusion.binding import stand_side_by_side
+from ..fusion.variants import stand_side_by_side
 from ..fusion.walk import Walk, Walked
 from ..graph.dtypes import computed_in
 from ..graph.tree import SCANNED_ROW

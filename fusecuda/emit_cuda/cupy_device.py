@@ -14,7 +14,7 @@ from cupy.cuda import driver
 from ..codegen.kept_rows import keeps
 from ..errors import CompilerError
 from ..graph.dtypes import DType
-from ..graph.library import Into, call
+from ..graph.library import Into, call, is_own
 from ..graph.node import LibraryCall, Node
 from .choice import Facts
 from .device import Node as LaunchNode
@@ -111,11 +111,15 @@ class CupyDevice:
         return cupy.zeros(nbytes, cupy.uint8)
 
     def stream(self) -> int:
-        """CuPy's current stream; the thread has a context from then on."""
-        if not hasattr(_thread, "ready"):  # the driver's own calls want it
+        """CuPy's current stream; the thread has a context of the device from then on."""
+        if self.number not in _thread.ready:  # the driver's own calls want it
             cupy.cuda.runtime.free(0)
-            _thread.ready = True
+            _thread.ready.add(self.number)
         return int(_current_stream().ptr)
+
+    def kept_stream(self) -> Any:
+        """CuPy's current stream itself."""
+        return _current_stream()
 
     def is_capturing(self, stream: int) -> bool:
         """True if the user captures ``stream``, which the legacy default stream cannot be."""
@@ -179,7 +183,7 @@ class CupyDevice:
         """CuPy's own function of the name; raises NotImplementedError where CuPy has none."""
         if not isinstance(node.attr, LibraryCall):
             raise NotImplementedError(f"{node.op} on {node.dtype} has no kernel")
-        if not hasattr(cupy, node.attr.name) and node.attr.name != "astype":
+        if not hasattr(cupy, node.attr.name) and not is_own(node.attr.name):
             raise NotImplementedError(f"CuPy has no {node.attr.name}")
         if apart:
             Into(node.attr, cupy, node.line)(operands, out)
@@ -235,7 +239,16 @@ class CupyLanes:
 
 _CLUSTER = 8  # blocks, on every device that has clusters at all
 _REFUSED = (200, 209, 218, 222)  # image, binary for this GPU, PTX, version of PTX
-_thread = threading.local()
+
+
+class _Thread(threading.local):
+    """The devices of which a thread has a context."""
+
+    def __init__(self) -> None:
+        self.ready: set[int] = set()
+
+
+_thread = _Thread()
 _current_stream = cupy.cuda.get_current_stream
 _ndarray = cupy.ndarray
 

@@ -33,6 +33,9 @@ class Device(Functions, Protocol):
     def stream(self) -> int:
         """The stream on which launches start now; asked for once a call."""
 
+    def kept_stream(self) -> Any:
+        """That stream itself: while it is kept, no other one has its number."""
+
     def is_capturing(self, stream: int) -> bool:
         """True if what starts on ``stream`` is not run now but becomes part of a user's graph."""
 

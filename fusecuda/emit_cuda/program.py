@@ -82,7 +82,7 @@ class CudaProgram:
         self._texts: dict[str, Any] = {}
         self._lanes: list[Lanes] = []
         # Launches on one stream run one after the other.
-        self._counters: dict[Hashable, tuple[Any, int]] = {}
+        self._counters: dict[Hashable, tuple[Any, int, Any]] = {}  # with their streams
         self._free: list[Runner] = []
         self.has_run = False
 
@@ -229,8 +229,9 @@ class CudaProgram:
         found = self._counters.get(key)
         if found is None:
             array = self.device.zeros(4 * self._counter_words)
-            found = self._counters[key] = array, self.device.address(array)
-        return found
+            found = array, self.device.address(array), self.device.kept_stream()
+            self._counters[key] = found
+        return found[:2]
 
     def _another(self, *given: Any) -> list[Any]:
         """A call of the program for arguments that are not aligned."""

@@ -147,8 +147,8 @@ def assemble(
 def kernel_name(cluster: Cluster) -> str:
     """A name that tells what the kernel does: its kind and its most telling operations."""
     ops: dict[str, None] = {}
-    for root, region in cluster.regions.items():
-        for node, _ in reversed(region.inlined):
+    for root, cone in cluster.cones.items():
+        for node, _ in reversed(cone.inlined):
             if node.op not in ("constant", "index", "convert"):
                 ops[node.op] = None
         kind = f"segment_{root.reduction.kind}" if root.op == "segment" else root.op

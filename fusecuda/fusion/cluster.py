@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -11,10 +11,10 @@ from ..graph.index_map import IndexMap, Shape, axis_map
 from ..graph.node import Node
 from ..graph.structural import Demand
 from ..graph.structure import structure_of
+from .cone import Cone, Roots
 from .cost import CPU, Machine
 from .kernel_ir import FOOT, ROW
 from .overwriting import Chain, Place, overlaps, place_of, versions_of
-from .region import Region, Roots
 
 OUTER = "outer"  # the role of a reduction over row values
 CROSS = "cross"  # the role of one over all rows, at each place in them
@@ -52,10 +52,11 @@ class Cluster:
     reduced: tuple[int, ...] | None = None
     segments: Segments | None = None
     roles: dict[Node, str] = field(default_factory=dict)
-    regions: dict[Node, Region] = field(default_factory=dict)
+    cones: dict[Node, Cone] = field(default_factory=dict)
     chains: dict[Node, Chain] = field(default_factory=dict)  # an update: the one that it ends
     writes: dict[Node, tuple[Chain, int]] = field(default_factory=dict)  # where a version stands
     ancestors: int = 0  # bit mask of the numbers of the clusters that run before
+    stages: dict[Node, int] = field(default_factory=dict)  # by root: reductions before it, in turn
     inlined: set[Demand] = field(default_factory=set)  # what is computed on the way to its roots
     late: bool = False  # what it overwrites waits until all of it has been read
     machine: Machine = CPU
@@ -91,7 +92,7 @@ class Cluster:
         """The map from an element's index to its row's."""
         return axis_map([(0, 1, a) for a in self.kept], len(self.shape))
 
-    def add(self, root: Node, role: str, region: Region, roots: Roots) -> None:
+    def add(self, root: Node, role: str, cone: Cone, roots: Roots) -> None:
         """Let ``root`` in; `verdict` has allowed it."""
         if root.op == "scan" or (root.op == "reduce" and role == ROW):
             if self.reduced not in (None, root.reduction.axes):
@@ -102,9 +103,11 @@ class Cluster:
         elif root.op == "compact":
             lead, rank = len(root.operands[1].shape), len(self.shape)
             self.reduced = tuple(range(lead, rank)) or None
+        self.stages[root] = self.stage_of(cone)
         self.roles[root] = role
-        self.regions[root] = region
-        self.inlined.update(region.inlined)
+        self.cones[root] = cone
+        self.inlined.update(cone.inlined)
+        written: dict[Node, Sequence[Place]] = {}  # now, of what was there before
         if root.writes:
             version, *older = versions_of(root, roots)
             chain = self.chains[root] = self.chains.get(version) or Chain()
@@ -113,9 +116,21 @@ class Cluster:
                 self.writes.setdefault(before, (chain, 0))
             chain.versions.append(version)
             chain.places.append(place_of(root))
+            written = {v: chain.places[-1:] for v, (c, _) in self.writes.items() if c is chain}
         if self.writes and not self.late:
-            regions = self.regions.values()
-            self.late = any(overlaps(r, self.overwritten, roots) for r in regions)
+            cones = self.cones.values() if written else ()
+            self.late = overlaps(cone, self.overwritten, roots) or any(
+                overlaps(r, written.get, roots) for r in cones
+            )
+
+    def stage_of(self, cone: Cone) -> int:
+        """How many reductions of the kernel are made one after the other before ``cone``."""
+        found = [self.stages[s] + s.reduces for s in cone.sources if s in self.roles]
+        return max(found, default=0)
+
+    def staged(self) -> int:
+        """How many reductions need others of the kernel."""
+        return sum(root.reduces and stage > 0 for root, stage in self.stages.items())
 
     def _turn(self) -> None:
         """Let rows be what was reduced across: their values stand at the foot of the others."""

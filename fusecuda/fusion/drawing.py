@@ -114,7 +114,7 @@ def _picture(assembly: Assembly) -> _Picture:
     for number, (step, launch) in enumerate(bodies):
         if isinstance(launch, Launch) and not launch.launched:
             continue
-        nodes = [step] if isinstance(step, Node) else _operations(step.regions.items())
+        nodes = [step] if isinstance(step, Node) else _operations(step.cones.items())
         summary = summarize(launch, assembly)
         box = _Box(number, f"{number}  {summary.name}", summary.kind, [], {})
         _fill(box, nodes)
@@ -156,11 +156,11 @@ def _add_results(picture: _Picture, graph: Graph, homes: dict[Node, _Chip]) -> N
             picture.edges.append((homes[origin], chip))
 
 
-def _operations(regions: Iterable[tuple[Node, object]]) -> list[Node]:
+def _operations(cones: Iterable[tuple[Node, object]]) -> list[Node]:
     """The operations of a kernel, operands before users."""
     inside: dict[Node, None] = {}
-    for root, region in regions:
-        inside.update((n, None) for n, _ in reversed(region.inlined))  # type: ignore[attr-defined]
+    for root, cone in cones:
+        inside.update((n, None) for n, _ in reversed(cone.inlined))  # type: ignore[attr-defined]
         inside[root] = None
     order: dict[Node, None] = {}
     stack = list(inside)[::-1]

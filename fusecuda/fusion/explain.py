@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from ..graph.node import Node
 from ..graph.structure import operations
 from ..words import counted
 from .assembly import Assembly
-from .kernel_ir import Compute, Gather, Search, Statement
+from .kernel_ir import Compute, Gather, Scan, Scatter, Search, Statement
 from .lowering import Access, Lowered
 from .walk import Launch
 
@@ -81,8 +82,8 @@ def recorded_lines(assembly: Assembly) -> list[dict[str, int]]:
         if isinstance(step, Node):
             nodes = [step]
         else:
-            regions = step.regions.items()
-            nodes = [n for root, r in regions for n in (*(n for n, _ in r.inlined), root)]
+            cones = step.cones.items()
+            nodes = [n for root, r in cones for n in (*(n for n, _ in r.inlined), root)]
         lines: dict[str, int] = {}
         for node in nodes:
             if node.line is not None:
@@ -111,7 +112,11 @@ def bytes_alone(nodes: Sequence[Node]) -> int:
 
 
 def _count(statements: Iterable[Statement]) -> int:
-    return sum(isinstance(s, Compute) and s.op != "convert" for s in statements)
+    """How many compute: operations but for conversions, scans, and what is combined in memory."""
+    return sum(
+        isinstance(s, Scan) or (isinstance(s, Compute | Scatter) and s.op not in ("convert", None))
+        for s in statements
+    )
 
 
 def _bytes(lowered: Lowered, store: bool) -> int:
@@ -150,7 +155,7 @@ def _touched(access: Access, domain: tuple[int, ...]) -> int:
 
 
 def _header(step: Launch, assembly: Assembly) -> str:
-    """The comment at the head of a kernel's source: which region, shapes, and why together."""
+    """The comment at the head of a kernel's source: of which graph, shapes, and why together."""
     lowered = step.lowered
     rows, row = list(lowered.row_shape), list(lowered.shape)
     what = f"{row}" if lowered.ir.kind == "loop" else f"{rows} rows of {row}"
@@ -158,10 +163,10 @@ def _header(step: Launch, assembly: Assembly) -> str:
     for f, access in enumerate(lowered.accesses):
         if access.node is not None:
             word = "writes" if access.store else "reads"
+            name = f"{'out' if access.store else 'in'}{f}"
             shape = f"{access.node.dtype}{list(access.node.shape)}"
-            lines.append(
-                f"//   {'out' if access.store else 'in'}{f} {word} {access.node.op} {shape}"
-            )
+            lines.append(f"//   {name} {word} {_op(access.node)} {shape}")
+    lines += _together(step)
     stages = len(lowered.ir.stages)
     if stages > 1:
         stays = ", which stays resident between them" if lowered.ir.resident else ""
@@ -169,6 +174,28 @@ def _header(step: Launch, assembly: Assembly) -> str:
     if lowered.ir.cross:
         lines.append(f"// and across all rows: {', '.join(r.kind for r in lowered.ir.cross)}")
     return "\n".join(lines) + "\n"
+
+
+def _together(step: Launch) -> list[str]:
+    """Lines on why the operations of a kernel are together; none for a single one."""
+    ir, listed = step.lowered.ir, _operations(step)
+    if not (listed[0].isdigit() or "," in listed):
+        return []
+    if ir.kind == "loop":
+        why = "go over the same elements, and nothing between them is stored"
+    elif len(ir.stages) > 1:
+        why = "need the same rows, again where they follow a reduction"
+    elif _count([*ir.tail, *ir.final, *ir.foot]):
+        why = "compute what is reduced, as it is read, and what follows from that alone"
+    else:
+        why = "compute what is reduced, as it is read"
+    text = f"// together, for they {why}: {listed}"
+    return textwrap.wrap(text, 99, subsequent_indent="//   ")
+
+
+def _op(node: Node) -> str:
+    """The operation of ``node``; of a parameter which one it is, as in HLO text."""
+    return f"parameter({node.parameter.number})" if node.op == "parameter" else node.op
 
 
 def explain_plan(assembly: Assembly, peak_bytes: int) -> str:

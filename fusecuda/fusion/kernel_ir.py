@@ -85,14 +85,15 @@ class Select:
 class ChosenLoad:
     """``out`` is read from the first of ``sources`` of which the test holds, else from the last.
 
-    A source is a form, or the tests and sources of another choice. A back end makes it of selects
-    among loads.
+    Nothing is read where ``guard`` does not hold. A source is a form, or the tests and sources of
+    another choice. A back end makes it of selects among loads.
     """
 
     out: int
     dtype: DType
     tests: tuple[int, ...]
     sources: tuple[int | Choice, ...]
+    guard: int | None = None
 
 
 Choice = tuple[tuple[int, ...], tuple["int | Choice", ...]]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Container
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..graph.bounds import are_inside
 from ..graph.dtypes import BOOL, INT64
 from ..graph.index_map import IndexMap, Shape, axis_map
 from ..graph.node import Node
@@ -13,12 +14,13 @@ from ..graph.ops import OPS
 from ..graph.structure import structure_of
 from . import kernel_ir as ir
 from .cluster import CROSS, OUTER, Cluster
+from .cone import Roots, demands, root_demands
 from .cost import may_fail
 from .kernel_ir import ELEMENT, FINAL, FOOT, ROW
-from .region import Roots, demands, root_demands
 from .scatters import number_of
 from .stages import ALL, Key, Schedule, Value
 
+_ENDS = {Schedule.TAIL: (ROW,), Schedule.FINAL: (OUTER, FINAL), Schedule.FOOT: (CROSS, FOOT)}
 _RANK = {ROW: 0, ELEMENT: 1, FINAL: 2, FOOT: 2}
 
 
@@ -261,17 +263,15 @@ class _Lowering:
 
     def _finish_rows(self, written: list[Node], reduces: list[Node], schedule: Schedule) -> None:
         roles = self.cluster.roles
-        for root in written:
-            if roles[root] == ROW:
-                self._store(root, schedule, Schedule.TAIL)
-        for root in reduces:
-            if roles[root] == OUTER:
-                self.out.ir.outer.append(self._reduce(root, schedule, Schedule.TAIL))
-        for root in written:
-            if roles[root] in (OUTER, FINAL):
-                self._store(root, schedule, Schedule.FINAL)
-            elif roles[root] in (CROSS, FOOT):
-                self._store(root, schedule, Schedule.FOOT)
+        for stage, levels in _ENDS.items():
+            ending = [r for r in written if roles[r] in levels]
+            for root in ending:  # all is read before anything may be overwritten
+                schedule.need(self.key_of(root), stage)
+            for root in reduces:
+                if stage == Schedule.TAIL and roles[root] == OUTER:
+                    self.out.ir.outer.append(self._reduce(root, schedule, stage))
+            for root in ending:
+                self._store(root, schedule, stage)
 
     def _reduce(self, root: Node, schedule: Schedule, stage: int) -> ir.Reduce:
         key = self.key_of(root)
@@ -309,14 +309,14 @@ class _Lowering:
         indices = self.indices_of(root)
         for index in indices:
             schedule.need(index, stage)
-        region = Node("index", (root,), root.scatter.shape, root.dtype, root.scatter.map)
+        target = Node("index", (root,), root.scatter.shape, root.dtype, root.scatter.map)
         lead = len(root.operands[2].shape)
-        form, limits = self._displaced(region, self.place_of(root), lead, len(indices), store=True)
+        form, limits = self._displaced(target, self.place_of(root), lead, len(indices), store=True)
         numbers = tuple(self.number(index) for index in indices)
         kind = root.scatter.kind
         value = self.number(self.key_of(root))
         op = None if kind == "set" else kind
-        site = self._site(root)
+        site = -1 if are_inside(root) else self._site(root)
         schedule.place(stage).append(ir.Scatter(form, numbers, limits, value, root.dtype, op, site))
         number = self.filled_by(root)
         if number is not None:

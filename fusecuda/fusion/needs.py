@@ -44,9 +44,9 @@ def _overwrites(
     return not used[0].isdisjoint(used[1])
 
 
-def grain(kernel: kernel_ir.KernelIR, work: int, per_item: float) -> int:
+def grain(kernel: kernel_ir.KernelIR, work: int, per_item: float, tallies: bool) -> int:
     """Items below which a thread is not worth its start; all, where they are taken in order."""
-    if kernel.is_ordered and not kernel.compacts:
+    if kernel.is_ordered and not (kernel.compacts or tallies):
         return max(1, work)
     return max(1, int(cost.GRAIN_ELEMENTS / max(1.0, per_item * weight(kernel))))
 

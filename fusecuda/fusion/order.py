@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from ..graph.index_map import IndexMap, Shape, identity
 from ..graph.node import Graph, Node, users
 from .cluster import Cluster
-from .kernel_ir import ELEMENT
+from .cone import Roots, domain
 from .legalize import Decisions, Legal
 from .overwriting import place_of
-from .region import Roots, domain
+from .verdict import reading_level
 
 
 def homes(graph: Graph, roots: Roots) -> dict[Node, Node]:
@@ -109,7 +109,7 @@ class Order:
         step = self.steps[self.place[root]]
         if isinstance(step, Node):
             return [self.roots.source(o) for o in root.operands]
-        needed = list(step.regions[root].sources)
+        needed = list(step.cones[root].sources)
         if root.writes:
             needed.append(self.roots.source(root.operands[0]))
         return needed
@@ -167,11 +167,11 @@ class Order:
             return None, set()
         places: list[tuple[IndexMap, Shape]] = []
         own = set()
-        for root, region in step.regions.items():
+        for root, cone in step.cones.items():
             if root.writes and self.roots.source(root.operands[0]) is version:
                 own.add(root)
-            reads = [(n, at) for n, at in region.reads if self.roots.source(n) is version]
-            if version in region.gathers or any(n is not version for n, _ in reads):
+            reads = [(n, at) for n, at in cone.reads if self.roots.source(n) is version]
+            if version in cone.gathers or any(n is not version for n, _ in reads):
                 return None, set()
             places += [(at, domain(root)) for _, at in reads]
         return places, own
@@ -212,22 +212,31 @@ class Order:
         return ""
 
     def _harmless(self, writer: Node, version: Node) -> bool:
-        """True if the kernel of ``writer`` reads ``version`` only where it writes."""
+        """True if the kernel of ``writer`` reads ``version`` only where, and when, it writes.
+
+        What a row's value is combined with is read by who writes it, if no element needs it.
+        """
         cluster = self.steps[self.place[writer]]
         if isinstance(cluster, Node):
             return True  # a library call reads all before its result is stored
-        if cluster.roles[writer] != ELEMENT or version in cluster.roles:
+        if version in cluster.roles:
             return False
-        for region in cluster.regions.values():
-            for node, at in region.reads:
+        level, over = cluster.roles[writer], domain(writer)
+        made = {version}  # with what is computed of it
+        for root, cone in cluster.cones.items():
+            if made.isdisjoint(cone.sources):
+                continue
+            if reading_level(root, cluster.roles[root]) != level or version in cone.gathers:
+                return False
+            for node, at in cone.reads:
                 if self.roots.source(node) is version and (
                     node is not version
-                    or not at.same_over(identity(len(node.shape)), cluster.shape)
-                    or domain(region.root) != cluster.shape
+                    or not at.same_over(identity(len(node.shape)), over)
+                    or domain(root) != over
                 ):
                     return False
-            if version in region.gathers:
-                return False
+            if not root.reduces:
+                made.add(root)
         return True
 
     def _copy_before(self, writer: Node, why: str) -> None:

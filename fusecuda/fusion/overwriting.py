@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ..graph.index_map import IndexMap, Shape, contiguous_strides
 from ..graph.node import Node
 from ..graph.passes import are_disjoint
+from .cone import Cone, Roots, domain
 from .cost import Machine
 from .positions import as_position, is_row_major, steps_apart
-from .region import Region, Roots, domain
 
 
 class Place(NamedTuple):
@@ -58,19 +58,19 @@ class Chain:
 
 
 def can_wait(
-    region: Region,
+    cone: Cone,
     overwritten: Callable[[Node], Iterable[Place] | None],
     roots: Roots,
     machine: Machine,
 ) -> bool:
-    """True if few elements of ``region`` lie between a read of an element and its overwriting.
+    """True if few elements of ``cone`` lie between a read of an element and its overwriting.
 
     Where `overlaps` holds, all reads are to be like the writes, some elements away.
     """
-    if any(True for source in region.gathers for _ in overwritten(source) or ()):
+    if any(True for source in cone.gathers for _ in overwritten(source) or ()):
         return False
-    over = domain(region.root)
-    for node, at in region.reads:
+    over = domain(cone.root)
+    for node, at in cone.reads:
         source = roots.source(node)
         for place in overwritten(source) or ():
             if not place.is_beside(at, over, source) and (
@@ -104,17 +104,17 @@ _NEAR = 8  # times as many elements are overwritten as wait
 
 
 def overlaps(
-    region: Region, overwritten: Callable[[Node], Iterable[Place] | None], roots: Roots
+    cone: Cone, overwritten: Callable[[Node], Iterable[Place] | None], roots: Roots
 ) -> bool:
-    """True if ``region`` may read elements of an array that another index overwrites.
+    """True if ``cone`` may read elements of an array that another index overwrites.
 
     Reading at the very index that is written is harmless: each element is read before its own
     write. ``overwritten`` gives the places of an array, over the kernel's domain.
     """
-    if any(True for source in region.gathers for _ in overwritten(source) or ()):
+    if any(True for source in cone.gathers for _ in overwritten(source) or ()):
         return True
-    over = domain(region.root)
-    for node, at in region.reads:
+    over = domain(cone.root)
+    for node, at in cone.reads:
         source = roots.source(node)
         for place in overwritten(source) or ():
             if node is not source:

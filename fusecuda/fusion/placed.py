@@ -4,7 +4,8 @@
 one kernel with a store for each part, if the parts are alike in shape. ``out = np.zeros(…)`` with
 ``out[1:-1] = …`` is a frame around a value, which is computed where it is read; so is what slices
 along one axis make up, as in ``np.gradient``, and ``out = u.copy()`` with ``out[1:-1] = …``, which
-would be copied only to be overwritten.
+would be copied only to be overwritten. So are the edges of what was computed, with what is cheap
+written to them: ``h = x * 2`` with ``h[0] = h[:, -1] = 0``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from ..graph.index_map import Shape, axis_map
 from ..graph.node import Graph, Node, topological, users
 from ..graph.passes import are_disjoint
 from ..graph.structure import structure_of
+from .cone import Roots
 from .cost import SELECTED_COST, op_cost
 from .overwriting import Place, place_of
-from .region import Roots
 
 _SHORT = 64  # elements of a line, below which to test where it lies costs more than a launch,
 _LITTLE = 1 << 14  # of arrays with more elements than that
@@ -35,11 +36,14 @@ def placed(graph: Graph) -> Graph:
     graph = _read_last(graph)
     nodes = graph.nodes()
     cost, used, outputs = costs(nodes), users(nodes), set(graph.outputs)
+    edged = _edged(graph, nodes, cost, used)
     chosen: dict[Node, Callable[[Node], Node]] = {}
     joined: dict[Node, list[Node]] = {}
     for node in nodes:
-        if is_joined_apart(node, cost) and _is_stored(node, used[node], outputs):
+        if is_joined_apart(node, cost, True) and _is_stored(node, used[node], outputs):
             chosen[node] = _updates
+        elif node in edged:
+            chosen[node] = _chosen_among
         elif _is_in_one_value(node) and not _is_overwritten(node.operands[0], used, outputs):
             cheap = cost[node.operands[1]] <= SELECTED_COST
             if cheap or not _is_stored(node, used[node], outputs):
@@ -73,14 +77,44 @@ def costs(nodes: Sequence[Node]) -> dict[Node, int]:
     return cost
 
 
-def is_joined_apart(node: Node, cost: dict[Node, int]) -> bool:
-    """True for a concatenate whose parts, all of one shape, are better written than chosen from."""
-    if node.op != "concatenate" or len({part.shape for part in node.operands}) > 1:
+def is_joined_apart(node: Node, cost: dict[Node, int], blocks: bool = False) -> bool:
+    """True for a concatenate whose parts, all of one shape, are better written than chosen from.
+
+    Of ``blocks`` parts that are concatenates are parts of their own.
+    """
+    if node.op != "concatenate":
         return False
-    line = min(math.prod(node.operands[0].shape[node.axis :]), node.shape[-1])
-    if line < _SHORT and node.size > _LITTLE and len(node.operands) > 1:
+    parts = [part for part, _ in _parts(node)] if blocks else [*node.operands]
+    if len({part.shape for part in parts}) > 1:
+        return False
+    line = min(math.prod(parts[0].shape[node.axis :]), node.shape[-1])
+    if line < _SHORT and node.size > _LITTLE and len(parts) > 1:
         return True
-    return any(cost[p] > SELECTED_COST and _is_computed(p) for p in node.operands)
+    if any(cost[p] > SELECTED_COST and _is_computed(p) for p in parts):
+        return True
+    return blocks and any(_chosen_cost(o, cost) > SELECTED_COST for o in node.operands)
+
+
+def _chosen_cost(part: Node, cost: dict[Node, int]) -> int:
+    """What an element of ``part`` costs, with all that those of a concatenate are chosen from."""
+    if part.op != "concatenate":
+        return 0
+    return op_cost(part) + sum(_chosen_cost(o, cost) or cost[o] for o in part.operands)
+
+
+def _parts(node: Node) -> list[tuple[Node, list[int]]]:
+    """What the concatenate ``node`` is put together of, and where each part starts.
+
+    Parts that are concatenates, as rows of ``np.block``, are taken apart, too.
+    """
+    found, start = [], 0
+    for part in node.operands:
+        inner = _parts(part) if part.op == "concatenate" else [(part, [0] * len(part.shape))]
+        found += [
+            (leaf, [s + start * (a == node.axis) for a, s in enumerate(at)]) for leaf, at in inner
+        ]
+        start += part.shape[node.axis]
+    return found
 
 
 def _is_stored(node: Node, used: list[Node], outputs: set[Node]) -> bool:
@@ -101,13 +135,10 @@ def _is_computed(part: Node) -> bool:
 def _updates(node: Node) -> Node:
     """The ``concatenate`` as an array into which each part is written."""
     made = build.broadcast_to(build.constant(0, node.dtype), node.shape)
-    start = 0
-    for part in node.operands:
+    for part, starts in _parts(node):
         value, rows = _without_units(part)
-        rows[node.axis] = (start + rows[node.axis][0], *rows[node.axis][1:])
-        place = axis_map(rows, len(value.shape))
+        place = axis_map(rows, len(value.shape)).moved(starts)
         made = Node("update", (made, value), node.shape, node.dtype, place, node.line)
-        start += part.shape[node.axis]
     return made
 
 
@@ -162,6 +193,55 @@ def _is_of_kept(node: Node, graph: Graph) -> bool:
     return old.op == "parameter" and old.parameter.number not in graph.written
 
 
+def _edged(
+    graph: Graph, nodes: Sequence[Node], cost: Mapping[Node, int], used: dict[Node, list[Node]]
+) -> set[Node]:
+    """Updates, with what is cheap, of slices of what is computed, which nobody sees without them.
+
+    What is dear is computed once where slices end it; others would have it on both sides.
+    """
+    outputs, chosen = set(graph.outputs), set[Node]()
+    before: dict[Node, list[Node]] = {}  # the updates that a version is made by
+    for node in nodes:
+        if node.op != "update" or not _is_cheap_slice(node, cost):
+            continue
+        (old, _) = node.operands
+        kept = old.op == "parameter" and old.parameter.number not in graph.written
+        alone = kept or (used[old] == [node] and old not in outputs)
+        known = old in before or kept or old.op == "index" or old.is_elementwise
+        dear = cost[before.get(old, [node])[0].operands[0]] > SELECTED_COST
+        if not alone or not known or (dear and not _is_at_an_end(node)):
+            continue
+        before[node] = [*before.get(old, ()), node]
+        few = len(before[node]) <= max(_SLICES, _ENDS * len(node.shape))
+        long = node.size <= _LITTLE or len(before[node]) * _SHORT <= _ENDS * node.shape[-1]
+        stored = _is_stored(node, used[node], outputs) or _is_chosen_from(node, used)
+        if few and long and not stored and _slices(node) is None:
+            chosen.update(before[node])
+    return chosen
+
+
+def _is_chosen_from(node: Node, used: Mapping[Node, Sequence[Node]]) -> bool:
+    """True if something is put together of parts of ``node``, as what is rolled is."""
+    readers = {w for u in used[node] for w in (u, *(used[u] if u.op == "index" else ()))}
+    return any(structure_of(reader).is_choice for reader in readers)
+
+
+def _is_cheap_slice(node: Node, cost: Mapping[Node, int]) -> bool:
+    """True for an update, with what is cheap, of a part along one axis."""
+    value = node.operands[1]
+    if value.op == "library" or not value.size or cost[value] > SELECTED_COST:
+        return False
+    parts = [k for k, n in zip(box(node), node.shape, strict=True) if k != n]
+    return _has_lines(node) and is_of_box(node) and len(parts) == 1
+
+
+def _is_at_an_end(node: Node) -> bool:
+    """True for an update of the first or the last elements along an axis."""
+    axis = axis_of(node)
+    return node.map.offsets[axis] in (0, node.shape[axis] - box(node)[axis])
+
+
 def _is_chosen_cheaply(node: Node, cost: Mapping[Node, int]) -> bool:
     """True if choosing between what is written and what was there costs less than a copy."""
     value = node.operands[1]
@@ -178,17 +258,31 @@ def _chosen_among(node: Node) -> Node:
     starts = list(node.map.offsets)
     for axis in reversed(range(len(node.shape))):
         low, high, end = starts[axis], starts[axis] + made.shape[axis], node.shape[axis]
-        ends = (_slice(old, starts, made.shape, axis, *ends) for ends in ((0, low), (high, end)))
-        made = build.concatenate([next(ends), made, next(ends)], axis)
+        before, after = (_slice(old, starts, made.shape, axis, *e) for e in ((0, low), (high, end)))
+        made = build.concatenate([*before, made, *after], axis)
         starts[axis] = 0
     return made
 
 
-def _slice(old: Node, starts: Sequence[int], shape: Shape, axis: int, begin: int, end: int) -> Node:
-    """The elements of ``old`` from ``starts`` on, in ``shape`` but for a range along ``axis``."""
+def _slice(
+    old: Node, starts: Sequence[int], shape: Shape, axis: int, begin: int, end: int
+) -> list[Node]:
+    """The elements of ``old`` from ``starts`` on, in ``shape`` but for a range along ``axis``.
+
+    Of what slices along that axis make up already they are parts of its slices.
+    """
+    if begin >= end:
+        return []
+    if old.op == "concatenate" and old.axis == axis:
+        ends = [0, *accumulate(part.shape[axis] for part in old.operands)]
+        parts = [
+            _slice(part, starts, shape, axis, max(begin - first, 0), min(end, last) - first)
+            for part, first, last in zip(old.operands, ends, ends[1:], strict=False)
+        ]
+        return [piece for pieces in parts for piece in pieces]
     at = [begin if a == axis else start for a, start in enumerate(starts)]
     view = axis_map([(start, 1, a) for a, start in enumerate(at)], len(shape))
-    return build.index(old, view, (*shape[:axis], end - begin, *shape[axis + 1 :]))
+    return [build.index(old, view, (*shape[:axis], end - begin, *shape[axis + 1 :]))]
 
 
 def turned(node: Node, value: Node) -> Node:
@@ -269,6 +363,7 @@ def axis_of(node: Node) -> int:
 
 
 _CHAINS = 16  # of which early reads are moved
+_ENDS = 2  # of each axis
 _SLICES = 4  # beyond, choosing among them at each element takes longer than to write each
 
 

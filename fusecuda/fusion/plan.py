@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..graph.node import Graph, Node
 from ..graph.structure import structure_of
 from .cluster import Cluster
-from .region import Roots
+from .cone import Roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Plan:
                 found.update(dict.fromkeys(self.roots.source(o) for o in step.operands))
                 found[step] = None
                 continue
-            for root, region in step.regions.items():
+            for root, cone in step.cones.items():
                 if root.writes:
                     found[root] = None
                     found[self.roots.source(root.operands[0])] = None
-                for node, _ in region.reads:
+                for node, _ in cone.reads:
                     if node not in step.roles:
                         found[self.roots.source(node)] = None
-                found.update(region.gathers)
+                found.update(cone.gathers)
         return {n: None for n in found if not structure_of(n).is_leaf}

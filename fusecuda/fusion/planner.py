@@ -14,6 +14,7 @@ from ..graph.structure import structure_of
 from .cluster import Cluster
 from .compactions import compacted
 from .components import by_components
+from .cone import Cone, Roots, domain, reached, runs_apart
 from .cost import CPU, Machine, may_fail, price, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
@@ -23,7 +24,6 @@ from .placed import never_seen, placed
 from .plan import Plan, Refusal
 from .read_back import read_back
 from .read_later import read_later
-from .region import Region, Roots, domain, reached, runs_apart
 from .roots import choose_roots, unshaped
 from .scans import scanned
 from .scatters import filled, scattered
@@ -32,6 +32,7 @@ from .unrolled import unrolled
 from .verdict import verdict
 
 _ATTEMPTS = 16
+_READ = 2.0  # the price of an element that is read again
 
 
 def make_plan(
@@ -135,12 +136,12 @@ class _Attempt:
         self.ancestors: list[int] = []
         self.refusals: list[Refusal] = []
         self.touching: dict[Node, list[int]] = {}  # source -> steps that read it
-        self.regions = {r: Region(r, self.roots) for r in self.roots if not runs_apart(r)}
-        self.readers: dict[Node, list[Region]] = {}  # reduction -> what reads it
-        for region in self.regions.values():
-            for source in region.sources:
+        self.cones = {r: Cone(r, self.roots) for r in self.roots if not runs_apart(r)}
+        self.readers: dict[Node, list[Cone]] = {}  # reduction -> what reads it
+        for cone in self.cones.values():
+            for source in cone.sources:
                 if source.reduces:
-                    self.readers.setdefault(source, []).append(region)
+                    self.readers.setdefault(source, []).append(cone)
         self.commits = legal.commits
         self.used = users(self.graph.nodes())
         self.order = Order(legal, self.roots, decisions, self.steps, self.place, self.touching)
@@ -193,13 +194,13 @@ class _Attempt:
     # --- forming clusters
 
     def _place(self, root: Node) -> None:
-        region = self.regions[root]
-        self._check_own_hazard(root, region)
-        needed = list(region.sources)
+        cone = self.cones[root]
+        self._check_own_hazard(root, cone)
+        needed = list(cone.sources)
         if root.writes:
             needed.append(self.roots.source(root.operands[0]))
         if self.fuse and not self._is_apart(root):
-            for number in self._candidates(root, region):
+            for number in self._candidates(root, cone):
                 cluster = self.steps[number]
                 assert isinstance(cluster, Cluster)
                 commit = any(r in self.commits for r in cluster.roles)
@@ -207,14 +208,14 @@ class _Attempt:
                     continue
                 if root.writes and self._is_seen_between(root, cluster):
                     continue
-                role, why = verdict(cluster, root, region, self.roots)
+                role, why = verdict(cluster, root, cone, self.roots)
                 if role:
-                    cluster.add(root, role, region, self.roots)
+                    cluster.add(root, role, cone, self.roots)
                     self._depend(number, root, needed)
                     return
-                self._refuse(cluster, root, region, why)
+                self._refuse(cluster, root, cone, why)
         cluster = Cluster(len(self.steps), domain(root), machine=self.machine)
-        cluster.add(root, ROW if root.reduces else ELEMENT, region, self.roots)
+        cluster.add(root, ROW if root.reduces else ELEMENT, cone, self.roots)
         self.clusters.append(cluster)
         self._new_step(cluster, root, needed)
 
@@ -255,13 +256,13 @@ class _Attempt:
             for node in needed
         )
 
-    def _candidates(self, root: Node, region: Region) -> list[int]:
+    def _candidates(self, root: Node, cone: Cone) -> list[int]:
         """Clusters that compute or read what ``root`` reads, producers first, newest first.
 
         Then, for a reduction, those that compute what is read beside it: where a kernel passes over
         rows again, all that it needs of them is to be known.
         """
-        made = [*region.sources]
+        made = [*cone.sources]
         if root.writes:
             made.append(self.roots.source(root.operands[0]))
         producers = {self.place[s] for s in made if s in self.place}
@@ -273,23 +274,23 @@ class _Attempt:
         ranked += sorted(others, reverse=True)[:4]
         return [n for n in ranked if isinstance(self.steps[n], Cluster)]
 
-    def _refuse(self, cluster: Cluster, root: Node, region: Region, why: str) -> None:
-        shared = [s for s in region.sources if s in cluster.roles]
+    def _refuse(self, cluster: Cluster, root: Node, cone: Cone, why: str) -> None:
+        shared = [s for s in cone.sources if s in cluster.roles]
         if shared:
             nbytes = sum(s.nbytes for s in shared)
             self.refusals.append(Refusal(_label(shared[0]), _label(root), why, nbytes, root.line))
 
     # --- decisions for the next attempt
 
-    def _check_own_hazard(self, root: Node, region: Region) -> None:
+    def _check_own_hazard(self, root: Node, cone: Cone) -> None:
         if not root.writes:
             return
         places = dict.fromkeys(versions_of(root, self.roots), (place_of(root),))
         waits = self.machine.waits and self.fuse and root.op == "update"
         fits = root.dtype.itemsize <= self.machine.late_bytes
-        if waits and fits and can_wait(region, places.get, self.roots, self.machine):
+        if waits and fits and can_wait(cone, places.get, self.roots, self.machine):
             return
-        if overlaps(region, places.get, self.roots):
+        if overlaps(cone, places.get, self.roots):
             why = "it overwrites elements that it still reads, so its value is stored first"
             self.decisions.own_value.setdefault(self.original[root], why)
 
@@ -299,9 +300,9 @@ class _Attempt:
             return
         seen: dict[Node, dict[int, int]] = {}  # times that each kernel computes all of it
         for cluster in self.clusters:
-            for region in cluster.regions.values():
-                size = structure_of(region.root).work(region.root)
-                for node, at in region.inlined:
+            for cone in cluster.cones.values():
+                size = structure_of(cone.root).work(cone.root)
+                for node, at in cone.inlined:
                     times = 1 if cluster.is_of_row(at) else size // max(1, node.size)
                     places = seen.setdefault(node, {})
                     places[cluster.number] = max(times, places.get(cluster.number, 1))
@@ -309,9 +310,15 @@ class _Attempt:
             if node.op == "index":
                 continue  # what it shows costs, and has its turn: a broadcast has no more of it
             shared = len(places) > 1 and node in self.original and node.size > 1
-            if shared and self._costs_more(node, places):
+            if shared and not self._is_slight(node) and self._costs_more(node, places):
                 why = f"{len(places)} kernels use it, and it costs more than keeping it"
                 self.decisions.forced.setdefault(self.original[node], why)
+
+    def _is_slight(self, node: Node) -> bool:
+        """True for what is as soon computed, of its place alone, as read."""
+        if price(node, self.machine) > _READ or Cone(node, self.roots).sources:
+            return False
+        return max(_costs(node, self.roots, self.machine)) <= _READ
 
     def _costs_more(self, node: Node, places: Mapping[int, int]) -> bool:
         """True if computing ``node`` in all ``places``, so many times in each, costs more.
@@ -324,22 +331,22 @@ class _Attempt:
                 return True
         if not self.machine.reads_again:
             return False
-        read = self._read_for(Region(node, self.roots), list(places))
+        read = self._read_for(Cone(node, self.roots), list(places))
         return not recompute_pays(node, cost * times, count, self.machine, read)
 
-    def _read_for(self, region: Region, numbers: list[int]) -> float:
-        """The bytes that all kernels but the first read for an element of ``region`` alone."""
+    def _read_for(self, cone: Cone, numbers: list[int]) -> float:
+        """The bytes that all kernels but the first read for an element of ``cone`` alone."""
         own = 0
         for cluster in [c for c in self.clusters if c.number in numbers][1:]:
-            otherwise = self._read_without(region.root, cluster)
-            own += sum(source.nbytes for source in region.sources if source not in otherwise)
-        return own / region.root.size
+            otherwise = self._read_without(cone.root, cluster)
+            own += sum(source.nbytes for source in cone.sources if source not in otherwise)
+        return own / cone.root.size
 
     def _read_without(self, node: Node, cluster: Cluster) -> set[Node]:
         """The sources that ``cluster`` reads for anything but ``node``."""
         found: set[Node] = set()
         seen = {node}
-        stack = [o for root in cluster.regions for o in root.operands]
+        stack = [o for root in cluster.cones for o in root.operands]
         while stack:
             below = stack.pop()
             if below in seen:

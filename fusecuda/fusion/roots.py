@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..graph.node import Graph, Node, users
 from ..graph.structure import structure_of
+from .cone import Roots, runs_apart
 from .cost import (
     CPU,
     GRAIN_ELEMENTS,
@@ -23,13 +24,13 @@ from .cost import (
     price,
     recompute_pays,
 )  # fmt: skip
-from .region import Roots, runs_apart
+from .tallies import has_tallies
 
 _MAX_COST = 1 << 30
 _ENDS = 2  # parts
 _ROWS = 3  # in which a value is computed anew, from which on that is looked at
 _NEAR = 8  # elements of a run: in shorter ones what stays the same is computed for each
-_MOST_AGAIN = MAX_STATEMENTS // 3  # operations that one value makes at all places it is used
+_MOST_AGAIN = MAX_STATEMENTS // 3  # operations that one value makes where it is computed again
 
 
 def choose_roots(graph: Graph, forced: Mapping[Node, str], machine: Machine = CPU) -> Roots:
@@ -183,7 +184,8 @@ class _Cut:
             size = self.size[self._find(node)] * len(places)
             is_read = structure_of(node).is_choice or node in self.chosen  # at other places
             pays = recompute_pays if is_read else again_pays
-            if size > _MOST_AGAIN or not pays(node, self.price[node], again, self.machine):
+            most = _MOST_AGAIN if again > 1 else MAX_STATEMENTS
+            if size > most or not pays(node, self.price[node], again, self.machine):
                 return f"computing it again at {len(places)} places costs more than keeping it"
             self.size[self._find(node)] = size
         dear = self.price[node] >= SELECTED_COST
@@ -216,7 +218,10 @@ class _Cut:
         """True for much that is written, or tells where, element after element."""
         if node.size < GRAIN_ELEMENTS:
             return False
-        return any(u.op == "scatter" and u.operands[0] is not node for u in self.used_by[node])
+        scatters = [
+            u for u in self.used_by[node] if u.op == "scatter" and u.operands[0] is not node
+        ]
+        return not all(map(has_tallies, scatters))
 
     def _most_selected(self, node: Node) -> int:
         """What ``node`` may cost where it is computed for elements that are chosen from others.

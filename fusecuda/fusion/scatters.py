@@ -12,8 +12,8 @@ from ..graph.dtypes import is_supported
 from ..graph.index_map import identity
 from ..graph.node import Graph, LibraryCall, Node, Scatter, users
 from ..graph.passes import are_disjoint
+from .cone import Roots, domain
 from .cost import GRAIN_ELEMENTS
-from .region import Roots, domain
 
 
 def scattered(graph: Graph) -> Graph:
@@ -33,7 +33,7 @@ def scattered(graph: Graph) -> Graph:
         elif _is_written_back(node):
             inner = node.operands[1]
             if used[inner] == [node] and inner not in outputs:
-                fresh = _in_region(fresh)
+                fresh = _in_part(fresh)
         new[node] = fresh
     return graph.with_outputs(tuple([new[o] for o in graph.outputs]))
 
@@ -71,7 +71,7 @@ def _is_written_back(node: Node) -> bool:
     return True
 
 
-def _in_region(node: Node) -> Node:
+def _in_part(node: Node) -> Node:
     old, inner = node.operands
     attr = Scatter(inner.scatter.kind, node.map, inner.shape)
     return Node("scatter", (old, *inner.operands[1:]), node.shape, node.dtype, attr, inner.line)

@@ -11,8 +11,8 @@ from ..graph.index_map import IndexMap
 from ..graph.node import Node
 from ..graph.ops import OPS
 from . import kernel_ir as ir
+from .cone import Roots
 from .kernel_ir import ELEMENT
-from .region import Roots
 
 ALL, COSTLY, NOTHING = "all", "costly", "nothing"  # what may be kept for later passes over a row
 
@@ -117,8 +117,10 @@ class Schedule:
             return stage, self.place(stage)
         if stage == self.TAIL and self.kernel.splittable:
             return self.TAIL, self.kernel.tail
-        if value.stage < len(self.kernel.stages):
-            return 1000 + value.stage, self.kernel.stages[value.stage].head
+        head = 1000 + value.stage
+        is_known = stage != self.TAIL or key in self.done.get(head, ())
+        if value.stage < len(self.kernel.stages) and is_known:
+            return head, self.kernel.stages[value.stage].head
         return self.TAIL, self.kernel.tail
 
     def _recall(self, key: Key, stage: int, target: list[ir.Statement], done: set[Key]) -> bool:

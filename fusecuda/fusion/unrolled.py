@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..graph import build, index_map
 from ..graph.dtypes import computed_in
@@ -21,6 +21,7 @@ from .overlapping import overlapping
 
 FEWEST = 4096  # rows: fewer are not worth a text of their own for each length
 BESIDE = 8  # columns side by side, up to which they do not advance together
+Used = Mapping[Node, Sequence[Node]]
 COMBINE = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
     "any": "bitwise_or", "all": "bitwise_and",
@@ -28,7 +29,7 @@ COMBINE = {
 
 
 def unrolled(graph: Graph, machine: Machine) -> Graph:
-    """``graph`` without reductions of at most ``machine.short`` elements.
+    """``graph`` without reductions of at most ``machine.short`` elements, or ``inner`` ones.
 
     A reduction stays where its rows are needed again as rows: what is broadcast over them,
     computed for something else, too, or made of another reduction.
@@ -36,17 +37,21 @@ def unrolled(graph: Graph, machine: Machine) -> Graph:
     nodes = graph.nodes()
     used = users(nodes)
     few = [n for n in nodes if is_combined(n)]
-    short = [n for n in few if _is_short(n, machine.short)]
-    chosen = {n for n in short if _stands_alone(n, used, graph, short)}
+    inner = {n for n in few if _is_short(n, machine.inner) and _is_step(n, used)}
+    short = [n for n in few if n in inner or _is_short(n, machine.short)]
+    chosen = _alone(short, used, graph)
     chosen |= overlapping(few, used, set(graph.outputs), machine.window)
     if not chosen:
         return graph
+    parted = _picked_from(chosen, used, graph)
     new: dict[Node, Node] = {}
     for node in nodes:
         fresh = node.with_operands(tuple([new[o] for o in node.operands]))
         if node in chosen:
             elements = _elements(fresh.operands[0], node.reduction.axes)
             fresh = combined(node, elements, machine.group)
+        elif any(o in parted and _is_component(node, o) for o in node.operands):
+            fresh = picked(fresh.operands[0], node.map, node.shape)
         new[node] = fresh
     return rewrite(graph.with_outputs(tuple([new[o] for o in graph.outputs])), RULES)
 
@@ -64,34 +69,106 @@ def _is_short(node: Node, most: int) -> bool:
     return 0 < math.prod(operand.shape[a] for a in axes) <= most
 
 
+def _is_step(node: Node, used: Used) -> bool:
+    """True if ``node`` is made of a reduction, or something reduced or larger is made of it.
+
+    Rows that lie in memory are reduced as they are before their values are.
+    """
+    later, earlier = [node], [*node.operands]
+    for inner in later:  # grows
+        users = [u for u in used.get(inner, ()) if u not in later]
+        if any(u.op == "index" and u.size > node.size for u in users):
+            return True
+        if any(u.reduces for u in users) and not _reads_rows(node):
+            return True
+        later += [u for u in users if u.is_elementwise or structure_of(u).is_view]
+    for inner in earlier:  # grows
+        if inner.reduces:
+            return True
+        if inner.is_elementwise or structure_of(inner).is_view:
+            earlier += [o for o in inner.operands if o not in earlier]
+    return False
+
+
+def _reads_rows(node: Node) -> bool:
+    """True if the rows that ``node`` reduces are memory, which lanes read side by side."""
+    (row,) = node.operands
+    stack, met = [row], {row}
+    while stack:
+        inner = stack.pop()
+        if inner.op == "parameter" and inner.size >= row.size:
+            return True
+        if inner.is_elementwise or structure_of(inner).is_view:
+            fresh = set(inner.operands) - met
+            met |= fresh
+            stack += fresh
+    return False
+
+
+def _alone(short: Collection[Node], used: Used, graph: Graph) -> set[Node]:
+    """Those of the reductions ``short`` whose rows nothing needs but others of them."""
+    found = set(short)
+    while True:
+        picked = _picked_from(found, used, graph)
+        kept = {n for n in found if _stands_alone(n, used, graph, found, picked)}
+        if kept == found:
+            return found
+        found = kept
+
+
+def _picked_from(short: Collection[Node], used: Used, graph: Graph) -> set[Node]:
+    """Values of which single elements of short rows are taken, or that ``short`` reduces."""
+    found: set[Node] = set()
+    outputs = set(graph.outputs)
+    for node in reversed(graph.nodes()):
+        if node in outputs or not (node.is_elementwise or node.op == "index"):
+            continue
+        if all(u in found or u in short or _is_component(u, node) for u in used[node]):
+            found.add(node)
+    return found
+
+
+def _is_component(user: Node, node: Node) -> bool:
+    """True if ``user`` shows one of the few elements of each row of ``node``."""
+    if user.op != "index":
+        return False
+    rows = zip(user.map.coefs, node.shape, strict=True)
+    return any(1 < n <= BESIDE and not any(row) for row, n in rows) and user.size < node.size
+
+
 def _stands_alone(
-    node: Node, used: dict[Node, list[Node]], graph: Graph, short: Sequence[Node]
+    node: Node, used: Used, graph: Graph, short: Collection[Node], picked: Collection[Node]
 ) -> bool:
     """True if nothing but short reductions needs what the rows of ``node`` are computed of."""
-    if _is_broadcast(node, used):
+    if _is_broadcast(node, used, picked):
         return False
     outputs = set(graph.outputs)
     (row,) = node.operands
-    computed = [row]
-    for inner in computed:  # grows
-        if inner.op == "reduce":
-            return False
-        own = inner.is_elementwise and inner.shape == row.shape
-        if own and (inner in outputs or any(u not in (*computed, *short) for u in used[inner])):
+    computed, stack = {row}, [row]
+    while stack:
+        inner = stack.pop()
+        if inner.op == "reduce" and inner not in short:
             return False
         if inner.is_elementwise or structure_of(inner).is_view:
-            computed += [o for o in inner.operands if o not in computed]
-    return True
+            fresh = set(inner.operands) - computed
+            computed |= fresh
+            stack += fresh
+    known = {*computed, *short, *picked}
+    own = [n for n in computed if n.is_elementwise and n.shape == row.shape]
+    return all(n not in outputs and known.issuperset(used[n]) for n in own)
 
 
-def _is_broadcast(node: Node, used: dict[Node, list[Node]]) -> bool:
-    """True if ``node`` meets something larger, or rows like its own, which may have one element."""
+def _is_broadcast(node: Node, used: Used, picked: Collection[Node]) -> bool:
+    """True if ``node`` meets something larger, or rows like its own, which may have one element.
+
+    What is only ``picked`` from is computed element by element.
+    """
     (row,) = node.operands
     reached = [node]
     for inner in reached:  # grows
         for user in used.get(inner, ()):
-            larger = user.size > node.size
-            if user.op not in ("update", "concatenate") and (larger or user.shape == row.shape):
+            rows = user.size > node.size or user.shape == row.shape
+            if user.op not in ("update", "concatenate") and rows and user not in picked:
                 return True
             if (user.is_elementwise or structure_of(user).is_view) and user not in reached:
                 reached.append(user)
@@ -160,7 +237,20 @@ def _elements(operand: Node, axes: Sequence[int]) -> list[Node]:
 
 def picked(node: Node, view: index_map.IndexMap, shape: tuple[int, ...]) -> Node:
     """``node`` seen through ``view``; of a computed node what computes it there."""
-    if not node.is_elementwise:
-        return build.index(node, view, shape)
-    operands = [o if o.shape == () else picked(o, view, shape) for o in node.operands]
-    return Node(node.op, tuple(operands), shape, node.dtype, node.attr, node.line)
+    new: dict[Node, Node] = {}
+    stack = [node]
+    while stack:
+        inner = stack[-1]
+        computed = inner.is_elementwise
+        below = [o for o in inner.operands if o.shape != () and o not in new] if computed else []
+        if below:
+            stack += below
+            continue
+        stack.pop()
+        operands = tuple([new.get(o, o) for o in inner.operands])
+        new[inner] = (
+            Node(inner.op, operands, shape, inner.dtype, inner.attr, inner.line)
+            if computed
+            else build.index(inner, view, shape)
+        )
+    return new[node]

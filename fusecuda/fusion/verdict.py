@@ -8,44 +8,48 @@ from collections.abc import Collection
 from ..graph.index_map import IndexMap, identity
 from ..graph.node import Node
 from .cluster import CROSS, OUTER, Cluster, segments_of
-from .cost import LARGEST, MAX_STATEMENTS
+from .cone import Cone, Roots, domain
+from .cost import LARGEST, MAX_STAGED, MAX_STATEMENTS
 from .kernel_ir import ELEMENT, FINAL, FOOT, ROW
 from .overwriting import Chain, can_wait, overlaps, place_of, versions_of
-from .region import Region, Roots, domain
+from .tallies import has_tallies
 
 _NOTHING = Chain()
 
 
-def verdict(cluster: Cluster, root: Node, region: Region, roots: Roots) -> tuple[str, str]:
+def verdict(cluster: Cluster, root: Node, cone: Cone, roots: Roots) -> tuple[str, str]:
     """The role that ``root`` may take in ``cluster`` and ``""``, or ``""`` and why it may not."""
-    inside = [(node, at) for node, at in region.reads if roots.source(node) in cluster.roles]
-    if any(s in cluster.roles for s in region.gathers):
+    inside = [(node, at) for node, at in cone.reads if roots.source(node) in cluster.roles]
+    if any(s in cluster.roles for s in cone.gathers):
         return "", "a gather reads elements that other rows of this kernel compute"
     if any(node not in cluster.roles for node, _ in inside):
         return "", "a reshape regroups what the kernel computes"
     why = _another_kind(cluster, root)
     if why:
         return "", why
-    new = sum(demand not in cluster.inlined for demand in region.inlined)
-    most = LARGEST if new < len(region.inlined) else MAX_STATEMENTS  # it shares some of them
+    new = sum(demand not in cluster.inlined for demand in cone.inlined)
+    most = LARGEST if new < len(cone.inlined) else MAX_STATEMENTS  # it shares some of them
     if len(cluster.inlined) + len(cluster.roles) + new >= most:
         return "", f"a kernel holds at most {MAX_STATEMENTS} operations"
+    if root.reduces and cluster.stage_of(cone) and cluster.staged() >= MAX_STAGED:
+        return "", f"a kernel holds at most {MAX_STAGED} reductions that need others"
     role = _role(cluster, root, {node for node, _ in inside})
     if not role:
         return "", _shape_reason(cluster, root)
-    reader = _reading_level(root, role)
+    reader = reading_level(root, role)
     for node, at in inside:
         why = _unreachable(cluster, reader, node, at)
         if why:
             return "", why
-    why = _hazard(cluster, root, region, role, roots)
+    why = _hazard(cluster, root, cone, role, roots)
     return ("", why) if why else (role, "")
 
 
 def _another_kind(cluster: Cluster, root: Node) -> str:
     """Why ``root`` needs a kernel of another kind than ``cluster``, or an empty string."""
     first = next(iter(cluster.roles))  # which the others are like
-    if (first.op == "scatter") != (root.op == "scatter"):
+    scatters = (first.op == "scatter", has_tallies(first))
+    if scatters != (root.op == "scatter", has_tallies(root)):
         return "a scatter takes its elements one after the other"
     if _mask_of(first) is not _mask_of(root):
         return "a compaction writes what one mask picks, and nothing else"
@@ -143,12 +147,12 @@ def _may_turn(cluster: Cluster, root: Node, inside: Collection[Node]) -> bool:
         return False
     if any(map(_finds_place, rows)):
         return False
-    readers = (g for r, g in cluster.regions.items() if r.reduces or r not in rows)
-    apart = all(rows.isdisjoint(region.sources) for region in readers)
+    readers = (g for r, g in cluster.cones.items() if r.reduces or r not in rows)
+    apart = all(rows.isdisjoint(cone.sources) for cone in readers)
     return apart and _are_crossed(cluster, root.reduction.axes)
 
 
-def _reading_level(root: Node, role: str) -> str:
+def reading_level(root: Node, role: str) -> str:
     """The level at which ``root`` reads: a reduction reads one level below its result."""
     if not root.reduces:
         return role
@@ -206,7 +210,7 @@ def _too_long(cluster: Cluster) -> str:
     return f"{what} of {length} elements: a second pass is a second kernel, as wide as the machine"
 
 
-def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Roots) -> str:
+def _hazard(cluster: Cluster, root: Node, cone: Cone, role: str, roots: Roots) -> str:
     """Why reads and writes of one storage would meet in the kernel, or an empty string."""
     if root.writes:
         place, (version, *older) = place_of(root), versions_of(root, roots)
@@ -216,18 +220,18 @@ def _hazard(cluster: Cluster, root: Node, region: Region, role: str, roots: Root
         if not all(other.is_beside(place.at, place.over, root) for other in chain.places):
             return "the kernel writes some of these elements already"
         written = dict.fromkeys((version, *chain.versions, *older), (place,)).get
-        regions = (region, *cluster.regions.values())
-        if any(overlaps(r, written, roots) for r in regions) and not (
+        cones = (cone, *cluster.cones.values())
+        if any(overlaps(r, written, roots) for r in cones) and not (
             may_be_late(cluster, root)
-            and all(can_wait(r, written, roots, cluster.machine) for r in regions)
+            and all(can_wait(r, written, roots, cluster.machine) for r in cones)
         ):
             return "it overwrites elements that the kernel reads elsewhere"
-    below = role != ELEMENT and any(source in cluster.writes for source in region.sources)
+    below = role != ELEMENT and any(source in cluster.writes for source in cone.sources)
     if below or (
-        overlaps(region, cluster.overwritten, roots)
+        overlaps(cone, cluster.overwritten, roots)
         and not (
             may_be_late(cluster, root)
-            and can_wait(region, cluster.overwritten, roots, cluster.machine)
+            and can_wait(cone, cluster.overwritten, roots, cluster.machine)
         )
     ):
         return "it reads elements that the kernel overwrites"

@@ -44,8 +44,9 @@ def operands(statement: ir.Statement) -> tuple[int, ...]:
             return () if guard is None else (guard,)
         case ir.Select(tests=tests, values=values, otherwise=otherwise):
             return (*tests, *values, otherwise)
-        case ir.ChosenLoad(tests=tests, sources=sources):
-            return tuple(ir.tests_chosen(tests, sources))
+        case ir.ChosenLoad(tests=tests, sources=sources, guard=guard):
+            own = () if guard is None else (guard,)
+            return (*ir.tests_chosen(tests, sources), *own)
         case ir.Gather(indices=used) | ir.Compute(operands=used):
             return used
         case ir.Scatter(indices=indices, value=value):

@@ -28,10 +28,11 @@ def bounds(node: Node, depth: int = _DEEPEST) -> Bounds | None:
     return found
 
 
-def are_inside(gather: Node) -> bool:
-    """True if the indices of ``gather`` surely lead to elements, none counted from the end."""
-    operand, *indices = gather.operands
-    for index, extent in zip(indices, operand.shape, strict=False):
+def are_inside(node: Node) -> bool:
+    """True if the indices of a gather or scatter lead to elements, none counted from the end."""
+    scatters = node.op == "scatter"
+    shape = node.scatter.shape if scatters else node.operands[0].shape
+    for index, extent in zip(node.operands[1 + scatters :], shape, strict=False):
         known = bounds(index)
         if known is None or known[0] < 0 or known[1] >= extent:
             return False

@@ -64,7 +64,7 @@ _BY_ROWS: dict[str, Callable[[Array, int], Any]] = {
 }
 
 
-class Segment(Structure):
+class SegmentReduce(Structure):
     """`result[…, j, …]`: operand 0 from operand 1's `j` on, before operand 2's, reduced"""
 
     name, example = "segment", "f64[4] segment(%0, %2, %4), kind=sum, axes={0}"

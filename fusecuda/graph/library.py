@@ -134,6 +134,11 @@ def known(name: str) -> bool:
     return name in FUNCTIONS or isinstance(getattr(np, name, None), np.ufunc)
 
 
+def is_own(name: str) -> bool:
+    """True if library call ``name`` is no function of a module but what `call` makes of others."""
+    return name in _OWN
+
+
 RUNNING = {"cummax": "maximum", "cummin": "minimum"}  # of which ufuncs they are `accumulate`
 _OWN = ("astype", "scatter", "compact", *RUNNING)  # which are methods, or operators
 FUNCTIONS = frozenset({"matmul", "dot", "sort", "argsort", "cumsum", "cumprod", "copy", *_OWN})

@@ -71,6 +71,12 @@ def arity(node: Node, count: int) -> None:
         fail(node, f"takes {count} operands")
 
 
+def plain(node: Node) -> None:
+    """Raise GraphError if ``node`` has an attribute."""
+    if node.attr is not None:
+        fail(node, "takes no attributes")
+
+
 def same_dtype(node: Node) -> None:
     """Raise GraphError if an operand of ``node`` has another dtype."""
     if any(o.dtype != node.dtype for o in node.operands):

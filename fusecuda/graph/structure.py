@@ -15,10 +15,10 @@ import numpy as np
 
 from . import library, tree
 from .dtypes import INT64
-from .folds import Reduce, Scan, Segment, scan_of
+from .folds import Reduce, Scan, SegmentReduce, scan_of
 from .index_map import IndexMap, Shape
 from .node import SIDES, LibraryCall, Node, Operand, Parameter
-from .structural import Demand, Structure, arity, fail, is_map, same_dtype
+from .structural import Demand, Structure, arity, fail, is_map, plain, same_dtype
 from .views import Array, view, written
 
 
@@ -30,7 +30,7 @@ class _Leaf(Structure):
 
 
 class _Argument(_Leaf):
-    """argument 0; `, scalar`: a number given by value"""
+    """what a run is given first; `, scalar`: a number given by value"""
 
     name, example = "parameter", "f64[100] parameter(0)"
     is_leaf = unstored = True
@@ -104,6 +104,7 @@ class _Reshape(Structure):
     whole = "a reshape merges its axes"
 
     def check(self, node: Node) -> None:
+        plain(node)
         arity(node, 1)
         same_dtype(node)
         if node.operands[0].size != node.size:
@@ -126,7 +127,8 @@ class _Concatenate(Structure):
             fail(node, "has no such axis")
         shapes = [o.shape for o in node.operands]
         rest = node.shape[:axis] + node.shape[axis + 1 :]
-        if any(s[:axis] + s[axis + 1 :] != rest for s in shapes):
+        rank = len(node.shape)
+        if any(len(s) != rank or s[:axis] + s[axis + 1 :] != rest for s in shapes):
             fail(node, "has operands of unlike shapes")
         if sum(s[axis] for s in shapes) != node.shape[axis]:
             fail(node, "has the wrong extent")
@@ -155,7 +157,7 @@ class _Pad(Structure):
         same_dtype(node)
         operand, fill = node.operands
         widths = node.attr
-        if fill.shape != () or not isinstance(widths, tuple) or len(widths) != len(node.shape):
+        if fill.shape != () or not isinstance(widths, tuple) or len(widths) != len(operand.shape):
             fail(node, "needs a 0-d fill and one pair of widths for each axis")
         framed = tuple(lo + n + hi for (lo, hi), n in zip(widths, operand.shape, strict=True))
         if framed != node.shape or any(w < 0 for pair in widths for w in pair):
@@ -178,9 +180,14 @@ class _Gather(Structure):
     whole, looks_up = "a gather reads it at computed indices", True
 
     def check(self, node: Node) -> None:
+        plain(node)
+        if not node.operands:
+            fail(node, "has no operand")
         operand, *indices = node.operands
         if not indices or any(i.dtype != INT64 for i in indices) or operand.dtype != node.dtype:
             fail(node, "needs int64 indices and keeps its operand's dtype")
+        if len(indices) > len(operand.shape):
+            fail(node, "has more indices than its operand has axes")
         common = indices[0].shape
         shape = common + operand.shape[len(indices) :]
         if any(i.shape != common for i in indices) or node.shape != shape:
@@ -315,7 +322,7 @@ class _Library(Structure):
 
 
 ROWS: tuple[Structure, ...] = (
-    _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), Reduce(), Segment(), Scan(),
+    _Argument(), _Constant(), _Iota(), _Index(), _Reshape(), Reduce(), SegmentReduce(), Scan(),
     _Concatenate(), _Pad(), _Gather(), _Search(), _Update(), _Scatter(), _Compact(), _Library(),
 )  # fmt: skip
 STRUCTURES: dict[str, Structure] = {row.name: row for row in ROWS}

@@ -26,7 +26,7 @@ from .build import make
 from .dtypes import hlo_name, parse_dtype
 from .index_map import IndexMap
 from .node import Attr, Graph, LibraryCall, Node, Operand, Parameter, Reduction
-from .verify import verify
+from .verify import check, verify
 
 
 def print_hlo(graph: Graph, lines: bool = False) -> str:
@@ -81,8 +81,17 @@ def _literal_text(value: Hashable) -> str:
     return f"${value.number}" if isinstance(value, Operand) else repr(value)
 
 
-_LINE = re.compile(r"(%\d+) = ([\w<>]+)\[([\d,]*)\] (\w+)\(([^)]*)\)(.*)")
-_MAP_TERM = re.compile(r"(?:(-?\d+)\*)?d(\d+)|(-?\d+)")
+_QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
+_CODE = re.compile(rf"(?:{_QUOTED}|(?!//).)*")  # what stands before a comment
+_OPERANDS = re.compile(rf"({_QUOTED})|\$([0-9]+)")
+_LINE = re.compile(r"(%[0-9]+) = ([\w<>]+)\[([^]]*)\] (\w+)\(([^)]*)\)(?:, (.+))?", re.ASCII)
+_RESULT = re.compile(r"(%[0-9]+)(?: -> ([0-9]+))?")
+
+
+# What Python's parser and verifiers raise for it.
+_MALFORMED = (
+    GraphError, ValueError, TypeError, IndexError, SyntaxError, RecursionError, MemoryError
+)  # fmt: skip
 
 
 def parse_hlo(text: str) -> Graph:
@@ -90,98 +99,182 @@ def parse_hlo(text: str) -> Graph:
 
     Raises GraphError, with the line, for malformed text and for graphs that break a rule.
     """
-    nodes: dict[str, Node] = {}
-    name = "region"
-    outputs: tuple[Node, ...] | None = None
-    targets: tuple[int | None, ...] = ()
+    reader = _Reader()
     for number, raw in enumerate(text.splitlines(), 1):
-        line, _, comment = (part.strip() for part in raw.partition("//"))
+        code = _CODE.match(raw)
+        assert code is not None
+        comment = raw[code.end() + 2 :].strip()
         try:
-            if line.startswith("HloModule"):
-                name = line.split(maxsplit=1)[1]
-            elif line.startswith("ROOT"):
-                found = re.findall(r"(%\d+)(?: -> (\d+))?", line)
-                outputs = tuple(nodes[n] for n, _ in found)
-                targets = tuple(int(t) if t else None for _, t in found)
-            elif line:
-                result, node = _parse_line(line, nodes)
-                nodes[result] = node
-                node.line = comment.removeprefix("@ ") if comment.startswith("@ ") else None
-        except (GraphError, KeyError, ValueError, TypeError, IndexError, SyntaxError) as error:
+            if code[0].strip():
+                reader.read(code[0].strip(), comment)
+        except _MALFORMED as error:
             raise GraphError(f"HLO text, line {number}: {raw.strip()!r}: {error}") from error
-    if outputs is None:
+    if reader.graph is None:
         raise GraphError("HLO text has no ROOT line")
-    parameters = tuple(n for n in nodes.values() if n.op == "parameter")
-    graph = Graph(parameters, outputs, name, targets if any(t is not None for t in targets) else ())
-    verify(graph)
-    return graph
+    return reader.graph
 
 
-def _parse_line(line: str, nodes: dict[str, Node]) -> tuple[str, Node]:
-    match = _LINE.fullmatch(line)
+class _Reader:
+    """What the lines of a text that were read have said; the ``graph`` once its results were."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.nodes: dict[str, Node] = {}
+        self.numbers: set[int] = set()  # of the parameters
+        self.graph: Graph | None = None
+
+    def read(self, line: str, comment: str) -> None:
+        """Take one more line, without its ``comment``; raises an error for a malformed one."""
+        word, _, rest = line.partition(" ")
+        if self.graph is not None:
+            raise GraphError("nothing comes behind ROOT")
+        if word == "HloModule":
+            if self.name is not None or self.nodes or not rest.strip():
+                raise GraphError("a module has one name, on its first line")
+            self.name = rest.strip()
+        elif word.startswith("ROOT"):
+            self.graph = self._graph(line.removeprefix("ROOT").strip())
+        else:
+            result, node = self._node(line)
+            if result in self.nodes:
+                raise GraphError(f"there is a {result} already")
+            node.line = comment.removeprefix("@ ") if comment.startswith("@ ") else None
+            self.nodes[result] = node
+            check(node)
+
+    def _graph(self, listed: str) -> Graph:
+        if not (listed.startswith("(") and listed.endswith(")")):
+            raise GraphError("not of the form 'ROOT (%n, %n -> parameter)'")
+        found = [_matched(_RESULT, part) for part in _parts(listed[1:-1])]
+        outputs = tuple([self._named(name) for name, _ in found])
+        targets = tuple([int(target) if target else None for _, target in found])
+        parameters = tuple([n for n in self.nodes.values() if n.op == "parameter"])
+        some = any(t is not None for t in targets)
+        graph = Graph(parameters, outputs, self.name or "region", targets if some else ())
+        verify(graph)
+        return graph
+
+    def _named(self, name: str) -> Node:
+        if name not in self.nodes:
+            raise GraphError(f"there is no {name} above")
+        return self.nodes[name]
+
+    def _node(self, line: str) -> tuple[str, Node]:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise GraphError("not of the form '%n = type[shape] op(operands), attributes'")
+        result, dtype_name, extents, op, inner, rest = match.groups()
+        dtype, shape = parse_dtype(dtype_name), _numbers(extents)
+        if op == "parameter" and rest in (None, "scalar"):
+            (number,) = _numbers(inner)
+            if number in self.numbers:
+                raise GraphError(f"there is a parameter {number} already")
+            self.numbers.add(number)
+            return result, make(op, (), shape, dtype, Parameter(number, rest is not None))
+        if op == "constant" and rest is None:
+            (bits,) = _matched(_BITS, inner)
+            return result, make(op, (), shape, dtype, bytes.fromhex(bits)[::-1])
+        operands = tuple([self._named(name) for name in _parts(inner)])
+        return result, make(op, operands, shape, dtype, _parse_attr(rest))
+
+
+_BITS = re.compile("0x([0-9a-fA-F]+)")
+_NUMBER = re.compile("[0-9]+")
+_PAIR = re.compile("([0-9]+)_([0-9]+)")
+_REDUCTION = re.compile(r"(\w+), axes=\{([^}]*)\}", re.ASCII)
+_MAP = re.compile(r"\(([^()]*)\) -> \(([^#]*)\)")
+
+
+def _matched(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
+    """The groups of ``pattern``, which is all of ``text``."""
+    match = pattern.fullmatch(text)
     if match is None:
-        raise GraphError("not of the form '%n = type[shape] op(operands), attributes'")
-    result, dtype_name, extents, op, inner, rest = match.groups()
-    dtype = parse_dtype(dtype_name)
-    shape = tuple(int(n) for n in extents.split(",") if n)
-    if op == "parameter":
-        return result, make(op, (), shape, dtype, Parameter(int(inner), "scalar" in rest))
-    if op == "constant":
-        bits = bytes.fromhex(inner.removeprefix("0x"))[::-1]
-        return result, make(op, (), shape, dtype, bits)
-    operands = tuple(nodes[n] for n in re.findall(r"%\d+", inner))
-    return result, make(op, operands, shape, dtype, _parse_attr(rest, len(shape), op, operands))
+        raise GraphError(f"{text!r} is malformed")
+    return match.groups()
 
 
-def _parse_attr(rest: str, rank: int, op: str, operands: tuple[Node, ...]) -> Attr:
-    rest = rest.removeprefix(", ")
-    key, _, value = rest.partition("=")
+def _parts(text: str) -> list[str]:
+    """What commas part."""
+    return [part.strip() for part in text.split(",")] if text.strip() else []
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = _parts(text)
+    for part in parts:
+        _matched(_NUMBER, part)
+    return tuple(map(int, parts))
+
+
+def _parse_attr(text: str | None) -> Attr:
+    key, _, value = (text or "").partition("=")
     if key == "map":
-        return _parse_map(value, len(operands[1].shape) if op == "update" else rank)
+        return _parse_map(value)
     if key == "kind":
-        kind, _, axes = value.partition(", axes=")
-        return Reduction(kind, tuple(int(a) for a in axes.strip("{}").split(",") if a))
+        kind, axes = _matched(_REDUCTION, value)
+        return Reduction(kind, _numbers(axes))
     if key == "call":
         return _parse_call(value)
     if key == "axis":
-        return int(value)
+        (axis,) = _numbers(value)
+        return axis
     if key == "side":
         return value
     if key == "widths":
-        pairs = (pair.split("_") for pair in value.split(",") if pair)
-        return tuple((int(lo), int(hi)) for lo, hi in pairs)
-    if rest:
-        raise GraphError(f"unknown attribute {rest!r}")
+        pairs = [_matched(_PAIR, part) for part in _parts(value)]
+        return tuple([(int(lo), int(hi)) for lo, hi in pairs])
+    if text:
+        raise GraphError(f"unknown attribute {text!r}")
     return None
 
 
-def _parse_map(text: str, rank: int) -> IndexMap:
-    body = text.partition("->")[2].strip()[1:-1]
-    offsets, coefs = [], []
-    for row in filter(None, (part.strip() for part in body.split(","))):
-        offset, factors = 0, [0] * rank
-        for factor, axis, fixed in _MAP_TERM.findall(row):
-            if fixed:
-                offset += int(fixed)
-            else:
-                factors[int(axis)] += int(factor or 1)
-        offsets.append(offset)
-        coefs.append(tuple(factors))
-    return IndexMap(rank, tuple(offsets), tuple(coefs))
+def _parse_map(text: str) -> IndexMap:
+    domain, body = _matched(_MAP, text)
+    axes = _parts(domain)
+    if axes != [f"d{j}" for j in range(len(axes))]:
+        raise GraphError(f"the indices of a map are d0, d1, …, not {domain}")
+    rows = [_affine(ast.parse(part, mode="eval").body, axes) for part in _parts(body)]
+    return IndexMap(len(axes), tuple([r[-1] for r in rows]), tuple([tuple(r[:-1]) for r in rows]))
+
+
+def _affine(tree: ast.expr, axes: list[str]) -> list[int]:
+    """The factor of each of the ``axes`` in an affine function of them, and its constant."""
+    match tree:
+        case ast.Constant(value=int(number)) if type(number) is int:
+            return [*[0] * len(axes), number]
+        case ast.Name(id=name) if name in axes:
+            return [*[int(axis == name) for axis in axes], 0]
+        case ast.UnaryOp(op=ast.USub(), operand=term):
+            return [-n for n in _affine(term, axes)]
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            sign = 1 if isinstance(op, ast.Add) else -1
+            pairs = zip(_affine(left, axes), _affine(right, axes), strict=True)
+            return [a + sign * b for a, b in pairs]
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            terms = _affine(left, axes), _affine(right, axes)
+            for (*none, factor), other in (terms, terms[::-1]):
+                if not any(none):
+                    return [factor * n for n in other]
+    raise GraphError(f"{ast.unparse(tree)} is no sum of indices, each with a factor, and a number")
 
 
 def _parse_call(text: str) -> LibraryCall:
-    tree = ast.parse(re.sub(r"\$(\d+)", r"_operand(\1)", text), mode="eval").body
+    code = _OPERANDS.sub(lambda found: found[1] or f"{_PLACE}{found[2]}", text)
+    tree = ast.parse(code, mode="eval").body
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
         raise GraphError("a library call has the form name(arguments)")
-    args = tuple(_parse_literal(a) for a in tree.args)
-    kwargs = tuple((k.arg or "", _parse_literal(k.value)) for k in tree.keywords)
-    return LibraryCall(tree.func.id, args, kwargs)
+    kwargs = {k.arg or "**": _parse_literal(k.value) for k in tree.keywords}
+    if _PLACE in text or "**" in kwargs or len(kwargs) < len(tree.keywords):
+        raise GraphError("a library call has literals, $0, $1, … and distinct names")
+    if tree.end_col_offset != len(code.encode()):
+        raise GraphError("nothing comes behind a library call")
+    return LibraryCall(tree.func.id, tuple(map(_parse_literal, tree.args)), tuple(kwargs.items()))
+
+
+_PLACE = "_operand_"
 
 
 def _parse_literal(tree: ast.expr) -> Hashable:
-    if isinstance(tree, ast.Call):
-        number = ast.literal_eval(tree.args[0])
-        return Operand(int(number))
+    if isinstance(tree, ast.Name) and tree.id.startswith(_PLACE):
+        return Operand(int(tree.id.removeprefix(_PLACE)))
     value: Hashable = ast.literal_eval(tree)
     return value

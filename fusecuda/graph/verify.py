@@ -6,7 +6,7 @@ from ..errors import GraphError
 from .dtypes import BOOL
 from .node import Graph, Node, Parameter
 from .ops import OPS
-from .structural import fail
+from .structural import arity, fail, plain
 from .structure import STRUCTURES, is_compaction
 
 _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
@@ -23,19 +23,24 @@ def verify(graph: Graph) -> None:
     _targets(graph)
     known = set(graph.parameters)
     for node in graph.nodes():
-        if any(n < 0 for n in node.shape):
-            fail(node, "has a negative extent")
-        if node.dtype.hasobject:
-            fail(node, "holds Python objects")
-        if any(map(is_compaction, node.operands)):
-            fail(node, "reads a compaction, of which only a run knows the extent")
         if node.op == "parameter" and node not in known:
             fail(node, "is not listed among the graph's parameters")
-        row = STRUCTURES.get(node.op)
-        if row is not None and not row.in_plans:
-            row.check(node)
-        else:
-            _elementwise(node)
+        check(node)
+
+
+def check(node: Node) -> None:
+    """Raise GraphError if ``node`` breaks a rule for a node and its operands."""
+    if any(n < 0 for n in node.shape):
+        fail(node, "has a negative extent")
+    if node.dtype.hasobject:
+        fail(node, "holds Python objects")
+    if any(map(is_compaction, node.operands)):
+        fail(node, "reads a compaction, of which only a run knows the extent")
+    row = STRUCTURES.get(node.op)
+    if row is not None and not row.in_plans:
+        row.check(node)
+    else:
+        _elementwise(node)
 
 
 def _targets(graph: Graph) -> None:
@@ -59,8 +64,8 @@ def _elementwise(node: Node) -> None:
     row = OPS.get(node.op)
     if row is None:
         raise GraphError(f"there is no operation called {node.op!r}")
-    if len(node.operands) != row.arity:
-        fail(node, f"takes {row.arity} operands")
+    plain(node)
+    arity(node, row.arity)
     if any(o.shape not in (node.shape, ()) for o in node.operands):
         fail(node, "has operands of another shape")
     dtypes = [o.dtype for o in node.operands]

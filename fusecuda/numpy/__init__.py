@@ -49,8 +49,6 @@ from ..capture.arrays.ranges import (
     linspace,
     meshgrid,
     tri,
-    tril,
-    triu,
 )
 from ..capture.arrays.table import ENTRIES
 from ..capture.arrays.wrapping import Indexed, member
@@ -73,7 +71,7 @@ __all__ = [
     "astype", "broadcast_arrays", "can_cast", "empty", "empty_like", "eye", "fft", "finfo",
     "from_dlpack", "fromfunction", "full", "full_like", "identity", "iinfo", "indices", "linalg",
     "linspace", "meshgrid", "ndarray", "ones", "ones_like", "random", "sort", "special", "tri",
-    "tril", "triu", "unstack", "zeros", "zeros_like",
+    "unstack", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += list(
     sorted({n for n in dir(np) if not n.startswith("_")} - LEFT_OUT.keys() - {*__all__})

@@ -28,7 +28,12 @@ class Generator:
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         found = getattr(self._numpy, name)
-        return made(found, name, __name__) if is_function(found) else found
+        if is_function(found):
+            found = vars(self)[name] = made(found, name, __name__)
+        return found
+
+    def __reduce__(self) -> Any:  # without the methods, which draw from this one
+        return type(self), (self.bit_generator,)
 
     def spawn(self, n_children: int) -> list[Generator]:
         """Create new independent child generators."""

@@ -14,7 +14,7 @@ class LaunchCounter(Watcher):
 
     def __init__(self) -> None:
         self.by_name: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def total(self) -> int:

@@ -241,7 +241,7 @@ def _kernel(case: Case, node: Node, make: Callable[[Case], Executable], source: 
     for step, kernel in zip(executable.assembly.plan.steps, executable.kernels, strict=True):
         if not isinstance(step, Cluster):
             continue
-        inlined = [n for region in step.regions.values() for n, _ in region.inlined]
+        inlined = [n for cone in step.cones.values() for n, _ in cone.inlined]
         if any(_is(n, node) for n in (*step.roles, *inlined)):
             return [f"  kernel:   {kernel.name}", *([kernel.source.rstrip()] if source else [])]
     return []

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from ..back_ends import BACK_ENDS
 from ..capture.record.dumping import MARK
+from ..cpu_fallback.loader import KernelSource
+from ..emit_cuda.source import CudaSource
 from ..engine import Executable
 from ..errors import CompilerError
 from ..fusion.together import Company
@@ -27,27 +31,19 @@ def use_edited(executable: Executable, path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(one_line(error)) from None
     head = BACK_ENDS[executable.options.device].head
-    kernels = {symbol: body.replace(head, "") for symbol, body in _kernels(text).items()}
+    kernels, lines = {}, {}
+    for symbol, line, body in _kernels(text):
+        kernels[symbol], lines[symbol] = body.replace(head, "\n" * head.count("\n")), line
     changed = []
     for i, source in enumerate(executable.sources):
         if source is None:
             continue
-        if source.symbol not in kernels:
-            known = ", ".join(kernels) or "none"
-            raise UsageError(
-                f"{path} has no kernel {source.symbol}, which the graph launches; kernels there, "
-                f"each behind a line '{MARK}NAME': {known}"
-            )
-        body = kernels[source.symbol]
-        want, have = _entry(source.text, source.symbol), _entry(body, source.symbol)
-        if have is None:
-            raise UsageError(f"{path} does not define the function {source.symbol}")
-        if have != want:
-            raise UsageError(f"{path}: {source.symbol} has to take ({want}), not ({have})")
+        body = _body(kernels, source, path)
         if _stripped(body) != _stripped(source.text):
             name, _, _ = source.symbol.rpartition("_")
             symbol = f"{name}_{hashlib.sha256(body.encode()).hexdigest()[:12]}"
-            text = body.replace(source.symbol, symbol)
+            told = f"#line {lines[source.symbol]} {json.dumps(str(path))}\n"
+            text = told + body.replace(source.symbol, symbol)
             executable.sources[i] = replace(source, symbol=symbol, text=text)
             changed.append(source.symbol)
     planned, options = executable.plan(), executable.options
@@ -61,14 +57,37 @@ def use_edited(executable: Executable, path: Path) -> list[str]:
     try:
         executable.native()
     except CompilerError as error:
-        raise UsageError(f"{path}: {one_line(error)}") from None
+        said = [line.strip() for line in str(error).splitlines() if "error" in line]
+        blamed = [line for line in said if line.startswith(str(path))]
+        raise UsageError(blamed[0] if blamed else f"{path}: {one_line(error)}") from None
     return changed
 
 
-def _kernels(text: str) -> dict[str, str]:
-    """The text of each kernel, by symbol."""
-    parts = re.split(rf"^{re.escape(MARK)}(\S+)[^\n]*\n", text, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
+def _body(kernels: Mapping[str, str], source: KernelSource | CudaSource, path: Path) -> str:
+    """The text that stands for ``source`` among the ``kernels`` of ``path``, or a UsageError."""
+    if source.symbol not in kernels:
+        known = ", ".join(kernels) or "none"
+        raise UsageError(
+            f"{path} has no kernel {source.symbol}, which the graph launches; kernels there, "
+            f"each behind a line '{MARK}NAME': {known}"
+        )
+    body = kernels[source.symbol]
+    want, have = _entry(source.text, source.symbol), _entry(body, source.symbol)
+    if have is None:
+        raise UsageError(f"{path} does not define the function {source.symbol}")
+    if have != want:
+        raise UsageError(f"{path}: {source.symbol} has to take ({want}), not ({have})")
+    return body
+
+
+def _kernels(text: str) -> Iterator[tuple[str, int, str]]:
+    """The symbol of each kernel, the number of its first line, and its text."""
+    above, *parts = re.split(rf"^{re.escape(MARK)}(\S+)[^\n]*\n", text, flags=re.MULTILINE)
+    line = 1 + above.count("\n")
+    for symbol, body in zip(parts[::2], parts[1::2], strict=True):
+        line += 1
+        yield symbol, line, body
+        line += body.count("\n")
 
 
 def _entry(text: str, symbol: str) -> str | None:

@@ -27,6 +27,7 @@ from ..cpu_fallback.invoke import build
 from ..cpu_fallback.runs import Patience
 from ..cpu_fallback.shared_library import address_of, open_library
 from ..errors import CompilerError
+from ..slots import Slot, slot_at
 
 _CALL, _VECTORCALL_OFFSET = 128, 56  # places in a type object, in bytes
 _DEFINITION = {type(len): 16, type(str.join): 40}  # where a function points to its definition
@@ -201,11 +202,10 @@ def _writable(places: Sequence[int]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """Hooks, what stands in their places while somebody counts, and what stood there before."""
+    """Places of hooks, and what stands there while somebody counts."""
 
-    places: list[int]
+    places: list[Slot]
     ours: list[int]
-    before: list[int]
 
 
 class Hooks:
@@ -214,7 +214,7 @@ class Hooks:
     def __init__(self) -> None:
         self.users: list[Callable[[str], None]] = []
         self.why_not: dict[str, str] = {}  # by library
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._sets: dict[str, _Set] = {}
         self._keep: list[Any] = []
         self._quiet = threading.local()
@@ -227,7 +227,7 @@ class Hooks:
                 self._prepare(library, find)
             for hooks in self._sets.values():
                 for place, ours in zip(hooks.places, hooks.ours, strict=True):
-                    ctypes.c_void_p.from_address(place).value = ours
+                    place.hook(ours)
 
     def remove(self, user: Callable[[str], None]) -> None:
         """Do so no longer; each pointer is as it was, unless another has come there meanwhile."""
@@ -236,9 +236,8 @@ class Hooks:
             if self.users:
                 return
             for hooks in self._sets.values():
-                for place, ours, before in zip(hooks.places, hooks.ours, hooks.before, strict=True):
-                    if _read(place) == ours:
-                        ctypes.c_void_p.from_address(place).value = before
+                for place in hooks.places:
+                    place.hook(None)
 
     def quiet(self, more: int) -> None:
         """Tell of nothing in this thread while the sum of ``more`` is not 0."""
@@ -264,16 +263,16 @@ class Hooks:
         table = library["fc_known"]
         table.restype = ctypes.POINTER(ctypes.c_void_p)
         known = table()
-        before = [_read(hook.place) or 0 for hook in hooks]
-        for n, address in enumerate(before):
-            known[n] = address
+        places = [slot_at(hook.place) for hook in hooks]
+        for n, place in enumerate(places):
+            known[n] = place.native
         told = ctypes.PYFUNCTYPE(None, ctypes.c_ssize_t, ctypes.py_object)(self._teller(hooks))
         self._keep += [library, told]
         is_kind = ctypes.cast(ctypes.pythonapi.PyType_IsSubtype, ctypes.c_void_p)
         array = ctypes.c_void_p(id(np.ndarray))
         library["fc_hooks"](ctypes.cast(told, ctypes.c_void_p), is_kind, array)
         ours = [address_of(library, f"fc_hook_{n}") for n in range(len(hooks))]
-        return _Set([hook.place for hook in hooks], ours, before)
+        return _Set(places, ours)
 
     def _teller(self, hooks: list[Hook]) -> Callable[[int, Any], None]:
         quiet, users = self._quiet, self.users

@@ -10,7 +10,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-WHOLES = f"{__name__.partition('.')[0]}.capture.calls.whole"
+_PACKAGE = __name__.partition(".")[0]
+WHOLES = f"{_PACKAGE}.capture.calls.whole"
 _BETWEEN = (WHOLES, __name__.rpartition(".")[0])
 _WHOLE = f"__import__({WHOLES!r}, fromlist=('whole',)).whole"
 
@@ -70,12 +71,14 @@ def without_wholes(trace: types.TracebackType | None) -> types.TracebackType | N
 
 
 class OwnModules(importlib.abc.MetaPathFinder):
-    """Finds modules that lie in the script's own folder."""
+    """Finds modules that lie in the script's own folder, though this package may, too."""
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.realpath(folder) + os.sep
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name.partition(".")[0] == _PACKAGE:
+            return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None or type(spec.loader) is not importlib.machinery.SourceFileLoader:
             return None

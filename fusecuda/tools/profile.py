@@ -107,7 +107,7 @@ class Profile(Watcher):
         self._clocks: list[_Clock] = []
         self._numbers: dict[threading.Thread, int] = {}
         self._next = count(1)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._sensors: Sensors | None = None
         self._processor: ProcessorCounters | None = None
         self._ranges: tuple[Callable[[str], Any], Callable[[], Any]] | None = None

@@ -52,14 +52,31 @@ def run_script(
         source = Path(script).read_bytes()
     except OSError as error:
         raise UsageError(one_line(error)) from None
+    file = os.path.abspath(script)
+    loader = importlib.machinery.SourceFileLoader("__main__", file)
     main = types.ModuleType("__main__")
-    main.__dict__.update(__file__=script, __builtins__=__builtins__, __spec__=None, __cached__=None)
+    main.__dict__.update(__file__=file, __builtins__=__builtins__, __cached__=None)
+    main.__dict__.update(__loader__=loader, __annotations__={})
     sys.modules["__main__"] = main
     sys.argv = [script, *arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-    with _Following(device, report) as following:
-        status = _execute(source, script, main, following)
+    folder = os.path.dirname(os.path.realpath(script))
+    _lead_path(folder)
+    with _Following(device, report, folder) as following:
+        status = _execute(source, file, main, following)
     return status
+
+
+def _lead_path(folder: str) -> None:
+    """Let modules be found in ``folder``, and no longer where Python looks for our own command's.
+
+    If this package lies there, it is still found there, after all else.
+    """
+    if sys.flags.safe_path:
+        return
+    before, sys.path[:1] = sys.path[:1], [folder]
+    ours = str(Path(__file__).parents[2])
+    if ours in map(os.path.abspath, before) and ours not in sys.path:
+        sys.path.append(ours)
 
 
 def _execute(source: bytes, script: str, main: types.ModuleType, following: _Following) -> int:
@@ -71,21 +88,20 @@ def _execute(source: bytes, script: str, main: types.ModuleType, following: _Fol
             return end.code or 0
         print(end.code, file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
         inner = error.__traceback__.tb_next if error.__traceback__ else None
         inner = error.__traceback__ = without_wholes(inner)
         sys.excepthook(type(error), error, inner)
-        return 1
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
 
 class _Following:
     """The region of a script, entered when CuPy is there."""
 
-    def __init__(self, device: str | None, report: bool) -> None:
+    def __init__(self, device: str | None, report: bool, folder: str) -> None:
         self.device = device
+        self.folder = folder  # of the script
         self.tally = Tally() if report else None
         self.region: Region | None = None
         self.finder: importlib.abc.MetaPathFinder | None = None  # of CuPy
@@ -104,7 +120,7 @@ class _Following:
             self.finder = install()
             region = follow()
             if self.tally is None:
-                self.modules = OwnModules(sys.path[0])
+                self.modules = OwnModules(self.folder)
                 sys.meta_path.insert(0, self.modules)
             else:  # a report tells what can be fused, of small arrays too
                 region.at_once_below = 0

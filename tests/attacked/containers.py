@@ -2,7 +2,162 @@
 
 from __future__ import annotations
 
+_LATER = """
+import collections, types, functools
+K = 2.0; A = np.ones(6); log = []
+def g1(x): return x + 0
+def g2(x):
+    log.append(len(log))
+    return x * K + A
+class Old:
+    by = 1.0
+    def m(self, x): return x * self.by
+class New:
+    by = 3.0
+    def m(self, x): return x * self.by + K
+class Holder: pass
+"""
+_COMES = """
+*3 r = f(x)
+put(%s)
+*3 r = f(x)
+K = 3.0
+*2 r = f(x)
+A[:] = 5.0
+*2 r = f(x)
+New.by = 7.0
+*2 r = f(x)
+"""
 PROGRAMS = {
+    "functions that come to a dict later": (
+        _LATER
+        + """
+H = {'a': g1}
+@fused
+def f(x): return H['a'](x)
+def put(g): H['a'] = g
+x = np.arange(6.)
+""",
+        _COMES % "g2",
+    ),
+    "functions that come to a list of an object later": (
+        _LATER
+        + """
+o = Holder(); o.steps = [g1]
+@fused
+def f(x):
+    for g in o.steps: x = g(x)
+    return x
+def put(g): o.steps.append(g)
+x = np.arange(6.)
+""",
+        _COMES % "g2",
+    ),
+    "objects that come to a container later": (
+        _LATER
+        + """
+H = collections.OrderedDict(a=Old())
+def call(x): return H['a'].m(x)
+@fused
+def f(x): return call(x)
+def put(o): H['a'] = o
+x = np.arange(6.)
+""",
+        _COMES % "New()",
+    ),
+    "an object that gets another class": (
+        _LATER
+        + """
+o = Old()
+@fused
+def f(x): return o.m(x)
+def put(kind): o.__class__ = kind
+x = np.arange(6.)
+""",
+        _COMES % "New",
+    ),
+    "bound methods that are given": (
+        _LATER
+        + """
+class B:
+    def m(self, x): return x * K + A
+@fused
+def f(x, m, ms): return m(x) + ms[0](x)
+x = np.arange(6.); b = B()
+def put(_): pass
+""",
+        (_COMES % "0").replace("f(x)", "f(x, b.m, [b.m])"),
+    ),
+    "functions registered for kinds": (
+        _LATER
+        + """
+@functools.singledispatch
+def kind(v, x): return x
+@kind.register
+def _(v: int, x): return x * K + A[0]
+@fused
+def f(x): return kind(3, x)
+def put(_): pass
+x = np.arange(6.)
+""",
+        _COMES % "0",
+    ),
+    "what makes missing items": (
+        _LATER
+        + """
+D = collections.defaultdict(lambda: 1.0)
+@fused
+def f(x):
+    y = x * D['a']
+    D.clear()
+    return y
+def put(g): D.default_factory = g
+x = np.arange(6.)
+""",
+        _COMES % "lambda: K",
+    ),
+    "what makes missing items of an argument": (
+        _LATER
+        + """
+@fused
+def f(x, d): return x * d['b']
+x = np.arange(6.)
+""",
+        """
+*3 r = f(x, collections.defaultdict(lambda: 2.0))
+*3 r = f(x, collections.defaultdict(lambda: K))
+K = 9.0
+*3 r = f(x, collections.defaultdict(lambda: K))
+""",
+    ),
+    "types of lists": (
+        _LATER
+        + """
+H = {list: 2.0, tuple: 3.0, range: 4.0}
+@fused
+def f(x, k): return x * H[type(k)], type(k) is list, type(k).__name__, k.__class__ is list
+x = np.arange(6.)
+""",
+        """
+*3 r = f(x, [1.0])
+*3 r = f(x, (1.0,))
+""",
+    ),
+    "classes as keys": (
+        _LATER
+        + """
+H = {Old: 1.0, (New, 1): 2.0}
+@fused
+def f(x):
+    for key in H:
+        kind = key if isinstance(key, type) else key[0]
+        x = kind().m(x)
+    return x
+def put(_): pass
+x = np.arange(6.)
+""",
+        _COMES % "0",
+    ),
     "arrays of another byte order": (
         """
 @fused

@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 PROGRAMS = {
+    "methods of which the code is looked at": (
+        """
+import inspect
+class K:
+    def __init__(self, a=None, b=2): self.a, self.b = a, b
+    def scaled(self, x): return x * self.b
+@fused
+def f(k, x):
+    names = inspect.getfullargspec(k.__init__)[0]
+    return k.scaled(x), names, k.__init__.__defaults__, k.scaled.__code__.co_varnames
+x = np.arange(6.)
+""",
+        """
+*3 r = f(K(), x)
+r = f(K(b=3), x)
+""",
+    ),
     "an attribute that hides an inherited one": (
         """
 class A:

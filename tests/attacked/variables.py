@@ -137,6 +137,65 @@ x=np.arange(6.)
 *4 r = f(x)
 """,
     ),
+    "functions of a module that read its variables": (
+        """
+import types
+m = types.ModuleType('m'); inner = types.ModuleType('m.inner'); m.inner = inner
+exec('''
+import numpy as np
+T = [1.0]; D = {'k': 2.0}; A = np.ones(6); K = 3.0
+def listed(): return T[0]
+def keyed(v): return v * D['k']
+def by_array(v): return v + A
+def named(): return K
+def through(v): return by_array(v) * listed()
+''', m.__dict__)
+exec('''
+L = [1.0]
+def last(): return L[-1]
+''', inner.__dict__)
+@fused
+def f(x):
+    return m.through(m.keyed(x)) * m.listed() + m.named() * m.inner.last()
+x=np.arange(6.)
+""",
+        """
+*2 r = f(x)
+m.T[0] = 5.0
+r = f(x)
+m.A[:] = 7.0
+r = f(x)
+m.D['k'] = 4.0
+m.inner.L.append(9.0)
+*2 r = f(x)
+m.K = 8.0
+*2 r = f(x)
+""",
+    ),
+    "functions in the place of a library's": (
+        """
+import math, time, builtins
+T = [1.0]
+def fake(*args): return T[0]
+@fused
+def f(x):
+    return x * math.floor(3.5) + time.time() + abs(-2.5)
+x=np.arange(6.)
+before = math.floor, time.time, builtins.abs
+def put(*functions): math.floor, time.time, builtins.abs = functions
+def g(x):
+    put(fake, fake, fake)
+    try:
+        return f(x)
+    finally:
+        put(*before)
+""",
+        """
+*2 r = g(x)
+T[0] = 2.0
+*2 r = g(x)
+""",
+    ),
     "a helper that writes to a module": (
         """
 import types

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import shutil
 from typing import Any
@@ -41,6 +42,43 @@ def test_powers_are_recorded_by_their_exponents() -> None:
     text = fc.lower(lambda x: x**3 + x**-2.0, x).explain(full=True)
     assert "power_3" in text and "power_minus_2" in text
     assert "power_3" not in fc.lower(lambda x: np.power(x, 3.0) + x**2.7, x).explain(full=True)
+
+
+def multiplied(z: complex, exponent: int) -> complex:
+    """``z ** exponent`` as NumPy multiplies, in Python's complex numbers."""
+    if z == 0:
+        return 0j if exponent > 0 else complex(math.nan, math.nan)
+    made, power, count = 1 + 0j, z, abs(exponent)
+    if count == 3:
+        made, count = z * (z * z), 0
+    while count:
+        made = made * power if count & 1 else made
+        count >>= 1
+        power = power * power if count else power
+    return 1 / made if exponent < 0 else made
+
+
+@pytest.mark.parametrize("exponent", [3, 4, 7, 20, 99, -2, -3, -11, 5.0])
+def test_whole_powers_of_complex_numbers(exponent: float) -> None:
+    """They are products, in one kernel; zeros have a zero, or nothing, for a power."""
+    parts = [0.0, -0.0, 1.0, -1.0, np.inf, np.nan, 2.5]
+    special = [complex(a, b) for a in parts for b in parts]
+    z = np.array([*special, *(RNG.normal(size=300) + 1j * RNG.normal(size=300))])
+    exe = fc.lower(lambda z: z**exponent, z)
+    assert [k.kind for k in exe.kernels] == ["loop"]
+    with np.errstate(all="ignore"):
+        want = np.array([multiplied(v, int(exponent)) for v in z.tolist()])
+        narrow = fc.lower(lambda z: z**exponent, z.astype("c8"))(z.astype("c8"))
+    for mine, theirs in ((exe(z).real, want.real), (exe(z).imag, want.imag)):
+        if exponent > 0:
+            np.testing.assert_array_equal(mine, theirs)
+            number = ~np.isnan(theirs)
+            np.testing.assert_array_equal(np.signbit(mine[number]), np.signbit(theirs[number]))
+        np.testing.assert_allclose(mine, theirs, rtol=1e-13, atol=1e-300)
+    assert narrow.dtype == np.complex64
+    fine = np.abs(want[len(special) :]) < 1e30
+    got = narrow[len(special) :][fine]
+    np.testing.assert_allclose(got, want[len(special) :][fine], rtol=2e-5, atol=1e-30)
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others have it always")

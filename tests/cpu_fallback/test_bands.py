@@ -106,7 +106,7 @@ PROGRAMS = [across, along, three, branches, result_too, results_alone, wide, tur
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("shape", [(150, 61), (700, 9), (97, 128)], ids=str)
+@pytest.mark.parametrize("shape", [(150, 61), (700, 12), (97, 128)], ids=str)
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_bits(function: Callable[..., Any], shape: tuple[int, int], threads: int) -> None:
     assert check(function, RNG.standard_normal(shape), threads=threads)

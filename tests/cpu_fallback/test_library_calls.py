@@ -14,6 +14,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda import engine
+from fusecuda.capture.arrays import products
 from fusecuda.capture.record import plans
 from fusecuda.cpu_fallback import program as programs
 from fusecuda.cpu_fallback.blueprint import Called
@@ -37,6 +38,12 @@ UNARY = (Operand(0),)
 def whole(*shape: int, dtype: Any = np.float64) -> np.ndarray:
     """Small whole numbers, whose products and sums are exact in any order."""
     return np.random.default_rng(len(shape)).integers(-4, 5, shape).astype(dtype)
+
+
+@pytest.fixture(autouse=True)
+def none_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of few elements are the library's, too."""
+    monkeypatch.setattr(products, "_is_small", lambda *given: False)
 
 
 def ours(*inputs: Any) -> Any:
@@ -392,6 +399,27 @@ def test_cupys_functions_write_into_the_memory_itself(monkeypatch: pytest.Monkey
         assert np.array_equal(out, np.eye(3))
     first, second = module.given
     assert first is out and second is None
+
+
+def test_what_is_no_function_of_cupys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums at places, and running extremes, are made of its operators."""
+    pytest.importorskip("cupy")
+    from fusecuda.emit_cuda import cupy_device
+
+    monkeypatch.setattr(cupy_device, "cupy", np)
+    device = cupy_device.CupyDevice.__new__(cupy_device.CupyDevice)
+    old, value, places = np.zeros(4), np.ones(3), np.array([1, 1, 3])
+    nodes = [build.parameter(k, a.shape, a.dtype) for k, a in enumerate((old, value, places))]
+    added = build.library("scatter", nodes, (4,), old.dtype, kwargs=(("kind", "add"),))
+    largest = build.library("cummax", nodes[:1], (4,), old.dtype, (Operand(0),), (("axis", 0),))
+    for apart in (True, False):
+        out = np.empty(4)
+        device.library(added, [old, value, places], out, apart)
+        assert out.tolist() == [0, 2, 0, 1]
+        device.library(largest, [np.array([1.0, 3, 2, 5])], out, apart)
+        assert out.tolist() == [1, 3, 3, 5]
+    with pytest.raises(NotImplementedError, match="CuPy has no"):
+        device.library(build.library("none", nodes[:1], (4,), old.dtype), [old], out, True)
 
 
 def test_cupys_whole_arrays_are_given_as_they_are() -> None:

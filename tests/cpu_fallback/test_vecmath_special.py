@@ -48,7 +48,7 @@ SPECIAL = {
     "psi": [(0, -INF), (-0.0, INF), (-2, NAN), (INF, INF), (-INF, NAN)],
     "erfcx": [(0, 1), (INF, 0.0), (-INF, INF), (-30, INF)],
     "erfinv": [(0, 0.0), (-0.0, -0.0), (1, INF), (-1, -INF), (1.5, NAN), (-INF, NAN)],
-    "erfcinv": [(0, INF), (-0.0, INF), (1, 0.0), (2, -INF), (-1, NAN), (INF, NAN)],
+    "erfcinv": [(0, INF), (-0.0, INF), (1, -0.0), (2, -INF), (-1, NAN), (INF, NAN)],
     "ndtr": [(0, 0.5), (INF, 1), (-INF, 0.0), (-40, 0.0), (40, 1)],
     "ndtri": [(0, -INF), (0.5, 0.0), (1, INF), (-1, NAN), (2, NAN), (INF, NAN)],
     "log_ndtr": [(INF, -0.0), (-INF, -INF), (40, -0.0)],

@@ -37,7 +37,7 @@ def variants(device: Any) -> list[Variant]:
 @one_in(5)
 def test_row_values_are_reduced_in_groups(order: str) -> None:
     """The last block of each group reduces over it, whichever that is; rows of each skeleton."""
-    device = compare(of_all_rows, RNG.normal(size=(20_003, 3)).astype("f4"), order=order)
+    device = compare(of_all_rows, RNG.normal(size=(20_003, 9)).astype("f4"), order=order)
     (prepared, _), *_ = device.reports
     assert prepared.bounds[0].integers["groups"] > 8
     device = compare(of_all_rows, RNG.normal(size=(1030, 520)).astype("f4"), order=order)

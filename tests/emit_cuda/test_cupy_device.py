@@ -170,6 +170,33 @@ def test_each_device_has_a_program_with_counters_of_its_own(
     assert [len(d.reports) for d in devices] == [2, 1]
 
 
+def test_counters_keep_their_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is destroyed may leave its number to another, which waits for nothing of it."""
+    from tests.lazy_device import LazyDevice
+
+    stream, device = object(), LazyDevice()
+    device.number = 0  # type: ignore[attr-defined]
+    monkeypatch.setattr(device, "kept_stream", lambda: stream)
+    monkeypatch.setattr(cupy_device, "current_device", lambda: device)
+    assembly, emitted = assembled(fc.lower(lambda a: a.sum(), np.ones((600, 600))).graph)
+    programs = DevicePrograms(assembly, emitted, plan_memory(assembly, 1), False)
+    programs([np.ones((600, 600))])
+    device.finish([0])
+    (program,) = programs._programs.values()
+    assert [found[-1] for found in program._counters.values()] == [stream]
+
+
+def test_a_thread_has_a_context_of_each_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(cupy_device, "_thread", cupy_device._Thread())
+    monkeypatch.setattr(cupy_device, "_current_stream", lambda: SimpleNamespace(ptr=7))
+    monkeypatch.setattr(cp.cuda.runtime, "free", made.append)
+    one, two = a_device(), a_device()
+    two.number = 1
+    assert [d.stream() for d in (one, one, two, one)] == [7] * 4
+    assert made == [0, 0]
+
+
 # --- lanes
 
 

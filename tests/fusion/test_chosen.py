@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -126,6 +127,20 @@ def test_a_choice_of_memory_is_one_read() -> None:
     loop = kernel.source.split("for (int64_t k = 0;")[1]
     assert loop.count("[k];") == 5
     assert "fc_choose" not in kernel.source
+
+
+def test_nothing_is_read_outside_of_what_is_chosen_from() -> None:
+    """At the edges, where nothing is chosen of what is rolled, a run of zeros is read for it."""
+
+    def edged(x: Any) -> Any:
+        near = np.roll(x, 1, axis=0) + np.roll(x, -1, axis=0)
+        return np.concatenate([x[:1], near[1:-1], x[-1:]]) * 2
+
+    (kernel,) = fc.lower(edged, X).kernels
+    places = set(re.findall(r"\*(from\d+) = ", kernel.source))
+    assert len(places) == 2
+    assert places == set(re.findall(r"if \(!v\d+\) (from\d+) = ", kernel.source))
+    equal(fc.lower(edged, X)(X), edged(X))
 
 
 def test_runs_inside_compute_the_middle_alone() -> None:

@@ -243,3 +243,30 @@ def random_program(seed: int) -> tuple[Callable[..., Any], Any, Any]:
         return x, seen
 
     return program, p, q
+
+
+def runge_kutta(y: Any) -> Any:
+    def slope(y: Any) -> Any:
+        return np.column_stack([y[:, 1], -np.sin(y[:, 0])])
+
+    first = slope(y)
+    second = slope(y + first / 2)
+    return y + first + second
+
+
+COLUMNS: dict[str, Callable[[Any], Any]] = {
+    "reshaped": lambda y: (y * 2)[:, 1].reshape(-1, 1) * (y * 2),
+    "raveled": lambda y: np.sin(y)[:, 1].ravel()[:, None] * np.sin(y),
+    "squeezed": lambda y: np.sin(y)[:, 1:2].reshape(-1) * np.sin(y)[:, 0],
+    "stacked": runge_kutta,
+    "picked": lambda y: np.sin(y)[:, [1]] * np.sin(y),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_under_other_shapes_are_components(name: str) -> None:
+    """An axis of extent one that comes or goes, or is picked, stores nothing."""
+    function, y = COLUMNS[name], RNG.standard_normal((5000, 2))
+    lowered = fc.lower(function, y)
+    assert lowered.launches == 1
+    np.testing.assert_allclose(lowered(y), function(y), rtol=1e-12)

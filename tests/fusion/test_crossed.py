@@ -12,7 +12,8 @@ import fusecuda as fc
 from fusecuda.cpu_fallback.program import set_thread_count
 from fusecuda.engine import build as compile_graph
 from fusecuda.fusion import crossing
-from fusecuda.fusion.binding import CROSSED, CROSSED_SHORT, Bound
+from fusecuda.fusion.binding import Bound
+from fusecuda.fusion.variants import CROSSED, CROSSED_SHORT
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import is_reducible, kind_of
 from fusecuda.graph.interpret import interpret

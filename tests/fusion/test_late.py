@@ -106,6 +106,22 @@ def test_two_arrays(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert executable.launches == 1 and is_late(executable)
 
 
+def test_an_array_that_is_only_read_where_it_is_written_does_not_wait() -> None:
+    """What is written in another array is no matter of its."""
+
+    def halves(u: Any, v: Any) -> None:
+        u[:500] = u[500:] * 2
+        v[1:501] = u[500:] + 1
+
+    executable = fc.lower(halves, fc.spec(1000), fc.spec(1000))
+    assert executable.launches == 1 and not is_late(executable)
+    ours, plain = np.random.default_rng(0).normal(size=(2, 2, 1000))
+    plain[...] = ours
+    executable(*ours)
+    halves(*plain)
+    assert np.array_equal(ours, plain)
+
+
 def test_each_element_is_written_once() -> None:
     """And read once for each place that it is read at: no copy of it lies in memory."""
     u = np.ones((64, 80))

@@ -6,13 +6,17 @@ the counts are not the planner's own claim.
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fusecuda as fc
 from fusecuda.engine import Executable
 from fusecuda.fusion import kernel_ir as ir
-from fusecuda.fusion.binding import ROW, Bound
+from fusecuda.fusion.binding import Bound
+from fusecuda.fusion.variants import ROW
 from fusecuda.tools.traffic import count_traffic
 from tests.marks import one_in
 from tests.programs import PROGRAMS, Program
@@ -139,6 +143,80 @@ def test_bytes_of_a_kernel_are_what_is_counted() -> None:
     traffic = count_traffic(executable, (x, y, z))
     assert kernel.bytes_read + kernel.bytes_written == traffic.bytes_moved
     assert kernel.flops == 2 * x.size
+    read = re.findall(r"//   in\d reads parameter\((\d)\) float64\[30, 40\]\n", kernel.source)
+    assert sorted(read) == ["0", "1", "2"]
+
+
+def added_at(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    sums = np.zeros(4)
+    np.add.at(sums, at, x)
+    return sums
+
+
+def placed_at(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    placed = np.zeros(4)
+    placed[at] = x
+    return placed
+
+
+@pytest.mark.parametrize(
+    ("function", "flops"),
+    [
+        (added_at, 50),
+        (placed_at, 0),
+        (lambda x, at: np.cumsum(x), 50),
+        (lambda x, at: np.cumsum(x * 2) + at.sum(), 200),
+        (lambda x, at: x.astype("f4"), 0),
+    ],
+)
+def test_whatever_computes_is_counted(function: Any, flops: int) -> None:
+    """Scans and additions at indices, too; what moves or converts elements is not."""
+    x, at = fc.spec(50), fc.spec(50, np.int64)
+    assert fc.cost(function, x, at).flops == flops
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda x: x + 1, ""),
+        (lambda x: x.sum(axis=1), ""),
+        (lambda x: (x + 1) * 2, "go over the same elements, and nothing between them is stored"),
+        (lambda x: (x * x).sum(axis=1), "compute what is reduced, as it is read"),
+        (
+            lambda x: np.sqrt((x * x).sum(axis=1)),
+            "compute what is reduced, as it is read, and what follows from that alone",
+        ),
+        (
+            lambda x: x - x.mean(axis=1, keepdims=True),
+            "need the same rows, again where they follow a reduction",
+        ),
+    ],
+)
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_heads_say_why_operations_are_together(function: Any, why: str, target: str) -> None:
+    (text,) = fc.lower(function, fc.spec((30, 40))).emit(target)
+    told = re.findall(r"// together, for they ([^:]*): ", text.replace("\n//   ", " "))
+    assert told == ([why] if why else [])
+
+
+def test_only_cuda_is_compiled_for_an_arch() -> None:
+    executable = fc.lower(lambda x: x + 1, fc.spec(9))
+    with pytest.raises(ValueError, match="for 'c' are not compiled for an arch"):
+        executable.emit("c", arch="sm_90")
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (lambda x: x + 1, "loop"),
+        (lambda x: x.sum(axis=1), "reduction"),
+        (lambda x: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True), "resident"),
+        (np.sort, "library"),
+    ],
+)
+def test_kinds_of_kernels(function: Any, kind: str) -> None:
+    (kernel,) = fc.lower(function, fc.spec((30, 40))).kernels
+    assert kernel.kind == kind and f'"{kind}"' in (fc.Kernel.__doc__ or "")
 
 
 def test_a_row_value_goes_to_a_strided_argument() -> None:

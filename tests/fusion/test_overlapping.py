@@ -11,10 +11,11 @@ import pytest
 import fusecuda as fc
 from fusecuda.cpu_fallback.interpreted import KERNELS
 from fusecuda.engine import build as compile_graph
-from fusecuda.fusion.binding import COLUMN, Bound
+from fusecuda.fusion.binding import Bound
 from fusecuda.fusion.cost import WINDOW, Machine
 from fusecuda.fusion.sliding import by_lanes
 from fusecuda.fusion.unrolled import unrolled
+from fusecuda.fusion.variants import COLUMN
 from fusecuda.graph import build
 from fusecuda.graph.index_map import IndexMap
 from fusecuda.graph.interpret import CUPY, interpret

@@ -163,11 +163,69 @@ def read_between(x: Any, y: Any) -> Any:
     return out * 2, tail, out[2] + 1
 
 
+def blocks(x: Any, y: Any) -> Any:
+    return np.block([[np.sqrt(x * x) * 2, x + 1], [x - y, np.sqrt(y * y) / 3]])
+
+
+def blocks_of_blocks(x: Any, y: Any) -> Any:
+    rows = [np.hstack([x * y, np.hstack([x - 1, y / x])]), np.hstack([y + 1, y - x, x * x])]
+    return np.vstack(rows)
+
+
+def edges_of_computed(x: Any, y: Any) -> Any:
+    """The boundary conditions of a step."""
+    out = np.sqrt(x * x + 1) / 3
+    out[0] = out[-1] = 0
+    out[:, 0], out[:, -1] = y[:, 1], 2 * y[:, -2]
+    return out * 3 + y, out.max(axis=0)
+
+
+def edges_of_numbers(x: Any, y: Any) -> Any:
+    n = x.size
+    weights = np.zeros(n)
+    weights[0] = 1
+    weights[1 : n // 2] = 2
+    weights[n // 4 : n // 3] = 3
+    return x.ravel() * weights
+
+
+def inner_rows(x: Any, y: Any) -> Any:
+    out = x * 2 - y
+    out[:, 3:9] = x[:, 2:8]
+    out[5:7] = 1
+    return out + y, out.max(axis=1)
+
+
+def edged_between(x: Any, y: Any) -> Any:
+    out = x * 2
+    out[0] = 0
+    seen = out.copy()
+    out[-1] = 0
+    return seen, out * 3
+
+
+def edged_and_rolled(x: Any, y: Any) -> Any:
+    out = x * 2
+    out[0] = out[-1] = 0
+    return out - np.roll(out, 1, axis=0)
+
+
+def edges_of_edges(x: Any, y: Any) -> Any:
+    """Steps that follow one another, each with its edges."""
+    for _ in range(3):
+        x = np.sqrt(x * x + 1)
+        x[0] = x[-1] = 1
+        x[4:9] = y[3:8]
+    return x * 2
+
+
 LAUNCHES: dict[Callable[..., Any], int] = {
     ringed: 1, streamed: 1, channels: 1, rows: 1, halves: 1, stacked: 1, joined: 1, partly: 1,
     crossing: 2, crossing_in_place: 2, seen_between: 1, in_place: 1, read_first: 1, read_turned: 2,
     read_after: 1, shifted: 2, rolled: 2, neighbours: 1,
-    slopes: 1, edges_first: 1, edges_overwritten: 3, every_second: 2, read_between: 4,
+    slopes: 1, edges_first: 1, edges_overwritten: 1, every_second: 2, read_between: 4,
+    blocks: 1, blocks_of_blocks: 1, edges_of_computed: 1, edges_of_numbers: 1, inner_rows: 1,
+    edged_between: 5, edged_and_rolled: 3, edges_of_edges: 1,
 }  # fmt: skip
 
 

@@ -1,15 +1,19 @@
-"""Graphs that once were planned or lowered wrongly: updates of what is read, guards, reshapes."""
+"""Updates of what is read, guards, reshapes; what reductions end in, written where it was."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
+import fusecuda as fc
 from fusecuda.engine import build
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph
 from fusecuda.graph.text import parse_hlo
 from fusecuda.options import Options
+from tests.capture_check import equal
 from tests.marks import one_in
 
 GRAPHS = {
@@ -70,3 +74,65 @@ def test_the_interpreter_agrees(
     for i, (mine, theirs) in enumerate(zip(got, want, strict=True)):
         value = argument if graph.target(i) is not None else mine
         np.testing.assert_array_equal(value, theirs)
+
+
+def descended(b: Any, g: Any, c: Any) -> Any:
+    b -= 0.5 * g.sum(0)
+
+
+def summed_into(b: Any, g: Any, c: Any) -> Any:
+    b += g.T.sum(1)
+
+
+def running(b: Any, g: Any, c: Any) -> Any:
+    """The last mean is read by others, whose results come first or last."""
+    mean = g.max(0)
+    out = (g - mean) * 2, b + mean, (b * mean).sum() + 1
+    b *= 0.5
+    b += 0.5 * mean
+    return *out, b - 1, b.sum()
+
+
+def spread(b: Any, g: Any, c: Any) -> Any:
+    """What is written is computed for each element of its row, by whoever has one: it is copied."""
+    b += g.sum(0)
+    return g * b
+
+
+def exchanged(b: Any, g: Any, c: Any) -> Any:
+    """Each is computed of what the other was."""
+    mine, other = g.sum(0) * c, g.max(0) - b
+    b[:], c[:] = mine, other
+
+
+def read_by_elements(b: Any, g: Any, c: Any) -> Any:
+    """Other rows are still to read what is overwritten: it is copied."""
+    b[:] = (g * b[::-1]).sum(0)
+
+
+def read_turned(b: Any, g: Any, c: Any) -> Any:
+    b[:] = g.sum(0) + b[::-1]
+
+
+def read_as_elements(b: Any, g: Any, c: Any) -> Any:
+    b[:] = (g * b).sum(0)
+
+
+ENDS = {
+    descended: 1, summed_into: 1, running: 1, spread: 2, exchanged: 1,
+    read_by_elements: 2, read_turned: 2, read_as_elements: 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(70, 90), (90, 3), (9, 20_000), (20_000, 2)])
+@pytest.mark.parametrize("program", ENDS, ids=lambda f: f.__name__)
+@one_in(4)
+def test_a_reduction_ends_where_it_began(program: Any, shape: Any, emitted: str) -> None:
+    """What it is combined with is read, and written, once, and never copied."""
+    rng = np.random.default_rng(3)
+    given = [rng.integers(-9, 9, s).astype(float) for s in (shape[1], shape, shape[1])]
+    mine, theirs = [a.copy() for a in given], [a.copy() for a in given]
+    executable = fc.lower(program, *mine)
+    if emitted == "c" and shape == (70, 90):
+        assert executable.launches == ENDS[program], executable.explain(full=True)
+    equal([executable(*mine), *mine], [program(*theirs), *theirs])

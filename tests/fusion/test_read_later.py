@@ -66,7 +66,7 @@ def read_before(u: Any, before: Any) -> Any:
 LAUNCHES = {
     written_on: 3,
     read_before: 3,
-    wave: 9,
+    wave: 7,
     of_the_inside_alone: 2,
     written_back: 2,
     result_between: 3,

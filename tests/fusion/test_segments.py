@@ -11,7 +11,7 @@ import fusecuda as fc
 from fusecuda.emit_cuda import launch, nvrtc
 from fusecuda.engine import build as compile_graph
 from fusecuda.errors import GraphError
-from fusecuda.fusion.binding import ANY, COLUMN, ROW
+from fusecuda.fusion.variants import ANY, COLUMN, ROW
 from fusecuda.graph import build
 from fusecuda.graph.dtypes import BOOL, FLOAT64, INT64, DType, is_reducible
 from fusecuda.graph.interpret import CUPY, interpret

@@ -52,7 +52,7 @@ def test_a_sum_of_negative_zeros_is_positive() -> None:
     assert not np.signbit(got).any()
 
 
-def test_pairwise_distances_are_one_kernel() -> None:
+def test_pairwise_distances_are_one_kernel(emitted: str) -> None:
     """Nothing of the size of all differences is stored."""
 
     def program(a: Any, b: Any) -> Any:
@@ -60,8 +60,50 @@ def test_pairwise_distances_are_one_kernel() -> None:
 
     a, b = np.random.default_rng(0).normal(size=(2, 90, 3))
     exe = fc.lower(program, a, b)
-    assert exe.launches == 1
+    assert exe.launches == 1, exe.explain(full=True)
     np.testing.assert_allclose(exe(a, b), program(a, b), rtol=1e-12)
+
+
+def moved_twice(x: Any, m: Any) -> Any:
+    return x @ m @ m
+
+
+def lengths_out(q: Any, m: Any) -> Any:
+    q = q / np.abs(q * q).max(1, keepdims=True)
+    return np.stack([q[:, 0] * q[:, 1], q[:, 1] + q[:, 2]], -1)
+
+
+def lengths_out_twice(q: Any, m: Any) -> Any:
+    """Each element is computed once, however it is reached."""
+    for _ in range(2):
+        q = np.exp(q - q.max(1, keepdims=True))
+    return q[:, 0] * 3 + q[:, 1] - q[:, 2]
+
+
+@pytest.mark.parametrize("program", [moved_twice, lengths_out, lengths_out_twice])
+def test_short_rows_are_taken_apart(program: Any, emitted: str) -> None:
+    """Where single elements of rows are all that follows, as in products of small matrices."""
+    rng = np.random.default_rng(2)
+    x, m = rng.integers(-9, 9, (5000, 3)).astype(float), rng.integers(-9, 9, (3, 3)).astype(float)
+    exe = fc.lower(program, x, m)
+    assert exe.launches == 1, exe.explain(full=True)
+    np.testing.assert_allclose(exe(x, m), program(x, m), rtol=1e-14, atol=1e-12)
+    exponents = exe.kernels[0].source.count("= fc_exp")
+    assert emitted == "cuda" or exponents == 6 * (program is lengths_out_twice)
+
+
+def test_operations_of_a_row_are_taken_apart_once() -> None:
+    """Not once for each way that leads to them."""
+
+    def program(x: Any) -> Any:
+        for _ in range(40):
+            x = x * x + x
+        return x.sum(1)
+
+    x = np.full((5000, 3), -0.5)
+    exe = fc.lower(program, x)
+    assert exe.launches == 1
+    np.testing.assert_allclose(exe(x), program(x), rtol=1e-14)
 
 
 @pytest.mark.parametrize("case", ["broadcast", "shared", "long", "few"])
@@ -82,14 +124,23 @@ def test_what_stays_a_reduction(case: str) -> None:
 
 
 def shortly_reduced(graph: Graph) -> Graph:
-    """``graph`` with sums of at most eight elements along the last axis for its results."""
+    """``graph`` with sums of at most eight elements along the last axis for its results.
+
+    So are first elements times those sums.
+    """
     outputs = []
     for node in graph.outputs:
         if not node.shape or not node.shape[-1] or not is_reducible("sum", node.dtype):
             continue
         shape = (*node.shape[:-1], min(8, node.shape[-1]))
         first = build.index(node, index_map.identity(len(shape)), shape)
-        outputs.append(build.reduce("sum", first, (len(shape) - 1,)))
+        total = build.reduce("sum", first, (len(shape) - 1,))
+        lead = index_map.axis_map([(0, 1, a) for a in range(len(shape) - 1)], len(shape))
+        pair = [build.convert(first, total.dtype), build.index(total, lead, shape)]
+        times = build.elementwise("multiply", pair, total.dtype)
+        rows = [(0, 1, a) for a in range(len(shape) - 1)]
+        ends = index_map.axis_map([*rows, (0, 0, None)], len(shape) - 1)
+        outputs += [total, build.index(times, ends, shape[:-1])]
     return Graph(graph.parameters, tuple(outputs))
 
 

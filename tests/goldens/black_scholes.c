@@ -5,11 +5,13 @@ black_scholes: 34 operations in 1 kernel
      sqrt, 14 multiply, 4 divide, log, 6 add, 3 subtract, 2 negative, 3 exp
 
 // black_scholes: loop_multiply_add_log_sqrt_subtract, loop over [64, 96]
-//   in0 reads parameter float64[64, 96]
-//   in1 reads parameter float64[64, 96]
-//   in2 reads parameter float64[64, 96]
+//   in0 reads parameter(2) float64[64, 96]
+//   in1 reads parameter(1) float64[64, 96]
+//   in2 reads parameter(0) float64[64, 96]
 //   out3 writes subtract float64[64, 96]
 //   out4 writes add float64[64, 96]
+// together, for they go over the same elements, and nothing between them is stored: sqrt, 14
+//   multiply, 4 divide, log, 6 add, 3 subtract, 2 negative, 3 exp
 void loop_multiply_add_log_sqrt_subtract_cd34986bf2aa(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     (void)scratch;
     const int64_t n0 = a->dim[2];

@@ -5,14 +5,16 @@ centered_columns: 3 operations in 1 kernel
      divide, subtract, sum
 
 // centered_columns: reduce_sum_divide_subtract, reduction over [96] rows of [64]
-//   in0 reads parameter float64[64, 96]
+//   in0 reads parameter(0) float64[64, 96]
 //   out1 writes subtract float64[64, 96]
+// together, for they need the same rows, again where they follow a reduction: divide, subtract,
+//   sum
 // 2 passes over each row, which stays resident between them
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-void reduce_sum_divide_subtract_30d9e07e18bc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_285ac643120a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -53,10 +55,10 @@ void reduce_sum_divide_subtract_30d9e07e18bc(const fc_args *a, int64_t begin, in
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);
             const int64_t lanes_used = fc_min(FC_LANES, count);
+            int64_t done = 0;
             for (int64_t l = 0; l < lanes_used; ++l)
                 for (int64_t c = 0; c < width; ++c)
                     lane1[l * block + c] = fc_identity_sum_f64();
-            int64_t done = 0;
             for (; done < count; ++done) {
                 const int64_t position = at + done;
                 const int64_t i_n0 = position;

@@ -5,13 +5,15 @@ column_mean: 2 operations in 1 kernel
      divide, sum
 
 // column_mean: reduce_sum_divide, reduction over [96] rows of [64]
-//   in0 reads parameter float64[64, 96]
+//   in0 reads parameter(0) float64[64, 96]
 //   out1 writes divide float64[96]
+// together, for they compute what is reduced, as it is read, and what follows from that alone:
+//   divide, sum
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-void reduce_sum_divide_1834017624dd(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_cb7c0f24d0d2(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -46,10 +48,19 @@ void reduce_sum_divide_1834017624dd(const fc_args *a, int64_t begin, int64_t end
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);
             const int64_t lanes_used = fc_min(FC_LANES, count);
-            for (int64_t l = 0; l < lanes_used; ++l)
-                for (int64_t c = 0; c < width; ++c)
-                    lane1[l * block + c] = fc_identity_sum_f64();
             int64_t done = 0;
+            for (; done < lanes_used; ++done) {
+                const int64_t position = at + done;
+                const int64_t i_n0 = position;
+                const int64_t lanes = done % FC_LANES * block;
+                (void)lanes;
+                const double *in0 = (const double *)((const char *)row_in0 + i_n0 * s0_n0);
+                #pragma GCC ivdep
+                for (int64_t c = 0; c < width; ++c) {
+                    const double v0 = in0[c];
+                    lane1[lanes + c] = fc_leaf_sum_f64(v0, position);
+                }
+            }
             for (; block >= 32 && done + 8 * FC_LANES <= count; done += 8 * FC_LANES) {
                 for (int64_t l = 0; l < FC_LANES; ++l) {
                     const double *from_in0[8];
@@ -106,7 +117,7 @@ void reduce_sum_divide_1834017624dd(const fc_args *a, int64_t begin, int64_t end
         }
     }
 }
-void reduce_sum_divide_1834017624dd_finish(const fc_args *a) {
+void reduce_sum_divide_cb7c0f24d0d2_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

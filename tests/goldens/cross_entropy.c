@@ -5,10 +5,12 @@ cross_entropy: 10 operations in 1 kernel
      3 subtract, exp, log, divide, max, 2 sum
 
 // cross_entropy: reduce_max_subtract_iota_gather_divide, reduction over [64] rows of [96]
-//   in0 reads parameter float64[64, 96]
-//   in1 reads parameter int64[64]
-//   in3 reads parameter float64[64, 96]
+//   in0 reads parameter(0) float64[64, 96]
+//   in1 reads parameter(1) int64[64]
+//   in3 reads parameter(0) float64[64, 96]
 //   out4 writes divide float64[]
+// together, for they need the same rows, again where they follow a reduction: 3 subtract, exp,
+//   log, divide, max, 2 sum
 // 2 passes over each row
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
@@ -16,9 +18,9 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_max_subtract_iota_gather_divide_26d084f5f86a_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_iota_gather_divide_d9865d20b868_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -26,7 +28,7 @@ FC_OUTLINE double reduce_max_subtract_iota_gather_divide_26d084f5f86a_join1(cons
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_OUTLINE double reduce_max_subtract_iota_gather_divide_26d084f5f86a_join4(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_iota_gather_divide_d9865d20b868_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -34,7 +36,7 @@ FC_OUTLINE double reduce_max_subtract_iota_gather_divide_26d084f5f86a_join4(cons
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_iota_gather_divide_26d084f5f86a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_iota_gather_divide_d9865d20b868(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -55,7 +57,8 @@ void reduce_max_subtract_iota_gather_divide_26d084f5f86a(const fc_args *a, int64
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
     for (int64_t item = begin; item < end; ++item) {
-        const int64_t row = item / parts, part = item % parts;
+        const int64_t row = parts == 1 ? item : item / parts;
+        const int64_t part = item - row * parts;
         const int64_t first = part * part_length;
         const int64_t last = fc_min(first + part_length, length);
         const int64_t i_m0 = row;
@@ -63,50 +66,17 @@ void reduce_max_subtract_iota_gather_divide_26d084f5f86a(const fc_args *a, int64
         const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
         const int64_t row_at2 = origin2 + i_m0 * s2_m0;
         const char *row_in3 = a->ptr[2] + i_m0 * s3_m0;
-        const int64_t v5 = *(const int64_t *)(row_in1);
-        const int64_t v6 = row_at2;
-        const int64_t g7_0 = v6 < 0 ? v6 + limit0 : v6;
-        const int64_t g7_1 = v5 < 0 ? v5 + limit2 : v5;
-        const bool ok7 = ((uint64_t)g7_0 < (uint64_t)limit0) & ((uint64_t)g7_1 < (uint64_t)limit2);
-        if (!ok7) a->status[0] = 1;
-        const double v7 = ok7 ? *(const double *)((const char *)row_in3 + g7_0 * limit1 + g7_1 * (int64_t)sizeof(double)) : 0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_iota_gather_divide_26d084f5f86a_join1(a, row);
+            v1 = reduce_max_subtract_iota_gather_divide_d9865d20b868_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
             fc_start_max_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double room1[FC_CHUNK + FC_BLOCK];
-                const double *b1 = room1;
-                {
-                    const int64_t i_n0 = at;
-                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0);
-                    if (count == FC_CHUNK && n0 - i_n0 >= count) {
-                        b1 = in0;
-                    }
-                    else {
-                        {
-                            const int64_t run = count;
-                            const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                            double last_in0[8];
-                            for (int64_t block = 0; block < run; block += 8) {
-                                const int64_t from = fc_block(block, run, 8, a->again);
-                                if (from + 8 > run) {
-                                    in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
-                                }
-                                #pragma GCC unroll 1
-                                #pragma GCC ivdep
-                                for (int64_t k = from; k < from + 8; ++k) {
-                                    const double v0 = in0[k];
-                                    room1[k] = v0;
-                                }
-                            }
-                        }
-                    }
-                }
+                const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                const double *const b1 = in0;
                 fc_push_max_f64(&tree1, fc_fold_max_f64(b1, count, at));
             }
             if (parts > 1) {
@@ -115,7 +85,6 @@ void reduce_max_subtract_iota_gather_divide_26d084f5f86a(const fc_args *a, int64
             }
             v1 = fc_finish_max_f64(&tree1);
         }
-        const double v8 = v7 - v1;
         fc_tree_sum_f64 tree4;
         fc_start_sum_f64(&tree4);
         for (int64_t at = first; at < last; at += FC_CHUNK) {
@@ -147,12 +116,20 @@ void reduce_max_subtract_iota_gather_divide_26d084f5f86a(const fc_args *a, int64
             continue;
         }
         const double v4 = fc_finish_sum_f64(&tree4) + 0;
+        const int64_t v5 = *(const int64_t *)(row_in1);
+        const int64_t v6 = row_at2;
+        const int64_t g7_0 = v6 < 0 ? v6 + limit0 : v6;
+        const int64_t g7_1 = v5 < 0 ? v5 + limit2 : v5;
+        const bool ok7 = ((uint64_t)g7_0 < (uint64_t)limit0) & ((uint64_t)g7_1 < (uint64_t)limit2);
+        if (!ok7) a->status[0] = 1;
+        const double v7 = ok7 ? *(const double *)((const char *)row_in3 + g7_0 * limit1 + g7_1 * (int64_t)sizeof(double)) : 0;
+        const double v8 = v7 - v1;
         const double v9 = fc_log_f64(v4);
         const double v10 = v9 - v8;
         ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 16 * rows * 0))[row * (16 / sizeof(double))] = v10;
     }
 }
-void reduce_max_subtract_iota_gather_divide_26d084f5f86a_finish(const fc_args *a) {
+void reduce_max_subtract_iota_gather_divide_d9865d20b868_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -178,6 +155,8 @@ void reduce_max_subtract_iota_gather_divide_26d084f5f86a_finish(const fc_args *a
             const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
             const int64_t row_at2 = origin2 + i_m0 * s2_m0;
             const char *row_in3 = a->ptr[2] + i_m0 * s3_m0;
+            const double v1 = reduce_max_subtract_iota_gather_divide_d9865d20b868_join1(a, row);
+            const double v4 = reduce_max_subtract_iota_gather_divide_d9865d20b868_join4(a, row);
             const int64_t v5 = *(const int64_t *)(row_in1);
             const int64_t v6 = row_at2;
             const int64_t g7_0 = v6 < 0 ? v6 + limit0 : v6;
@@ -185,9 +164,7 @@ void reduce_max_subtract_iota_gather_divide_26d084f5f86a_finish(const fc_args *a
             const bool ok7 = ((uint64_t)g7_0 < (uint64_t)limit0) & ((uint64_t)g7_1 < (uint64_t)limit2);
             if (!ok7) a->status[0] = 1;
             const double v7 = ok7 ? *(const double *)((const char *)row_in3 + g7_0 * limit1 + g7_1 * (int64_t)sizeof(double)) : 0;
-            const double v1 = reduce_max_subtract_iota_gather_divide_26d084f5f86a_join1(a, row);
             const double v8 = v7 - v1;
-            const double v4 = reduce_max_subtract_iota_gather_divide_26d084f5f86a_join4(a, row);
             const double v9 = fc_log_f64(v4);
             const double v10 = v9 - v8;
             ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 16 * rows * 0))[row * (16 / sizeof(double))] = v10;

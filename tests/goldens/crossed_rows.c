@@ -5,11 +5,13 @@ turned: 10 operations in 1 kernel
      multiply, 2 subtract, 2 divide, 2 max, min, 2 sum
 
 // turned: reduce_multiply_sum_max_min_subtract, reduction over [700] rows of [70]
-//   in0 reads parameter float64[700, 70]
-//   in1 reads parameter float64[700, 70]
+//   in0 reads parameter(1) float64[700, 70]
+//   in1 reads parameter(0) float64[700, 70]
 //   out2 writes subtract float64[700]
 //   out3 writes divide float64[70]
 //   out4 writes subtract float64[70]
+// together, for they compute what is reduced, as it is read, and what follows from that alone:
+//   multiply, 2 subtract, 2 divide, 2 max, min, 2 sum
 // and across all rows: sum, sum, max
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
@@ -21,7 +23,7 @@ FC_EXTREME_TREE(min_f64, double, int64_t, HUGE_VAL, <, fc_minimum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
 #ifndef FC_HAVE_CROSS_sum_f64
 #define FC_HAVE_CROSS_sum_f64
@@ -31,7 +33,7 @@ FC_CROSS(sum_f64, double)
 #define FC_HAVE_CROSS_max_f64
 FC_CROSS(max_f64, double)
 #endif
-void reduce_multiply_sum_max_min_subtract_7f5edeee78d9(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_sum_max_min_subtract_62c537a1f02a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -148,7 +150,7 @@ void reduce_multiply_sum_max_min_subtract_7f5edeee78d9(const fc_args *a, int64_t
         memcpy(left7 + item * length, lanes7, (size_t)length * sizeof *lanes7);
     }
 }
-void reduce_multiply_sum_max_min_subtract_7f5edeee78d9_finish(const fc_args *a) {
+void reduce_multiply_sum_max_min_subtract_62c537a1f02a_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -182,9 +184,9 @@ void reduce_multiply_sum_max_min_subtract_7f5edeee78d9_finish(const fc_args *a) 
             const double v7 = left7[at + k];
             const double v9 = a->scalar[0].f64;
             const double v10 = v5 / v9;
-            out3[k] = v10;
             const double v11 = v6 / v9;
             const double v12 = v11 - v7;
+            out3[k] = v10;
             out4[k] = v12;
         }
         at += run;

@@ -10,6 +10,8 @@ votes_of_few: 6 operations in 1 kernel
 //   out3 writes reduce int64[7000]
 //   out4 writes reduce int64[7]
 //   out5 writes reduce float64[7]
+// together, for they need the same rows, again where they follow a reduction: equal, convert,
+//   where, argmax, 2 sum
 // 2 passes over each row
 // and across all rows: sum, sum
 #ifndef FC_HAVE_argmax_f64
@@ -22,7 +24,7 @@ FC_TREE(sum_s64, int64_t, int64_t, 0, v, (int64_t)(a + b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
 #ifndef FC_HAVE_CROSS_sum_s64
 #define FC_HAVE_CROSS_sum_s64
@@ -32,7 +34,7 @@ FC_CROSS(sum_s64, int64_t)
 #define FC_HAVE_CROSS_sum_f64
 FC_CROSS(sum_f64, double)
 #endif
-void reduce_argmax_iota_equal_sum_where_d7f80bfe03e8(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_argmax_iota_equal_sum_where_b81c8e4a145f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -126,7 +128,7 @@ void reduce_argmax_iota_equal_sum_where_d7f80bfe03e8(const fc_args *a, int64_t b
             left9[item * length + k] = fc_fold_sum_f64(waiting9 + k * FC_PITCH, behind - chunk, 0);
     }
 }
-void reduce_argmax_iota_equal_sum_where_d7f80bfe03e8_finish(const fc_args *a) {
+void reduce_argmax_iota_equal_sum_where_b81c8e4a145f_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

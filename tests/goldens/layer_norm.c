@@ -5,16 +5,18 @@ layer_norm: 11 operations in 1 kernel
      3 divide, 2 subtract, 2 multiply, 2 add, sqrt, 2 sum
 
 // layer_norm: reduce_sum_divide_multiply_add_sqrt, reduction over [64] rows of [96]
-//   in0 reads parameter float64[64, 96]
-//   in1 reads parameter float64[96]
-//   in2 reads parameter float64[96]
+//   in0 reads parameter(0) float64[64, 96]
+//   in1 reads parameter(2) float64[96]
+//   in2 reads parameter(1) float64[96]
 //   out3 writes add float64[64, 96]
+// together, for they need the same rows, again where they follow a reduction: 3 divide, 2
+//   subtract, 2 multiply, 2 add, sqrt, 2 sum
 // 3 passes over each row
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -22,7 +24,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join1(const f
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -30,7 +32,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join6(const f
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_multiply_add_sqrt_374c11fd06c3(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -46,7 +48,8 @@ void reduce_sum_divide_multiply_add_sqrt_374c11fd06c3(const fc_args *a, int64_t 
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
     for (int64_t item = begin; item < end; ++item) {
-        const int64_t row = item / parts, part = item % parts;
+        const int64_t row = parts == 1 ? item : item / parts;
+        const int64_t part = item - row * parts;
         const int64_t first = part * part_length;
         const int64_t last = fc_min(first + part_length, length);
         const int64_t i_m0 = row;
@@ -58,41 +61,15 @@ void reduce_sum_divide_multiply_add_sqrt_374c11fd06c3(const fc_args *a, int64_t 
         const double v9 = a->scalar[1].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join1(a, row);
+            v1 = reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
             fc_start_sum_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double room1[FC_CHUNK + FC_BLOCK];
-                const double *b1 = room1;
-                {
-                    const int64_t i_n0 = at;
-                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0);
-                    if (count == FC_CHUNK && n0 - i_n0 >= count) {
-                        b1 = in0;
-                    }
-                    else {
-                        {
-                            const int64_t run = count;
-                            const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                            double last_in0[8];
-                            for (int64_t block = 0; block < run; block += 8) {
-                                const int64_t from = fc_block(block, run, 8, a->again);
-                                if (from + 8 > run) {
-                                    in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
-                                }
-                                #pragma GCC unroll 1
-                                #pragma GCC ivdep
-                                for (int64_t k = from; k < from + 8; ++k) {
-                                    const double v0 = in0[k];
-                                    room1[k] = v0;
-                                }
-                            }
-                        }
-                    }
-                }
+                const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                const double *const b1 = in0;
                 fc_push_sum_f64(&tree1, fc_fold_sum_f64(b1, count, at));
             }
             if (parts > 1) {
@@ -104,34 +81,42 @@ void reduce_sum_divide_multiply_add_sqrt_374c11fd06c3(const fc_args *a, int64_t 
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_multiply_add_sqrt_374c11fd06c3_join6(a, row);
+            v6 = reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
             fc_start_sum_f64(&tree6);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double b6[FC_CHUNK + FC_BLOCK];
-                {
-                    const int64_t run = count;
-                    const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                    double last_in0[8];
-                    for (int64_t block = 0; block < run; block += 8) {
-                        const int64_t from = fc_block(block, run, 8, a->again);
-                        if (from + 8 > run) {
-                            in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
-                        }
-                        #pragma GCC unroll 1
-                        #pragma GCC ivdep
-                        for (int64_t k = from; k < from + 8; ++k) {
+                fc_lanes_sum_f64 lanes6;
+                fc_begin_sum_f64(&lanes6);
+                const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                int64_t done = 0;
+                for (; done + FC_LANES <= count; done += FC_LANES) {
+                    #pragma GCC ivdep
+                    for (int l = 0; l < FC_LANES; ++l) {
+                        const int64_t k = done + l;
+                        const double v0 = in0[k];
+                        const double v4 = v0 - v3;
+                        const double v5 = v4 * v4;
+                        fc_take_sum_f64(&lanes6, l, v5);
+                    }
+                }
+                if (done < count) {
+                    #pragma GCC ivdep
+                    for (int l = 0; l < FC_LANES; ++l) {
+                        double met6 = fc_identity_sum_f64();
+                        if (l < count - done) {
+                            const int64_t k = done + l;
                             const double v0 = in0[k];
                             const double v4 = v0 - v3;
                             const double v5 = v4 * v4;
-                            b6[k] = v5;
+                            met6 = v5;
                         }
+                        fc_take_sum_f64(&lanes6, l, met6);
                     }
                 }
-                fc_push_sum_f64(&tree6, fc_fold_sum_f64(b6, count, at));
+                fc_push_sum_f64(&tree6, fc_folded_sum_f64(&lanes6));
             }
             if (parts > 1) {
                 *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)) = fc_finish_sum_f64(&tree6);

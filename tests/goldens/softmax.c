@@ -5,8 +5,10 @@ softmax: 5 operations in 1 kernel
      subtract, exp, divide, max, sum
 
 // softmax: reduce_max_subtract_exp_sum_divide, reduction over [64] rows of [96]
-//   in0 reads parameter float64[64, 96]
+//   in0 reads parameter(0) float64[64, 96]
 //   out1 writes divide float64[64, 96]
+// together, for they need the same rows, again where they follow a reduction: subtract, exp,
+//   divide, max, sum
 // 3 passes over each row, which stays resident between them
 #ifndef FC_HAVE_max_f64
 #define FC_HAVE_max_f64
@@ -14,9 +16,9 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #endif
 #ifndef FC_HAVE_sum_f64
 #define FC_HAVE_sum_f64
-FC_FLOAT_TREE(sum_f64, double, double, -0.0, v, a + b)
+FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_025bc860c38f_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -24,7 +26,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_025bc860c38f_join1(const fc
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_025bc860c38f_join4(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -32,7 +34,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_025bc860c38f_join4(const fc
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_exp_sum_divide_025bc860c38f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_exp_sum_divide_d17e7cad28c8(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -44,7 +46,8 @@ void reduce_max_subtract_exp_sum_divide_025bc860c38f(const fc_args *a, int64_t b
     const int64_t length = n0, rows = m0;
     (void)length; (void)rows; (void)parts; (void)part_length;
     for (int64_t item = begin; item < end; ++item) {
-        const int64_t row = item / parts, part = item % parts;
+        const int64_t row = parts == 1 ? item : item / parts;
+        const int64_t part = item - row * parts;
         const int64_t first = part * part_length;
         const int64_t last = fc_min(first + part_length, length);
         const int64_t kept = (length * sizeof(double) + 63) / 64 * 64;
@@ -57,41 +60,15 @@ void reduce_max_subtract_exp_sum_divide_025bc860c38f(const fc_args *a, int64_t b
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_exp_sum_divide_025bc860c38f_join1(a, row);
+            v1 = reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
             fc_start_max_f64(&tree1);
             for (int64_t at = first; at < last; at += FC_CHUNK) {
                 const int64_t count = fc_min(FC_CHUNK, last - at);
-                double room1[FC_CHUNK + FC_BLOCK];
-                const double *b1 = room1;
-                {
-                    const int64_t i_n0 = at;
-                    const double *in0 = (const double *)(row_in0 + i_n0 * s0_n0);
-                    if (count == FC_CHUNK && n0 - i_n0 >= count) {
-                        b1 = in0;
-                    }
-                    else {
-                        {
-                            const int64_t run = count;
-                            const double *in0 = (const double *)(row_in0 + at * s0_n0);
-                            double last_in0[8];
-                            for (int64_t block = 0; block < run; block += 8) {
-                                const int64_t from = fc_block(block, run, 8, a->again);
-                                if (from + 8 > run) {
-                                    in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
-                                }
-                                #pragma GCC unroll 1
-                                #pragma GCC ivdep
-                                for (int64_t k = from; k < from + 8; ++k) {
-                                    const double v0 = in0[k];
-                                    room1[k] = v0;
-                                }
-                            }
-                        }
-                    }
-                }
+                const double *in0 = (const double *)(row_in0 + at * s0_n0);
+                const double *const b1 = in0;
                 fc_push_max_f64(&tree1, fc_fold_max_f64(b1, count, at));
             }
             if (parts > 1) {
@@ -102,7 +79,7 @@ void reduce_max_subtract_exp_sum_divide_025bc860c38f(const fc_args *a, int64_t b
         }
         double v4;
         if (a->phase > 1) {
-            v4 = reduce_max_subtract_exp_sum_divide_025bc860c38f_join4(a, row);
+            v4 = reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join4(a, row);
         }
         else {
             fc_tree_sum_f64 tree4;

@@ -5,8 +5,8 @@ transposed_add: 1 operation in 1 kernel
      add
 
 // transposed_add: loop_add, loop over [64, 96]
-//   in0 reads parameter float64[96, 64]
-//   in1 reads parameter float64[64, 96]
+//   in0 reads parameter(1) float64[96, 64]
+//   in1 reads parameter(0) float64[64, 96]
 //   out2 writes add float64[64, 96]
 void loop_add_0c537be46618(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     (void)scratch;

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ from fusecuda.graph.dtypes import BOOL, FLOAT64, INT64
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import REDUCTIONS, Graph, Node, Operand, Parameter
 from fusecuda.graph.text import parse_hlo, print_hlo
+from tests.random_graphs import random_graph
 from tests.strategies import DTYPES, SPECIALS, same_bits
 
 X = build.parameter(0, (4, 3), FLOAT64)
@@ -115,14 +119,113 @@ MALFORMED = {
     "call with code": "  %1 = f64[4,3] library(%0), call=sort($0, axis=__import__('os'))",
     "call of an attribute": "  %1 = f64[4,3] library(%0), call=os.system('true')",
     "widths that are none": "  %1 = f64[4,3] pad(%0, %0), widths=1-2",
+    "bits in pieces": "  %1 = f64[] constant(0x3ff0 000000000000)",
+    "extents with a hole": "  %1 = f64[4,,3] negative(%0)",
+    "a map that divides": "  %1 = f64[4] index(%0), map=(d0) -> (d0 / 1, 0)",
+    "a map with a product of indices": "  %1 = f64[4] index(%0), map=(d0) -> (d0 * d0, 0)",
+    "a map that ends early": "  %1 = f64[4] index(%0), map=(d0) -> (d0 + , 0)",
+    "a map with a row that is none": "  %1 = f64[4] index(%0), map=(d0) -> (d0, 0, )",
+    "a map of other indices": "  %1 = f64[4] index(%0), map=(d1) -> (d1, 0)",
+    "a map with more behind it": "  %1 = f64[4] index(%0), map=(d0) -> (d0, 0) or so",
+    "an operand that is a number": "  %1 = f64[4,3] negative(%0, 3)",
+    "an operand that is a word": "  %1 = f64[4,3] negative(%0 twice)",
+    "an attribute of none": "  %1 = f64[4,3] exp(%0), axis=0",
+    "an attribute of a reshape": "  %1 = f64[3,4] reshape(%0), axis=0",
+    "an attribute of a constant": "  %1 = f64[] constant(0x3ff0000000000000), axis=0",
+    "an attribute of a parameter": "  %1 = f64[4] parameter(1), scalar, axis=0",
+    "two attributes": "  %1 = f64[8,3] concatenate(%0, %0), axis=0, axis=1",
+    "a name that is taken": "  %0 = f64[4,3] negative(%0)",
+    "a number that is taken": "  %1 = f64[4,3] parameter(0)",
+    "a second module": "HloModule n",
+    "a result that is a word": "ROOT (%0, oops)",
+    "a result without brackets": "ROOT %0",
+    "a target that is none": "ROOT (%0 -> there)",
+    "a target that is not there": "ROOT (%0 -> 7)",
+    "a shape that lies": "  %1 = f64[9] negative(%0)",
+    "a gather of nothing": "  %1 = f64[4,3] gather()",
+    "operands of unlike ranks": "  %2 = f64[] constant(0x00)",
+    "a pad of another rank": "  %1 = f64[4] pad(%0, %0), widths=0_0",
+    "a call with more behind it": "  %1 = f64[4,3] library(%0), call=sort($0) # or so",
+    "a call of a call": "  %1 = f64[4,3] library(%0), call=sort(operand(0))",
+    "a call with a name twice": "  %1 = f64[4,3] library(%0), call=sort($0, axis=0, axis=1)",
+    "a call with names from elsewhere": "  %1 = f64[4,3] library(%0), call=sort($0, **{})",
+    "a map that never ends": f"  %1 = f64[4] index(%0), map=(d0) -> ({'-' * 9999}d0, 0)",
 }
 
 
 @pytest.mark.parametrize("line", MALFORMED.values(), ids=MALFORMED.keys())
 def test_errors_name_the_line(line: str) -> None:
     """Malformed text is a GraphError that shows the line and its number."""
-    with pytest.raises(GraphError, match=r"line 3|no operation called"):
+    with pytest.raises(GraphError, match=r"HLO text, line 3: "):
         parse_hlo(f"{HEAD}{line}\nROOT (%1)\n")
+
+
+@pytest.mark.parametrize("line", ["ROOT (%0)", "  %1 = f64[4,3] negative(%0)", "HloModule n"])
+def test_nothing_comes_behind_the_results(line: str) -> None:
+    with pytest.raises(GraphError, match=r"line 4: .* nothing comes behind ROOT"):
+        parse_hlo(f"{HEAD}ROOT (%0)\n{line}\n")
+
+
+def test_maps_are_read_as_they_are_written() -> None:
+    """In any order of terms, with signs and brackets."""
+    for row, wanted in {
+        "2 - d0": [2, 1, 0],
+        "-d0 + 2": [2, 1, 0],
+        "d0*2 - d0": [0, 1, 2],
+        "1 + -1*(d0 - 2)": [3, 2, 1],
+    }.items():
+        line = f"  %1 = f64[3] index(%0), map=(d0) -> ({row})"
+        graph = parse_hlo(f"HloModule m\n  %0 = f64[5] parameter(0)\n{line}\nROOT (%1)")
+        assert interpret(graph, [np.arange(5.0)])[0].tolist() == wanted
+        assert print_hlo(parse_hlo(print_hlo(graph))) == print_hlo(graph)
+
+
+def test_literals_may_hold_whatever_a_text_is_made_of() -> None:
+    """Two slashes are no comment there, a dollar is no operand."""
+    for literal in ("a // b", "$0", "it's", '"', "# 1", "a, b)"):
+        node = build.library("sort", [X], (4, 3), FLOAT64, None, (("kind", literal),))
+        assert same_node(round_trip(node).outputs[0], node)
+
+
+TOKEN = re.compile(r"[%$]?\w+|->|'[^']*'|[^\w\s]")
+WORDS = re.findall(
+    r"\S+", "%0 %1 3 0 x , ( ) [ ] { } = -> - + * _ $0 d0 axis 'a' scalar ROOT HloModule //"
+)
+
+
+def edited(text: str, rng: np.random.Generator) -> Iterator[tuple[str, bool]]:
+    """``text`` without each of its words in turn, and with one more; False where that may be so."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        code = line.split(" // ")[0]
+        for found in TOKEN.finditer(code):
+            begin, end = at + found.start(), at + found.end()
+            yield text[:begin] + text[end:], True
+            word = str(rng.choice(WORDS))
+            literal = "call=" in code and word in ("+", ",", "-")  # as Python reads them
+            comment = word == "//" and code.strip() == found[0]
+            means_nothing = literal or comment or (word == "-" and found[0] == "0")
+            yield f"{text[:begin]} {word} {text[begin:]}", not means_nothing
+        at += len(line)
+
+
+TEXTS = [Graph((X, N), (node,), "module") for node in EVERY_ATTR]
+
+
+@pytest.mark.parametrize("number", range(len(EVERY_ATTR) + 12))
+def test_no_word_is_passed_over(number: int) -> None:
+    """A text with a word less, or one more, is refused or another graph's, which prints alike."""
+    rng = np.random.default_rng(number)
+    graph = TEXTS[number] if number < len(TEXTS) else random_graph(number).graph
+    text = print_hlo(graph)
+    for other, differs in edited(text, rng):
+        try:
+            printed = print_hlo(parse_hlo(other))
+        except GraphError as error:
+            assert str(error).startswith("HLO text"), other
+            continue
+        assert printed == print_hlo(parse_hlo(printed))
+        assert printed != text or not differs, other
 
 
 HOSTILE = {

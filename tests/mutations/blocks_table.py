@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_EMIT, _BLOCKS = "cpu_fallback/emit.py", "cpu_fallback/blocks.py"
+_EMIT, _BLOCKS = "cpu_fallback/emit_runs.py", "cpu_fallback/blocks.py"
 _LATER, _SCATTERS = "fusion/read_later.py", "fusion/scatters.py"
 _FILLED = "what_is_scattered_to_is_filled_first"
 
@@ -96,22 +96,6 @@ BLOCKS = (
         'once = f"if (group{form}) " if form in self.grouped else ""',
         "what lies apart is not written",
         ids("inside", "groups_of_narrow_elements[u1-5]"),
-    ),
-    Mutation(
-        "few-lanes-and-one",
-        "codegen/reduce.h",
-        "        lane[l] = l + w < n ? both : lane[l];",
-        "        lane[l] = l + w <= n ? both : lane[l];",
-        "a short sum takes in what lies behind its row",
-        ids("fusion/reductions", "every_extent_along_every_axis[float64]"),
-    ),
-    Mutation(
-        "extremes-of-few-lanes-and-one",
-        "codegen/reduce.h",
-        "        const bool stays = (l + w >= n) | (lane[l] BETTER lane[l + w]);",
-        "        const bool stays = (l + w > n) | (lane[l] BETTER lane[l + w]);",
-        "the largest of few is one that lies behind them",
-        ids("fusion/reductions", "every_extent_along_every_axis[float64]"),
     ),
     Mutation(
         "anew-in-each-row",

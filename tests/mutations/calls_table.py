@@ -4,20 +4,81 @@ from __future__ import annotations
 
 from .mutation import Mutation, ids
 
-_CALL, _GUARD, _READS = "capture/calls/host.py", "capture/calls/guard.py", "capture/calls/scan.py"
-_PATH, _INPUTS, _TRACE = (
-    "capture/calls/path.py",
-    "capture/calls/inputs.py",
-    "capture/calls/trace.py",
-)
+_CALL = "capture/calls/host.py"
+_GUARD = "capture/calls/guard.py"
+_READS = "capture/calls/scan.py"
+_PATH = "capture/calls/path.py"
+_TRACE = "capture/calls/trace.py"
 _BINDING = "capture/calls/binding.py"
 _OBJECTS = "cpu_fallback/array_objects.h"
-_MEMORY, _OPAQUE = "capture/calls/memory.py", "capture/arrays/opaque.py"
-_NUMBERS, _PLANS = "capture/record/numbers.py", "capture/record/plans.py"
-
+_MEMORY = "capture/calls/memory.py"
 _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
+    Mutation(
+        "errors-as-numbers",
+        _TRACE,
+        "        return kind is not item_of\n",
+        "        return False\n",
+        "a function is given an error in place of the number that an array of one element is not",
+        ids("calls/errors_inside", "no_error_is_a_number[passed-float(y)]"),
+    ),
+    Mutation(
+        "print-options-of-the-first-call",
+        _READS,
+        "        self.reads.settings = settings_of(self.names, seen, every, functions, may_ask)",
+        "        self.reads.settings = settings_of(set(), seen, every, functions, may_ask)",
+        "texts are printed under the options of the call that was recorded",
+        ids("calls/settings", "texts_of_constants_follow_the_print_options[str]"),
+    ),
+    Mutation(
+        "states-of-special-functions-of-the-first-call",
+        "capture/calls/settings.py",
+        "        found.append(special.geterr)",
+        "        pass",
+        "a replay of special functions raises what SciPy was to raise when it was recorded",
+        ids("calls/settings", "special_functions_raise_and_warn_as_scipy_is_told[module]"),
+    ),
+    Mutation(
+        "states-of-special-functions-are-pure",
+        "capture/calls/purity.py",
+        '"singledispatch", "errstate"})',
+        '"singledispatch"})',
+        "a state of special functions that a function asks for holds in its recording only",
+        ids("calls/settings", "states_of_special_functions_inside"),
+    ),
+    Mutation(
+        "overlaps-with-what-has-ended",
+        "capture/calls/overlap.py",
+        "if other[1] > span[0]]",
+        "if other[1] >= span[0]]",
+        "arrays that lie side by side are taken for such that share memory",
+        ids("calls/layouts", "overlaps_of_many_arrays_take_no_pairs"),
+    ),
+    Mutation(
+        "texts-made-by-percent",
+        "capture/calls/bytecode.py",
+        " or makes_texts(i.argrepr, code) for i",
+        " for i",
+        "a text made by the operator % depends on no print options",
+        ids("calls/settings", "texts_of_constants_follow_the_print_options[percent]"),
+    ),
+    Mutation(
+        "followed-numbers-of-objects",
+        _BINDING,
+        "        if name in AS_NUMBERS:",
+        "        if False:",
+        "C code is given a followed number by an object that says what it is as a number",
+        ids("calls/classes_made", "objects_that_say_what_they_are_as_numbers[root]"),
+    ),
+    Mutation(
+        "other-names-of-numbers",
+        _BINDING,
+        "            every.sort(key=lambda named: named[1] in AS_NUMBERS)",
+        "            every.sort(key=lambda named: named[1] not in AS_NUMBERS)",
+        "a method with another name gives C code a followed number",
+        ids("calls/classes_made", "objects_that_say_what_they_are_as_numbers[shape]"),
+    ),
     Mutation(
         "picks-that-are-gone",
         "capture/calls/numpy_calls.py",
@@ -35,33 +96,6 @@ CALLS = (
         ids("capture/calls/resumed", "a_list_that_was_made_longer_is_taken_apart_again[True]"),
     ),
     Mutation(
-        "scalars-share-their-memory",
-        "capture/arrays/array.py",
-        "return type(self).of_node(result.read_node(), is_scalar=False)\n        result.w",
-        "pass\n        result.w",
-        "what is written to an array that was made of a scalar changes the scalar",
-        ids("arrays/views_of_scalars", "writes_leave_the_scalar_as_it_is[reshape-fused]"),
-    ),
-    Mutation(
-        "what-lies-in-rows-is-copied",
-        "capture/arrays/creation.py",
-        "x if x.lies_in_rows() else x.copy()",
-        "x.copy()",
-        "writes to what was contiguous already are lost",
-        ids(
-            "capture/arrays/contiguous",
-            "writes_reach_what_is_contiguous_already[ascontiguousarray]",
-        ),
-    ),
-    Mutation(
-        "masks-larger-than-arrays",
-        "capture/arrays/reductions.py",
-        "    if build.broadcast_shapes(mask.shape, node.shape) != node.shape:",
-        "    if False:",
-        "a sum under a mask that is larger than the array is no error",
-        ids("capture/arrays/shapes_that_fit", "masks_of_reductions[shape5-mask5-sum]"),
-    ),
-    Mutation(
         "variables-in-generators-that-last",
         "capture/calls/body.py",
         "    held = {*code.co_freevars, *generated}",
@@ -75,7 +109,7 @@ CALLS = (
         "        entry.raised += 1\n",
         "",
         "what raises again and again is recorded ever more rarely",
-        ids("capture/calls/errors_inside", "what_always_raises_is_called_plainly"),
+        ids("capture/calls/errors_inside", "what_always_raises_is_called_plainly[False]"),
     ),
     Mutation(
         "constants-given-back",
@@ -94,60 +128,12 @@ CALLS = (
         ids("capture/calls/all_lazy", "recorded_with_arrays_of_plain_data"),
     ),
     Mutation(
-        "texts-of-our-own",
-        "capture/arrays/failures.py",
-        "    if found is None and is_before_effects(error) and",
-        "    if False and",
-        "an error of an element that a function catches has a text that is not NumPy's",
-        ids("calls/errors_inside", "errors_of_elements_that_are_caught_have_numpys_text"),
-    ),
-    Mutation(
-        "lazy-arrays-for-numpys-code",
-        "capture/arrays/gathering.py",
-        "made.hand_out() if type(made) is Array and not lazily else made",
-        "made",
-        "what a user's object is as an array is lazy where NumPy's own code asks",
-        ids("arrays/gathering", "objects_that_say_what_they_are_as_arrays"),
-    ),
-    Mutation(
-        "numpys-own-arrays-are-filled",
-        "capture/arrays/dispatch.py",
-        "        current_recorder().fills_in()",
-        "        pass",
-        "x += y of an array that was made of plain data is recorded anew each time",
-        ids("capture/calls/all_lazy", "recorded_with_arrays_of_plain_data"),
-    ),
-    Mutation(
-        "given-lists-are-no-lists",
-        "capture/record/structure.py",
-        "SEQUENCES = LISTS | {tuple}",
-        "SEQUENCES = frozenset({list, tuple})",
-        "a list that is given to a function is no index, and no array of its parts",
-        ids("arrays/gathering", "lists_that_are_given"),
-    ),
-    Mutation(
         "views-of-memory-with-gaps",
         "capture/calls/numpy_calls.py",
         "        made.writeable = source.writeable and shown.writeable\n",
         "        made.writeable = source.writeable\n",
         "what NumPy gives to be looked at alone cannot be written to",
         ids("capture/calls/views_of_memory", "as_numpy[read_only]"),
-    ),
-    Mutation(
-        "places-between-elements",
-        "capture/record/view.py",
-        "    if sum(p * s for p, s in zip(first, strides, strict=True)) != start:\n",
-        "    if start < 0:\n",
-        "no view is at an address between the elements of memory with gaps",
-        ids("capture/calls/views_of_memory", "no_view_within_memory"),
-    ),
-    Mutation(
-        "rows-taken-by-one-index",
-        "capture/arrays/selection.py",
-        "    if taken.is_scalar or (index.ndim and not along):\n",
-        "    if taken.is_scalar or not along:\n",
-        "np.take gives a copy for one index, too",
-        ids("capture/calls/views_of_memory", "as_numpy[row_taken]"),
     ),
     Mutation(
         "variables-written-meanwhile",
@@ -222,14 +208,6 @@ CALLS = (
         ids("capture/calls/lifted_edges", "is_as_it_stands[private_variables]"),
     ),
     Mutation(
-        "computed-indices-in-lists",
-        "capture/arrays/indexing.py",
-        "    if kind in LISTS:\n        return gathered(key)\n",
-        "",
-        "a list with computed indices is an array of indices",
-        ids("real_code/real_code", "outcome[factors with pivots]"),
-    ),
-    Mutation(
         "passing-with-other-options",
         "capture/calls/fused.py",
         "                passing.options is self._options\n",
@@ -260,14 +238,6 @@ CALLS = (
         "return base is None",
         "large results of lifted blocks stay where kernels have written them",
         ids("capture/calls/passing", "results_of_lifted_blocks_are_not_copied"),
-    ),
-    Mutation(
-        "decided-for-good",
-        "capture/record/rest.py",
-        "operator.length_hint(self.turns, 1) == 0",
-        "False",
-        "which way is faster is looked at again",
-        ids("capture/calls/calls", "it_is_looked_at_again_which_way_is_faster[<lambda>0]"),
     ),
     Mutation(
         "arrays-of-classes-as-they-are",
@@ -321,22 +291,6 @@ CALLS = (
         ids("capture/calls/calls_attacked", "is_as_plain[diagonals written after the rest]"),
     ),
     Mutation(
-        "order-a-by-axes-alone",
-        "capture/arrays/kept_order.py",
-        'axes_by(source, "F") if _is_column_major(source) else None',
-        'axes_by(source, "F")',
-        "order A takes columns of what has no gaps and does not go backwards",
-        ids("capture/arrays/kept_order", "results_are_laid_out_as_numpys[flatten A, backwards]"),
-    ),
-    Mutation(
-        "joined-in-rows",
-        "capture/arrays/kept_order.py",
-        "rows = len(ranks) > 1 or all",
-        "rows = True or all",
-        "what is joined or sorted keeps the order of axes",
-        ids("capture/arrays/kept_order", "results_are_laid_out_as_numpys[concatenated]"),
-    ),
-    Mutation(
         "read-only-arrays-unseen",
         "capture/calls/host.py",
         "if not all(executable.sees(i, leaves[i].array) for i in executable.seen):",
@@ -355,7 +309,7 @@ CALLS = (
     Mutation(
         "extent-never-loose",
         _PATH,
-        "            following = segment.after(environment, seen)\n        values",
+        "            following = fragment.after(environment, seen)\n        values",
         "            pass\n        values",
         "each extent that a mask picks is recorded anew",
         ids("loose", "extents_that_differ_are_not_looked_at"),
@@ -387,18 +341,10 @@ CALLS = (
     Mutation(
         "errors-of-numbers-after-updates",
         _TRACE,
-        "if not path.broken and (path.segments or (long and self.may_compute)):",
+        "if not path.broken and (path.fragments or (long and self.may_compute)):",
         "if False:",
         "a number that raises an error does so after updates that the program makes later",
         ids("errors_inside", "an_error_that_the_function_catches", "updates_around_an_error"),
-    ),
-    Mutation(
-        "chains-never-end",
-        _NUMBERS,
-        "_LONG = 32",
-        "_LONG = 1 << 30",
-        "what hundreds of operations lead to is computed by one expression, nested as deep",
-        ids("errors_inside", "long_chains_of_numbers"),
     ),
     Mutation(
         "numbers-of-arguments-not-tried",
@@ -492,7 +438,7 @@ CALLS = (
     Mutation(
         "aliases-not-checked",
         "capture/calls/call.py",
-        "guard.distinct([t.name for t in self.inputs.twins if t.kind.mutable])",
+        "guard.distinct([t.name for t in self.inputs.twins if t.kind.changes])",
         "pass",
         "a trace of two lists that change is replayed for one list given twice",
         ids("calls", "the_same_list_twice_is_one_list"),
@@ -520,14 +466,6 @@ CALLS = (
         ),
     ),
     Mutation(
-        "promises-not-waited-for",
-        "capture/record/flight.py",
-        "            self._look_up()\n\n    # --- departure",
-        "            self._memory()\n            self._look_up()\n\n    # --- departure",
-        "a flight does not wait for the one that computes a version it has read",
-        ids("recording_threads", "a_version_that_is_being_computed_is_waited_for[run]"),
-    ),
-    Mutation(
         "effects-not-replayed",
         "capture/calls/results.py",
         'after.append(f"apply_effect({effect.twin.name}, {step}, {name})")',
@@ -538,8 +476,8 @@ CALLS = (
     Mutation(
         "every-branch-alike",
         _PATH,
-        "for wanted, segment in self.next.get(key_of(seen), ()):",
-        "for wanted, segment in next(iter(self.next.values())):",
+        "for wanted, fragment in self.next.get(key_of(seen), ()):",
+        "for wanted, fragment in next(iter(self.next.values())):",
         "a replay takes the first known way whatever value it sees",
         ids("calls", "branches_are_replayed_and_new_ones_are_learned"),
     ),
@@ -568,30 +506,6 @@ CALLS = (
         ids("loose", "extents_that_differ_are_not_looked_at[mixed]"),
     ),
     Mutation(
-        "opaque-writes-are-lost",
-        _OPAQUE,
-        "memory = part.at_once()",
-        "memory = np.array(part.at_once())",
-        "what an opaque function writes to its argument is lost",
-        ids("calls", "an_opaque_callable_is_given_arrays"),
-    ),
-    Mutation(
-        "lazy-arrays-stand-in",
-        _OPAQUE,
-        "issubclass(type(value), (Array, TracedScalar, StandIn))",
-        "issubclass(type(value), StandIn)",
-        "a lazy array that comes back through opaque code is taken for an opaque object",
-        ids("opaque_guards", "what_comes_back_through_opaque_code_is_the_functions_own"),
-    ),
-    Mutation(
-        "written-behind-an-error",
-        "capture/record/recorder.py",
-        "if self.ends_with_errors and job.storage.held:",
-        "if False:",
-        "a call that fails has written what stands behind the error",
-        ids("calls/errors_inside", "a_call_that_fails_between_looks[f8-0]"),
-    ),
-    Mutation(
         "not-made-again",
         _CALL.replace("host", "call"),
         "        trace.wrote = trace.had_written  # nothing of this first piece has been\n",
@@ -614,22 +528,6 @@ CALLS = (
         "if key in self._slots:",
         "an array of which another place goes is that of the call that was recorded",
         ids("loose", "what_an_extent_made_definite_is_found_again"),
-    ),
-    Mutation(
-        "powers-are-steady",
-        _NUMBERS,
-        "_RINGS = (operator.add, operator.sub, operator.mul)",
-        "_RINGS = (operator.add, operator.sub, operator.mul, operator.pow)",
-        "an integer power that turns negative is taken for the integer that it was",
-        ids("calls", "a_power_of_integers_may_become_a_float"),
-    ),
-    Mutation(
-        "numbers-of-another-plan",
-        _PLANS,
-        "i in free or new == old",
-        "True",
-        "an executable is taken that was built for another number",
-        ids("plans", "numbers_that_change"),
     ),
     Mutation(
         "written-globals-not-seen",
@@ -697,14 +595,6 @@ CALLS = (
         "        if (dtype[10] == '?') return 0;",
         "a trace computes swapped bytes as if they were the machine's",
         ids("layouts", "the_driver_knows_a_dtype_by_other_objects"),
-    ),
-    Mutation(
-        "a-pair-of-indices-is-a-list",
-        "capture/arrays/dispatch.py",
-        'if method == "at":',
-        'if method == "at" and not _has_list(inputs):',
-        "`add.at` takes a tuple of lazy indices for one index",
-        ids("gathering", "lists"),
     ),
     Mutation(
         "resumed-as-at-first",
@@ -787,22 +677,6 @@ CALLS = (
         ids("slow_recording", "paths_that_grow_at_each_call_take_no_more_than_their_time"),
     ),
     Mutation(
-        "flags-set-by-opaque-code",
-        _OPAQUE,
-        "            array.writeable = now\n",
-        "",
-        "what a context manager makes read-only is written to",
-        ids("opaque_guards", "what_opaque_code_makes_read_only_is_so"),
-    ),
-    Mutation(
-        "types-of-stand-ins",
-        "capture/arrays/values.py",
-        "        kind = args[0].__class__\n",
-        "        kind = type(args[0])\n",
-        "a function that asks for the type of an array is told ours",
-        ids("calls_attacked", "is_as_plain[types that are asked for]"),
-    ),
-    Mutation(
         "types-in-methods",
         _BINDING,
         "if replaced or reads.asks_types or",
@@ -849,14 +723,6 @@ CALLS = (
         "called = at_line(user_line())",
         "a replay warns where the program has asked for no warnings",
         ids("error_states", "a_replay_warns_where_the_program_does"),
-    ),
-    Mutation(
-        "flags-without-effect",
-        "capture/arrays/flags.py",
-        "            self._array.setflags(write=value)\n",
-        "            pass\n",
-        "an array that may not be written to is written to",
-        ids("numpys_methods", "what_may_not_be_written_to"),
     ),
     Mutation(
         "memory-is-shared-by-three",
@@ -915,36 +781,6 @@ CALLS = (
         ids("calls/scalar_types", "lazy_arrays_become_scalars_and_arrays"),
     ),
     Mutation(
-        "rows-by-arrays-are-views",
-        "capture/arrays/indexing.py",
-        'return result.copy("K") if has_arrays(key) else result',
-        "return result",
-        "what an array of rank 0 picks changes with the array that it was picked of",
-        ids(
-            "capture/arrays/aliases",
-            "a_write_reaches_what_numpys_does[recorded-a row by an array-reals]",
-        ),
-    ),
-    Mutation(
-        "rows-by-arrays-are-views-at-once",
-        "capture/arrays/at_once.py",
-        'return made.copy("K") if made is not None and has_arrays(key) else made',
-        "return made",
-        "the same for small arrays",
-        ids(
-            "capture/arrays/aliases",
-            "a_write_reaches_what_numpys_does[at once-a row by an array-reals]",
-        ),
-    ),
-    Mutation(
-        "conjugates-of-reals-are-copies",
-        "capture/arrays/methods.py",
-        "            return self  # unlike",
-        "            return self + 0  # unlike",
-        "writes to the conjugates of real numbers do not reach them",
-        ids("arrays/aliases", "a_write_reaches_what_numpys_does[recorded-conjugate-reals]"),
-    ),
-    Mutation(
         "hidden-arrays-stay-lazy",
         "capture/calls/results.py",
         "            return settled(value, self)",
@@ -987,18 +823,10 @@ CALLS = (
     Mutation(
         "functions-by-name-are-no-conditions",
         "capture/calls/by_name.py",
-        "                seen[place.key] = (place, there)",
+        "                reads.values[place.key] = (place, there)",
         "                pass",
         "a function that has been found by a name that is computed stays what it was",
         ids("calls/calls_attacked", "is_as_plain[functions by names that are computed]"),
-    ),
-    Mutation(
-        "heaps-are-not-looked-at",
-        "capture/record/structure.py",
-        "            value.touched = True",
-        "            pass",
-        "a heap that a call was given counts as a list that it only made longer",
-        ids("calls/calls_attacked", "is_as_plain[heaps, slices, counters and managers]"),
     ),
     Mutation(
         "results-kept-by-twins",
@@ -1011,8 +839,8 @@ CALLS = (
     Mutation(
         "methods-of-named-tuples",
         "capture/calls/inputs.py",
-        "        if kind in (INSTANCE, NAMESPACE, NAMED, HEIR_OF_DICT, HEIR_OF_LIST):",
-        "        if kind in (INSTANCE, NAMESPACE, HEIR_OF_DICT, HEIR_OF_LIST):",
+        "        if kind is NAMED or (kind in _CHANGED_BY_PARTS and kind is not DICT):",
+        "        if kind in _CHANGED_BY_PARTS and kind is not DICT:",
         "what methods of named tuples read stays what it was",
         ids("calls/calls_attacked", "is_as_plain[methods of named tuples]"),
     ),
@@ -1055,6 +883,22 @@ CALLS = (
         "",
         "what methods of enums that are keys read stays what it was",
         ids("calls/calls_attacked", "is_as_plain[methods of constants as keys]"),
+    ),
+    Mutation(
+        "parts-of-results-lie-in-rows",
+        "capture/calls/outcomes.py",
+        '    return ("transposed", *np.argsort(order).tolist()), made',
+        '    return "part", np.ascontiguousarray(part)',
+        "the factors that SciPy gives in columns are copied to rows",
+        ids("calls/fused_results", "parts_of_results_lie_as_numpys"),
+    ),
+    Mutation(
+        "flat-iterators-stay",
+        "capture/calls/hidden.py",
+        "        return value.over(finished(value.base))",
+        "        pass",
+        "what stands for a flat iterator is returned",
+        ids("calls/fused_results", "flat_iterators_are_numpys"),
     ),
     Mutation(
         "order-of-results",

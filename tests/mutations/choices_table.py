@@ -7,6 +7,30 @@ from .mutation import ids as _ids
 
 CHOICES = (
     Mutation(
+        "any-number-of-reductions-in-turn",
+        "fusion/verdict.py",
+        "cluster.stage_of(cone) and cluster.staged() >= MAX_STAGED",
+        "cluster.stage_of(cone) < 0",
+        "the text of a kernel grows with each reduction that needs others: it compiles for minutes",
+        _ids("cuts", "reductions_that_need_others_are_cut"),
+    ),
+    Mutation(
+        "reductions-that-need-no-others-are-cut",
+        "fusion/cluster.py",
+        "sum(root.reduces and stage > 0 for root",
+        "sum(root.reduces for root",
+        "sums of one array take a launch more",
+        _ids("cuts", "reductions_that_need_no_others_are_not_cut"),
+    ),
+    Mutation(
+        "late-for-what-others-overwrite",
+        "fusion/cluster.py",
+        "for v, (c, _) in self.writes.items() if c is chain}",
+        "for v, (c, _) in self.writes.items()}",
+        "an update waits for reads of another array",
+        _ids("late", "an_array_that_is_only_read_where_it_is_written_does_not_wait"),
+    ),
+    Mutation(
         "read-from-the-other-part",
         "cpu_fallback/chosen.py",
         'text = f"{names.value(test)} ? {source} : {text}"',
@@ -72,16 +96,66 @@ CHOICES = (
     ),
     Mutation(
         "zeros-chosen-for-elements",
-        "cpu_fallback/emit.py",
-        """        self.w.lines([chosen.declared(load) for load in tests.chosen])
+        "cpu_fallback/emit_runs.py",
+        """        for load in tests.chosen:
+            self.w.lines(chosen.declared(load, self.variant.steps or ()))
         for form, guards in tests.guards.items():
 """,
         """        for form, guards in [*tests.guards.items(), (-1, ())]:
             if form < 0:
-                self.w.lines([chosen.declared(load) for load in tests.chosen])
+                for load in tests.chosen:
+                    self.w.lines(chosen.declared(load, self.variant.steps or ()))
                 break
 """,
         "a choice is made among addresses of which some were led to zeros for others",
         _ids("chosen", "elements_are_chosen_where_they_are_read[c-ends_of_a_ring-float64]"),
+    ),
+    Mutation(
+        "read-outside-of-a-choice",
+        "cpu_fallback/chosen.py",
+        "ir.ChosenLoad(s.out, s.dtype, s.tests, sources, tested[s.tests[0]])",
+        "ir.ChosenLoad(s.out, s.dtype, s.tests, sources)",
+        "where none of what is chosen from has a place, elements outside of the last are read",
+        _ids("chosen", "nothing_is_read_outside_of_what_is_chosen_from"),
+    ),
+    Mutation(
+        "rows-of-blocks-are-stored",
+        "fusion/placed.py",
+        'inner = _parts(part) if part.op == "concatenate" else [(part, [0] * len(part.shape))]',
+        "inner = [(part, [0] * len(part.shape))]",
+        "a row of blocks is stored, and chosen from",
+        _ids("placed", "parts_are_written_to_their_places[c-blocks]"),
+    ),
+    Mutation(
+        "what-is-seen-between-is-edged",
+        "fusion/placed.py",
+        "alone = kept or (used[old] == [node] and old not in outputs)",
+        "alone = True",
+        "edges are chosen of what is a result without them, too",
+        _ids("placed", "parts_are_written_to_their_places[c-edged_between]"),
+    ),
+    Mutation(
+        "edges-in-the-wrong-part",
+        "fusion/placed.py",
+        "max(begin - first, 0), min(end, last) - first)",
+        "max(begin, 0), min(end, last))",
+        "of what slices make up already the wrong elements are taken",
+        _ids("placed", "parts_are_written_to_their_places[c-edges_of_numbers]"),
+    ),
+    Mutation(
+        "parts-counted-as-computed-again",
+        "fusion/roots.py",
+        "most = _MOST_AGAIN if again > 1 else MAX_STATEMENTS",
+        "most = _MOST_AGAIN",
+        "what is taken apart, each element once, is stored as if it were computed again",
+        _ids("cuts", "parts_at_many_places_are_computed_once"),
+    ),
+    Mutation(
+        "places-stored-for-two-kernels",
+        "fusion/planner.py",
+        "if shared and not self._is_slight(node) and self._costs_more(node, places):",
+        "if shared and self._costs_more(node, places):",
+        "the number of each column is stored as a float, in a launch of its own",
+        _ids("cuts", "numbers_of_places_are_never_stored"),
     ),
 )

@@ -31,6 +31,22 @@ _KEPT = "emit_cuda/kept_rows.py"
 
 LOADS_AND_STORES = (
     Mutation(
+        "functions-that-cupy-lacks",
+        "emit_cuda/cupy_device.py",
+        "and not is_own(node.attr.name):",
+        'and node.attr.name != "astype":',
+        "what is made of CuPy's operators is refused",
+        ids("cpu_fallback/library_calls", "what_is_no_function_of_cupys"),
+    ),
+    Mutation(
+        "streams-that-nobody-keeps",
+        "emit_cuda/program.py",
+        "found = array, self.device.address(array), self.device.kept_stream()",
+        "found = array, self.device.address(array), None",
+        "counters outlive the stream of their number",
+        ids("emit_cuda/cupy_device", "counters_keep_their_stream"),
+    ),
+    Mutation(
         "cuda-kept-beside-registers",
         _KEPT,
         "beside = SHARED_WARPS * self.variant.chunks * CHUNK",

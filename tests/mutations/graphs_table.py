@@ -206,8 +206,8 @@ GRAPHS = (
     Mutation(
         "reads-charged-twice",
         "fusion/planner.py",
-        "for source in region.sources if source not in otherwise)",
-        "for source in region.sources)",
+        "for source in cone.sources if source not in otherwise)",
+        "for source in cone.sources)",
         "what a kernel reads anyway is charged to what it computes again",
         ids("cuda_prices", "what_is_made_of_many_arrays_is_kept"),
     ),

@@ -212,8 +212,8 @@ MACHINE = (
     Mutation(
         "threads-spin-beside-a-product",
         "cpu_fallback/program.py",
-        "return segment.together, segment.kernels, int(rests)",
-        "return segment.together, segment.kernels, 0",
+        "return part.together, part.kernels, int(rests)",
+        "return part.together, part.kernels, 0",
         "our threads are in the way of those of NumPy's BLAS",
         _ids("library_calls", "threads_are_told_to_rest_before_a_product_alone"),
     ),
@@ -254,7 +254,7 @@ MACHINE = (
     ),
     Mutation(
         "all-guards-of-several",
-        "cpu_fallback/emit.py",
+        "cpu_fallback/emit_runs.py",
         'inside = " | ".join(map(names.value, guards))',
         'inside = " & ".join(map(names.value, guards))',
         "an array that is read behind several tests is zero where not all of them hold",
@@ -263,8 +263,8 @@ MACHINE = (
     Mutation(
         "part-without-its-place",
         "fusion/placed.py",
-        "rows[node.axis] = (start + rows[node.axis][0], *rows[node.axis][1:])",
-        "rows[node.axis] = (rows[node.axis][0], *rows[node.axis][1:])",
+        "place = axis_map(rows, len(value.shape)).moved(starts)",
+        "place = axis_map(rows, len(value.shape))",
         "what is stacked is all written to the first place",
         _ids("placed", "parts_are_written_to_their_places[c-streamed]"),
     ),
@@ -335,8 +335,8 @@ MACHINE = (
     Mutation(
         "what-lies-behind-a-chunk-counts",
         "codegen/reduce.h",
-        "lane[l] = l < rest ? with : lane[l];",
-        "lane[l] = l <= rest ? with : lane[l];",
+        "l < n - k ? v[k + l] : fc_identity_##name()",
+        "l <= n - k ? v[k + l] : fc_identity_##name()",
         "a sum takes in what lies behind its row",
         _ids("reductions", "every_extent_along_every_axis[float64]"),
     ),
@@ -374,8 +374,8 @@ MACHINE = (
     ),
     Mutation(
         "places-along-one-axis",
-        "cpu_fallback/emit_rows.py",
-        "self.traffic or len(self.layout.axes) > 1 or",
+        "cpu_fallback/emit_chunks.py",
+        "self.traffic or len(self.dims.axes) > 1 or",
         "self.traffic or",
         "the largest of what lies in several pieces is looked for behind the first",
         _ids("cpu_fallback/places", "rows_with_gaps[f8]"),

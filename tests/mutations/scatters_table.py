@@ -170,4 +170,28 @@ SCATTERS = (
         "an error of an element that nobody picks is not raised",
         ids("choices", "gathers_of_what_is_computed"),
     ),
+    Mutation(
+        "tallies-of-one-thread",
+        "cpu_fallback/tallies.py",
+        "    for (int t = 0; t < FC_TALLIES; ++t) sum",
+        "    for (int t = 0; t < 1; ++t) sum",
+        "only one of the tallies of a place is added to the sum",
+        ids("capture/arrays/scatters", "tallies[40000-500-i8]"),
+    ),
+    Mutation(
+        "filled-by-each-part",
+        "cpu_fallback/emit_loop.py",
+        '            with self.w.block("if (a->phase == 0)"):',
+        '            with self.w.block("if (a->phase >= 0)"):',
+        "what has tallies is filled, and nothing is added",
+        ids("capture/arrays/scatters", "tallies[40000-500-i8]"),
+    ),
+    Mutation(
+        "indices-that-may-be-outside",
+        "graph/bounds.py",
+        "known[1] >= extent",
+        "known[1] > extent",
+        "an index that may be just behind the end is not looked at",
+        ids("capture/arrays/scatters", "an_index_behind_the_end"),
+    ),
 )

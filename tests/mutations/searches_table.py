@@ -42,7 +42,7 @@ SEARCHES = (
     ),
     Mutation(
         "search-in-what-is-overwritten",
-        "fusion/region.py",
+        "fusion/cone.py",
         "if not is_read and structure_of(demand[0]).looks_up:",
         'if not is_read and demand[0].op == "gather":',
         "the array that is searched is overwritten meanwhile",

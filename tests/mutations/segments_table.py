@@ -43,7 +43,7 @@ SEGMENTS = (
     ),
     Mutation(
         "segment-of-the-first-column",
-        "fusion/binding.py",
+        "fusion/variants.py",
         "return kernel.segment is None or not any(rows.strides[f][-1] for f in forms)",
         "return True",
         "neighbouring rows of different segments stand side by side",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from .arrays_table import ARRAYS
 from .blocks_table import BLOCKS
 from .calls_table import CALLS
+from .changed_table import CHANGED
 from .choices_table import CHOICES
 from .clusters_table import CLUSTERS
 from .compactions_table import COMPACTIONS
@@ -18,6 +20,8 @@ from .graphs_table import GRAPHS
 from .handing_table import HANDING
 from .impure_table import IMPURE
 from .late_table import LATE
+from .later_table import LATER
+from .layouts_table import LAYOUTS
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
@@ -73,8 +77,8 @@ EMITTER = (
     ),
     Mutation(
         "zeros-left-by-steps",
-        _LOOP,
-        'room += f" / {away}" if away > 1 else ""',
+        "cpu_fallback/chosen.py",
+        'room += f" / {abs(step)}" if abs(step) > 1 else ""',
         'room += ""',
         "a run beside a frame walks past the zeros",
         _ids("cpu_fallback/steps", "runs_beside_a_frame_stay_in_the_zeros"),
@@ -105,7 +109,7 @@ EMITTER = (
     ),
     Mutation(
         "missing-tail",
-        "cpu_fallback/emit.py",
+        "cpu_fallback/emit_runs.py",
         "for (int64_t block = 0; block < run; block += {size})",
         "for (int64_t block = 0; block + {size} <= run; block += {size})",
         "what is left of a run behind whole blocks is not computed",
@@ -480,7 +484,7 @@ FUSION = (
     ),
     Mutation(
         "unit-of-two",
-        _BINDING,
+        "fusion/variants.py",
         "        pattern.append(step)",
         "        pattern.append(min(step, 1))",
         "every second element is read as if they lay side by side",
@@ -661,7 +665,10 @@ MUTATIONS = (
     *FUSION,
     *MEMORY,
     *CAPTURE,
+    *ARRAYS,
     *CALLS,
+    *CHANGED,
+    *LATER,
     *WHOLES,
     *WINDOWS,
     *THREADS,
@@ -671,6 +678,7 @@ MUTATIONS = (
     *SCATTERS,
     *COMPACTIONS,
     *LATE,
+    *LAYOUTS,
     *SHARED_DIVISORS,
     *SPEED,
     *BLOCKS,

@@ -10,6 +10,50 @@ _AT_ONCE, _OPERATORS = "capture/arrays/at_once.py", "capture/arrays/operators.py
 
 THREADS = (
     Mutation(
+        "leaves-that-nobody-knows-yet",
+        "capture/record/run.py",
+        '            return self._enter(("unknown",))\n',
+        "            return self._enter(())\n",
+        "a block that reads what another thread computes raises an IndexError",
+        ids("record/many_threads", "a_block_reads_what_is_being_computed"),
+    ),
+    Mutation(
+        "copies-of-promises-are-computed",
+        _STORAGE,
+        "if isinstance(node, Leaf) and self.buffer is not None and node.array is",
+        "if isinstance(node, Leaf) and node.array is",
+        "a copy of what another thread computes has no value, ever, and an update is lost",
+        ids(
+            "record/many_threads",
+            "a_copy_of_what_is_being_computed[copy]",
+            "an_array_that_waits_is_written_with_what_is_being_computed",
+        ),
+    ),
+    Mutation(
+        "views-of-memory-given-up",
+        "capture/arrays/memory.py",
+        "buffer if owner is buffer or owner is buffer.base else None",
+        "buffer",
+        "a view shows, for ever, memory that another thread's flush has replaced",
+        ids("record/many_threads", "a_view_is_of_the_memory_that_its_array_has_by_then"),
+    ),
+    Mutation(
+        "viewers-looked-up-twice",
+        _STORAGE,
+        "        viewers.append(weakref.ref(viewer))",
+        "        self.viewers.append(weakref.ref(viewer))",
+        "a view is added to a list that another thread's flush has taken away",
+        ids("record/many_threads", "views_may_be_taken_away_while_one_is_added"),
+    ),
+    Mutation(
+        "blocks-leave-the-table-without-the-lock",
+        "capture/cupy/region.py",
+        "        with recording:\n            if not self.is_recording:  # as ever",
+        "        if True:\n            if not self.is_recording:  # as ever",
+        "memory that another thread enters is forgotten: two threads' updates of it do not meet",
+        ids("cupy/cupy_threads", "threads_write_to_one_array[0]"),
+    ),
+    Mutation(
         "others-flights-are-waited-for",
         "capture/record/leaf.py",
         "return self.flight if self.storage() is storage else None",
@@ -24,6 +68,14 @@ THREADS = (
         "    if True:\n        shown = _completed(array, key)",
         "a thread records a read of memory that is about to be written to at once",
         ids("recording_threads", "a_write_at_once_takes_the_lock[item]"),
+    ),
+    Mutation(
+        "sums-at-indices-without-the-lock",
+        _AT_ONCE,
+        "    with writing:\n        memory, own = values(array), array._own",
+        "    if True:\n        memory, own = values(array), array._own",
+        "a thread records a read of memory that a sum at indices is about to write to",
+        ids("recording_threads", "a_write_at_once_takes_the_lock[at]"),
     ),
     Mutation(
         "outputs-written-without-the-lock",

@@ -10,6 +10,14 @@ _OPERATORS, _REST = "capture/arrays/operators.py", "capture/record/rest.py"
 
 WHOLES = (
     Mutation(
+        "own-modules-of-a-clone",
+        "tools/own_code.py",
+        'if name.partition(".")[0] == _PACKAGE:',
+        "if name == _PACKAGE:",
+        "our own modules are a script's where it lies in a clone",
+        ids("tools/run", "a_script_in_whose_folder_this_package_lies"),
+    ),
+    Mutation(
         "whole-writes-past-reads",
         _BORDER,
         "if not own.unread:\n                own.recorder.flush()\n"
@@ -121,5 +129,13 @@ WHOLES = (
         '        """As `cupy.cuda.Event.record`."""\n',
         "an event is over while what was recorded before it is pending",
         ids("stand_in", "streams_events_and_pools"),
+    ),
+    Mutation(
+        "defaults-of-keywords-forgotten",
+        "capture/calls/twins.py",
+        "            if function.__kwdefaults__ is not named:",
+        "            if False:",
+        "a call that is made as a whole has the defaults of keywords that were there at first",
+        ids("calls/whole", "defaults_of_keywords_that_change[scaled.__kwdefaults__ = {'k': N}]"),
     ),
 )

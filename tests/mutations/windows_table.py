@@ -52,7 +52,7 @@ WINDOWS = (
     ),
     Mutation(
         "windows-one-by-one",
-        "fusion/binding.py",
+        "fusion/variants.py",
         "rows.strides[f][-1] == elements.strides[f][-1] == form.dtype.itemsize",
         "rows.strides[f][-1] == 0 and elements.strides[f][-1] == form.dtype.itemsize",
         "long windows are computed one after the other",
@@ -69,7 +69,7 @@ WINDOWS = (
     Mutation(
         "windows-kept",
         "fusion/binding.py",
-        "return few or _overlap(lowered.ir, walked.rows, walked.elements)",
+        "return few or overlap(lowered.ir, walked.rows, walked.elements)",
         "return few",
         "each window keeps a copy of what it shares with others",
         _ids("overlapping", "what_windows_share_is_not_kept"),
@@ -102,8 +102,8 @@ WINDOWS = (
     Mutation(
         "windows-once",
         "capture/calls/lower.py",
-        "if all_lazy or not why.startswith(TAKES_MEMORY):",
-        "if True:",
+        "more_lazy = why.startswith(TAKES_MEMORY) and not all_lazy",
+        "more_lazy = False",
         "what a call would record again is not lowered",
         _ids("sliding", "strided_views_are_lowered"),
     ),

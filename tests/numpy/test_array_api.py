@@ -129,7 +129,9 @@ def test_the_array_has_every_attribute_and_method() -> None:
     missing = [name for name in (ATTRIBUTES + METHODS).split() if not hasattr(array, name)]
     assert not missing
     assert array.__array_namespace__() is fnp
-    assert array.__array_namespace__(api_version="2024.12") is fnp
+    assert array.__array_namespace__(api_version=fnp.__array_api_version__) is fnp
+    with pytest.raises(ValueError, match="is not supported"):
+        array.__array_namespace__(api_version="1999.12")
     assert array.device == "cpu"
     assert array.to_device("cpu") is array
     assert array.__dlpack_device__() == (1, 0)

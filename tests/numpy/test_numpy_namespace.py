@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 import types
 from pathlib import Path
 from typing import Any
@@ -152,6 +154,18 @@ def test_linalg_fft_random() -> None:
     assert sorted(shuffled.tolist()) == list(range(10))
     assert fnp.random.default_rng(generator) is generator
     assert len(generator.spawn(2)) == 2
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda rng: pickle.loads(pickle.dumps(rng))]
+)
+def test_methods_of_generators_are_made_once(copied: Any) -> None:
+    rng, numpys = fnp.random.default_rng(7), np.random.default_rng(7)
+    assert rng.normal is rng.normal
+    assert_same(rng.normal(size=3), numpys.normal(size=3))
+    other, others = copied(rng), copied(numpys)
+    for drawing, wanted in ((other, others), (rng, numpys), (other, others)):
+        assert_same(drawing.normal(size=3), wanted.normal(size=3))
 
 
 def test_files(tmp_path: Path) -> None:

@@ -113,7 +113,8 @@ class Waves(Regression, name="waves"):
 
 def make_fit() -> list[Any]:
     rng = np.random.default_rng(2)
-    return [Regression.known["waves"](3, 8.0), rng.random(20_000), rng.normal(size=20_000)]
+    x = rng.random(20_000)
+    return [Regression.known["waves"](3, 8.0), x, np.cos(3 * x) + rng.normal(size=20_000)]
 
 
 # --- derivatives by a tape: nodes with operators, closures, and a set of what has been visited

@@ -183,7 +183,7 @@ class Quasi:
             new, (value, g_new) = x + size * step, function(x + size * step)
             self.memory.append((new - x, g_new - g))
             x, g = new, g_new
-            if (seen is not None and seen(k, float(value))) or k == 2:
+            if (seen is not None and seen(k, float(value))) or k == 1:
                 return x, float(value)
 
 
@@ -193,7 +193,7 @@ def bowl(x: Any) -> Any:
 
 
 def stops(k: int, value: float) -> bool:
-    return value < 1e3 and k >= 1
+    return value < 1e3 and k >= 0
 
 
 # --- learning: a tree of dicts, walked by masks

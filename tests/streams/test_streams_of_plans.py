@@ -101,9 +101,9 @@ def test_the_needs_hold_the_order_of_the_plan() -> None:
             behind.append(set(needed).union(*(behind[s] for s in needed)))
         made: dict[Any, int] = {}
         for number, step in enumerate(assembly.plan.steps):
-            nodes = [step] if not hasattr(step, "regions") else list(step.regions)
+            nodes = [step] if not hasattr(step, "cones") else list(step.cones)
             for node in nodes:
-                read = node.operands if step is node else step.regions[node].sources
+                read = node.operands if step is node else step.cones[node].sources
                 for source in map(assembly.plan.roots.source, read):
                     if source in made and made[source] != number and source in assembly.plan.stored:
                         assert made[source] in behind[number], (seed, number, source)

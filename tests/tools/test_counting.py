@@ -83,7 +83,7 @@ def test_numbers_do_not_count() -> None:
 
 def test_planning_does_not_count() -> None:
     """What we call of NumPy's while a function is recorded for the first time is not its own."""
-    x = np.ones((8, 8))
+    x = np.ones((40, 40))
     fused = fc.fused(lambda x: np.sin(x * 3.0 + 7.0) @ x)
     with fc.count_launches() as first:
         fused(x)
@@ -125,11 +125,11 @@ def test_errors_pass_and_failed_calls_do_not_count() -> None:
 def test_a_region_counts_library_calls(recorded: None) -> None:
     import fusecuda.numpy as fnp
 
-    a = fnp.asarray(np.eye(5))
+    a = fnp.asarray(np.eye(50))
     with fc.count_launches() as count, fc.fused() as region:
         b = (a + 1.0) @ a
     assert region.launches == count.total == 2
-    assert b.shape == (5, 5)
+    assert b.shape == (50, 50)
 
 
 def test_without_a_compiler_it_says_what_is_missing() -> None:

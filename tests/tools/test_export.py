@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -14,14 +15,18 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from fusecuda.tools.export.reserved import c_name
 from tests.exported import (
     NDArray,
     Program,
+    argument_names,
     brief,
+    busy,
     c_argument,
     copied,
     counted,
     diffuse,
+    every_second,
     flat,
     half,
     has_bfloat16,
@@ -34,6 +39,7 @@ from tests.exported import (
     softmax,
     stacked,
     steps,
+    total,
     turned,
 )
 from tests.marks import one_in
@@ -232,7 +238,7 @@ def looks(x: Any) -> Any:
 
 OUTSIDE = np.ones(5)
 REFUSED = [
-    (lambda x: x @ x, (fc.spec((4, 4)),), "numpy.matmul.*test_export.py:.*export what comes"),
+    (lambda x: x @ x, (fc.spec((40, 40)),), "numpy.matmul.*test_export.py:.*export what comes"),
     (lambda x: np.sort(x) + 1, (fc.spec(4),), "sort"),
     (looks, (fc.spec(4),), "looks at a value"),
     (lambda x: x[x > 0], (fc.spec(4),), "looks at a value"),
@@ -265,9 +271,53 @@ def test_the_files_tell_what_they_are(tmp_path: Path) -> None:
     assert source.startswith("// counted: ") and "reduce(" in source
     assert fc.parse_hlo(made.hlo.read_text())
     made = fc.export(lambda x, n, k: x**n * k, fc.spec(3), 2, 2, path=tmp_path, name="power")
-    assert made.signature == "int power_(const double *x, int64_t k, double *out, void *workspace)"
+    assert made.signature == "int power(const double *x, int64_t k, double *out, void *workspace)"
     assert "// Fixed when it was exported: n = 2.\n" in made.header.read_text()
     with pytest.raises(ValueError, match="target"):
         fc.export(counted, path=tmp_path, target="fortran")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="threads"):
         fc.export(softmax, fc.spec((2, 2)), path=tmp_path, threads=0)
+
+
+def declared(text: str) -> set[str]:
+    """What a preprocessed text declares outside of braces."""
+    while (shorter := re.sub(r"\{[^{}]*\}", ";", text)) != text:
+        text = shorter
+    text = re.sub(
+        r"__attribute__ ?\(\(.*?\)\)|__asm__ ?\(.*?\)|^#[^\n]*", "", text, flags=re.M | re.S
+    )
+    found = (re.search(r"(\w+)\s*(?:\(|\[|=|$)", part.strip()) for part in text.split(";"))
+    return {name[1] for name in found if name}
+
+
+@needs_cc
+def test_no_name_is_the_compilers_or_a_librarys(built: Build) -> None:
+    """What headers define and declare, and all that stands in the source, is called otherwise."""
+    export, _ = built(0)
+    preprocess = ["cc", "-E", "-P", str(export.source)]
+    run = functools.partial(subprocess.run, capture_output=True, text=True, check=True)
+    names = declared(run(preprocess).stdout) - {export.name}
+    names |= set(re.findall(r"^#define (\w+)", run([*preprocess, "-dM"]).stdout, re.MULTILINE))
+    names = {n for n in names if not n.startswith(("_", f"{export.name}_"))}
+    assert {"random", "isnan", "NAN", "M_PI", "expf", "fc_launches", "nextafter"} <= names
+    assert [n for n in sorted(names) if c_name(n) == n] == []
+    assert all(c_name(c_name(n)) == c_name(n) for n in names)
+
+
+@needs_cc
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_argument_may_be_called_as_what_is_generated(first: int, tmp_path: Path) -> None:
+    """Each word of the source's own part names an argument, of either kind."""
+    given = random(70_001), np.array([1, 2]), 1.5, 3
+    text = fc.export(busy, *given, path=tmp_path, threads=2).source.read_text()
+    names = argument_names(text[text.index("// What is run") :])
+    assert {"fc_threads", "free", "threads", "NULL"} <= {*names, "threads"}
+    args = every_second(names, first)
+    made = fc.export(total(names), *args, path=tmp_path, name="total", threads=2)
+    command = ["make", "libtotal.so", "OPT=-O0", "USEFUL=-march=native -w"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result = np.empty(4)
+    library = ctypes.CDLL(str(tmp_path / "libtotal.so"))
+    assert call(library, made.name, args, [result]) == 0
+    same_bits(result, sum(args))

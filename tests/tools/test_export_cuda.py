@@ -22,16 +22,20 @@ from tests.emulator.build import compiler
 from tests.exported import (
     NDArray,
     Program,
+    argument_names,
+    busy,
     c_argument,
     copied,
     counted,
     diffuse,
+    every_second,
     flat,
     has_bfloat16,
     random,
     scaled,
     several,
     softmax,
+    total,
 )
 from tests.marks import one_in
 
@@ -167,3 +171,17 @@ def cuda_text(function: Any, args: Any) -> CudaText:
     recording = record_function(function, copied(args), Options(device="cpu"))
     executable = build(recording.graph, {}, Options(device="cuda"))
     return CudaText(executable, recording.leaves, signature_of(recording, "run"))
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs g++")
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_argument_may_be_called_as_what_is_generated(first: int, tmp_path: Path) -> None:
+    """Each word of the host's function names an argument, of either kind."""
+    given = random(20_001), np.array([1, 2]), 1.5, 3
+    text = fc.export(busy, *given, path=tmp_path, target="cuda").source.read_text()
+    names = argument_names(text.partition(HOST)[2])
+    assert {"cudaStream_t", "fc_counters", "fc_kernel", "dim3"} <= set(names)
+    args = every_second(names, first)
+    made = fc.export(total(names), *args, path=tmp_path, target="cuda", name="total")
+    symbols = list(cuda_text(total(names), args).sources)
+    assert cuda_host(tmp_path, made, symbols).total_message

@@ -221,6 +221,20 @@ def test_edits_that_do_not_fit_are_told(
     assert "No such file" in capsys.readouterr().err
 
 
+def test_a_fault_in_an_edit_is_told_with_its_line(
+    dump: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the compiler says of it, and where it is in the user's file."""
+    path = dump.with_suffix(".c")
+    lines = path.read_text().splitlines()
+    number = next(i for i, line in enumerate(lines) if "fc_exp_f64(" in line)
+    lines[number] = lines[number].replace(";", " +;")
+    path.write_text("\n".join(lines) + "\n")
+    assert main(["replay", str(dump), "--edited"]) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert re.match(rf"fusecuda replay: {re.escape(str(path))}:{number + 1}:\d+: error: ", error)
+
+
 def test_edited_cuda_is_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As far as it goes without a GPU: NVRTC takes it, where it is installed."""
     x = build.parameter(0, (30, 20), np.dtype("f8"))
@@ -324,7 +338,7 @@ def test_an_exception_is_followed_too(
     real = assembly.lower
 
     def lower(cluster: Any, *args: Any, **kwargs: Any) -> Any:
-        found = {n.op for region in cluster.regions.values() for n, _ in region.inlined}
+        found = {n.op for cone in cluster.cones.values() for n, _ in cone.inlined}
         if cluster.reduced and "exp" in found:
             raise RuntimeError("no luck")
         return real(cluster, *args, **kwargs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import subprocess
 import sys
 import types
@@ -62,6 +63,26 @@ def test_nothing_is_printed_and_logging_is_not_loaded_without_it(tmp_path: Path)
     done = run(tmp_path, None)
     assert done.stderr == ""
     assert done.stdout.split() == ["False"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("FUSE", "2", "FUSECUDA_FUSE must be 0 or 1, not '2'"),
+        ("VERIFY", "yes", "FUSECUDA_VERIFY must be 0 or 1, not 'yes'"),
+        ("LOG", "nope,plans", "FUSECUDA_LOG names logs among retraces, plans, .* not nope$"),
+        ("LOG", "tracebacks, plans,", ""),
+        ("WAIT", "", ""),
+    ],
+)
+def test_words_that_say_nothing_are_warned_of(name: str, value: str, said: str) -> None:
+    """Where the package is imported."""
+    command = [sys.executable, "-c", "import fusecuda"]
+    environment = {**os.environ, f"FUSECUDA_{name}": value}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    lines = done.stderr.splitlines()
+    assert bool(lines) == bool(said) and re.search(said, lines[0] if lines else "")
+    assert not lines or lines[0].startswith("<string>:1: UserWarning: ")
 
 
 def test_the_loggers_are_the_usual_ones(caplog: pytest.LogCaptureFixture) -> None:

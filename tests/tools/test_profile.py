@@ -178,6 +178,13 @@ def test_memory_of_runs_at_once_adds_up() -> None:
     assert curve == [peak, 2 * peak, peak, 0] and peak > 0
 
 
+def test_cost_of_what_no_memory_has_room_for() -> None:
+    """What a spec describes is addresses alone."""
+    extents = (2**21, 2**21)
+    cost = fc.cost(lambda x: np.sqrt(x) * 2, fc.spec(extents))
+    assert (cost.launches, cost.bytes) == (1, 2 * 8 * 2**42)
+
+
 def test_cost_runs_nothing() -> None:
     """The plan's figures: each array once, a matrix product's flops, the results' memory."""
     with fc.count_launches() as count:

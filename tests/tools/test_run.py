@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fusecuda
+import fusecuda.capture.calls
+from fusecuda.tools.own_code import OwnModules
 from tests.marks import chosen, one_in
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
@@ -144,6 +147,46 @@ def test_report_by_line(tmp_path: Path) -> None:
     assert any("fused with" in r and "5" in r for r in rows)
 
 
+def test_main_is_as_python_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files beside the real one are found, and lines of tracebacks, from whatever folder."""
+    text = (
+        "import os, sys, neighbour\n"
+        "os.chdir('/')\n"
+        "print(sorted(globals()), __file__, sys.argv, sys.path[0], neighbour.here)\n"
+        "print(type(__loader__), __loader__.path, __spec__, __doc__, __annotations__)\n"
+        "raise KeyboardInterrupt\n"
+    )
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "neighbour.py").write_text("here = 'beside'\n")
+    script(real, text)
+    (tmp_path / "link.py").symlink_to(real / "script.py")
+    monkeypatch.chdir(tmp_path)
+    python = [sys.executable, "link.py"]
+    plain = subprocess.run(python, capture_output=True, text=True, check=False)
+    done = start("link.py")
+    assert (done.stdout, done.stderr) == (plain.stdout, plain.stderr)
+    assert done.returncode == 130
+
+
+def test_the_current_folder_is_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for Python; but where this package lies there, it is found after all else."""
+    (tmp_path / "colorsys.py").write_text("")
+    (tmp_path / "apart").mkdir()
+    text = "import colorsys, os, sys\nprint(colorsys.__file__, sys.path.count(os.getcwd()))\n"
+    path = script(tmp_path / "apart", f"{text}print(sys.path[-1])\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(fusecuda.__file__).parents[1]))
+    python = [sys.executable, path]
+    plain = subprocess.run(python, capture_output=True, text=True, check=True).stdout
+    assert start(path).stdout == plain
+    (tmp_path / "fusecuda").symlink_to(Path(fusecuda.__file__).parent)
+    found, last = start(path).stdout.splitlines()
+    assert (found, last) == (plain.splitlines()[0].replace(" 0", " 1"), str(tmp_path))
+
+
 def test_argv_main_and_exit_code(tmp_path: Path) -> None:
     """As ``python script.py`` has them."""
     text = (
@@ -205,6 +248,13 @@ def test_cupy_is_followed_when_it_is_imported(tmp_path: Path) -> None:
     done = start(script(tmp_path, text), device=())
     assert done.returncode == 0, done.stderr
     assert "function arange" in done.stdout
+
+
+def test_a_script_in_whose_folder_this_package_lies() -> None:
+    """As in a clone, or in a project that holds one: none of our own modules is the script's."""
+    finder = OwnModules(str(Path(fusecuda.__file__).parents[1]))
+    assert finder.find_spec("fusecuda.capture.calls.whole", fusecuda.capture.calls.__path__) is None
+    assert finder.find_spec("tests.tools.test_run", [str(Path(__file__).parent)]) is not None
 
 
 def test_a_missing_script() -> None:

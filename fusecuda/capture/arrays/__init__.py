@@ -9,6 +9,7 @@ from . import (  # noqa: F401 - each enters what it handles in the table
     failures,
     finding,
     flat,
+    histograms,
     indexing,
     joining,
     makers,

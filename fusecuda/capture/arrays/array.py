@@ -109,6 +109,13 @@ class Array(Held):
         assert self._shown is not None
         return self._shown
 
+    @atomic
+    def become(self, other: Array) -> None:
+        """Have elements like ``other``'s from now on, in new memory."""
+        made = type(self).of_node(other.read_node(), is_scalar=False)
+        self._own, self._shown = made.storage, made.view_of_storage
+        self._node = self._from = self._values = self._base = None
+
     def let_go(self) -> None:
         """Keep nothing of memory that the storage gives up."""
         if self._view is not None:
@@ -218,9 +225,7 @@ class Array(Held):
     @atomic
     def flat_of_memory(self) -> Any:
         """NumPy's iterator over the elements, which have been computed."""
-        self.hand_out()
-        self._storage.shared = True
-        return self.at_once().flat
+        return self.handed_over().flat
 
     @property
     def real(self) -> Any:
@@ -326,16 +331,16 @@ class Array(Held):
             ENTRIES.setitem(self, key, value)
 
     def _seen_as(self, name: str, *args: Any) -> Array | None:
-        """What NumPy's method gives if it is a view of what nothing waits for."""
+        """What NumPy's method gives of what nothing waits for: a view, or a copy of little."""
         recorder = in_force()
         if recorder.run is not None:
             recorded: Array | None = ENTRIES.shown_by(self, name, args)
             return recorded
-        if not recorder.at_once_below or type(known := values(self)) is not np.ndarray:
+        if not (limit := recorder.at_once_below) or type(known := values(self)) is not np.ndarray:
             return None
         shown = getattr(known, name)(*args)
         if shown.base is None or not np.may_share_memory(shown, known):
-            return None
+            return new(type(self), np.array(shown)) if 0 < known.nbytes <= limit else None
         made: Array = view(self, shown, (view_by, name, self, args))
         return made
 
@@ -362,15 +367,13 @@ class Array(Held):
         return result if result is not NotImplemented else ENTRIES.call_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        array = self._handed_out()
+        in_function = current_recorder().transparent and not self.is_scalar
+        array = self.handed_over() if in_function else self._handed_out()
         if copy or (dtype is not None and np.dtype(dtype) != array.dtype):
             if copy is False:
                 raise ValueError("a copy is needed to convert the dtype")
             return np.array(array, dtype)
         return array
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return ENTRIES.namespace
 
     @atomic
     def __dlpack__(self, **kwargs: Any) -> Any:

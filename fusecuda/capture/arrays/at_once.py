@@ -6,6 +6,7 @@ where more is touched than a limit says, and for arguments with rules of their o
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +17,8 @@ from ...graph.dtypes import is_numeric
 from ..record.flight import is_idle
 from ..record.flight import recording as writing
 from ..record.numbers import TracedScalar
-from ..record.view import View, basic_index
+from ..record.structure import leaves
+from ..record.view import View, basic_index, is_writeable, view_within
 from .array import Array
 from .gathering import gathered
 from .keys import has_arrays
@@ -179,7 +181,9 @@ def _view_by_key(parent: Array, key: Any) -> View:
 @entry
 def ufunc_at_once(ufunc: np.ufunc, method: str, inputs: Any, kwargs: Any, limit: int) -> Any:
     """The result of ``ufunc.method(*inputs, **kwargs)``, or NotImplemented."""
-    if method == "at" or (ufunc.signature is not None and (kwargs or method != "__call__")):
+    if method == "at":
+        return _applied_at(ufunc, inputs, limit)
+    if ufunc.signature is not None and (kwargs or method != "__call__"):
         return NotImplemented
     plain = []
     size, shape, alike = 0, None, True
@@ -245,6 +249,21 @@ def _with_keywords(ufunc: np.ufunc, method: str, plain: Any, kwargs: Any, limit:
     return target
 
 
+def _applied_at(ufunc: np.ufunc, inputs: Any, limit: int) -> Any:
+    """What `ufunc.at` gives, which writes to its first operand, or NotImplemented."""
+    array, key, *others = inputs
+    plain, given = _plain_key(key), [operand(value, Array) for value in others]
+    if type(array) is not Array or plain is None or any(value is None for value in given):
+        return NotImplemented
+    with writing:
+        memory, own = values(array), array._own
+        if type(memory) is not _ndarray or memory.nbytes > limit:
+            return NotImplemented
+        if not (own is None or own.unread):
+            return NotImplemented
+        return ufunc.at(memory, plain, *given)
+
+
 def _lazy_outcome(result: Any) -> Any:
     kind = type(result)
     if kind is _ndarray or isinstance(result, np.generic):
@@ -257,20 +276,22 @@ def _lazy_outcome(result: Any) -> Any:
 _VIEWS = frozenset((
     np.reshape, np.transpose, np.permute_dims, np.swapaxes, np.moveaxis, np.squeeze, np.ravel,
     np.expand_dims, np.flip, np.matrix_transpose, np.broadcast_to, np.atleast_1d, np.atleast_2d,
+    np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.rot90, np.fliplr, np.flipud,
 ))  # fmt: skip
 _FINDING = (np.nonzero, np.flatnonzero, np.argwhere, np.compress, np.extract)
 _EXACT = frozenset((np.where, np.max, np.min, *_FINDING))  # and EXACT: what has one value
 _ANY_SIZE = frozenset((np.dot, np.vdot, np.inner, np.tensordot, np.sort, np.argsort))
-# What grows, what writes to its arguments, and what looks only at shapes.
+_GROWING = frozenset((np.tile, np.repeat, np.kron, np.outer, np.vander, np.pad))
+# What grows otherwise, what writes to its arguments, and what looks only at shapes.
 _NOT = frozenset((
-    np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, np.tile, np.pad,
-    np.repeat, np.kron, np.outer, np.resize, np.nan_to_num, np.shape, np.ndim, np.size,
-    np.result_type, np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.may_share_memory,
-    np.shares_memory, np.real, np.imag, np.apply_along_axis, np.apply_over_axes, np.piecewise,
-    np.meshgrid, np.broadcast_arrays, np.vander, np.insert,
+    np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
+    np.shape, np.ndim, np.size, np.result_type, np.zeros_like, np.ones_like, np.full_like,
+    np.empty_like, np.may_share_memory, np.shares_memory, np.real, np.imag, np.apply_along_axis,
+    np.apply_over_axes, np.piecewise, np.meshgrid, np.broadcast_arrays,
 ))  # fmt: skip
-_ORDERED = {np.reshape: 2, np.ravel: 1}  # views of another order are the handlers' own
-_NOT_WITH = frozenset(("out", "overwrite_input", "like", "mode", "copy"))
+# How many may be given by position: views of another order, and what need not copy, are recorded.
+_FIRST = {np.reshape: 2, np.ravel: 1, np.nan_to_num: 1}
+_NOT_WITH = frozenset(("out", "overwrite_input", "like", "copy"))
 
 
 @entry
@@ -278,7 +299,7 @@ def function_at_once(func: Any, args: Any, kwargs: Any, limit: int) -> Any:
     """The result of NumPy's ``func``, or NotImplemented."""
     if func in _NOT or not _NOT_WITH.isdisjoint(kwargs):
         return NotImplemented
-    if func in _ORDERED and ("order" in kwargs or len(args) > _ORDERED[func]):
+    if func in _FIRST and ("order" in kwargs or len(args) > _FIRST[func]):
         return NotImplemented
     found: list[tuple[Array | None, Any]] = []
     try:
@@ -295,8 +316,21 @@ def function_at_once(func: Any, args: Any, kwargs: Any, limit: int) -> Any:
     is_large = not any_size and sum([v.nbytes for _, v in found]) > limit
     if is_large and (func not in _EXACT or not rests(found[0][1], found[-1][1], limit)):
         return NotImplemented
-    result = func(*plain_args, **plain_kwargs)
-    return _taken(result, found, (func, args, kwargs), known)
+    if func in _GROWING and _grown(func, plain_args, plain_kwargs) * 8 > limit:
+        return NotImplemented
+    return _taken(func(*plain_args, **plain_kwargs), found, known)
+
+
+def _grown(func: Any, args: Any, kwargs: Any) -> int:
+    """About how many elements ``func`` makes at most: as many as sizes and counts multiply to."""
+    parts = list(leaves((args, kwargs)))
+    arrays = [part for part in parts if type(part) is _ndarray]
+    counts = [max(part, 1) for part in parts if type(part) is int]
+    if func is np.pad:
+        return math.prod([n + 2 * max(counts, default=0) for n in arrays[0].shape])
+    if func is np.vander and not counts:
+        counts = [arrays[0].size]
+    return math.prod(counts) * math.prod([max(a.size, 1) for a in arrays])
 
 
 class _RecordedError(Exception):
@@ -325,23 +359,22 @@ def _plain(value: Any, found: list[tuple[Array | None, Any]]) -> Any:
     return value
 
 
-def _taken(result: Any, found: Any, call: Any, known: bool) -> Any:
+def _taken(result: Any, found: Any, known: bool) -> Any:
     """What NumPy has returned, as arrays; NotImplemented for views of a kind that is not known."""
     kind = type(result)
     if kind is _ndarray:
-        return _taken_array(result, found, call)
+        return _taken_array(result, found)
     if isinstance(result, np.generic):
         return new(Array, result) if known and is_numeric(result.dtype) else result
     is_plain = kind in (list, tuple)
     if not is_plain and not (isinstance(result, tuple) and hasattr(result, "_make")):
         return result
     made = kind if is_plain else result._make
-    parts = [_taken(part, found, (None, None, None), known) for part in result]
+    parts = [_taken(part, found, known) for part in result]
     return NotImplemented if any(p is NotImplemented for p in parts) else made(parts)
 
 
-def _taken_array(result: NDArray, found: Iterable[tuple[Array | None, Any]], call: Any) -> Any:
-    func, args, kwargs = call
+def _taken_array(result: NDArray, found: Iterable[tuple[Array | None, Any]]) -> Any:
     for array, shown in found:
         if result is shown:
             return result if array is None else array
@@ -349,20 +382,19 @@ def _taken_array(result: NDArray, found: Iterable[tuple[Array | None, Any]], cal
         return result
     if result.base is None and result.flags.writeable:
         return new(Array, result)
-    if func in _VIEWS:
-        array, shown = next(iter(found))
-        if array is not None and np.may_share_memory(result, shown) and result.size:
-            seen = view(array, result, (_view_by_function, func, args, kwargs))
-            seen.writeable = array.writeable and (
-                result.flags.writeable or not shown.flags.writeable
-            )
-            return seen
-        return NotImplemented
-    if any(a is not None and np.may_share_memory(result, shown) for a, shown in found):
-        return NotImplemented
+    for array, shown in found:
+        if array is not None and np.may_share_memory(result, shown):
+            return _view_of(array, shown, result)
     return new(Array, np.array(result))
 
 
-def _view_by_function(func: Any, args: Any, kwargs: Any) -> View:
-    made: Array = TABLE[func](*args, **kwargs)
-    return made.view_of_storage
+def _view_of(array: Array, shown: NDArray, result: NDArray) -> Any:
+    """``result``, a view of what ``array`` shows, as one of it; or NotImplemented."""
+    memory = array.storage.buffer  # which other threads may exchange meanwhile
+    if memory is None or not (memory.flags.c_contiguous and np.may_share_memory(result, memory)):
+        return NotImplemented
+    if result.dtype != memory.dtype or any([s % result.itemsize for s in result.strides]):
+        return NotImplemented
+    seen = view(array, result, (view_within, result, memory))
+    seen.writeable = array.writeable and (is_writeable(result) or not is_writeable(shown))
+    return seen

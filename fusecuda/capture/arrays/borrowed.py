@@ -24,6 +24,7 @@ from . import creation, ufuncs
 from .array import Array
 from .gathering import gathered
 from .kept_order import in_kept_order
+from .memory import in_force
 from .movement import reshape
 from .selection import astype, copy
 from .table import ENTRIES, Handler, handles
@@ -126,8 +127,7 @@ BORROWED = (
     "hstack", "vstack", "dstack", "atleast_1d", "atleast_2d", "atleast_3d", "moveaxis",
     "tensordot", "real", "imag", "flatnonzero", "piecewise",
 )  # fmt: skip
-for _name in BORROWED:
-    _function = getattr(np, _name)
+for _function in (*(getattr(np, name) for name in BORROWED), np.fft.fftshift, np.fft.ifftshift):
     handles(_function)(_borrowed(_function))
 
 
@@ -141,6 +141,10 @@ class _Builder:
 
     def __getitem__(self, key: Any) -> Any:
         parts = key if type(key) is tuple else (key,)
+        if (limit := in_force().at_once_below) and sum(a.nbytes for a in arrays_in(key)) <= limit:
+            made = ENTRIES.function_at_once(self._builder.__getitem__, (key,), {}, limit)
+            if made is not NotImplemented:
+                return made
         parts = tuple([gathered(_with_numbers(part)) for part in parts])
         return self._made(self._builder, parts if type(key) is tuple else parts[0])
 

@@ -11,9 +11,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from ...graph.dtypes import is_supported
 from ..record.numbers import TracedScalar
 from . import movement, products
+from .dispatch import raising
 from .selection import astype, copy, result_type
-from .table import handles
-from .values import array_of, is_given, seen
+from .table import entry, handles
+from .values import array_of, axes_of, is_any_picked, is_given, seen
 
 
 @handles(np.repeat)
@@ -28,7 +29,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     shape = (*x.shape[: along + 1], int(repeats), *x.shape[along + 1 :])
     wider = movement.broadcast_to(movement.expand_dims(x, along + 1), shape)
     final = (*x.shape[:along], x.shape[along] * int(repeats), *x.shape[along + 1 :])
-    return copy(movement.reshape(wider, final))
+    return copy(movement.reshape(wider, final), "C")
 
 
 @handles(np.tile)
@@ -106,12 +107,68 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     chosen = astype(array_of(rest), dtype)
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
         chosen = np.where(condition, choice, chosen)
-    return chosen
+    return astype(chosen, dtype, "C", copy=False)
 
 
 def _kind_of(value: Any) -> Any:
     """The type of a value, of a followed number that of the number."""
     return type(value.value if type(value) is TracedScalar else value)
+
+
+@entry
+def whole_power(base: Any, exponent: int) -> Any:
+    """The power of complex numbers, by the products that NumPy makes of it; or NotImplemented."""
+    if base.is_scalar or base.is_loose or raising() or is_any_picked((base,)):
+        return NotImplemented
+    one, count = base.dtype.type(1), abs(exponent)
+    if count == 3:
+        made = np.multiply(base, np.multiply(base, base))
+    else:
+        made, power = one, base
+        while count:
+            made = np.multiply(made, power) if count & 1 else made
+            count >>= 1
+            power = np.multiply(power, power) if count else power
+    if exponent < 0:
+        return np.where(base == 0, base.dtype.type(complex(np.nan, np.nan)), np.divide(one, made))
+    return np.where(base == 0, base.dtype.type(0), made)
+
+
+# --- ufuncs' reductions
+
+
+@entry
+def composed_reduce(
+    ufunc: np.ufunc, array: Any, axis: Any, keepdims: Any = False, **others: Any
+) -> Any:
+    """The lazy ``ufunc.reduce`` of floats where a sum is at its heart; or NotImplemented.
+
+    As NumPy's, element by element, it neither overflows nor loses what is small.
+    """
+    x = array_of(array)
+    axis = 0 if axis is None and x.ndim == 1 else axis
+    if others or type(axis) is not int or not x.size or x.dtype not in (np.float32, np.float64):
+        return NotImplemented
+    zero, one, keep = x.dtype.type(0), x.dtype.type(1), keepdims is True
+
+    def largest(keep: bool) -> Any:
+        found = np.max(x if ufunc in _EXPONENTIALS else np.abs(x), axis=axis, keepdims=keep)
+        if ufunc in _EXPONENTIALS:
+            return np.where(np.isfinite(found), found, zero)
+        return np.where(np.isfinite(found) & (found > 0), found, one)
+
+    if ufunc in _EXPONENTIALS:
+        power, logarithm = _EXPONENTIALS[ufunc]
+        total = np.sum(power(x - largest(True)), axis=axis, keepdims=keep)
+        return logarithm(total) + largest(keep)
+    if ufunc is not np.hypot:
+        return NotImplemented
+    total = np.sum(np.square(x / largest(True)), axis=axis, keepdims=keep)
+    infinite = np.any(np.isinf(x), axis=axis, keepdims=keep)
+    return np.add(np.where(infinite, x.dtype.type(np.inf), np.sqrt(total) * largest(keep)), zero)
+
+
+_EXPONENTIALS = {np.logaddexp: (np.exp, np.log), np.logaddexp2: (np.exp2, np.log2)}
 
 
 # --- products
@@ -131,10 +188,10 @@ def inner(a: Any, b: Any) -> Any:
 @handles(np.vdot)
 def vdot(a: Any, b: Any) -> Any:
     """The inner product of all elements."""
-    x, y = array_of(a), array_of(b)
-    if x.dtype.kind == "c":
-        x = x.conj()
-    return products.dot(movement.ravel(x), movement.ravel(y))
+    x, y = movement.ravel(array_of(a)), movement.ravel(array_of(b))
+    if x.dtype.kind == "c" and x.shape == y.shape:  # no other array is made of conjugates
+        return products.summed(products.conjugate(x), y, np.result_type(x.dtype, y.dtype))
+    return products.dot(products.conjugate(x), y)
 
 
 @handles(np.kron)
@@ -151,15 +208,21 @@ def kron(a: Any, b: Any) -> Any:
 
 @handles(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The norm of vectors; of all elements if neither order nor axis is given."""
+    """The norm of vectors, or one of matrices by sums; of all elements if nothing else is given."""
     a = array_of(x)
-    if a.dtype.kind not in "fiuc" or not (axis is None or isinstance(axis, int)):
-        return NotImplemented
-    if axis is None and a.ndim != 1 and ord is not None:
+    if a.dtype.kind not in "fiuc" or not (axis is None or isinstance(axis, int | tuple)):
         return NotImplemented
     if a.dtype.kind in "iu":
         a = a.astype(float)
-    over: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
+    axes = () if axis is None and ord is None else axes_of(a, axis)
+    if len(axes) > 2:
+        return NotImplemented
+    made = _of_matrices if len(axes) == 2 else _of_vectors
+    return made(a, ord, axes or None, keepdims)
+
+
+def _of_vectors(a: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
+    over: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
     if ord is None or ord == 2:
         squares = np.square(a.real) + np.square(a.imag) if a.dtype.kind == "c" else a * a
         return np.sqrt(np.sum(squares, **over))
@@ -167,4 +230,21 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return (np.max if ord > 0 else np.min)(np.abs(a), **over)
     if ord == 1:
         return np.sum(np.abs(a), **over)
-    return np.sum((a != 0).astype(a.real.dtype), **over) if ord == 0 else NotImplemented
+    if ord == 0:
+        return np.sum((a != 0).astype(a.real.dtype), **over)
+    if type(ord) not in (int, float):
+        return NotImplemented
+    total = np.sum(np.abs(a) ** ord, **over)
+    return total ** np.reciprocal(ord, dtype=total.dtype)
+
+
+def _of_matrices(a: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
+    """Of all elements, or the largest sum of a column (order 1) or row (inf), or the smallest."""
+    if ord in (None, "fro", "f"):
+        return _of_vectors(a, None, axes, keepdims)
+    if ord not in (1, -1, np.inf, -np.inf):
+        return NotImplemented
+    first, second = axes if abs(ord) == 1 else axes[::-1]
+    totals = np.sum(np.abs(a), axis=first, keepdims=keepdims)
+    left = second - (second > first and not keepdims)
+    return (np.max if ord > 0 else np.min)(totals, axis=left, keepdims=keepdims)

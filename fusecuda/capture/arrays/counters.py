@@ -28,7 +28,7 @@ from .creation import asarray, shape_of
 from .dispatch import assign_result
 
 _PERIOD = 2**64
-_advancing = threading.Lock()
+_advancing = threading.RLock()
 
 
 def counter_rng(seed: Any, stream: Any = 0) -> CounterGenerator:

@@ -14,14 +14,15 @@ from ...graph.dtypes import is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
+from ..record.structure import rebuilt
 from ..record.view import union, view_in
 from .array import Array
 from .gathering import gathered, of_object
-from .kept_order import axes_by, filled_in_order
+from .kept_order import axes_of_copy, filled_in_order
 from .memory import in_force, new
 from .table import TABLE, handles
 from .ufuncs import node_of
-from .values import of_node, plain, rank_of
+from .values import handed_over, of_node, plain, rank_of
 from .wrapping import lazy
 
 NDArray = np.ndarray[Any, Any]
@@ -54,7 +55,11 @@ def asarray(
         return made
     if type(made := of_object(a, dtype)) is Array:
         return _converted(made, dtype, copy, order)
-    return lazy(np.array(plain(a if made is None else made), dtype, order=order or "K"))
+    value = a if made is None else made
+    result = np.array(plain(value), dtype, order=order or "K")
+    if result.dtype.hasobject and any(type(held) is np.ndarray for held in result.flat):
+        result = np.array(rebuilt(value, handed_over), dtype, order=order or "K")
+    return lazy(result)
 
 
 def _converted(a: Array, dtype: Any, copy: bool | None, order: Any) -> Any:
@@ -175,7 +180,7 @@ def full(
     if order == "F" and not rank_of(fill_value):
         axes = tuple(range(len(extents)))[::-1]
         return filled_in_order(lambda laid: full(laid, fill_value, dtype), extents, axes)
-    node = _filling(fill_value, None if dtype is None else np.dtype(dtype))
+    node = _filling(gathered(fill_value), None if dtype is None else np.dtype(dtype))
     if node is None:
         return lazy(np.full(shape, plain(fill_value), dtype, order))
     if build.broadcast_shapes(node.shape, extents) != extents:
@@ -237,7 +242,7 @@ def full_like(
     return filled_in_order(
         lambda laid: full(laid, fill_value, kind, device=device),
         shape_of(extents),
-        axes_by(like, order),
+        axes_of_copy(like, order),
     )
 
 

@@ -13,9 +13,9 @@ from ...graph.dtypes import is_supported
 from ..record.structure import walk
 from . import creation, movement
 from .array import Array
-from .gathering import of_lists, taking_lists
+from .gathering import of_lists, takes_arrays, taking_lists
 from .table import ENTRIES
-from .values import plain
+from .values import handed_over, plain
 
 
 class _Module:
@@ -84,6 +84,17 @@ def creators(all_lazy: bool = False) -> dict[int, Any]:
     return found
 
 
+def of_memory(function: Any) -> Any:
+    """``function``, which takes the memory of arrays by the protocol of buffers."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {k: handed_over(v) for k, v in kwargs.items()}
+        return function(*map(handed_over, args), **given)
+
+    return call
+
+
 def numpys(value: Any) -> Any:
     """NumPy's function that ``value`` stands for in a fused function, else ``value``."""
     return _stood_for().get(id(value), value)
@@ -105,17 +116,23 @@ def _standing(all_lazy: bool) -> dict[str, Any]:
     found = {name: _numeric(getattr(creation, name), getattr(np, name)) for name in _FILLED}
     found |= {name: convert(getattr(creation, name), getattr(np, name)) for name in _CONVERTED}
     found |= ENTRIES.builders
+    found["frombuffer"] = of_memory(np.frombuffer)
     if not all_lazy:
         return found
     space = ENTRIES.namespace
     found |= {name: _numeric(getattr(space, name), getattr(np, name)) for name in _COUNTED}
     tricks = _Module(np.lib.stride_tricks, {"as_strided": movement.as_strided})
     fft = {name: _numeric(getattr(space.fft, name), getattr(np.fft, name)) for name in _OF_FFT}
-    found["linalg"] = _Module(np.linalg, {"norm": of_lists(np.linalg.norm)})
+    found["linalg"] = _Module(np.linalg, _of_linalg())
     found["lib"] = _Module(np.lib, {"stride_tricks": tricks})
     found["fft"] = _Module(np.fft, fft)
     found |= {name: getattr(space, name) for name in _INDEXED}
     return {**taking_lists(), **found}
+
+
+def _of_linalg() -> dict[str, Any]:
+    taking = {name: value for name, value in vars(np.linalg).items() if takes_arrays(value)}
+    return {name: of_lists(value) for name, value in taking.items()}
 
 
 _COUNTED = (
@@ -138,7 +155,8 @@ def _numeric(ours: Any, numpys: Any) -> Any:
         except Exception:
             made = None  # NumPy says what is wrong
         is_ours = type(made) is Array and is_supported(made.dtype)
-        if is_ours and kwargs.get("order") in (None, "C", "F"):
+        holds_arrays = type(made) is np.ndarray and made.dtype.hasobject
+        if holds_arrays or (is_ours and kwargs.get("order") in (None, "C", "F")):
             return made
         return numpys(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
 

@@ -123,7 +123,7 @@ def as_changed(function: Callable[..., Any]) -> Callable[..., Any]:
     """What gives a copy of an array to which ``function``, which writes into it, has been done."""
 
     @functools.wraps(function)
-    def changed(array: Any, *args: Any, **kwargs: Any) -> Any:
+    def changed(array: Any, /, *args: Any, **kwargs: Any) -> Any:
         copy = np.array(array)
         at_line(user_line())(function, (copy, *args), kwargs)
         return copy
@@ -236,14 +236,14 @@ def _reduced(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) 
     if method != "reduce":
         record = ENTRIES.reduced_at if method == "reduceat" else ENTRIES.accumulated
         return NotImplemented if raising() else record(ufunc, *inputs, **kwargs)
-    if ufunc not in _REDUCE or kwargs.get("out", (None,))[0] is not None:
-        return NotImplemented
-    rest = {k: v for k, v in kwargs.items() if k != "out"}
     names = ("axis", "dtype", "out", "keepdims", "initial", "where")
-    rest = {"axis": 0, **dict(zip(names, inputs[1:], strict=False)), **rest}
-    if rest.get("dtype") is not None and ufunc not in (np.add, np.multiply):
+    rest = {"axis": 0, **dict(zip(names, inputs[1:], strict=False)), **kwargs}
+    if (rest.pop("out", None) or (None,))[0] is not None:
         return NotImplemented
-    rest = {k: v for k, v in rest.items() if k != "dtype" or v is not None}
+    if rest.get("dtype", 0) is None:
+        del rest["dtype"]
+    if ufunc not in _REDUCE or ("dtype" in rest and ufunc not in (np.add, np.multiply)):
+        return NotImplemented if raising() else ENTRIES.composed_reduce(ufunc, *inputs[:1], **rest)
     return call_function(_REDUCE[ufunc], inputs[:1], rest)
 
 
@@ -286,9 +286,8 @@ def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dic
     """The lazy result of a call of ``ufunc``, or NotImplemented where NumPy has to compute it."""
     if not kwargs:
         result = ufuncs.apply(array_type, ufunc, inputs, None)
-        return (
-            TABLE[np.matmul](*inputs) if result is NotImplemented and ufunc is np.matmul else result
-        )
+        is_product = result is NotImplemented and ufunc.signature is not None and ufunc in TABLE
+        return TABLE[ufunc](*inputs) if is_product else result
     if not kwargs.keys() <= {"out", "dtype", "where", "casting"} or ufunc.nout != 1:
         return NotImplemented
     out, where = kwargs.get("out"), kwargs.get("where", True)
@@ -297,8 +296,8 @@ def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dic
     if (out is None and where is not True) or (casting != "same_kind" and told):
         return NotImplemented
     result = ufuncs.apply(array_type, ufunc, inputs, kwargs.get("dtype"))
-    if result is NotImplemented and ufunc is np.matmul and kwargs.keys() <= {"out"}:
-        result = TABLE[np.matmul](*inputs)
+    if result is NotImplemented and ufunc.signature is not None and kwargs.keys() <= {"out"}:
+        result = TABLE[ufunc](*inputs) if ufunc in TABLE else result
     if result is NotImplemented or out is None:
         return result
     target = out[0] if isinstance(out, tuple) else out
@@ -347,21 +346,33 @@ def assign_result(target: Any, result: Any, cast: Any = "same_kind") -> Any:
     return target
 
 
-@entry
-def eager(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """NumPy's own result on computed values, its arrays made lazy; ``out`` is written to."""
+def as_fragment(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """What `eager` gives where each replay makes the call, or nobody knows what it does.
+
+    Else NotImplemented.
+    """
     if (made := as_opaque(func, args, kwargs)) is not NotImplemented:
         return made
+    out, rest = kwargs.get("out"), {k: v for k, v in kwargs.items() if k != "out"}
+    if out is None:
+        return current_recorder().eager(func, args, rest)
+    if "where" in kwargs:
+        return NotImplemented
+    targets = out if isinstance(out, tuple) else (out,)
+    parts = fitting(targets, current_recorder().eager(func, args, rest))
+    return NotImplemented if parts is None else _assigned(targets, parts)
+
+
+@entry
+def eager(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's own result on computed values, its arrays made lazy; ``out`` is written to."""
+    made = as_fragment(func, args, kwargs)
+    if made is not NotImplemented:
+        return made
+    if "overwrite_input" in kwargs:
+        kwargs["overwrite_input"] = False  # which may change nothing else
     out = kwargs.pop("out", None)
     targets = out if isinstance(out, tuple) else (out,)
-    if out is not None and "where" not in kwargs:
-        parts = fitting(targets, current_recorder().eager(func, args, kwargs))
-        if parts is not None:
-            return _assigned(targets, parts)
-    elif out is None:
-        result = current_recorder().eager(func, args, kwargs)
-        if result is not NotImplemented:
-            return result
     plain_args = [plain(a) for a in args]
     plain_kwargs = {k: plain(v) for k, v in kwargs.items()}
     called = at_line(user_line())

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...graph.dtypes import BOOL, is_supported
+from .movement import diagonal
 from .table import handles
 from .values import array_of
 
@@ -37,6 +38,9 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: An
         return NotImplemented
     arrays = [array_of(a) for a in given]
     labels, result = _parsed(notation)
+    if len(labels) == len(arrays):
+        pairs = [_without_repeats(o, a) for o, a in zip(labels, arrays, strict=True)]
+        labels, arrays = [own for own, _ in pairs], [array for _, array in pairs]
     extents = _extents(labels, arrays)
     dtype = np.result_type(*(a.dtype for a in arrays))
     if extents is None or not _is_of(result, extents) or dtype == BOOL:
@@ -155,6 +159,18 @@ def _parsed(notation: str) -> tuple[list[str], str]:
         counts = Counter(given.replace(",", ""))
         result = "".join(sorted(name for name, count in counts.items() if count == 1))
     return given.split(","), result
+
+
+def _without_repeats(own: str, array: Any) -> tuple[str, Any]:
+    """The labels of an operand's axes, each once, and its diagonal along those that were alike."""
+    for name in dict.fromkeys(own) if len(own) == array.ndim else ():
+        while own.count(name) > 1:
+            first, second = own.index(name), own.rindex(name)
+            if array.shape[first] != array.shape[second]:
+                return own, array  # which is left to NumPy
+            array = diagonal(array, 0, first, second)
+            own = own[:first] + own[first + 1 : second] + own[second + 1 :] + name
+    return own, array
 
 
 def _extents(labels: list[str], arrays: list[Any]) -> _Extents | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +23,17 @@ class Flat:
     def __init__(self, base: Any) -> None:
         self.base = base
         self._next = 0
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """NumPy's, as an array's."""
+        return np.flatiter
+
+    def over(self, memory: Any) -> Any:
+        """NumPy's own iterator over ``memory``, at the same place."""
+        made = memory.flat
+        collections.deque(itertools.islice(made, self._next), maxlen=0)
+        return made
 
     def __len__(self) -> int:
         return int(self.base.size)
@@ -54,6 +67,7 @@ class Flat:
         return self.base.reshape(-1)
 
     def __getitem__(self, key: Any) -> Any:
+        self._next = 0
         if type(key) is Array and key.ndim == 1:
             return self._rows()[key]
         if not _is_known(key):
@@ -64,6 +78,7 @@ class Flat:
         return found if found.is_scalar else found.copy()
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        self._next = 0
         rows = self._rows()
         in_place = rows.storage is self.base.storage
         if type(key) is Array and key.ndim == 1 and in_place and not np.ndim(value):

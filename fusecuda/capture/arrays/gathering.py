@@ -21,24 +21,24 @@ from .held import compute_first
 from .memory import in_force, new, values
 from .table import entry
 
-# Functions of NumPy's that take one array, or several, each of which may be given as a list.
-_OF_ARRAYS = frozenset((
-    *("sum", "prod", "mean", "std", "var", "max", "min", "amax", "amin", "any", "all", "ptp"),
-    *("argmax", "argmin", "cumsum", "cumprod", "sort", "argsort", "median", "percentile"),
-    *("quantile", "average", "nansum", "nanmean", "nanstd", "nanvar", "nanmax", "nanmin"),
-    *("nanprod", "nanmedian", "count_nonzero", "round", "clip", "transpose", "ravel"),
-    *("squeeze", "flip", "diff", "dot", "outer", "inner", "cross", "trace", "swapaxes"),
-    *("linalg.norm", "linalg.det", "linalg.inv", "linalg.solve"),
+DISPATCHED = type(np.sum)  # NumPy's functions that know `__array_function__`
+# Those that are given a sequence of arrays first, each of which may be a list.
+_OF_SEQUENCES = frozenset((
+    "concatenate", "concat", "stack", "unstack", "hstack", "vstack", "dstack", "column_stack",
+))  # fmt: skip
+_OF_OTHERS = frozenset((  # of lists as such
+    "block", "select", "choose", "piecewise", "multi_dot", "savez", "savez_compressed", "lexsort",
+    "histogram2d", "histogramdd",
 ))  # fmt: skip
 _MOST = 64  # parts: more take longer to plan than NumPy to put together
 _METHODS = ("reduce", "accumulate", "reduceat", "outer")
 
 
 def takes_arrays(function: Any) -> bool:
-    """True if a list that ``function`` is given first stands for one array."""
-    module = getattr(function, "__module__", "")
-    name = module.removeprefix("numpy").lstrip(".") + "." + getattr(function, "__name__", "")
-    return name.lstrip(".") in _OF_ARRAYS
+    """True for a function of NumPy's for which a list stands for one array."""
+    if not isinstance(function, DISPATCHED):
+        return False
+    return function.__name__ not in _OF_SEQUENCES and function.__name__ not in _OF_OTHERS
 
 
 @entry
@@ -148,13 +148,18 @@ def _joined(value: Any, shape: Sequence[int], dtype: DType) -> Node:
 
 @functools.cache
 def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, which makes one array of each list that it is given by position."""
+    """``function``, which makes one array of each list that stands for one."""
+    taken = _each_gathered if function.__name__ in _OF_SEQUENCES else gathered
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*map(gathered, args), **kwargs)
+        return function(*map(taken, args), **{k: taken(v) for k, v in kwargs.items()})
 
     return call
+
+
+def _each_gathered(value: Any) -> Any:
+    return list(map(gathered, value)) if type(value) in SEQUENCES else value
 
 
 class Ufunc:
@@ -165,7 +170,7 @@ class Ufunc:
         for name in _METHODS:
             setattr(self, name, of_lists(getattr(ufunc, name)))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._ufunc(*map(gathered, args), **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -177,8 +182,8 @@ def taking_lists() -> dict[str, Any]:
     """What stands for NumPy's functions in code that gives them lists of lazy arrays, by name."""
     found: dict[str, Any] = {}
     for name, value in list(vars(np).items()):  # no module that NumPy loads when it is asked for
-        if isinstance(value, np.ufunc) and (value.nin, value.nout) == (2, 1):
+        if isinstance(value, np.ufunc):
             found[name] = Ufunc(value)
-        elif name in _OF_ARRAYS:
+        elif takes_arrays(value) or name in _OF_SEQUENCES:
             found[name] = of_lists(value)
     return found

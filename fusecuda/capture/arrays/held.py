@@ -144,6 +144,12 @@ class Held(Methods):
         result.flags.writeable = False
         return result
 
+    def handed_over(self) -> NDArray:
+        """As `hand_out`, to be written to by whoever has it: the memory is shared from now on."""
+        self.hand_out()
+        self._storage.shared = True
+        return self.at_once()
+
     def _completed(self) -> None:
         """Compute what is pending, and wait until nothing is under way to other memory."""
         current_recorder().look()

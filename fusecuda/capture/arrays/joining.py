@@ -15,9 +15,9 @@ from ..record.structure import leaves
 from . import ufuncs
 from .array import Array
 from .held import compute_first
-from .kept_order import along_kept_order, axes_by, relaid
+from .kept_order import along_kept_order, as_joined, axes_by, axes_of_copy, relaid
 from .movement import broadcast_to, expand_dims, ravel, reshape, transpose
-from .selection import copy
+from .selection import astype, copy
 from .table import handles
 from .values import array_of, is_given, of_node, rank_of, seen
 
@@ -41,7 +41,7 @@ def concatenate(
         return NotImplemented
     along = normalize_axis_index(axis, parts[0].ndim)
     compute_first(parts)
-    return along_kept_order(_concatenated, parts, along, common)
+    return along_kept_order(_concatenated, parts, along, common, rule=as_joined)
 
 
 def _concatenated(parts: Sequence[Array], axis: int, dtype: Any) -> Any:
@@ -59,7 +59,17 @@ def block(arrays: Any) -> Any:
         return NotImplemented
     parts = [array_of(part) for part in leaves(arrays)]
     rank = max(depth, *(part.ndim for part in parts))
-    return _blocks(arrays, rank, depth)
+    made = _blocks(arrays, rank, depth)
+    if depth == 0:
+        return copy(made, "C")
+    if depth * made.size <= _PUT_TOGETHER:
+        return made
+    flags = [part.will_lie().flags for part in parts]
+    in_columns = all([f.f_contiguous for f in flags]) and not all([f.c_contiguous for f in flags])
+    return astype(made, made.dtype, "F" if in_columns else "C", copy=False)
+
+
+_PUT_TOGETHER = 2 * 512 * 512  # elements, times depth, beyond which NumPy fills an array by slices
 
 
 def _depth(arrays: Any) -> int | None:
@@ -74,7 +84,7 @@ def _depth(arrays: Any) -> int | None:
 def _blocks(arrays: Any, rank: int, depth: int) -> Any:
     if depth == 0:
         part = array_of(arrays)
-        return part[(None,) * (rank - part.ndim) + (...,)].copy()
+        return part[(None,) * (rank - part.ndim) + (...,)]
     parts = [_blocks(part, rank, depth - 1) for part in arrays]
     return np.concatenate(parts, axis=rank - depth)
 
@@ -181,7 +191,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     pairs = np.broadcast(seen(shift), axis)
     if pairs.ndim > 1:
         return NotImplemented
-    order = axes_by(x, "K") or tuple(range(x.ndim))  # parts of one element do not tell
+    order = axes_of_copy(x, "K") or tuple(range(x.ndim))  # parts of one element do not tell
     laid = x = transpose(x, order)
     for amount, one in pairs:
         along = order.index(normalize_axis_index(one, x.ndim))
@@ -198,11 +208,18 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 def diff(
     a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
 ) -> Any:
-    """Differences of neighbours."""
+    """Differences of neighbours, with what is to stand at the ends."""
     x = array_of(a)
-    if prepend is not np._NoValue or append is not np._NoValue or x.ndim == 0 or n < 0:
+    if x.ndim == 0 or n < 0:
         return NotImplemented
     along = normalize_axis_index(axis, x.ndim)
+    given = [end for end in (prepend, a, append) if end is not np._NoValue]
+    if n and len(given) > 1:
+        parts = [array_of(end) for end in given]
+        one = (*x.shape[:along], 1, *x.shape[along + 1 :])
+        x = concatenate([p if p.ndim else broadcast_to(p, one) for p in parts], along)
+    if x is NotImplemented:
+        return x
     lead = (slice(None),) * along
     for _ in range(n):
         high, low = x[(*lead, slice(1, None))], x[(*lead, slice(None, -1))]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ...graph.index_map import Shape, contiguous_strides
+from ...graph.index_map import Shape
 from ..record.view import Laid
 from .array import Array
 from .memory import in_force
@@ -47,7 +47,7 @@ def _is_row_major(value: Any) -> bool:
 
 def in_order_of(make: Callable[[Array], Array], source: Array, order: Any) -> Array:
     """What ``make`` makes elementwise of ``source``, laid out by an argument ``order``."""
-    axes = axes_by(source, order)
+    axes = axes_of_copy(source, order)
     return make(source) if axes is None else relaid(make(_permuted(source, axes)), axes)
 
 
@@ -56,6 +56,15 @@ def filled_in_order(make: Callable[[Shape], Array], shape: Shape, axes: Axes | N
     if axes is None or len(axes) != len(shape):
         return make(shape)
     return relaid(make(tuple(shape[a] for a in axes)), axes)
+
+
+def axes_of_copy(source: Array, order: Any) -> Axes | None:
+    """As `axes_by`, for an array like ``source``: axes along which that repeats vary fastest."""
+    if order == "K" and source.ndim > 1 and not source.is_loose:
+        shape, strides = _seen(source)
+        if any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True)):
+            return _axes_of_copy(shape, strides)
+    return axes_by(source, order)
 
 
 def axes_by(source: Array, order: Any) -> Axes | None:
@@ -70,28 +79,81 @@ def axes_by(source: Array, order: Any) -> Axes | None:
     if _is_row_major(source):
         return None
     if order != "K":
-        return axes_by(source, "F") if _is_column_major(source) else None
+        return axes_by(source, "F") if source.will_lie().flags.f_contiguous else None
     return _axes_of_copy(*_seen(source))
 
 
-def _is_column_major(source: Array) -> bool:
-    """True if the elements are neighbours in memory, the first axis walking fastest."""
-    steps = contiguous_strides(source.shape[::-1])[::-1]
-    pairs = zip(source.view_of_storage.strides(), steps, source.shape, strict=True)
-    return all(own == step or n == 1 for own, step, n in pairs)
+def as_made(operands: tuple[Seen, ...], along: int | None) -> Axes | None:
+    """The axes, in the order of memory, of what is computed elementwise; None if row-major."""
+    return _axes_of(operands)
+
+
+def as_joined(operands: tuple[Seen, ...], along: int | None) -> Axes | None:
+    """The same of copies, and of what is put together of them: no steps are the smallest ones."""
+    axes = list(range(len(operands[0][0])))
+    for i in axes[1:]:
+        place = i
+        for j in range(i)[::-1]:
+            a, b = axes[i], axes[j]
+            steps = [(abs(s[a]), abs(s[b])) for n, s in operands if n[a] != 1 != n[b]]
+            if not all(inner > outer for inner, outer in steps):
+                break
+            place = j if steps else place
+        axes.insert(place, axes.pop(i))
+    return None if axes == sorted(axes) else tuple(axes)
+
+
+def as_segments(operands: tuple[Seen, ...], along: int | None) -> Axes | None:
+    """The same of what is reduced in segments along an axis, which is no axis of the operand."""
+    rank = len(operands[0][0])
+    apart = [(tuple(1 if d == along else n for d, n in enumerate(e)), s) for e, s in operands]
+    segments = tuple(2 if d == along else 1 for d in range(rank)), (0,) * rank
+    return _axes_of((*apart, segments))
+
+
+Rule = Callable[[tuple[Seen, ...], int | None], Axes | None]
 
 
 def along_kept_order(
-    make: Callable[..., Array], inputs: Sequence[Any], along: int, *args: Any
+    make: Callable[..., Array], inputs: Sequence[Any], along: int, *args: Any, rule: Rule = as_made
 ) -> Array:
-    """What ``make(inputs, along, *args)`` makes along an axis, laid out as if elementwise."""
+    """What ``make(inputs, along, *args)`` makes along an axis, laid out by NumPy's ``rule``."""
     ranks = {v.ndim for v in inputs}
-    rows = len(ranks) > 1 or all(map(_is_row_major, inputs)) or not all(v.size for v in inputs)
-    rows = rows or in_force().dispatching
-    axes = None if rows else _axes_of_result(inputs)
+    rows = len(ranks) > 1 or not all(v.size for v in inputs) or in_force().dispatching
+    rows = rows or all(_is_row_major(v) and not (rule is as_joined and _repeats(v)) for v in inputs)
+    axes = None if rows else _axes_of_result(inputs, along, rule)
     if axes is None:
         return make(inputs, along, *args)
     return relaid(make([_permuted(v, axes) for v in inputs], axes.index(along), *args), axes)
+
+
+def _repeats(value: Array) -> bool:
+    return not value.is_loose and value.view_of_storage.map.repeats(value.shape)
+
+
+def in_order_of_stacks(
+    make: Callable[..., Array], inputs: Sequence[Array], cores: Sequence[int]
+) -> Array:
+    """What ``make`` makes of stacks of matrices or vectors, these in rows, the stacks in order.
+
+    Of each input so many axes as ``cores`` says belong to a matrix or vector.
+    """
+    known = in_force().dispatching or any(v.is_loose for v in inputs)
+    if known or all(map(_is_row_major, inputs)):
+        return make(*inputs)
+    pairs = list(zip(inputs, cores, strict=True))
+    seen = [(n[: v.ndim - core], s[: v.ndim - core]) for v, core in pairs for n, s in (_seen(v),)]
+    axes = _axes_of(tuple(seen))
+    if axes is None:
+        return make(*inputs)
+    count = len(axes)
+    made = make(
+        *[
+            _permuted(v, (*axes, *range(count, count + core))) if v.ndim > core else v
+            for v, core in pairs
+        ]
+    )
+    return relaid(made, (*axes, *range(count, made.ndim)))
 
 
 def relaid(made: Array, axes: Axes) -> Array:
@@ -102,11 +164,13 @@ def relaid(made: Array, axes: Axes) -> Array:
     return type(made)(made.storage, Laid(*view), made.is_scalar)
 
 
-def _axes_of_result(inputs: Sequence[Any]) -> Axes | None:
+def _axes_of_result(
+    inputs: Sequence[Any], along: int | None = None, rule: Rule = as_made
+) -> Axes | None:
     arrays = [v for v in inputs if isinstance(v, Array | np.ndarray) and v.ndim]
     if any(type(v) is Array and v.is_loose for v in arrays):
         return None
-    return _axes_of(tuple(map(_seen, arrays))) if arrays else None
+    return rule(tuple(dict.fromkeys(map(_seen, arrays))), along) if arrays else None
 
 
 def _seen(value: Any) -> Seen:

@@ -153,7 +153,7 @@ def made_of_two(  # noqa: C901, PLR0912 - each call would take longer than what 
             kind_of_other, its = told(run, second)
         else:
             kind_of_other, its = second.kind, second.place
-    elif not (
+    elif type(kind) is not Kind or not (
         kind_of_other is float or kind_of_other is int or issubclass(kind_of_other, np.number)
     ):
         return None

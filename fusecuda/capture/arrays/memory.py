@@ -92,12 +92,14 @@ def view(array: Any, shown: NDArray, origin: Any) -> Any:
     result._shown = None
     result._from = origin
     result.loose = result.pick = None
-    result._base = own.buffer
+    buffer = own.buffer
+    owner = shown.base  # of other memory, if another thread's flush has put that in its place
+    result._base = buffer if owner is buffer or owner is buffer.base else None
     result._values = shown
     result._part = array._part
     result.writeable = array.writeable
     result.is_scalar = False
-    if own.buffer.nbytes > _WATCHED:
+    if buffer.nbytes > _WATCHED:
         own.watch(result)
     return result
 

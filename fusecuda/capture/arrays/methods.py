@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -15,8 +16,6 @@ from .flags import Flags
 from .memory import in_force, new, values
 from .observed import Observed
 from .table import ENTRIES, TABLE
-
-_LAID_OTHERWISE = frozenset({"concatenate", "gather", "library"})  # than by NumPy, here and there
 
 
 def document(kind: type) -> None:
@@ -33,12 +32,20 @@ def _is_same(dtype: Any, own: Any) -> bool:
     return dtype is None or (not is_class and np.dtype(dtype) == own)
 
 
+def _by_table(function: Any, array: Any, *args: Any, **named: Any) -> Any:
+    """What ``function``'s entry of the table makes; where it has none, NumPy's result or error."""
+    named["order"] = "C" if named["order"] is None else named["order"]
+    made = TABLE[function](array, *args, **named)
+    return ENTRIES.eager(function, array, *args, **named) if made is NotImplemented else made
+
+
 class Methods(Observed):
     """The methods of an array that functions and operators are behind."""
 
     __slots__ = ()
 
     is_loose: Any
+    ndim: Any
     _seen_as: Callable[..., Any]
 
     @property
@@ -47,13 +54,30 @@ class Methods(Observed):
 
     @property
     def mT(self) -> Any:  # noqa: N802
-        return TABLE[np.swapaxes](self, -1, -2)
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return self.swapaxes(-1, -2)
+
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
+        np.empty(0).__array_namespace__(api_version=api_version)  # NumPy knows the versions
+        return ENTRIES.namespace
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise ValueError("cannot delete array elements")
+
+    def _by(self, function: Any, *args: Any) -> Any:
+        """What NumPy's ``function`` gives of the array, at once or by its handler."""
+        if limit := in_force().at_once_below:
+            made = ENTRIES.function_at_once(function, (self, *args), {}, limit)
+            if made is not NotImplemented:
+                return made
+        return TABLE[function](self, *args)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         if order == "C" and copy is None and (seen := self._seen_as("reshape", *shape)) is not None:
             return seen
-        named = {} if copy is None else {"copy": copy}
-        return TABLE[np.reshape](self, shape[0] if len(shape) == 1 else shape, order, **named)
+        named = {"order": order} if copy is None else {"order": order, "copy": copy}
+        return _by_table(np.reshape, self, shape[0] if len(shape) == 1 else shape, **named)
 
     def transpose(self, *axes: Any) -> Any:
         if (seen := self._seen_as("transpose", *axes)) is not None:
@@ -63,16 +87,18 @@ class Methods(Observed):
         return TABLE[np.transpose](self, axes or None)
 
     def ravel(self, order: str = "C") -> Any:
-        return TABLE[np.ravel](self, order)
+        return self._by(np.ravel) if order == "C" else _by_table(np.ravel, self, order=order)
 
     def flatten(self, order: str = "C") -> Any:
-        return TABLE[np.copy](TABLE[np.ravel](self, order))
+        if (known := self._small()) is not None:
+            return new(type(self), known.flatten(order))
+        return TABLE[np.copy](self.ravel(order))
 
     def swapaxes(self, a: int, b: int) -> Any:
-        return TABLE[np.swapaxes](self, a, b)
+        return self._by(np.swapaxes, a, b)
 
     def squeeze(self, axis: Any = None) -> Any:
-        return TABLE[np.squeeze](self, axis)
+        return self._by(np.squeeze, axis)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", **kw: Any) -> Any:
         if not kw and (known := self._small()) is not None:
@@ -100,15 +126,13 @@ class Methods(Observed):
         if self.is_scalar:
             return self
         if (known := self._small()) is not None:
-            return new(type(self), np.array(known, order=order))  # type: ignore[call-overload]
-        return TABLE[np.copy](self, order)
+            return new(type(self), known.copy(order))
+        return _by_table(np.copy, self, order=order)
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
         if type is None and _is_same(dtype, self.dtype):
             return self if self.is_scalar else self[...]
-        self.hand_out()
-        self.storage.shared = True  # what is written by either shows in both
-        return self.at_once().view(*[a for a in (dtype, type) if a is not None])
+        return self.handed_over().view(*[a for a in (dtype, type) if a is not None])
 
     def laid_out(self: Any) -> Any:
         """An array that lies in memory as this one does, or will; its values are nobody's."""
@@ -116,18 +140,19 @@ class Methods(Observed):
         in_rows = len(storage.shape) < 2 or storage.node.op in ("pad", "update")  # as NumPy's
         if storage.buffer is None and current_recorder().transparent and not in_rows:
             return self.hand_out()
-        return self._will_lie()
+        return self.will_lie()
 
     def lies_in_rows(self: Any) -> bool:
         """True if the elements lie side by side in row-major order, or will, here and in NumPy."""
-        known = self.storage.buffer is not None or self.storage.node.op not in _LAID_OTHERWISE
-        return bool((self._will_lie() if known else self.laid_out()).flags.c_contiguous)
+        known = self.storage.buffer is not None or self.storage.node.op != "gather"
+        return bool((self.will_lie() if known else self.laid_out()).flags.c_contiguous)
 
-    def _will_lie(self: Any) -> Any:
+    def will_lie(self: Any) -> Any:
         """As `laid_out`, where it does not matter that NumPy lays some results out otherwise."""
         storage = self.storage
-        if storage.buffer is not None:
-            return self.shown_of(storage.buffer)
+        memory = storage.buffer  # on a device it tells its layout, but cannot be seen through
+        if memory is not None and (type(memory) is np.ndarray or not memory.flags.c_contiguous):
+            return self.shown_of(memory)
         row = np.empty(1, storage.dtype)  # of the memory that there will be, the layout is known
         steps = [row.itemsize * s for s in contiguous_strides(storage.shape)]
         return self.shown_of(as_strided(row, storage.shape, steps))
@@ -161,7 +186,25 @@ class Methods(Observed):
             return next((own for lazy, own in pairs if lazy is self), None)
         return None
 
+    def resize(self: Any, *new_shape: Any, refcheck: Any = True) -> None:
+        """As `numpy.ndarray.resize`, of what lies in rows; views keep the memory that there was."""
+        recorder = current_recorder()
+        if recorder.transparent and any(a is self for a in recorder.given):
+            self.hand_out()  # no replay does it to the caller's array
+        if not (self.owns_data() and self.flags.c_contiguous):
+            raise ValueError("cannot resize this array: it does not own its data")
+        if not new_shape or new_shape == (None,):
+            return
+        shape = np.broadcast_shapes(new_shape[0] if len(new_shape) == 1 else new_shape)
+        flat, count = self.reshape(-1), math.prod(shape)
+        zeros = np.zeros(max(count - flat.size, 0), self.dtype)
+        self.become(np.concatenate([flat[:count], zeros]).reshape(shape))
+
     def fill(self: Any, value: Any) -> None:
+        if np.ndim(value) and is_numeric(self.dtype):
+            np.empty(1, self.dtype).fill(
+                value if type(value) is list else np.empty(np.shape(value))
+            )
         self[...] = value
 
     def put(self: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
@@ -176,7 +219,7 @@ class Methods(Observed):
             self.writeable = bool(write)
 
     def dot(self: Any, other: Any, out: Any = None) -> Any:
-        return np.dot(self, other, out=out)
+        return np.dot(self, other) if out is None else np.dot(self, other, out=out)
 
     def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         self._may_change("sort")

@@ -66,11 +66,8 @@ def ravel(a: Any, order: Any = "C") -> Any:
     flat = reshape(laid, -1, "C" if order == "K" else order)
     if flat is NotImplemented or flat.storage is not x.storage or flat.size < 2:
         return flat
-    view, memory = flat.view_of_storage, flat.storage.buffer
-    steps = view.strides()
-    if memory is not None and not memory.flags.c_contiguous:
-        steps = tuple(s // memory.itemsize for s in view.of(memory).strides)
-    return flat if steps == (1,) else of_node(flat.read_node(), is_scalar=False)
+    in_a_row = flat.will_lie().strides == (flat.itemsize,)
+    return flat if in_a_row else of_node(flat.read_node(), is_scalar=False)
 
 
 @handles(np.transpose, np.permute_dims)
@@ -103,7 +100,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
 
 @handles(np.squeeze)
 def squeeze(a: Any, axis: Any = None) -> Array:
-    """A view without axes of extent 1."""
+    """A view without axes of extent 1; where there are none, the array itself."""
     x = array_of(a)
     if axis is None:
         axes = tuple(d for d, n in enumerate(x.shape) if n == 1)
@@ -111,7 +108,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
         axes = normalize_axis_tuple(axis, x.ndim)
         if any(x.shape[d] != 1 for d in axes):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    if x.is_scalar:
+    if x.is_scalar or not axes:
         return x
     return x[*(0 if d in axes else slice(None) for d in range(x.ndim)), ...]
 
@@ -180,14 +177,21 @@ def flip(m: Any, axis: Any = None) -> Array:
 
 @handles(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """A view of a diagonal."""
+    """A view of a diagonal, along the last axis."""
     x = array_of(a)
-    if x.ndim != 2 or (axis1, axis2) != (0, 1):
+    first, second = (normalize_axis_index(axis, x.ndim) for axis in (axis1, axis2))
+    if first == second:
         return NotImplemented
     i, j = max(-offset, 0), max(offset, 0)
-    count = max(min(x.shape[0] - i, x.shape[1] - j), 0)
-    rows = [(i if count else 0, 1, 0), (j if count else 0, 1, 0)]
-    result = x.seen_through(x.view_of_storage.mapped(axis_map(rows, 1), (count,)))
+    count = max(min(x.shape[first] - i, x.shape[second] - j), 0)
+    others = [d for d in range(x.ndim) if d not in (first, second)]
+    starts = {first: i if count else 0, second: j if count else 0}
+    rows = [
+        (starts[d], 1, len(others)) if d in starts else (0, 1, others.index(d))
+        for d in range(x.ndim)
+    ]
+    shape = (*(x.shape[d] for d in others), count)
+    result = x.seen_through(x.view_of_storage.mapped(axis_map(rows, len(shape)), shape))
     result.writeable = False
     return result
 
@@ -196,4 +200,4 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """The sum along a diagonal."""
     found = diagonal(a, operator.index(offset), axis1, axis2)
-    return found if found is NotImplemented else np.sum(found, dtype=dtype)
+    return found if found is NotImplemented else np.sum(found, axis=-1, dtype=dtype)

@@ -44,7 +44,7 @@ class Observed(Operators):
             and self.size == 1
             and kind_of(self.dtype) == "f"
         ):
-            return recorder.number(self, _item)
+            return recorder.number(self, item_of)
         return self._seen(lambda values: values.item(*args))
 
     def tolist(self) -> Any:
@@ -112,7 +112,8 @@ class Observed(Operators):
         return self.dtype.type if self.is_scalar else np.ndarray
 
 
-def _item(values: Any) -> Any:
+def item_of(values: Any) -> Any:
+    """The one element there is, as Python's number."""
     return values.item()
 
 

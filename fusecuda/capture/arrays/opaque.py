@@ -9,7 +9,6 @@ shared: read and written at once.
 from __future__ import annotations
 
 import array
-import functools
 import types
 import weakref
 from collections.abc import Callable, Mapping
@@ -18,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from ...graph.dtypes import is_supported
-from ...graph.library import called_at
 from ..record.flight import recording
 from ..record.numbers import TracedScalar
 from ..record.origin import attribute_of, module_of
-from ..record.recorder import user_frame
+from ..record.per_class import per_class
 from ..record.structure import METHOD, TUPLE, kind_of, mapped
 from .array import Array
+from .as_user import as_user
 from .memory import in_force
 from .table import entry
 
@@ -103,7 +102,7 @@ def stand_in(
     return made
 
 
-@functools.lru_cache(maxsize=1024)
+@per_class
 def _class_for(kind: Any) -> type:
     """A class of stand-ins with the operations that objects of ``kind`` have."""
     names = {n for n in _FORWARDED if _held(kind, n) is not None}
@@ -117,7 +116,7 @@ def _held(kind: Any, name: str) -> Any:
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         own = object.__getattribute__(self, "_method")
         if own is not None and (found := own(name)) is not None:
             return found(*args, **kwargs)
@@ -127,6 +126,7 @@ def _forwarded(name: str) -> Callable[..., Any]:
         keeps = not _is_of(value, _DRAWING)
         originals = {} if _is_of(value, _FORGETTING) else _handed_over((args, kwargs))
         before()
+        own_args = (*args, *kwargs.values())
         args = tuple([given(a, keeps, originals) for a in args])
         kwargs = {k: given(v, keeps, originals) for k, v in kwargs.items()}
         if name == "__call__":
@@ -136,16 +136,11 @@ def _forwarded(name: str) -> Callable[..., Any]:
             result = getattr(type(value), name)(value, *args, **kwargs)
         if keeps:
             _flags_seen(in_force().handed)
+        pairs = zip(own_args, (*args, *kwargs.values()), strict=True)
+        result = next((a for a, m in pairs if m is result and type(a) is Array), result)
         return self if result is value else taken(result, before, fresh=not keeps)
 
     return method
-
-
-def as_user() -> Callable[[Any, Any, Any], Any]:
-    """What calls a function as the user's code that runs now would, whenever it is called."""
-    frame = user_frame()
-    assert frame is not None
-    return called_at(frame.f_code, frame.f_lineno, frame.f_globals)
 
 
 @entry
@@ -183,6 +178,12 @@ def _handed_over(value: Any) -> dict[int, Any]:
 def original(value: Any) -> Any:
     """What a stand-in stands for; any other value itself."""
     return object.__getattribute__(value, "_value") if issubclass(type(value), StandIn) else value
+
+
+def used(value: Any) -> Any:
+    """What a stand-in stands for, which somebody is about to use."""
+    object.__getattribute__(value, "_before")()
+    return original(value)
 
 
 def given(value: Any, keeps: bool = True, originals: Mapping[int, Any] = _NONE) -> Any:

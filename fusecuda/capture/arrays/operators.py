@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import operator
+from array import array as typed_list
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +19,7 @@ from .memory import completed, in_force, is_small, new, operand, values
 from .resting import EXACT, by_numpy, rests
 from .table import ENTRIES
 
+_WHOLE = frozenset((-2, *range(-99, -2), *range(3, 100)))  # exponents that NumPy multiplies for
 # Powers of floating-point numbers that have one value and one dtype with each NumPy.
 _EXACT = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 
@@ -34,7 +37,7 @@ def _power(base: Any, exponent: Any, in_place: bool = False) -> Any:
             return new(type(base), a**b)
     if type(exponent) is TracedScalar:
         exponent = exponent.seen()
-    if base.dtype.kind == "f" and type(exponent) in (int, float):
+    if base.dtype.kind in "fc" and type(exponent) in (int, float):
         result = _known_power(base, exponent, limit)
         if result is not NotImplemented:
             return result
@@ -47,7 +50,10 @@ def _power(base: Any, exponent: Any, in_place: bool = False) -> Any:
 
 
 def _known_power(base: Any, exponent: float, limit: int) -> Any:
-    """The power of floats by a number of which there is an operation of its own."""
+    """The power by a number for which there are other operations."""
+    if base.dtype.kind == "c":
+        known = exponent in _WHOLE and not limit
+        return ENTRIES.whole_power(base, int(exponent)) if known else NotImplemented
     if exponent in _EXACT:
         return _unary(_EXACT[exponent])(base)
     if exponent == 0:
@@ -160,7 +166,10 @@ def _in_place_by(ufunc: np.ufunc, plainly: Callable[[Any, Any], Any]) -> Callabl
 def _in_place(ufunc: np.ufunc, plainly: Any, in_place: Any, array: Any, other: Any) -> Any:
     if array.pick is None and ENTRIES.update_loosely(in_place, array, other):
         return array
-    return _written(array, _operate(ufunc, plainly, array, other, (array, other)))
+    result = _operate(ufunc, plainly, array, other, (array, other))
+    if ufunc is np.matmul and result is not NotImplemented and result.shape != array.shape:
+        raise ValueError(f"a product of {result.shape} is not in the place of {array.shape}")
+    return _written(array, result)
 
 
 def _in_place_at_once(
@@ -196,7 +205,7 @@ def _operate(
     if kind not in _OPERANDS and not isinstance(other, _OPERAND_TYPES):
         if getattr(kind, "__array_ufunc__", NotImplemented) is None:
             return NotImplemented
-        if ufunc is np.multiply and array.is_scalar and kind in _REPEATED:
+        if ufunc is np.multiply and array.is_scalar and issubclass(kind, _REPEATED):
             return NotImplemented  # a sequence is repeated
         made = ENTRIES.gathered(other)
         made = made if type(made) is type(array) else np.asarray(other)
@@ -226,6 +235,15 @@ def _unary(ufunc: np.ufunc) -> Callable[[Operators], Any]:
     return operate
 
 
+def _divided(array: Any, other: Any, inputs: tuple[Any, Any]) -> Any:
+    """The quotient and the remainder."""
+    if limit := in_force().at_once_below:
+        made = ENTRIES.ufunc_at_once(np.divmod, "__call__", inputs, {}, limit)
+        if made is not NotImplemented:
+            return made
+    return _operate(np.divmod, divmod, array, other, inputs)
+
+
 _NO_VIEWS = frozenset({"sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax"})
 
 
@@ -233,7 +251,7 @@ def _method(function: Any) -> Callable[..., Any]:
     name = function.__name__
     numpys = getattr(np.ndarray, name) if name in _NO_VIEWS else None
 
-    def method(self: Operators, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Operators, /, *args: Any, **kwargs: Any) -> Any:
         recorder = in_force()
         if limit := recorder.at_once_below:
             if numpys is not None and (not kwargs or kwargs.keys() <= _PLAIN_KEYWORDS):
@@ -304,14 +322,14 @@ class Operators:
         return result if result is self else _written(self, result)
 
     def __divmod__(self, other: Any) -> Any:
-        return _operate(np.divmod, divmod, self, other, (self, other))
+        return _divided(self, other, (self, other))
 
     def __rdivmod__(self, other: Any) -> Any:
-        return _operate(np.divmod, divmod, self, other, (other, self))
+        return _divided(self, other, (other, self))
 
 
 _PLAIN_KEYWORDS = frozenset({"axis", "keepdims", "dtype", "ddof"})
-_REPEATED = (list, tuple, str, bytes, bytearray)
+_REPEATED = (list, tuple, str, bytes, bytearray, collections.deque, typed_list)
 _OPERANDS = frozenset({int, float, bool, TracedScalar, np.float64, np.ndarray})
 _OPERAND_TYPES = (Operators, TracedScalar, np.ndarray, np.generic, int, float, complex)
 for _function in (

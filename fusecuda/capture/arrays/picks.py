@@ -39,12 +39,13 @@ _NUMBERS = (int, float, complex, np.generic, TracedScalar)
 class Pick:
     """The elements of ``whole`` at which ``mask`` holds, both as they were when it was made."""
 
-    __slots__ = ("cost", "dtype", "mask", "ndim", "uses", "whole")
+    __slots__ = ("cost", "dtype", "line", "mask", "ndim", "uses", "whole")
 
     def __init__(self, whole: Kept | Index, mask: Kept, cost: int = 0) -> None:
         self.whole = whole
         self.mask = mask
         self.cost = cost  # of an element of ``whole``, in additions
+        self.line = user_line()
         self.uses = 0
         self.dtype = whole.dtype
         self.ndim = len(whole.shape) - len(mask.shape) + 1
@@ -91,7 +92,7 @@ class Pick:
         recorder = current_recorder()
         if not recorder.compacts or not self.has_kernel:
             return self
-        made = build.compact(self.whole.node, self.mask.node, user_line())
+        made = build.compact(self.whole.node, self.mask.node, self.line)
         return Compaction(recorder.value(made), self.ndim)
 
     def settled(self) -> Array:

@@ -17,10 +17,9 @@ from ...graph import build
 from ...graph.dtypes import BOOL, FLOAT64, INT64, computed_in, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
-from .array import Array
 from .creation import asarray, check_device, zeros
 from .dispatch import eager
-from .memory import in_force, new
+from .memory import in_force
 from .table import handles
 from .ufuncs import affine
 from .values import arrays_in, of_node, plain
@@ -41,17 +40,22 @@ def arange(*args: Any, device: Any = None, like: None = None, **kwargs: Any) -> 
         start, stop = None, start
     start, step = 0 if start is None else start, 1 if step is None else step
     if given.keys() <= {"start", "stop", "step"} and len(args) <= 4:
-        limit = in_force().at_once_below
         numbers: tuple[Any, Any, Any] = (start, stop, step)
-        whole = all([type(n) is int for n in numbers]) and step != 0
-        if limit and whole and (numbers[1] - numbers[0]) // numbers[2] * 8 <= limit:
-            return new(Array, np.arange(start, stop, step, dtype))  # type: ignore[call-overload]
+        if step != 0 and all(map(_is_number, numbers)) and _is_little(_count(*numbers)):
+            return lazy(np.arange(start, stop, step, dtype))  # type: ignore[call-overload]
         node = _arange(start, stop, step, dtype)
         if node is not None:
             return of_node(node, is_scalar=False)
     if any(True for _ in arrays_in((args, tuple(kwargs.values())))):
         return eager(np.arange, *args, **kwargs)
     return lazy(np.arange(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()}))
+
+
+def _is_little(*extents: int | None) -> bool:
+    """True if NumPy makes an array of such extents at once."""
+    limit = in_force().at_once_below
+    known = [n for n in extents if type(n) is int]
+    return limit > 0 and len(known) == len(extents) and math.prod(known) * 8 <= limit
 
 
 def _arange(start: Any, stop: Any, step: Any, dtype: Any) -> Node | None:
@@ -110,8 +114,7 @@ def linspace(
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     kind = FLOAT64 if dtype is None else np.dtype(dtype)
-    small = count * 8 <= in_force().at_once_below
-    if small or not (
+    if _is_little(count) or not (
         _is_number(start) and _is_number(stop) and is_supported(kind) and axis in (0, -1)
     ):
         where: Any = (plain(start), plain(stop))
@@ -159,7 +162,7 @@ def eye(
     """Return a 2-D array with ones on the diagonal and zeros elsewhere."""
     check_device(device)
     kind = np.dtype(float if dtype is None else dtype)
-    if order == "F" or not is_supported(kind):
+    if order == "F" or not is_supported(kind) or _is_little(N, N if M is None else M):
         return lazy(np.eye(N, M, k, kind, order))
     return of_node(build.convert(_compared("equal", N, M, k), kind), is_scalar=False)
 
@@ -176,7 +179,7 @@ def tri(
 ) -> Any:  # fmt: skip
     """Return an array with ones at and below the given diagonal and zeros elsewhere."""
     kind = np.dtype(float if dtype is None else dtype)
-    if not is_supported(kind):
+    if not is_supported(kind) or _is_little(N, N if M is None else M):
         return lazy(np.tri(N, M, k, kind))
     return of_node(build.convert(_compared("greater_equal", N, M, k), kind), is_scalar=False)
 

@@ -73,7 +73,11 @@ def _masks(where: Any) -> bool:
 
 
 def _plus_initial(result: Array, initial: Any, ufunc: np.ufunc) -> Any:
-    return result if initial is np._NoValue else ufunc(result, result.dtype.type(initial))
+    """``result`` with the number ``initial``, if one is given; NumPy has rules for what is none."""
+    if initial is np._NoValue:
+        return result
+    is_number = isinstance(initial, int | float | complex | np.number)
+    return ufunc(result, result.dtype.type(initial)) if is_number else NotImplemented
 
 
 def widened(dtype: DType) -> DType:
@@ -284,6 +288,8 @@ def _ignoring_nan(function: Any, fill: int) -> Handler:
 
 handles(np.nansum)(_ignoring_nan(np.sum, 0))
 handles(np.nanprod)(_ignoring_nan(np.prod, 1))
+handles(np.nancumsum)(_ignoring_nan(np.cumsum, 0))
+handles(np.nancumprod)(_ignoring_nan(np.cumprod, 1))
 
 
 # --- extremes and moments of what is not NaN; where nothing is left, NaN
@@ -292,7 +298,7 @@ handles(np.nanprod)(_ignoring_nan(np.prod, 1))
 
 def _number(value: Any) -> Array:
     """``value``, of rank 0 a scalar, as reductions give one and `where` does not."""
-    return of_node(array_of(value).read_node())
+    return value if value.ndim else of_node(array_of(value).read_node())
 
 
 def _extreme_but_nan(reduce: Handler, least: float) -> Handler:

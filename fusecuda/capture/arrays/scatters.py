@@ -14,7 +14,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.bounds import bounds
-from ...graph.dtypes import BOOL, INT64, is_numeric, is_supported
+from ...graph.dtypes import INT64, is_numeric, is_supported
 from ...graph.index_map import axis_map
 from ...graph.library import SCATTERS
 from ...graph.node import Node
@@ -23,8 +23,6 @@ from ..record.recorder import current_recorder, user_line
 from . import movement, ufuncs
 from .array import Array
 from .keys import expanded, index_node
-from .ranges import linspace
-from .searching import is_real, is_rising, places
 from .table import entry, handles
 from .values import array_of, is_given, of_node, plain, seen
 
@@ -170,8 +168,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         return NotImplemented
     index = build.convert(values.read_node(), INT64)
     if weights is None:
-        return _sums(index, build.constant(1, INT64), count, INT64)
-    return _sums(index, build.convert(given.read_node(), _FLOAT64), count, _FLOAT64)
+        return sums(index, build.constant(1, INT64), count, INT64)
+    return sums(index, build.convert(given.read_node(), _FLOAT64), count, _FLOAT64)
 
 
 def are_integers(values: Array) -> bool:
@@ -179,65 +177,11 @@ def are_integers(values: Array) -> bool:
     return np.can_cast(values.dtype, np.intp, "safe")
 
 
-def _sums(index: Node, added: Node, count: int, dtype: np.dtype[Any]) -> Array:
+def sums(index: Node, added: Node, count: int, dtype: np.dtype[Any]) -> Array:
+    """What is ``added`` at each of ``count`` places."""
     zeros = build.broadcast_to(build.constant(0, dtype), (count,))
     found = build.scatter("add", zeros, added, [index], user_line())
     return of_node(found, is_scalar=False)
-
-
-@handles(np.histogram)
-def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
-    """Counts in ``bins`` equal bins of a ``range`` that is given, and their edges, or in others.
-
-    NumPy's own bins: the one that the quotient names, corrected by the edges next to it.
-    """
-    values = array_of(a)
-    if weights is None and range is None and isinstance(bins, Array | np.ndarray | list):
-        return _counted_between(values, bins, density)
-    if weights is not None or range is None or type(bins) is not int or not is_given(range):
-        return NotImplemented
-    known = is_supported(values.dtype) and values.dtype.kind in "iuf"
-    if not known or values.dtype == np.float16:
-        return NotImplemented
-    low, high = (seen(end) for end in range)
-    dtype = np.histogram_bin_edges(np.empty(0, values.dtype), bins, (low, high)).dtype
-    first, last = dtype.type(low), dtype.type(high)
-    if dtype.kind != "f" or values.dtype.itemsize > dtype.itemsize or not first < last:
-        return NotImplemented
-    edges = linspace(low, high, bins + 1, dtype=dtype)
-    values = movement.ravel(values)
-    inside = (values >= low) & (values <= high)
-    x = np.where(inside, values.astype(dtype), first)
-    index = (((x - first) / (last - first)) * bins).astype(np.int64)
-    index = np.where(index == bins, index - 1, index)
-    index = np.where(x < edges[index], index - 1, index)
-    index = np.where((x >= edges[index + 1]) & (index != bins - 1), index + 1, index)
-    counts = _sums(index.read_node(), build.convert(inside.read_node(), INT64), bins, INT64)
-    return _densities(counts, edges) if density else counts, edges
-
-
-def _densities(counts: Array, edges: Any) -> Any:
-    return counts / np.diff(edges).astype(float) / np.sum(counts)
-
-
-def _counted_between(values: Array, bins: Any, density: Any) -> Any:
-    """Counts between edges that rise; a value on the last one is in the bin before it."""
-    edges = array_of(bins)
-    if edges.ndim != 1 or edges.size < 2 or not all(map(is_real, (values.dtype, edges.dtype))):
-        return NotImplemented
-    if BOOL in (values.dtype, edges.dtype) or not is_rising(bins):
-        return NotImplemented
-    dtype = np.promote_types(values.dtype, edges.dtype)
-    x, edges_of = movement.ravel(values).astype(dtype), edges.astype(dtype)
-    inside = (x >= edges_of[0]) & (x <= edges_of[-1])
-    index: Any = of_node(places(edges, x.read_node(), "right"), is_scalar=False) - 1
-    index = np.where(inside, np.minimum(index, edges.size - 2), 0)
-    added = build.convert(inside.read_node(), INT64)
-    counts = _sums(index.read_node(), added, edges.size - 1, INT64)
-    given = bins if not isinstance(bins, list) else edges
-    return _densities(counts, edges) if density else counts, given
 
 
 # --- choices

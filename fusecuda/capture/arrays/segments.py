@@ -6,6 +6,7 @@ looked at; where they are not, NumPy raises its error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from ...graph.node import Node
 from ..record.flight import atomic
 from ..record.recorder import user_line
 from . import ufuncs
+from .array import Array
+from .kept_order import along_kept_order, as_segments
 from .reductions import widened
 from .scatters import are_integers, reaches
 from .table import entry
@@ -56,9 +59,13 @@ def reduced_at(
     if not is_reducible(kind, loop) or not reaches(places, x.shape[axis], low=0):
         return NotImplemented
     first, last = _ends(build.convert(places.read_node(), INT64), x.shape[axis])
-    node = ufuncs.node_of(x, loop)
-    found = build.segment(kind, node, first, last, axis, user_line())
-    return of_node(found, is_scalar=False)
+
+    def made(inputs: Sequence[Array], axis: int) -> Array:
+        node = ufuncs.node_of(inputs[0], loop)
+        found = build.segment(kind, node, first, last, axis, user_line())
+        return of_node(found, is_scalar=False)
+
+    return along_kept_order(made, (x,), axis, rule=as_segments)
 
 
 def _loop(ufunc: np.ufunc, given: DType, wanted: Any) -> DType | None:

@@ -19,7 +19,8 @@ from .array import Array
 from .dispatch import as_changed, assign_result, check_cast, eager
 from .finding import nonzero
 from .held import compute_first
-from .kept_order import in_kept_order, in_order_of
+from .kept_order import axes_by, in_kept_order, in_order_of
+from .memory import in_force
 from .movement import ravel
 from .table import entry, handles
 from .values import (
@@ -119,8 +120,11 @@ def round_(a: Any, decimals: Any = 0, out: None = None) -> Any:
         return np.rint(x)
     scale, kind = 10.0 ** abs(decimals), x.dtype  # bfloat16 is scaled in float32, and rounded
     if decimals > 0:
-        return (np.rint((x * scale).astype(kind)) / scale).astype(kind)
-    return (np.rint((x / scale).astype(kind)) * scale).astype(kind)
+        found = (np.rint((x * scale).astype(kind)) / scale).astype(kind)
+    else:
+        found = (np.rint((x / scale).astype(kind)) * scale).astype(kind)
+    in_rows = in_force().dispatching or axes_by(x, "A") is None
+    return found.astype(kind, order="C" if in_rows else "F", copy=False)
 
 
 @entry
@@ -219,12 +223,16 @@ def nan_to_num(
     kind: Any = a.dtype.type
     limits = np.finfo(kind)
     high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
-    found = np.where(np.isnan(a), kind(nan), a)
-    infinite = np.where(found == -np.inf, kind(low), found)
-    found = np.where(found == np.inf, kind(high), infinite)
+
+    def made(given: Array) -> Any:
+        found = np.where(np.isnan(given), kind(nan), given)
+        infinite = np.where(found == -np.inf, kind(low), found)
+        return np.where(found == np.inf, kind(high), infinite)
+
     if copy:
+        found = in_order_of(made, a, "K")
         return found if found.ndim else found[()]
-    a[...] = found
+    a[...] = made(a)
     return a
 
 

@@ -14,7 +14,7 @@ from ...graph import build
 from ...graph.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, is_supported, kind_of, type_text
 from ...graph.library import at_line
 from ...graph.node import Node, Operand
-from ...graph.ops import OPS
+from ...graph.ops import OPS, SCIPY_NAMES
 from ..record.flight import atomic
 from ..record.numbers import TracedScalar, value_seen
 from ..record.recorder import current_recorder, user_line
@@ -40,6 +40,14 @@ def op_name(ufunc: np.ufunc) -> str | None:
     return name if getattr(sys.modules.get("scipy.special"), name, None) is ufunc else None
 
 
+def _tells_faults(ufunc: np.ufunc) -> bool:
+    """True for a function of SciPy's that is to warn or raise where it is singular and the like."""
+    special: Any = sys.modules.get("scipy.special")
+    if getattr(special, ufunc.__name__, None) is not ufunc:
+        return False
+    return any(kind != "ignore" for name, kind in special.geterr().items() if name != "memory")
+
+
 def type_of(value: Any) -> DType | type | None:
     """What ``value`` counts as in type resolution: its dtype, or a weak Python type.
 
@@ -55,8 +63,9 @@ def type_of(value: Any) -> DType | type | None:
     if isinstance(value, bool | np.bool_):
         return BOOL
     dtype: DType | None = getattr(value, "dtype", None)
-    if dtype is None:  # a number of the user's own kind
-        return next((weak for weak in (int, float, complex) if isinstance(value, weak)), None)
+    if dtype is None and isinstance(value, build.WEAK_TYPES):  # of a kind of the user's own
+        dtype = np.asarray(value).dtype
+        return None if dtype.hasobject else dtype
     return dtype
 
 
@@ -74,12 +83,12 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
     Raises what NumPy raises for operands whose shapes or types do not fit.
     """
     compute_first(inputs)
+    types = [type_of(v) for v in inputs]
+    if any([t is None for t in types]):  # to which the dtype of doubles is equal
+        return NotImplemented
     if ufunc in SPECIAL and dtype is None:
         return SPECIAL[ufunc](array_type, inputs)
     if ufunc.nout != 1 or ufunc.signature is not None:
-        return NotImplemented
-    types = [type_of(v) for v in inputs]
-    if any([t is None for t in types]):  # to which the dtype of doubles is equal
         return NotImplemented
     if dtype is not None:
         wanted = (None,) * ufunc.nin + (np.dtype(dtype),)
@@ -89,6 +98,8 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
     else:
         loop = build.resolve(ufunc, *types)
     name = name_of_loop(ufunc, loop)
+    if (name is None or name in SCIPY_NAMES) and _tells_faults(ufunc):
+        return NotImplemented
     if name is not None:
         try:
             return in_kept_order(_by_kernel, inputs, array_type, name, loop)
@@ -162,10 +173,10 @@ def converted(node: Node, dtype: DType) -> Node:
 
 def _counting(array: np.ndarray[Any, Any]) -> Node | None:
     """The node of an int64 array that counts evenly along one axis, as an arange; else None."""
-    if array.dtype != INT64 or array.size < 2 or array.size != max(array.shape):
+    if array.dtype != INT64 or not array.ndim or not 0 < array.size == max(array.shape):
         return None
     row = array.reshape(-1)
-    start, step = int(row[0]), int(row[1]) - int(row[0])
+    start, step = int(row[0]), int(row[1]) - int(row[0]) if row.size > 1 else 1
     if row[-1] != start + step * (row.size - 1) or np.any(np.diff(row) != step):
         return None
     return build.reshape(affine(row.size, INT64, step, start), array.shape)

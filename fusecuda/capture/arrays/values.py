@@ -11,12 +11,14 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ...graph.dtypes import is_numeric, kind_of
 from ...graph.node import Node
-from ..record.numbers import TracedScalar, value_seen
+from ..record.numbers import TracedScalar, value_of, value_seen
 from ..record.recorder import current_recorder
 from ..record.storage import Storage
-from ..record.structure import SEQUENCES, leaves, plain_kind, rebuilt
+from ..record.structure import SEQUENCES, Growing, leaves, plain_kind, rebuilt
 from ..record.view import view_within
 from .array import Array
+from .flat import Flat
+from .gathering import gathered
 from .opaque import StandIn
 
 _SEEN_LIMIT = 64  # elements of an array that is a condition
@@ -41,9 +43,21 @@ def as_type(*args: Any, **named: Any) -> Any:
     kind = type(*args, **named)
     if len(args) != 1:
         return kind
-    if kind in (Array, TracedScalar) or issubclass(kind, StandIn):
+    if kind in (Array, TracedScalar, Flat, Growing) or issubclass(kind, StandIn):
         kind = args[0].__class__
     return current_recorder().classes.get(kind, kind)
+
+
+def as_hasattr(value: Any, name: Any) -> bool:
+    """``hasattr(value, name)``, which of a followed number is what its type has."""
+    return hasattr(value_of(value), name)
+
+
+def as_isinstance(value: Any, kinds: Any) -> bool:
+    """``isinstance(value, kinds)``, which of what stands for something else is asked of that."""
+    if type(value) is Array:
+        value = np.zeros((), value.dtype)[()] if value.is_scalar else np.empty(0, value.dtype)
+    return isinstance(value_of(value), kinds)
 
 
 def as_len(value: Any) -> Any:
@@ -61,6 +75,13 @@ def _computed(value: Any) -> Any:
         array = value.compute()
         return array[()] if value.is_scalar else array
     return value_seen(value)
+
+
+def handed_over(value: Any) -> Any:
+    """As `plain`, with memory of arrays that whoever has it may write to."""
+    if type(value) is Array and not value.is_scalar:
+        return value.handed_over()
+    return _computed(value)
 
 
 def seen(value: Any) -> Any:
@@ -136,8 +157,9 @@ def complete_together(*values: Any) -> None:
 
 
 def array_of(value: Any) -> Array:
-    """``value`` as a lazy array."""
-    return value if isinstance(value, Array) else Array.of_array(np.asarray(plain(value)))
+    """``value`` as a lazy array, a list of lazy arrays and numbers as one that waits for them."""
+    made = value if isinstance(value, Array) else gathered(value)
+    return made if isinstance(made, Array) else Array.of_array(np.asarray(plain(made)))
 
 
 def of_node(node: Node, is_scalar: bool | None = None) -> Array:

@@ -14,13 +14,12 @@ import numpy as np
 from ...graph.dtypes import is_numeric
 from ...graph.numpy_rules import parameters_of
 from .array import Array
-from .gathering import gathered, takes_arrays
+from .gathering import DISPATCHED, gathered, takes_arrays
 from .memory import in_force, new
 from .table import ENTRIES, TABLE
 from .values import plain
 
 Function = Callable[..., Any]
-DISPATCHED = type(np.sum)  # the functions that know `__array_function__`
 _UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")  # `at` writes to its argument
 
 # These look at arrays without computing with them, or write to one: their arguments stay as they
@@ -169,8 +168,13 @@ def _positional(function: Function) -> list[str] | None:
 
 def _computed(function: Function) -> Function:
     """A function that NumPy computes at once."""
+    dispatched = isinstance(function, DISPATCHED)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if dispatched and (limit := in_force().at_once_below):
+            result = ENTRIES.function_at_once(function, args, kwargs, limit)
+            if result is not NotImplemented:
+                return lazy(result, (*args, *kwargs.values()))
         out = kwargs.get("out")
         if type(out) is Array:
             out[...] = function(
@@ -186,7 +190,7 @@ def _computed(function: Function) -> Function:
 def _writer(function: Function) -> Function:
     """A function that writes to its first argument, an array of NumPy's or a lazy one."""
 
-    def call(target: Any, *args: Any, **kwargs: Any) -> None:
+    def call(target: Any, /, *args: Any, **kwargs: Any) -> None:
         values = np.array(target.compute()) if type(target) is Array else target
         function(values, *map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
         if values is not target:

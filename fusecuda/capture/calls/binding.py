@@ -18,22 +18,28 @@ from ..arrays.array import Array
 from ..arrays.creators import creators, modules_seen
 from ..arrays.gathering import as_numpy_takes_it
 from ..arrays.opaque import StandIn, original, stand_in
-from ..arrays.values import as_float, as_int, as_len, as_type
+from ..arrays.values import as_float, as_hasattr, as_int, as_isinstance, as_len, as_type
 from ..record.numbers import Computing, TracedScalar, followed
 from ..record.origin import module_of
 from ..record.recorder import current_recorder
 from ..record.structure import touching
-from .by_name import numpys_by_name
+from .by_name import BY_NAME, found_by_name
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .exchange import Exchange, parts_of
 from .identity import identities
 from .impure import ImpureCalls
 from .inputs import Inputs
-from .numpy_calls import cached_call, library_call
+from .libraries import library_call
+from .numpy_calls import cached_call
 from .outcomes import CACHED
 from .places import MISSING, Wrapper, is_constant
-from .plain_values import given_plain_values, takes_plain_values
-from .purity import is_module_of_arrays, is_pure
+from .plain_values import (
+    AS_NUMBERS,
+    given_plain_values,
+    giving_plain_values,
+    takes_plain_values,
+)
+from .purity import is_library, is_module_of_arrays, is_pure
 from .reads import Reads
 from .scalar_types import module_for
 
@@ -64,6 +70,7 @@ class Binder:
         self.followed = followed  # what else stands for ``float`` or ``type``
         self.is_lazy = is_lazy  # arrays are ours, which opaque code and NumPy do not take
         self.looked: Callable[[str], None] = lambda why: None  # at what no replay finds
+        self.asks: Callable[[str], None] = lambda name: None  # for what was not looked for
         self.error_state: Any = np.errstate
         self.conditions_grow: Callable[[], None] = lambda: None
         self.impure = ImpureCalls(used, used, self.looked)
@@ -88,8 +95,8 @@ class Binder:
         for _, value in reads.replaced.values():
             if value is id:
                 replaced[id(id)] = identities(self._original, self.looked)
-            elif value is getattr:
-                replaced[id(getattr)] = numpys_by_name(reads.values, self.used, self.looked)
+            elif any(value is function for function in BY_NAME):
+                replaced[id(value)] = found_by_name(value, reads, self.used, self.looked, self.asks)
             elif module_of(value) == "_heapq":
                 replaced[id(value)] = touching(value)
             elif takes_plain_values(value):
@@ -105,10 +112,10 @@ class Binder:
         if creates:
             replaced.update(creators(self.all_lazy))
         members = [
-            (place.modules(), place.steps, replaced[id(value)])
-            for some in (reads.stand_ins, reads.inputs, reads.replaced)
+            (place.modules(), place.steps, self._exchanged(value))
+            for some in (reads.stand_ins, reads.inputs, reads.replaced, reads.values)
             for place, value in some.values()
-            if place.steps and id(value) in replaced
+            if place.steps and self._exchanged(value) is not value
         ]
         replaced.update(modules_seen(members, [np] if creates else [], self.all_lazy))
         converts = any(name == _ARRAY for _, name, _ in reads.exchanged)
@@ -116,6 +123,7 @@ class Binder:
             every = [
                 (part, name) for k, name, v in reads.exchanged for part in parts_of(k, name, v)
             ]
+            every.sort(key=lambda named: named[1] in AS_NUMBERS)  # one may have other names, too
             chosen = {id(part): self._chosen(part, name) for part, name in every}
             self.exchange = Exchange(reads.exchanged, chosen)
         bound = self._follow(function)
@@ -137,7 +145,7 @@ class Binder:
             return stand_in(value, self._used_up if goes else self.used)
         if type(value) is CACHED:
             return cached_call(value, self.used, self.looked)
-        return library_call(value)
+        return library_call(value, self.impure.acts, self.looked)
 
     def _leaf(self, value: Any, name: str) -> Any:
         """What stands for a part of the inputs that is no container."""
@@ -155,6 +163,10 @@ class Binder:
             )
             shows = self.reads.knows_objects()
             return self._stand_ins.setdefault(id(value), made) if shows else made
+        if is_library(value):
+            found = self.replaced.get(id(value))
+            calls = found or library_call(value, self.impure.acts, self.looked)
+            return self._stand_ins.setdefault(id(value), calls)
         return self._follow(value)
 
     def _use(self) -> None:
@@ -191,6 +203,8 @@ class Binder:
     def _chosen(self, part: Any, name: str) -> Any:
         """What stands for ``part`` of what a class holds under ``name``."""
         made = self._exchanged(part)
+        if name in AS_NUMBERS:
+            return giving_plain_values(made)
         return as_numpy_takes_it(made) if name == _ARRAY and self.is_lazy else made
 
     def _rebound(self, function: types.FunctionType) -> types.FunctionType:
@@ -249,8 +263,8 @@ class Binder:
                 exchanged[name] = module_for(name, seen, codes)
         outer = builtins_dict(real)
         for name in names & outer.keys() - real.keys():
-            if id(outer[name]) in self.replaced:
-                exchanged[name] = self.replaced[id(outer[name])]
+            if (seen := self._exchanged(outer[name])) is not outer[name]:
+                exchanged[name] = seen
         for name, (kind, other) in _FOLLOWED.items():
             if exchanged.get(name, real.get(name, kind)) is kind and only_called(name, codes):
                 exchanged[name] = self.followed.get(name, other)
@@ -270,6 +284,8 @@ _FOLLOWED: dict[str, tuple[Any, Any]] = {
     "float": (float, as_float),
     "int": (int, as_int),
     "complex": (complex, followed(complex)),
+    "hasattr": (hasattr, as_hasattr),
+    "isinstance": (isinstance, as_isinstance),
     "len": (len, as_len),
     "type": (type, as_type),
 }

@@ -12,6 +12,7 @@ from ...cpu_fallback.pool import has_own_memory
 from ...graph.dtypes import is_numeric
 from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
+from ..record.structure import HEIR_OF_TUPLE, NAMED, kind_of
 from ..record.view import view_in
 from .objects import is_own
 
@@ -214,8 +215,8 @@ class Border:
         elif kind is dict:
             for key, part in value.items():
                 value[key] = self.taken(part)
-        elif hasattr(value, "_make"):
-            return value._make([self.taken(part) for part in value])
+        elif (held := kind_of(value)) in (NAMED, HEIR_OF_TUPLE):
+            return held.make(value, [self.taken(part) for _, part in held.parts(value)])
         else:
             self.odd = kind.__name__
         return value

@@ -6,19 +6,20 @@ import builtins
 import dis
 import functools
 import itertools
+import re
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..record.structure import leaves
 from .places import Place
+from .settings import makes_texts
 
 _SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PRECALL"})
 GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-PARTS_LIMIT = 2000  # of what one name leads to
 
 
 @functools.lru_cache(maxsize=256)  # the same ones are asked for again and again, to read a function
@@ -65,6 +66,55 @@ def asks_by_name(function: types.FunctionType, before: dis.Instruction) -> bool:
     if before.opname not in GLOBALS or before.argval not in ("getattr", "hasattr"):
         return False
     return global_place(function, before.argval).read() in (getattr, hasattr)
+
+
+def named_by(text: str) -> list[str]:
+    """The attributes that ``text`` names if it is one to be filled in, as in "{0.size}"."""
+    return re.findall(r"\.(\w+)", text) if "{" in text else []
+
+
+_STATEMENTS = {  # by which Python looks for what no name in the code says
+    "LOAD_BUILD_CLASS": "class",
+    **dict.fromkeys(("MATCH_CLASS", "MATCH_MAPPING", "MATCH_SEQUENCE"), "match"),
+}
+
+
+def names_in(code: types.CodeType, instructions: Sequence[dis.Instruction]) -> set[str]:
+    """The names under which ``code`` may find something, and those of what it does without any."""
+    texts = list(strings(code.co_consts))
+    found = {*code.co_names, *texts, *itertools.chain.from_iterable(map(named_by, texts))}
+    found.update(_STATEMENTS[i.opname] for i in instructions if i.opname in _STATEMENTS)
+    if any(i.opname.startswith("FORMAT_") or makes_texts(i.argrepr, code) for i in instructions):
+        found.add("format")
+    return found
+
+
+def sees_all(
+    function: types.FunctionType, free: dict[str, Any], instructions: Sequence[dis.Instruction]
+) -> bool:
+    """True if ``instructions`` may look at all that a class or function has, under any name."""
+    return any(
+        _shows_all(function, free, before, i.argval)
+        for before, i in itertools.pairwise(instructions)
+        if i.opname in ATTRIBUTES
+    )
+
+
+def _shows_all(
+    function: types.FunctionType, free: dict[str, Any], before: dis.Instruction, name: str
+) -> bool:
+    """True if ``name``, of what ``before`` loads, may show all that a class or function has."""
+    if name != "__dict__":
+        return name == "__getattribute__"
+    place = variable_of(function, free, before)
+    if place is not None:
+        return isinstance(place.read(), type | types.FunctionType)
+    if before.opname.startswith("LOAD_FAST"):
+        return before.argval == "cls" or not _BASES.isdisjoint(function.__code__.co_names)
+    return before.opname not in ATTRIBUTES or before.argval == "__class__"
+
+
+_BASES = frozenset({"__mro__", "mro", "__bases__", "__base__", "__subclasses__"})
 
 
 def writes_outside(function: types.FunctionType) -> bool:

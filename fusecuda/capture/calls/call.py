@@ -16,7 +16,7 @@ from ..arrays.opaque import StandIn
 from ..record.budget import Budget
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
-from .endings import RaisedLater, Unfollowed
+from .endings import ASKS_BY_NAME, RaisedLater, Unfollowed
 from .exchange import Exchange
 from .guard import Guard, unpacked
 from .handing import Handing
@@ -26,7 +26,7 @@ from .path import ANEW, Path, Tree, key_of
 from .reads import Reads
 from .results import Finisher, OddError, ResultWriter, hides_arrays
 from .scan import reads_of
-from .trace import Trace
+from .trace import Trace, ignored
 
 if TYPE_CHECKING:
     from ...engine import Executable
@@ -45,10 +45,11 @@ class Owner(Protocol):
     budget: Budget
     traces: int
     growing: set[str]  # lists that calls make longer and do not look at
+    asked: set[str]  # names of attributes that it has computed
     keeps_arrays: bool  # which calls do not return
 
-    def read(self) -> Reads:
-        """What the function reads."""
+    def read(self, anew: bool = False) -> Reads:
+        """What the function reads; ``anew`` if what it did may have changed."""
 
     def stopped(self, error: BaseException, finished: Callable[[Any], Any]) -> None:
         """A call ends with ``error``, after an effect; ``finished`` is what its values are."""
@@ -81,13 +82,7 @@ class Call:
         self.all_lazy = all_lazy  # arrays are that the function makes of plain data
         self.follows_numbers = follows_numbers  # else they are conditions
         self.execute = execute
-        self.inputs = Inputs(args, self.array_type, growing, follows_numbers)
-        others = self.inputs.functions
-        reads = self.reads = reads_of(owner.function, *others) if others else owner.read()
-        for place, value in reads.constants.values():
-            self.inputs.read(place, value, follow=False)
-        for place, value in reads.inputs.values():
-            self.inputs.read(place, value, follow=True)
+        reads = self.reads = self._read(args, growing)
         self.outliving = Outliving(reads)
         self.path = path or self.path_type()
         self.trace = self._new_trace()
@@ -99,7 +94,24 @@ class Call:
         self.why = self.reason = ""
         self.executable: Executable | None = None
         self.replay: Replay | None = None
+        self.overwrites = False  # its last run, which may have begun, overwrites arguments
         self.unfusable = self._unfusable()
+
+    def _read(self, args: tuple[Any, ...], growing: frozenset[str]) -> Reads:
+        """What the function reads with ``args``, all of which are inputs then."""
+        owner, anew = self.owner, False
+        while True:
+            inputs = self.inputs = Inputs(args, self.array_type, growing, self.follows_numbers)
+            others = tuple(inputs.functions)
+            roots = owner.function, *others
+            reads = reads_of(*roots, names=owner.asked) if others else owner.read(anew)
+            for place, value in reads.constants.values():
+                inputs.read(place, value, follow=False)
+            for place, value in reads.inputs.values():
+                inputs.read(place, value, follow=True)
+            if others or anew or reads.know(inputs.functions):
+                return reads
+            anew = True
 
     def reports(self) -> list[Executable]:
         """What the call has run, in order."""
@@ -111,19 +123,35 @@ class Call:
         before = recorder_in_force.get()
         try:
             recorder_in_force.set(self.trace)
+            return self._run()
+        except RaisedLater:
+            self.outliving.restore()
+            raise
+        except Unfollowed:
+            self.outliving.restore()
+            self.trace.undoing.undo()
+            raise
+        finally:
+            recorder_in_force.set(before)
+
+    def _run(self) -> Any:
+        """As `run`, but for what an ending without effect has to undo."""
+        try:
             function, given, exchange = self._bound()
             with exchange:
                 result = function(*given)
             if self.trace.failure:  # swallowed by the function
                 raise Unfollowed(self.trace.failure)
-            return self._finish(result)
-        except (Unfollowed, RaisedLater):
-            self.outliving.restore()
+            finished = self._finish(result)
+            self._let_go()
+            return finished
+        except (RaisedLater, Unfollowed):
             raise
         except BaseException as error:
             if self.trace.failure:
-                self.outliving.restore()
                 raise Unfollowed(self.trace.failure) from None
+            if self.overwrites and not is_before_effects(error):
+                self.trace.broken_off(error)
             if self.execute:
                 if isinstance(error, Exception) and not verify_enabled():
                     self.trace.give_up(f"it raised {type(error).__name__}")
@@ -132,8 +160,6 @@ class Call:
                 finisher(error)  # which may hold arrays
                 self.owner.stopped(error, finisher)
             raise
-        finally:
-            recorder_in_force.set(before)
 
     def run_or_raise(self) -> Any:
         """As `run`; an error of an element comes from the operation of the program's."""
@@ -150,10 +176,24 @@ class Call:
         may = trace.may_resume and not (trace.is_raising or trace.handles or path.broken)
         if not may or not is_before_effects(error) or trace.effects():
             return
-        if path.segments:
+        if path.fragments:
             raise RaisedLater(path)
         trace.wrote = trace.had_written  # nothing of this first piece has been
         trace.give_up(f"it raised {type(error).__name__}")
+
+    def _let_go(self) -> None:
+        """End the cycles, which would hold what the call was given until they are collected."""
+        trace = self.trace
+        trace.handing, trace.effects, trace.failed = None, str, ignored
+        trace.given = trace.originals = ()
+        trace.undoing.end()
+        del trace.impure, trace.calls
+
+    def _asks(self, name: str) -> None:
+        """What classes and functions hold under ``name`` is read, too, from the next time on."""
+        self.owner.asked.add(name)
+        self.trace.give_up(f"{ASKS_BY_NAME}: {name!r}")
+        self._break(f"{ASKS_BY_NAME}: {name!r}")
 
     def _observe(self, name: str, value: Any) -> None:
         self.trace.observed_arguments[name] = value
@@ -250,22 +290,22 @@ class Call:
         ``names`` are those of what the environment begins with.
         """
         path = self.path
-        segments = path.segments
-        segments[-1].finish = finish
+        fragments = path.fragments
+        fragments[-1].finish = finish
         first = max(len(path.trail) - 1, 0)
         known: dict[int, Any] = {}
         if path.trail:
             known = path.slots_of(self.trace.observed_arguments)
-        for before_it, seen, segment in zip(
-            segments[first:], path.seen[first:], segments[first + 1 :], strict=False
+        for before_it, seen, fragment in zip(
+            fragments[first:], path.seen[first:], fragments[first + 1 :], strict=False
         ):
-            before_it.lead_to(key_of(seen), known, segment)
+            before_it.lead_to(key_of(seen), known, fragment)
             known = {}
         if not path.trail:
             guard.attempted(self.trace.attempted)
             self._observed(guard)
             resume = functools.partial(self.owner.resume, self._same_kind())
-            guard.space["start"] = Tree(segments[0], self.path_type, resume)
+            guard.space["start"] = Tree(fragments[0], self.path_type, resume)
             inside = [f"env = [{', '.join(names)}]"]
             self.replay = guard.function(len(self.inputs.args), inside, ["return start(env, args)"])
 
@@ -274,7 +314,7 @@ class Call:
         if self.reads.tells_apart:
             guard.distinct(list(self.inputs.known.values()))
         elif any(True for _ in self.inputs.effects()):
-            guard.distinct([t.name for t in self.inputs.twins if t.kind.mutable])
+            guard.distinct([t.name for t in self.inputs.twins if t.kind.changes])
 
     def _same_kind(self) -> Callable[..., Any]:
         """What makes a call that is recorded in the same manner, its inputs taken apart alike."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _REPLAYS_LIMIT = 64  # kept for one signature of shapes
 _SIGNATURES_LIMIT = 1024
+_SPOILT = 4  # times that are not counted
 
 Replay = Callable[[tuple[Any, ...]], Any]
 
@@ -22,9 +23,8 @@ class Entry:
     """What is known of the calls of one signature: replays, and which way is faster."""
 
     __slots__ = (
-        "_forgone", "_postponed", "_slow", "_turns", "anew", "awaited", "raised", "recorded",
-        "replays", "rest", "trial",
-        "unfused",
+        "_forgone", "_postponed", "_slow", "_spoilt", "_turns", "anew", "awaited", "raised",
+        "recorded", "replays", "rest", "trial", "unfused",
     )  # fmt: skip
 
     def __init__(self, always: bool = False) -> None:
@@ -38,7 +38,7 @@ class Entry:
         self.anew = ""  # why calls are recorded without following them
         self.awaited: Executable | None = None  # until whose kernels are there calls are plain
         self.rest = 0  # calls that are made so before the next is recorded
-        self._postponed = 0
+        self._postponed = self._spoilt = 0
         self._slow = False
         self._forgone = self._turns = 0
 
@@ -64,10 +64,19 @@ class Entry:
         self._postponed += 1
         self._slow = slow
 
+    def is_spoilt(self) -> bool:
+        """True for the first few times that a timed call was another's, too.
+
+        What it calls was recorded in it, or the interpreter stood for kernels.
+        """
+        self._spoilt += 1
+        return self._spoilt <= _SPOILT
+
     def rests(self, budget: Budget) -> bool:
         """True if this call is to be made as it is: there is no time, or no kernel yet."""
-        if self.awaited is not None:
-            if self.awaited.is_under_way and not self.awaited.has_kernels():
+        awaited = self.awaited  # which another thread may take away
+        if awaited is not None:
+            if awaited.is_under_way and not awaited.has_kernels():
                 return True
             self.awaited = None
         if self.rest:
@@ -82,7 +91,7 @@ class Entries(dict[Any, Entry]):
     def __init__(self, always: bool) -> None:
         super().__init__()
         self.always = always  # calls are fused, whatever that costs
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def at(self, key: Any) -> Entry:
         """What is known of the calls of one signature, which may be new."""

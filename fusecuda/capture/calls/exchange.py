@@ -7,6 +7,7 @@ and the method itself where nothing is chosen. One that is kept for longer does 
 
 from __future__ import annotations
 
+import enum
 import functools
 import threading
 import types
@@ -18,7 +19,8 @@ import numpy as np
 
 from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
-from .places import MISSING
+from .places import MISSING, is_constant
+from .purity import is_pure
 
 Member = tuple[type, str, Any]  # a class, a name, and what stands there
 Chosen = Mapping[int, Any]  # what stands for methods and arrays, by their identity
@@ -34,11 +36,14 @@ _LEFT_ALONE = frozenset(
 _PARTS_LIMIT = 500  # that are looked at for arrays
 _chosen: ContextVar[Chosen] = ContextVar("chosen", default={})  # noqa: B039 - nobody writes to it
 _installed: dict[tuple[int, str], list[Any]] = {}  # how many exchanges, what was there, what is
-_lock = threading.Lock()  # of the table and the classes, while switches come and go
+_lock = threading.RLock()  # of the table and the classes, while switches come and go
 
 
 def parts_of(kind: type, name: str, value: Any) -> list[Any]:
-    """What can be exchanged of what ``kind`` holds under ``name``: functions, what has arrays."""
+    """What can be exchanged of what ``kind`` holds under ``name``.
+
+    That is functions, what has arrays, and objects that are called as they are.
+    """
     if name in _LEFT_ALONE or not is_users(module_of(kind)):
         return []
     found: list[Any] = []
@@ -155,7 +160,16 @@ def _with(value: Any, other: Callable[[Any], Any]) -> Any:
     if kind is property:
         parts = [_with(part, other) for part in (value.fget, value.fset, value.fdel)]
         return property(parts[0], parts[1], parts[2], value.__doc__)
-    return value
+    return other(value) if is_called_as_it_is(value) else value
+
+
+def is_called_as_it_is(value: Any) -> bool:
+    """True for an object that is neither a value nor followed nor known to do no harm."""
+    if hasattr(type(value), "__get__") or is_constant(value) or kind_of(value) is not None:
+        return False
+    return not (
+        isinstance(value, type | types.ModuleType | np.ndarray | enum.Enum) or is_pure(value)
+    )
 
 
 def _around(

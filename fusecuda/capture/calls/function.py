@@ -57,6 +57,9 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
         self.device_chosen = device_chosen
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function)
+        if _runs_later(function):  # by which `inspect` tells
+            for name in ("__code__", "__defaults__", "__kwdefaults__"):
+                setattr(self, name, getattr(function, name))
         super().__init__(options)
         self._given = function
         self.head: tuple[Any, ...] = ()
@@ -89,7 +92,7 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the function returns."""
         given: tuple[Any, ...] = args
         if self.head:
@@ -130,9 +133,11 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
 
     def _timed(self, entry: Entry, args: tuple[Any, ...]) -> Any:
         """What the function itself returns, for the trial."""
-        begin, before = perf_counter(), thread_time()
+        begin, before, spent = perf_counter(), thread_time(), self.budget.spent
         result = self.plain(*args)
         seconds = undisturbed(perf_counter() - begin, thread_time() - before)
+        if self.budget.spent != spent and entry.is_spoilt():
+            return result
         self._took(entry, args, seconds)
         if entry.trial.has_passed:
             self._pass_through(args, entry.trial.turns)
@@ -207,6 +212,9 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
             return self.__name__ + self._history.would(self.function, given, self._entries.get(key))
         return f"{self.__name__}{self._history.told(self.function)}; {self._why}"
 
+    def __repr__(self) -> str:
+        return f"<fused function {getattr(self, '__qualname__', self.__name__)} at {id(self):#x}>"
+
     # --- copies
 
     def __deepcopy__(self, memo: Any = None) -> FusedFunction[P, R]:
@@ -215,14 +223,26 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
     __copy__ = __deepcopy__
 
     def __reduce__(self) -> Any:
-        """By reference, as a function; one without a name of its own by what it was made of."""
+        """By reference, as a function; one without a name of its own by what it was made of.
+
+        So for cloudpickle (joblib, Dask) one of the script that runs, as others do not find it.
+        """
         name = getattr(self, "__qualname__", self.__name__)
         found: Any = sys.modules.get(self.__module__)
+        pickler = str(sys._getframe(1).f_globals.get("__name__"))
+        if self.__module__ == "__main__" and pickler.endswith("cloudpickle"):
+            found = None
         for part in name.split("."):
             found = getattr(found, part, None)
         if found is self:
             return name
         return FusedFunction, (self._given, self.options, self.device_chosen)
+
+
+def _runs_later(function: Any) -> bool:
+    """True for a function whose call gives a generator or a coroutine, which runs it."""
+    kinds = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
+    return inspect.isfunction(function) and any(kind(function) for kind in kinds)
 
 
 class PassedThrough(FusedFunction[P, R]):

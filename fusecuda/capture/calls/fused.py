@@ -52,7 +52,7 @@ def fused(function: Any = None, **options: Any) -> Any:
     its signature: arrays in, arrays of the same kind out. The ``options``, with their defaults:
 
     - ``device``: "cpu" or "cuda" (``FUSECUDA_DEVICE``); that of the arrays if neither is given;
-    - ``contract``: products and sums may be contracted to one rounding (default: False);
+    - ``contract``: on a GPU, products and sums may be contracted to one rounding (False);
     - ``strict``: raise NotFusedError, naming the line, for what would run unfused (False);
     - ``streams``: how many streams of a device may be used, 1 to 4 (1);
     - ``check``: of the runs of each plan the first and then this share, 0 to 1, are computed
@@ -177,7 +177,8 @@ class FusedBlock:
         token: Token[Recorder] | None = None
         self._site = None
         self._clear()
-        if not isinstance(outer, Region):  # a nested block joins the outer one
+        joins = isinstance(outer, Region)  # a nested block: what it has recorded goes on
+        if not joins:
             if outer._live or outer is not default_recorder:
                 outer.flush()
             if outer is default_recorder and not self._options.strict and self._is_done(frame):
@@ -192,7 +193,8 @@ class FusedBlock:
                 if _is_named(frame):  # its launches may be asked for: all is compiled
                     region.budget = None
                 token = recorder_in_force.set(region)
-        self._nested.append((token, outer, outer.launches, len(outer.reports)))
+        joins = joins and not _is_named(frame)
+        self._nested.append((token, outer, outer.launches, len(outer.reports), joins))
         if region is not None:
             region.open()
         self._began, self._meanwhile = perf_counter(), Interpreted.meanwhile
@@ -240,11 +242,12 @@ class FusedBlock:
         if self._skips is not None:
             return self._skipped(kind)
         end(frame)
-        token, recorder, before, reports = self._nested[-1]
+        token, recorder, before, reports, joins = self._nested[-1]
         try:
             if token is not None:
                 recorder_in_force.reset(token)
-            recorder.flush()
+            if not joins:
+                recorder.flush()
         finally:
             if token is not None:
                 recorder.close()

@@ -10,11 +10,13 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from ...cpu_fallback.looks import looks_of
+from ...watch import watchers
 from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar, cast
 from ..record.view import memory_in_order, union
@@ -22,7 +24,7 @@ from .exchange import held
 from .inputs import Inputs
 from .memory import HostMemory, Memory
 from .overlap import Overlaps, overlaps_of
-from .places import MISSING, same
+from .places import MISSING, same, same_text
 from .reads import Reads
 
 MISS: Any = object()
@@ -35,7 +37,8 @@ _CONDITIONS = {  # of a name, by kind; 1 is an object, 2 what stands in the text
     "entries": "list(dict.keys({0})) == {1}",
     "places": "list.__len__({0}) == {2}",
     "is": "{0} is {1}",
-    "equal": "type({0}) is set and {0} == {1}",
+    "elements": "type({0}) is set and same(tuple({0}), {1})",
+    "same keys": "same(tuple({0}), {1})",
     "without": "not hasattr({0}, {2!r})",
     "same object": "{0} is {2}",
 }
@@ -47,6 +50,7 @@ class Guard:
     def __init__(self, memory: Memory | None = None) -> None:
         self.memory = memory or HostMemory()
         self.space: dict[str, Any] = {
+            "__name__": __name__,  # what is made is no code of the user's
             "ndarray": np.ndarray,
             "MISS": MISS,
             "MISSING": MISSING,
@@ -103,8 +107,7 @@ class Guard:
 
     def equal(self, name: str, value: Any) -> None:
         """Demand an equal simple value."""
-        known = self.constant(value)
-        self.demand(f"({name} is {known} or same({name}, {known}))")
+        self.demand(same_text(name, name, self.constant(value), value))
 
     def reads(self, reads: Reads) -> None:
         """Demand that what is read by name is as it was."""
@@ -119,6 +122,9 @@ class Guard:
             known = self.constant(kind)
             self.demand(f"{known}.__dict__.keys() == {self.constant(names)}")
             self.demand(f"{known}.__mro__ is {self.constant(mro)}")
+        for setting, seen in reads.settings:
+            known = self.constant(seen)
+            self.demand(f"(v := {self.constant(setting)}()) is {known} or v == {known}")
 
     def identities(self, named: Sequence[tuple[str, Any]]) -> None:
         """Demand that the same of the arrays are one object."""
@@ -248,6 +254,15 @@ def while_it_has_turns(replay: Callable[..., Any], turns: Iterator[bool]) -> Cal
 
     def call(args: tuple[Any, ...]) -> Any:
         return replay(args) if next(turns, False) else MISS
+
+    return call
+
+
+def plain_until(function: Callable[..., Any], end: float) -> Callable[..., Any]:
+    """What calls ``function`` as it is, up to ``end`` or until somebody counts; then MISS."""
+
+    def call(args: tuple[Any, ...]) -> Any:
+        return MISS if watchers or perf_counter() > end else function(*args)
 
     return call
 

@@ -31,7 +31,7 @@ class Handing:
 
     def over(self, value: Any, in_memory: InMemory) -> dict[int, Any]:
         """The originals, by the identity of their twins, if there is a twin in ``value``."""
-        twins = {id(t.built): t.original for t in self.inputs.twins if t.kind.mutable}
+        twins = {id(t.built): t.original for t in self.inputs.twins if t.kind.changes}
         found = next((twins[id(part)] for part in walk(value) if id(part) in twins), None)
         if found is None:
             return {}

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.flat import Flat
 from ..record.origin import attribute_of
 from ..record.structure import slots_of
 from .inputs import plain_step
@@ -30,6 +31,8 @@ def settled(value: Any, finished: Finished) -> Any:
     """``value``, or one made anew if it cannot be changed, with ``finished`` parts."""
     if type(value) in _PLAIN or isinstance(value, _CLOSED):
         return value
+    if type(value) is Flat:
+        return value.over(finished(value.base))
     if isinstance(value, types.FunctionType):
         _of_function(value, finished)
     elif isinstance(value, types.CellType):

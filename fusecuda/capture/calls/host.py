@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import is_before_effects
 from ...interpreted import Interpreted
 from ...streams.launches import is_counting
 from ..arrays.array import Array
@@ -112,7 +111,7 @@ class HostCall(Call):
         binder = Binder(self.reads, self.inputs, lazies, trace.used, self._observe, trace.attempt)
         binder.all_lazy = self.all_lazy
         binder.looked, binder.conditions_grow = trace.breaks, trace.conditions_grow
-        binder.impure = trace.impure
+        binder.impure, binder.asks = trace.impure, self._asks
         binder.slots = {name: self.path.slot_named(name) for name, _ in self.inputs.impure}
         binder.error_state = lambda **kinds: ErrorState(trace, kinds)
         return (*binder.bound(self.owner.function), binder.exchange)
@@ -142,7 +141,7 @@ class HostCall(Call):
             raise OddError("plan that takes too long")
         self.executable = executable
         self.why = "replayed while its conditions hold"
-        if self.path.segments:
+        if self.path.fragments:
             return self._end_of_path(result, effects, leaves, executable, outputs, written)
         guard = self._guard(written)
         guard.attempted(self.trace.attempted)
@@ -165,13 +164,11 @@ class HostCall(Call):
         self.replay = guard.function(len(self.inputs.args), inside, [*ran, *ending])
         if not self.execute:
             return None
-        try:
-            done = self.replay(tuple(self.inputs.args))
-        except Exception as error:  # no second run where the first has written to arguments
-            self.trace.wrote |= bool(written) and not is_before_effects(error)
-            raise
+        self.overwrites = bool(written)
+        done = self.replay(tuple(self.inputs.args))
         if done is not MISS:
             return done
+        self.overwrites = False
         self.replay, self.why = None, "recorded anew at each call: its conditions do not hold"
         return self._complete()(result)
 
@@ -201,7 +198,7 @@ class HostCall(Call):
         self, result: Any, effects: list[Effect], leaves: list[Leaf], executable: Executable,
         outputs: list[Storage], written: list[Shared],
     ) -> Any:  # fmt: skip
-        """Run the last segment, and make it known under what led to it."""
+        """Run the last fragment, and make it known under what led to it."""
         path = self.path
         sources = [path.source(leaf) for leaf in leaves]
         guard = self._guard(written)
@@ -215,6 +212,7 @@ class HostCall(Call):
             made[id(shared.storage)] = f"env[{path.slot_of(shared.memory)}]"
         finish = self._finishing(guard, self._array_text(guard, made), result, effects)
         given = [path.environment[s] if type(s) is int else s(path.environment) for s in sources]  # type: ignore[operator]
+        self.overwrites = bool(written)
         results = list(executable.run(given))
         path.ran(executable.run, sources, results, [*outputs, *(w.storage for w in written)])
         names = [s.name for s in self.shared] + [n for n, _ in self.inputs.scalars]
@@ -226,6 +224,7 @@ class HostCall(Call):
     def _array_text(self, guard: Guard, made: dict[int, str]) -> Callable[[Any], str | None]:
         """What gives the text for an array in a result; ``made`` names computed storages."""
         whole = {id(lazy): name for lazy, name in zip(self.lazies, self.names, strict=True)}
+        first = {name: lazy for lazy, name in whole.items()}  # that shows what has the name whole
 
         def text(value: Any) -> str | None:
             if type(value) is not Array:
@@ -241,6 +240,8 @@ class HostCall(Call):
                 storage = value.storage
                 shown = layout_in(storage.shape, storage.dtype, value.shown_of)
                 known = f"{guard.constant(shown)}({known})"
+            elif first.setdefault(known, id(value)) != id(value) and not value.is_scalar:
+                known = f"{known}.view()"
             if not value.writeable and not value.is_scalar and value.storage.writeable:
                 known = f"{guard.constant(read_only)}({known})"
             return f"{known}[()]" if value.is_scalar else known
@@ -264,7 +265,7 @@ class HostCall(Call):
         if any(i in distinct and j in distinct for i, j, _ in self.overlaps):
             guard.overlapping(names, self.overlaps)
         else:
-            several = bool(self.path.segments)  # any of them may have been written to
+            several = bool(self.path.fragments)  # any of them may have been written to
             into = set(distinct) if several else {w.members[0] for w in written}
             written_names = [names[i] for i in sorted(into)]
             others, start = [names[i] for i in distinct], len(guard.lines)

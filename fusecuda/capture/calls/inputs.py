@@ -9,13 +9,13 @@ been computed, and again by each replay.
 from __future__ import annotations
 
 import types
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...graph.dtypes import is_numeric
 from ..arrays.array import Array
 from ..record.numbers import NUMBERS, TracedScalar
 from ..record.recorder import current_recorder
@@ -23,6 +23,7 @@ from ..record.structure import (
     DICT,
     HEIR_OF_DICT,
     HEIR_OF_LIST,
+    HEIR_OF_TUPLE,
     INSTANCE,
     LIST,
     METHOD,
@@ -39,6 +40,7 @@ from ..record.structure import (
 )
 from .identity import Identity
 from .impure import is_impure
+from .overlap import why_not
 from .places import MISSING, Place, Wrapper, is_constant, with_methods
 from .purity import is_followed, is_pure
 
@@ -46,7 +48,7 @@ NDArray = np.ndarray[Any, Any]
 _PARTS_LIMIT = 500  # more of them cost more to look at than fusion saves
 
 
-_CHANGED_BY_PARTS = (DICT, INSTANCE, NAMESPACE, HEIR_OF_DICT, HEIR_OF_LIST)
+_CHANGED_BY_PARTS = (DICT, INSTANCE, NAMESPACE, HEIR_OF_DICT, HEIR_OF_LIST, HEIR_OF_TUPLE)
 _RAW = {"entry": "dict", "place": "list"}  # whose own methods find the items of heirs
 
 
@@ -165,7 +167,7 @@ class Inputs:
         self.sets.append(value)
         if type(value) is set and all(map(is_constant, value)):
             self.functions += with_methods(value)
-            self.conditions.append(("equal", name, frozenset(value)))
+            self.conditions.append(("elements", name, tuple(value)))
         else:
             self._take_opaque(value, name)
 
@@ -190,15 +192,13 @@ class Inputs:
         parts = kind.parts(value)
         if kind in (DICT, HEIR_OF_DICT):
             self._take_keys(name, kind, parts)
-        if kind in (INSTANCE, NAMESPACE, NAMED, HEIR_OF_DICT, HEIR_OF_LIST):
+        if kind is NAMED or (kind in _CHANGED_BY_PARTS and kind is not DICT):
             self._take_instance(value, name, parts)
-        elif kind is METHOD:
-            self.functions.append(value.__func__)
-            self.conditions.append(("is", f"{name}.__func__", value.__func__))
-        elif kind is not DICT and (not parts or parts[0][0][0] == "item"):
+        elif kind not in (DICT, METHOD) and (not parts or parts[0][0][0] == "item"):
             self.conditions.append(("length", name, len(value)))
         if kind is HEIR_OF_LIST:
             self.conditions.append(("places", name, list.__len__(value)))
+        self._take_function(value, name, kind, follow)
         for step, part in parts:
             self._take(part, self._text(name, step), follow)
 
@@ -207,7 +207,17 @@ class Inputs:
         if not all(map(_is_key, keys)):
             self.unfusable = "a dict has keys that may change"
         self.conditions.append(("keys" if kind is DICT else "entries", name, keys))
+        if any(type(key) is not str for key in keys):  # of which two may be equal
+            own = name if kind is DICT else f"dict.keys({name})"
+            self.conditions.append(("same keys", own, tuple(keys)))
         self.functions += with_methods(keys)
+
+    def _take_function(self, value: Any, name: str, kind: Kind, follow: bool) -> None:
+        """What a method calls, or a dict for what it lacks."""
+        if kind is METHOD:
+            self._take(value.__func__, f"{name}.__func__", follow)
+        elif type(value) is defaultdict:
+            self._take(value.default_factory, f"{name}.default_factory", follow=False)
 
     def _take_instance(self, value: Any, name: str, parts: Parts) -> None:
         self.functions.append(value)
@@ -263,20 +273,32 @@ class Inputs:
         if id(value) in done:
             return done[id(value)]
         if kind.mutable:
-            done[id(value)] = Growing() if type(value) is list else kind.shell(value)
+            shell: Any = Growing() if type(value) is list else kind.shell(value)
+            done[id(value)] = shell
+            if type(value) is defaultdict:
+                shell.default_factory = leaf(value.default_factory, f"{name}.default_factory")
         before = kind.parts(value)
         if kind is LIST and name in self.growing:
             leaf, done = _itself, dict(done)
         parts = [(s, self._build(p, self._text(name, s), leaf, done)) for s, p in before]
+        like = value
+        if kind is METHOD:
+            function = leaf(value.__func__, f"{name}.__func__")
+            same = function is value.__func__
+            like = value if same else types.MethodType(function, value.__self__)
         if kind.mutable:
             built = done[id(value)]
             kind.fill(built, parts)
             if type(built) is Growing:
                 built.touched, built.start = False, len(parts)
-        elif all(a is b for (_, a), (_, b) in zip(parts, before, strict=True)):
+        elif (
+            like is value
+            and not kind.changes
+            and all(a is b for (_, a), (_, b) in zip(parts, before, strict=True))
+        ):
             return value
         else:
-            built = done[id(value)] = kind.make(value, [part for _, part in parts])
+            built = done[id(value)] = kind.make(like, [part for _, part in parts])
         self.twins.append(Twin(name, value, built, kind, parts))
         return built
 
@@ -292,7 +314,7 @@ class Inputs:
     def effects(self) -> Iterator[Effect]:
         """The changes of the containers that the call was given."""
         for twin in self.twins:
-            if not twin.kind.mutable:
+            if not twin.kind.changes:
                 continue
             now = [(plain_step(s), v) for s, v in twin.kind.parts(twin.built)]
             if len(now) == len(twin.before) and all(
@@ -394,16 +416,3 @@ def apply_effect(container: Any, step: Step | None, value: Any) -> None:
         container.__dict__[step[1]] = value
     else:
         object.__setattr__(container, step[1], value)
-
-
-def why_not(array: NDArray) -> str:
-    """Why kernels cannot work on ``array`` where it lies, or an empty string."""
-    if not is_numeric(array.dtype):
-        return f"an argument has dtype {array.dtype.name}"
-    if array.dtype.itemsize == 0 or not array.dtype.isnative:
-        return f"an argument has dtype {array.dtype}"
-    if not array.flags.aligned:
-        return "an argument is not aligned"
-    if any(s % array.dtype.itemsize for s in array.strides):
-        return "the elements of an argument do not lie on a grid"
-    return ""

@@ -94,12 +94,12 @@ class Lifted(FusedFunction[..., Any]):
         with contextlib.suppress(InPlaceError):
             self.read()
 
-    def read(self) -> Reads:
+    def read(self, anew: bool = False) -> Reads:
         """What the body reads besides its variables; raises `InPlaceError`.
 
         A function that it calls may use a variable of the module, which is the body's meanwhile.
         """
-        reads = super().read()
+        reads = super().read(anew)
         if reads is not self._looked_at:
             values = [value for _, value in reads.values.values()]
             self.makes_lazy = any(map(is_namespace, values))

@@ -1,6 +1,6 @@
 """Calls, in a trace, of functions that NumPy computes itself: their arguments and results.
 
-Each is a segment of the path, done again by each replay. What a replay looks at afterwards are the
+Each is a fragment of the path, done again by each replay. What a replay looks at afterwards are the
 shapes and dtypes of the results, or that the function has raised an error. Where another shape has
 been seen before, the result is *loose*: what follows does not depend on its extent, NumPy computes
 whatever is made of it, in each replay, on the arrays themselves. Only where the program asks for
@@ -19,15 +19,15 @@ import numpy as np
 
 from ...graph.library import at_line
 from ..arrays.array import Array
-from ..arrays.dispatch import eager, raising
-from ..arrays.opaque import as_user, known_as, stand_in, taken
-from ..arrays.scipy_functions import handler_of
+from ..arrays.as_user import as_user
+from ..arrays.opaque import given, known_as, stand_in, taken
 from ..arrays.values import arrays_in
 from ..record.numbers import TracedScalar
+from ..record.origin import attribute_of
 from ..record.recorder import current_recorder, user_line
 from ..record.storage import Storage
 from ..record.structure import SEQUENCES, leaves, plain_kind
-from ..record.view import view_within
+from ..record.view import is_writeable, view_within
 from .error_states import Recording, under
 from .impure import Impure
 from .loose import Loose
@@ -44,25 +44,10 @@ from .outcomes import (
     loosened,
     put_together,
 )
-from .path import Environment, Segment, nothing
+from .path import Environment, Fragment, nothing
 from .places import is_constant
 
 NDArray = np.ndarray[Any, Any]
-
-
-def library_call(func: Callable[..., Any]) -> Callable[..., Any]:
-    """``func``, which only computes, as functions of NumPy's are called: recorded if it can be."""
-    handler = handler_of(func)
-
-    @functools.wraps(func)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if handler is not None and not raising():
-            recorded = handler(*args, **kwargs)
-            if recorded is not NotImplemented:
-                return recorded
-        return eager(func, *args, **kwargs)
-
-    return called
 
 
 def cached_call(
@@ -138,41 +123,21 @@ class NumpyCalls:
 
     def result(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What ``func`` gives, computed by each replay; NotImplemented if it cannot be."""
-        path, keeps, is_impure = self.path, type(func) is CACHED, type(func) is Impure
-        if path.broken or not is_plain(
-            (args, kwargs), keeps or is_impure, self.trace.impure.source
-        ):
+        path, fixed = self.path, type(func) in (CACHED, Impure)
+        if path.broken or not is_plain((args, kwargs), fixed, self.trace.impure.source):
             return NotImplemented
         every = list(arrays_in((args, kwargs)))
         arrays = [a for a in every if not a.is_loose]
-        if any(a.storage.pending for a in arrays):
-            self.trace.flush()
-        if any(a.storage.error is not None or a.storage.shared for a in arrays):
-            return NotImplemented
-        found = [self._slot(a.storage) for a in arrays]
-        slots = [slot for slot in found if slot is not None]
-        if path.broken or len(slots) < len(arrays):
+        slots = self._slots(arrays)
+        if slots is None:
             return NotImplemented
         loose = len(arrays) < len(every)
         template = self.template((args, kwargs))
-        called = under(self.trace.states, at_line(user_line()))
-        start = len(path.environment)
-        if keeps:
-            run = functools.partial(call_kept, func, called)
-            look = functools.partial(described_kept, tuple(self._kept), start)
-        else:
-            run = functools.partial(call_flat, func, not loose, called)
-            if is_impure:
-                run = functools.partial(call_impure, func, not loose, as_user())
-                template = _with_function(func, template)
-            look = functools.partial(described, slots, loose or func in self._varying, start)
+        run, look = self._steps(func, slots, loose)
+        if type(func) is Impure:
+            template = _with_function(func, template)
         if path.replaying:
-            assert calls_of(path.trail[len(path.segments)], func), "a replay made another call"
-            structure, kinds = path.values[len(path.segments)]
-            shapes = [k[1:] if k[0] == "array" else None for k in kinds]
-            results = path.known_results([None, *shapes])
-            if not loose and any(k[0] == "loose" for k in kinds):
-                self._varying += [func, *_PICKING]
+            results, structure, kinds = self._known(func, loose)
         else:
             results = run([template(path.environment)])
             structure, kinds = look([*path.environment, *results])
@@ -185,7 +150,43 @@ class NumpyCalls:
         path.looked(look, (structure, kinds), loosened)
         if structure == "raised":
             raise results[1]
+        _hand_over(made, arrays)
         return put_together(structure, made)
+
+    def _steps(
+        self, func: Any, slots: list[int], loose: bool
+    ) -> tuple[Callable[[Sequence[Any]], list[Any]], Callable[[Environment], Any]]:
+        """What calls ``func`` with what a replay makes for it, and what is looked at afterwards."""
+        called = under(self.trace.states, at_line(user_line()))
+        start = len(self.path.environment)
+        if type(func) is CACHED:
+            look = functools.partial(described_kept, tuple(self._kept), start)
+            return functools.partial(call_kept, func, called), look
+        look = functools.partial(described, slots, loose or func in self._varying, start)
+        if type(func) is Impure:
+            return functools.partial(call_impure, func, not loose, as_user()), look
+        return functools.partial(call_flat, func, not loose, called), look
+
+    def _known(self, func: Any, loose: bool) -> tuple[Sequence[Any], Any, Sequence[Any]]:
+        """What the replay has computed in this call: results, how they hang together, and kinds."""
+        path = self.path
+        assert calls_of(path.trail[len(path.fragments)], func), "a replay made another call"
+        structure, kinds = path.values[len(path.fragments)]
+        shapes = [k[1:] if k[0] == "array" else None for k in kinds]
+        results = path.known_results([None, *shapes])
+        if not loose and any(k[0] == "loose" for k in kinds):
+            self._varying += [func, *_PICKING]
+        return results, structure, kinds
+
+    def _slots(self, arrays: Sequence[Array]) -> list[int] | None:
+        """Where a replay finds ``arrays``, all computed; None if one cannot be found."""
+        if any(a.storage.pending for a in arrays):
+            self.trace.flush()
+        if any(a.storage.error is not None or a.storage.shared for a in arrays):
+            return None
+        found = [self._slot(a.storage) for a in arrays]
+        slots = [slot for slot in found if slot is not None]
+        return None if self.path.broken or len(slots) < len(found) else slots
 
     def _slot(self, storage: Storage) -> int | None:
         """Where a replay finds the array; what the function has made of plain data, it makes again.
@@ -234,7 +235,7 @@ class NumpyCalls:
         for i, (kind, part) in enumerate(zip(kinds, parts, strict=True)):
             if kind[0] == "array":
                 array = Array.of_array(part, copy=False)
-                array.writeable = bool(part.flags.writeable)  # not that of a view without elements
+                array.writeable = is_writeable(part)  # not that of a view without elements
                 made.append(array)
             elif kind[0] == "loose":
                 made.append(self._loose_array(first + i, kind, part))
@@ -347,6 +348,15 @@ def _made_again(array: NDArray, values: Sequence[Any]) -> list[NDArray]:
     return [array.copy("K")]
 
 
+def _hand_over(made: Sequence[Any], arrays: Sequence[Array]) -> None:
+    """Let others write to those of ``arrays`` that an object among what is ``made`` holds."""
+    objects = [attribute_of(m, "__dict__") or {} for m in made if type(m) is not Array]
+    held = [part for d in objects for part in d.values() if type(part) is np.ndarray]
+    for array in arrays if held else ():
+        if any(np.may_share_memory(part, array.storage.buffer) for part in held):
+            given(array)
+
+
 def _owner(made: Any) -> Any:
     """Who keeps a result of a call; None for what stays."""
     if type(made) is not Array:
@@ -360,6 +370,6 @@ def title_of(func: Any) -> str:
     return f"numpy.{func.__name__}" if home.startswith("numpy") else str(func.__name__)
 
 
-def calls_of(segment: Segment, func: Any) -> bool:
-    """True if ``segment`` is a call of ``func``."""
-    return bool(getattr(segment.run, "args", (None,))[0] == func)
+def calls_of(fragment: Fragment, func: Any) -> bool:
+    """True if ``fragment`` is a call of ``func``."""
+    return bool(getattr(fragment.run, "args", (None,))[0] == func)

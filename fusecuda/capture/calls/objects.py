@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..record.origin import is_users
+from ..record.per_class import per_class
 from .places import Wrapper, is_constant
 
 _SPECIAL = frozenset((
@@ -35,7 +36,7 @@ _KNOWN_KINDS = (
 _DEPTH_LIMIT = 4
 
 
-@functools.lru_cache(maxsize=256)
+@per_class
 def is_own(kind: Any) -> bool:
     """True for classes whose instances are nothing but their attributes."""
     if kind.__mro__[-1] is not object or not getattr(kind, "__dictoffset__", 0):

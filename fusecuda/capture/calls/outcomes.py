@@ -8,6 +8,7 @@ what is written to them stays.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +16,8 @@ import numpy as np
 
 from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
-from ..record.structure import LIST, NAMED, TUPLE, Kind, kind_of, leaves
-from ..record.view import View, address_of, displaced
+from ..record.structure import HEIR_OF_TUPLE, LIST, NAMED, TUPLE, Kind, kind_of, leaves
+from ..record.view import View, address_of, displaced, is_writeable
 from .impure import methods_of
 from .path import Environment
 
@@ -60,17 +61,37 @@ def call_flat(
         result = called(func, *values[0])
     except Exception as error:
         return ["raised", error]
-    structure, parts = _flattened(result)
-    if tight:
-        for i, part in enumerate(parts):
-            if isinstance(part, np.ndarray) and not part.flags.carray:
-                given = (v for v in leaves(list(values)) if isinstance(v, np.ndarray))
-                if not any(np.may_share_memory(part, g) for g in given):
-                    order = _order_of(part) if structure == "part" else tuple(range(part.ndim))
-                    parts[i] = np.require(part.transpose(order), requirements=["C", "W"])
-                    if order != tuple(range(part.ndim)):
-                        structure = ("transposed", *np.argsort(order).tolist())
+    if type(result) is np.ndarray and (not tight or _is_behaved(result)):
+        return ["part", result]
+    leaf = functools.partial(_tight, values) if tight else _leaf
+    structure, parts = _flattened(result, leaf=leaf)
     return [structure, *parts]
+
+
+def _leaf(result: Any) -> tuple[Any, Any]:
+    """How a part that is no container is put together, and itself; a number has rank 0."""
+    if isinstance(result, np.generic) and is_supported(result.dtype):
+        return "number", np.asarray(result)
+    return "part", result
+
+
+def _tight(values: Sequence[Any], result: Any) -> tuple[Any, Any]:
+    """As `_leaf`, of an array that is no view of any in ``values`` one that is contiguous."""
+    structure, part = _leaf(result)
+    if not isinstance(part, np.ndarray) or _is_behaved(part):
+        return structure, part
+    given = (v for v in leaves(list(values)) if isinstance(v, np.ndarray))
+    if any(np.may_share_memory(part, g) for g in given):
+        return structure, part
+    order = _order_of(part)
+    made = np.require(part.transpose(order), requirements=["C", "W"])
+    if order == tuple(range(part.ndim)):
+        return structure, made
+    return ("transposed", *np.argsort(order).tolist()), made
+
+
+def _is_behaved(array: NDArray) -> bool:
+    return array.flags.c_contiguous and array.flags.aligned and is_writeable(array)
 
 
 def _order_of(array: NDArray) -> tuple[int, ...]:
@@ -84,15 +105,34 @@ def call_impure(impure: Any, tight: bool, called: Callable[..., Any], values: An
     return call_flat(function, tight, called, [given])
 
 
-def _flattened(result: Any, kinds: Sequence[Kind] = (LIST, TUPLE, NAMED)) -> tuple[Any, list[Any]]:
-    """How a result is put together, and its parts, NumPy's numbers as arrays of rank 0."""
+def _flattened(
+    result: Any,
+    kinds: Sequence[Kind] = (LIST, TUPLE, NAMED, HEIR_OF_TUPLE),
+    leaf: Callable[[Any], tuple[Any, Any]] = _leaf,
+) -> tuple[Any, list[Any]]:
+    """How a result is put together, and its parts, of which ``leaf`` gives one.
+
+    What has attributes for methods to look at stays whole: these would meet lazy arrays there.
+    """
     kind = kind_of(result)
-    if kind in kinds:
-        found = [_flattened(part, kinds) for part in result]
-        return (type(result), *[s for s, _ in found]), [p for _, f in found for p in f]
-    if isinstance(result, np.generic) and is_supported(result.dtype):
-        return "number", [np.asarray(result)]
-    return "part", [result]
+    if kind is not None and kind in kinds and not _is_whole(result):
+        held = kind.parts(result)
+        found = [_flattened(part, kinds, leaf) for _, part in held]
+        names = tuple([name for (where, name), _ in held if where == "attribute"])
+        head = (type(result), names) if names else type(result)
+        return (head, *[s for s, _ in found]), [p for _, f in found for p in f]
+    structure, part = leaf(result)
+    return structure, [part]
+
+
+def _is_whole(result: Any) -> bool:
+    """True for a tuple with attributes, and methods other than those of named tuples."""
+    kind: Any = type(result)
+    return bool(kind_of(result) is HEIR_OF_TUPLE and vars(result)) and any(
+        type(member) is types.FunctionType and not name.startswith("_")
+        for base in kind.__mro__
+        for name, member in vars(base).items()
+    )
 
 
 def put_together(structure: Any, parts: list[Any]) -> Any:
@@ -101,6 +141,11 @@ def put_together(structure: Any, parts: list[Any]) -> Any:
         return parts.pop(0).transpose(structure[1:])
     if type(structure) is tuple:
         made = [put_together(s, parts) for s in structure[1:]]
+        if type(structure[0]) is tuple:
+            kind, names = structure[0]
+            whole = tuple.__new__(kind, made[: -len(names)])
+            whole.__dict__.update(zip(names, made[-len(names) :], strict=True))
+            return whole
         return made if structure[0] is list else tuple.__new__(structure[0], made)
     part = parts.pop(0)
     if structure == "number":
@@ -125,7 +170,7 @@ def _described_part(part: Any, sources: Sequence[NDArray], loose: bool) -> tuple
         for i, source in enumerate(sources):
             if np.may_share_memory(part, source):
                 at = address_of(part) - address_of(source)
-                writeable = part.flags.writeable or not source.flags.writeable
+                writeable = is_writeable(part) or not is_writeable(source)
                 return "view", i, ViewOf(part.shape, part.dtype, part.strides, at, writeable)
         if loose and part.ndim:
             return "loose", part.ndim, part.dtype
@@ -171,7 +216,7 @@ def _described_kept(
         return "known", known[0]
     if not part.flags.c_contiguous or any(np.may_share_memory(part, a) for a in arrays):
         return "foreign", np.ndarray
-    return "kept", part.shape, part.dtype, part.flags.writeable
+    return "kept", part.shape, part.dtype, is_writeable(part)
 
 
 def loosened(value: Described) -> Described:

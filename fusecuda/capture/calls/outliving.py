@@ -32,7 +32,7 @@ class Outliving:
         """The containers in ``value`` may be written to, too."""
         for part in walk(value):
             kind = kind_of(part)
-            if kind is not None and kind.mutable:
+            if kind is not None and kind.changes:
                 self._containers.append((part, kind.parts(part)))
 
     def changed(self) -> str:

@@ -1,4 +1,4 @@
-"""Overlap: arrays that share memory, and the one array whose memory holds them all."""
+"""Overlap: how arrays lie, which of them share memory, and the one array that holds them all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...cpu_fallback.array_object import bounds_of
+from ...graph.dtypes import is_numeric
 from ..record.view import address_of
 
 NDArray = np.ndarray[Any, Any]
@@ -15,13 +17,24 @@ Overlaps = tuple[tuple[int, int, int], ...]
 
 def overlaps_of(arrays: Sequence[NDArray]) -> Overlaps:
     """The pairs of arrays that may share memory, with the distance of their first elements."""
+    spans = sorted([(*bounds_of(a), i) for i, a in enumerate(arrays) if a.size])
     found = []
-    for i, a in enumerate(arrays):
-        for j in range(i):
-            b = arrays[j]
-            if np.may_share_memory(a, b):
-                found.append((j, i, address_of(a) - address_of(b)))
-    return tuple(found)
+    reaching: list[tuple[int, int, int]] = []  # those that end behind where the present one begins
+    for span in spans:
+        reaching = [other for other in reaching if other[1] > span[0]]
+        found += [(min(i, span[2]), max(i, span[2])) for _, _, i in reaching]
+        reaching.append(span)
+    return tuple([(i, j, address_of(arrays[j]) - address_of(arrays[i])) for i, j in sorted(found)])
+
+
+def overlaps_itself(array: NDArray) -> bool:
+    """True unless it is known that no two elements of ``array`` share memory."""
+    reach = array.itemsize
+    for step, extent in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if extent > 1 and step < reach:
+            return array.size > 0
+        reach += step * (extent - 1)
+    return False
 
 
 def groups_of(count: int, overlaps: Overlaps) -> list[list[int]]:
@@ -40,3 +53,18 @@ def mergeable(a: NDArray, b: NDArray) -> bool:
         and (address_of(a) - address_of(b)) % a.dtype.itemsize == 0
         and a.flags.writeable == b.flags.writeable
     )
+
+
+def why_not(array: NDArray) -> str:
+    """Why kernels cannot work on ``array`` where it lies, or an empty string."""
+    if not is_numeric(array.dtype):
+        return f"an argument has dtype {array.dtype.name}"
+    if array.dtype.itemsize == 0 or not array.dtype.isnative:
+        return f"an argument has dtype {array.dtype}"
+    if not array.flags.aligned:
+        return "an argument is not aligned"
+    if any(s % array.dtype.itemsize for s in array.strides):
+        return "the elements of an argument do not lie on a grid"
+    if array.flags.writeable and overlaps_itself(array):
+        return "elements of an argument share memory"
+    return ""

@@ -1,13 +1,13 @@
 """Paths: what a call runs, piece by piece, and which piece comes next.
 
-A call that looks at values is a path of segments. Each runs the kernels up to a look (or a function
-that NumPy computes itself), and the value seen there leads to the next one. Calls that have seen
-other values are other paths of the same tree. A replay follows the tree without running the user's
-function; where it comes to a value that was not seen before, the function is recorded again with
-what has been computed already, and the tree grows.
+A call that looks at values is a path of fragments. Each runs the kernels up to a look (or a
+function that NumPy computes itself), and the value seen there leads to the next one. Calls that
+have seen other values are other paths of the same tree. A replay follows the tree without running
+the user's function; where it comes to a value that was not seen before, the function is recorded
+again with what has been computed already, and the tree grows.
 
-All that segments work on stands in one list, the *environment*: the memory of the arguments, the
-numbers given, then the results of each segment.
+All that fragments work on stands in one list, the *environment*: the memory of the arguments, the
+numbers given, then the results of each fragment.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..record.storage import Storage
 Environment = list[Any]
 Source = int | Callable[[Environment], Any]
 ANEW = "recorded anew at each call"  # what is told of a function whose paths are not replayed
-LENGTH_LIMIT = 4096  # segments of one path
+LENGTH_LIMIT = 4096  # fragments of one path
 BRANCHES = 64  # values that lead on from one look
 
 
@@ -58,7 +58,7 @@ def outcome_of(outcome: Any) -> Any:
     return outcome
 
 
-class Segment:
+class Fragment:
     """What is run up to a look, and what follows for each value seen there."""
 
     __slots__ = ("drops", "finish", "look", "loosen", "next", "run", "sources", "stores")
@@ -67,69 +67,69 @@ class Segment:
         self.run = run
         self.sources = sources
         self.stores: list[tuple[int, int]] = []  # results to be written to other memory
-        self.drops: list[int] = []  # what no later segment needs
+        self.drops: list[int] = []  # what no later fragment needs
         self.look: Callable[[Environment], Any] | None = None  # what is seen after it
         self.loosen: Callable[[Any], Any] | None = None  # what matters if it differs
-        self.next: dict[Any, list[tuple[dict[int, Any], Segment]]] = {}
+        self.next: dict[Any, list[tuple[dict[int, Any], Fragment]]] = {}
         self.finish: Callable[[Environment, tuple[Any, ...]], Any] | None = None
 
-    def after(self, environment: Environment, seen: Any) -> Segment | None:
-        """The segment that follows where ``seen`` is seen, None if it has not been before."""
-        for wanted, segment in self.next.get(key_of(seen), ()):
+    def after(self, environment: Environment, seen: Any) -> Fragment | None:
+        """The fragment that follows where ``seen`` is seen, None if it has not been before."""
+        for wanted, fragment in self.next.get(key_of(seen), ()):
             if all(_alike(environment[slot], value) for slot, value in wanted.items()):
-                return segment
+                return fragment
         return None
 
-    def lead_to(self, key: Any, wanted: dict[int, Any], segment: Segment) -> bool:
-        """Let ``segment`` follow where ``key`` is seen; False if there are too many already."""
+    def lead_to(self, key: Any, wanted: dict[int, Any], fragment: Fragment) -> bool:
+        """Let ``fragment`` follow where ``key`` is seen; False if there are too many already."""
         if len(self.next) >= BRANCHES and key not in self.next:
             return False
-        self.next.setdefault(key, []).append((wanted, segment))
+        self.next.setdefault(key, []).append((wanted, fragment))
         return True
 
 
 def follow(
-    first: Segment, environment: Environment, args: tuple[Any, ...]
-) -> tuple[list[Segment], list[Any], Any]:
-    """The segments that a replay has run, what it has seen after each, and the result.
+    first: Fragment, environment: Environment, args: tuple[Any, ...]
+) -> tuple[list[Fragment], list[Any], Any]:
+    """The fragments that a replay has run, what it has seen after each, and the result.
 
-    The last of the segments has `finish` if there is a result; else the value seen after it leads
+    The last of the fragments has `finish` if there is a result; else the value seen after it leads
     nowhere yet, or the next one has raised an error.
     """
-    trail: list[Segment] = []
+    trail: list[Fragment] = []
     values: list[Any] = []
-    segment: Segment | None = first
-    while segment is not None:
+    fragment: Fragment | None = first
+    while fragment is not None:
         given = None
         try:
-            given = [environment[s] if type(s) is int else s(environment) for s in segment.sources]  # type: ignore[operator]
-            environment += segment.run(given)
+            given = [environment[s] if type(s) is int else s(environment) for s in fragment.sources]  # type: ignore[operator]
+            environment += fragment.run(given)
         except Exception as error:
             if given is not None and not is_before_effects(error):
                 raise
             break  # recorded again, it is raised where the program can catch it
-        trail.append(segment)
-        for target, source in segment.stores:
+        trail.append(fragment)
+        for target, source in fragment.stores:
             environment[target][...] = environment[source]
-        if segment.finish is not None:
-            return trail, values, segment.finish(environment, args)
+        if fragment.finish is not None:
+            return trail, values, fragment.finish(environment, args)
         try:
-            seen = None if segment.look is None else segment.look(environment)
+            seen = None if fragment.look is None else fragment.look(environment)
         except Exception:  # so it is where it is recorded
             break
-        for slot in segment.drops:
+        for slot in fragment.drops:
             environment[slot] = None
-        following = segment.after(environment, seen)
-        if following is None and segment.loosen is not None and segment.next:
-            seen = segment.loosen(seen)
-            following = segment.after(environment, seen)
+        following = fragment.after(environment, seen)
+        if following is None and fragment.loosen is not None and fragment.next:
+            seen = fragment.loosen(seen)
+            following = fragment.after(environment, seen)
         values.append(seen)
-        segment = following
+        fragment = following
     return trail, values, None
 
 
 def nothing(values: Sequence[Any]) -> Sequence[Any]:
-    """What a segment runs that is only there for a look."""
+    """What a fragment runs that is only there for a look."""
     return ()
 
 
@@ -154,9 +154,9 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 class Tree:
-    """All paths that begin alike: their first segment, and who records a new one."""
+    """All paths that begin alike: their first fragment, and who records a new one."""
 
-    def __init__(self, first: Segment, path_type: type[Path], resume: Callable[..., Any]) -> None:
+    def __init__(self, first: Fragment, path_type: type[Path], resume: Callable[..., Any]) -> None:
         self.first = first
         self.path_type = path_type
         self.resume = resume
@@ -174,15 +174,15 @@ class Path:
 
     def __init__(
         self,
-        trail: Sequence[Segment] = (),
+        trail: Sequence[Fragment] = (),
         values: Sequence[Any] = (),
         environment: Sequence[Any] = (),
     ) -> None:
         self.trail = trail  # run by a replay already, to be recorded again
         self.values = values  # seen after each of them
         self.given = environment  # what they have computed
-        self.segments: list[Segment] = []
-        self.seen: list[Any] = []  # after each segment
+        self.fragments: list[Fragment] = []
+        self.seen: list[Any] = []  # after each fragment
         self.looked_at = True  # whether something has been seen after the last one
         self.environment: Environment = []
         self.broken = ""
@@ -234,7 +234,7 @@ class Path:
     @property
     def replaying(self) -> bool:
         """True while what is recorded has been run before."""
-        return len(self.segments) < len(self.trail)
+        return len(self.fragments) < len(self.trail)
 
     def known_results(self, shapes: Sequence[Any]) -> list[Any]:
         """What a replay has computed where the recording is now; memory for what it has dropped.
@@ -260,8 +260,8 @@ class Path:
 
         ``complete`` says that nothing is pending, which might read what nobody holds any more.
         """
-        number = len(self.segments)
-        segment = self.trail[number] if number < len(self.trail) else Segment(run, sources)
+        number = len(self.fragments)
+        fragment = self.trail[number] if number < len(self.trail) else Fragment(run, sources)
         fresh = number >= len(self.trail)
         start = len(self.environment)
         for i, (result, storage) in enumerate(zip(results, storages, strict=True)):
@@ -276,12 +276,12 @@ class Path:
                 if target is None:
                     self.broken = self.broken or "it writes to memory from elsewhere"
                 elif fresh:
-                    segment.stores.append((target, start + i))
+                    fragment.stores.append((target, start + i))
             else:
                 self._owners[start + i] = self._owner(storage)
         if fresh and complete:
-            segment.drops = self._dead()
-        self.segments.append(segment)
+            fragment.drops = self._dead()
+        self.fragments.append(fragment)
         self.seen.append(None)
         self.looked_at = False
         if number >= LENGTH_LIMIT:
@@ -302,7 +302,7 @@ class Path:
 
     def known_value(self) -> tuple[bool, Any]:
         """Whether a replay has looked at a value where the recording is now, and the value."""
-        number = len(self.segments) - 1
+        number = len(self.fragments) - 1
         return (True, self.values[number]) if number < len(self.values) else (False, None)
 
     def looked(
@@ -315,9 +315,9 @@ class Path:
 
         Where another value is seen later, what ``loosen`` leaves of it leads on.
         """
-        if len(self.segments) > len(self.trail):
-            self.segments[-1].look = look
-            self.segments[-1].loosen = loosen
+        if len(self.fragments) > len(self.trail):
+            self.fragments[-1].look = look
+            self.fragments[-1].loosen = loosen
         self.seen[-1] = value
         self.looked_at = True
 

@@ -21,6 +21,7 @@ SIMPLE = (
     np.generic, np.dtype, datetime.timedelta,
 )  # fmt: skip
 MISSING = object()
+PARTS_LIMIT = 2000  # of what one name leads to
 _HEAP_TYPE = 1 << 9
 
 
@@ -125,7 +126,7 @@ class Place:
             return f"{self.name!r} not in {constant(self.root)}"
         text = self.text(constant)
         if is_constant(seen):
-            text = f"((v := {text}) is {constant(seen)} or same(v, {constant(seen)}))"
+            text = same_text(f"(v := {text})", "v", constant(seen), seen)
         else:
             text = f"{text} is {constant(seen)}"
         if self.hidden_by is not None:
@@ -133,23 +134,38 @@ class Place:
         return text
 
 
+def same_text(first: str, then: str, known: str, seen: Any) -> str:
+    """Python text that is true if ``first``, called ``then`` afterwards, is the same as ``seen``.
+
+    An object that may get attributes is not, for being that object, as it was.
+    """
+    if _has_attributes(type(seen)):
+        return f"same({first}, {known})"
+    return f"({first} is {known} or same({then}, {known}))"
+
+
 def same(a: Any, b: Any) -> bool:
-    """True for equal simple values of one type, the signs of zeros included."""
-    if type(a) is not type(b):
+    """True for equal simple values of one type and unit, the signs of zeros included.
+
+    Sets are if they give their elements in the same order; a class is itself.
+    """
+    if type(a) is not type(b) or (_has_attributes(type(a)) and (vars(a) or vars(b))):
         return False
-    if type(a) is tuple:
+    if isinstance(a, tuple | frozenset):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float | np.floating):
         return (a == b and bool(np.signbit(a) == np.signbit(b))) or (
             math.isnan(a) and math.isnan(b)
         )
     if isinstance(a, complex | np.complexfloating):
-        return same(float(a.real), float(b.real)) and same(float(a.imag), float(b.imag))
-    if isinstance(a, enum.Enum):
+        return same(a.real, b.real) and same(a.imag, b.imag)
+    if isinstance(a, enum.Enum | type):
         return a is b
+    if isinstance(a, np.datetime64 | np.timedelta64):
+        return a.dtype == b.dtype and bool(a.view("i8") == b.view("i8"))
     if isinstance(a, slice):
         return same((a.start, a.stop, a.step), (b.start, b.stop, b.step))
-    return isinstance(a, (*SIMPLE, frozenset)) and bool(a == b)
+    return isinstance(a, SIMPLE) and bool(a == b)
 
 
 def is_constant(value: Any) -> bool:
@@ -166,21 +182,34 @@ def is_constant(value: Any) -> bool:
     return kind in (tuple, frozenset) and all(map(is_constant, value))
 
 
+def _has_attributes(kind: Any) -> bool:
+    """True if objects of a class of simple values may have attributes."""
+    return (
+        bool(kind.__dictoffset__) and issubclass(kind, SIMPLE) and not issubclass(kind, enum.Enum)
+    )
+
+
 def has_methods(value: Any) -> bool:
     """True for a value whose class is the user's, such as an enum or a kind of numbers."""
     kind: Any = type(value)
     return bool(kind.__flags__ & _HEAP_TYPE) and is_users(module_of(kind))
 
 
+def has_arrays(value: Any) -> bool:
+    """True for an array, and for what has one in it."""
+    return any(isinstance(part, np.ndarray) for part in walk(value, PARTS_LIMIT))
+
+
 def with_methods(values: Iterable[Any]) -> list[Any]:
-    """Those of constants, and of what is in them, that have methods."""
-    return [part for value in values for part in walk(value) if has_methods(part)]
+    """Those of constants and classes, and of what is in them, that have methods."""
+    parts = [part for value in values for part in walk(value)]
+    return [p for p in parts if has_methods(p) or (isinstance(p, type) and is_users(module_of(p)))]
 
 
 def _may_change(value: Any) -> bool:
     """True if there is an array or a container in it that may be written to."""
     kinds = ((part, kind_of(part)) for part in walk(value))
     return any(
-        isinstance(part, np.ndarray) or (kind is not None and kind.mutable and not is_frozen(part))
+        isinstance(part, np.ndarray) or (kind is not None and kind.changes and not is_frozen(part))
         for part, kind in kinds
     )

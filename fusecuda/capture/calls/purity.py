@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import datetime
+import functools
 import inspect
 import json
 import os
@@ -50,8 +51,18 @@ _IMPURE = (
 _NUMPY_STATE = frozenset(
     getattr(np, name)
     for name in (
-        *("seterr", "geterr", "seterrcall", "setbufsize", "set_printoptions", "save", "savez"),
+        *(
+            "seterr",
+            "geterr",
+            "seterrcall",
+            "geterrcall",
+            "setbufsize",
+            "getbufsize",
+            "save",
+            "savez",
+        ),
         *("savetxt", "savez_compressed", "load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
+        "set_printoptions",
         *("vectorize", "frompyfunc", "errstate", "printoptions", "nditer", "nested_iters"),
     )
 )
@@ -64,15 +75,25 @@ _OF_TEXTS = frozenset((  # which refuse lazy arrays, and the numbers that are fo
     *(json.loads, json.dumps, textwrap.dedent, textwrap.indent, textwrap.fill, textwrap.wrap),
     *(os.path.basename, os.path.dirname, os.path.join, os.path.splitext),
 ))  # fmt: skip
-_NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch"})
+_NOT_WITHOUT_EFFECT = frozenset({"lru_cache", "cache", "singledispatch", "errstate"})
 _VOLATILE_MODULES = ("numpy.random", "time", "random", "builtins", "datetime", "_random")
 _OF_CLASSES = ("typing", "dataclasses")  # what annotations and class definitions leave behind
-_LIBRARIES = ("scipy", "statistics")  # of functions that only compute
+_LIBRARIES = ("scipy", "statistics")  # of functions that compute
+_OF_FILES = ("scipy.io", "scipy.datasets")
+_ACTING = frozenset(("rng", "random_state", "seed", "disp", "iprint", "verbose", "callback"))
 _GRIDS = (type(np.mgrid), type(np.ogrid))
 _PURE_TYPES = (types.GenericAlias, re.Pattern, type(np.s_), type(np.r_), type(np.c_), *_GRIDS)
 _PLAIN_CLASSES = (types.SimpleNamespace, datetime.timedelta, datetime.timezone)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
 _ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
+CREATORS = frozenset((
+    *("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "copy"),
+    *("r_", "c_", "mgrid", "ogrid", "zeros", "ones", "empty", "full", "frombuffer"),
+))  # fmt: skip
+SHOWING_CODE = frozenset((  # what shows of a function that another stands for it
+    *("__code__", "__defaults__", "__kwdefaults__", "__closure__", "__globals__"),
+    *("getfullargspec", "getsource", "getsourcelines", "getclosurevars"),
+))  # fmt: skip
 
 
 def is_module_of_arrays(value: Any) -> bool:
@@ -120,11 +141,22 @@ def is_drawing(value: Any) -> bool:
 
 
 def is_library(value: Any) -> bool:
-    """True for functions and types of libraries that compute and do nothing else."""
+    """True for functions and types of libraries that compute, and seldom do anything else."""
     module = module_of(value)
     if not _within(module, _LIBRARIES):
         return False
     return isinstance(value, _FUNCTIONS) and "random" not in module and "rvs" not in str(value)
+
+
+@functools.lru_cache(maxsize=1024)
+def may_act(value: Any) -> bool:
+    """True for functions of libraries that may draw, print, or look at files, as they say."""
+    if _within(module_of(value), _OF_FILES) or attribute_of(value, "__name__") == "random":
+        return True
+    try:
+        return not _ACTING.isdisjoint(inspect.signature(value).parameters)
+    except (TypeError, ValueError):
+        return False
 
 
 def is_followed(value: Any) -> bool:

@@ -24,10 +24,12 @@ from ..arrays.dispatch import raising
 from ..record.block import Region
 from ..record.budget import PROGRAM
 from ..record.numbers import TracedScalar
+from ..record.per_class import forget
 from ..record.recorder import recorder_in_force
 from ..record.structure import walk
 from .call import Call
 from .endings import (
+    ASKS_BY_NAME,
     KERNELS_ARE_COMPILED,
     NO_TIME,
     RECORDING_IS_SLOW,
@@ -35,7 +37,7 @@ from .endings import (
     Unfollowed,
 )
 from .entry import Entries, Replay
-from .guard import MISS
+from .guard import MISS, plain_until
 from .host import HostCall
 from .memory import provider
 from .path import Path, Tree
@@ -68,6 +70,7 @@ class RecordedFunction(Wrapper):
         self._history = History()
         self._reports: Sequence[Executable] = ()
         self.growing: set[str] = set()
+        self.asked: set[str] = set()
         self.keeps_arrays = False
         self.budget = PROGRAM
         self._follows_numbers = True  # those that it is given
@@ -76,15 +79,14 @@ class RecordedFunction(Wrapper):
     def _record(self, key: Any, args: tuple[Any, ...]) -> Any:
         if "cupy" in sys.modules and (library := provider()) and library.holds_array(args):
             return self._on_cupy(library, key, args)
+        asked = self.options.strict or self.options.check or is_counting()
+        if not asked and not self.budget.allows():
+            return self._without_time(args)
         if joins(args):
             return self.plain(*args)
         if raising():
             why = "numpy.errstate asks for errors or calls on floating-point faults"
             return self._unfused(None, why, args)
-        asked = self.options.strict or self.options.check or is_counting()
-        if not asked and not self.budget.allows():
-            self._why = f"ran unfused: {NO_TIME}"
-            return self.plain(*args)
         self._history.missed(self.function, args, self.__name__, self._entries.get(key))
         while True:
             begin, meanwhile = perf_counter(), Interpreted.meanwhile
@@ -113,8 +115,17 @@ class RecordedFunction(Wrapper):
             return self._while_compiled(key, tracer, args)
         return self._unfused(key, why, args)
 
+    def _without_time(self, args: tuple[Any, ...]) -> Any:
+        """The result by the function itself, as the next ones until there may be time."""
+        self._why = f"ran unfused: {NO_TIME}"
+        if not self._entries:  # else they may be replayed
+            self._newest = plain_until(self.plain, self.budget.until_allowed())
+        return self.plain(*args)
+
     def _can_otherwise(self, why: str, tracer: HostCall) -> bool:
         """True if the call, which was not followed, may be if it is recorded in another manner."""
+        if why.startswith(ASKS_BY_NAME):
+            return True
         if why.startswith(TAKES_MEMORY) and not tracer.all_lazy:
             self._all_lazy = True
             return True
@@ -131,7 +142,10 @@ class RecordedFunction(Wrapper):
         return self.plain(*args)
 
     def _recorded(self, key: Any, tracer: Call, seconds: float = 0.0, counts: bool = True) -> None:
-        """A call has been recorded: from now on it is replayed, or its time ``counts``."""
+        """A call has been recorded: from now on it is replayed, or its time ``counts``.
+
+        That of a call without its kernels does only where they do not come.
+        """
         self.traces += 1
         self._why = tracer.why
         self._reports = tracer.reports()
@@ -142,7 +156,7 @@ class RecordedFunction(Wrapper):
             self._entries.keep(entry, tracer.replay)
         elif self.options.strict and isinstance(tracer, HostCall):
             self._refuse(tracer.why)
-        if entry.recorded and counts:
+        if entry.recorded and (counts or not entry.is_spoilt()):
             entry.trial.took(seconds, plain=False)
         entry.recorded = True
         entry.raised = 0
@@ -203,16 +217,18 @@ class RecordedFunction(Wrapper):
             entry.forgo(call.reason)
         return result
 
-    def read(self) -> Reads:
-        """What the function reads, looked up again only if some of it has changed."""
+    def read(self, anew: bool = False) -> Reads:
+        """What the function reads, looked up ``anew`` only if some of it may have changed."""
         function = self.function
         if not isinstance(function, types.ModuleType) and is_pure(function):
             return Reads()
         if not isinstance(function, types.FunctionType):
             return Reads(opaque=f"a {type(function).__name__} is not a Python function")
         reads = self._reads
-        if reads is None or not reads.unchanged():
-            self._reads = reads = reads_of(function)
+        if anew or reads is None or not (self.asked <= reads.names and reads.unchanged()):
+            if reads is not None:
+                forget()
+            self._reads = reads = reads_of(function, names=self.asked)
         return reads
 
     def stopped(self, error: BaseException, finished: Callable[[Any], Any]) -> None:
@@ -227,13 +243,22 @@ class RecordedFunction(Wrapper):
             self._refuse(why)
         self._reports = ()
         log("capture", "%s runs unfused: %s", self.__name__, why)
-        result = self.plain(*args) if raised else None  # as above
+        result = self._raising(key, args) if raised else None  # as above
         self._why = f"{'ran' if raised or may_later or key is None else 'runs'} unfused: {why}"
         if may_later:  # and goes on from there
             self._entry(key).postponed(why == RECORDING_IS_SLOW)
         elif key is not None:
             self._entry(key).unfused = why
         return result if raised else self.plain(*args)
+
+    def _raising(self, key: Any, args: tuple[Any, ...]) -> Any:
+        """What the function itself does, which has raised an error when it was recorded."""
+        try:
+            return self.plain(*args)
+        except Exception:
+            if key is not None:
+                self._raised(key)
+            raise
 
     def _refuse(self, why: str) -> None:
         raise NotFusedError(f"{self.__name__} ({self._where()}) cannot be fused: {why}")

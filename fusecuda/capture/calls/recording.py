@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +22,6 @@ from .endings import Unfollowed
 from .function import FusedFunction
 from .host import HostCall
 from .inputs import Effect
-
-_PACKAGE = str(Path(__file__).parents[2])
-_NUMPY = str(Path(np.__file__).parent)
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,7 @@ def record_function(function: Any, args: Sequence[Any], options: Options) -> Rec
     try:
         call.run()
     except Unfollowed as unfollowed:
-        why = f"{owner.__name__} is no single graph: {unfollowed}{_where(unfollowed)}"
+        why = f"{owner.__name__} is no single graph: {unfollowed.told()}"
         raise NotFusedError(
             f"{why}: do that outside, and record what is before and after"
         ) from None
@@ -149,15 +144,6 @@ class _Recorded(HostCall):
                     f"{self.owner.__name__} reads an array of {array.dtype}{list(array.shape)} that"
                     " is no argument: make it one"
                 )
-
-
-def _where(error: BaseException) -> str:
-    """The line of the user's code that ``error`` comes from, unless it says that itself."""
-    if str(error).endswith(")"):
-        return ""
-    lines = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
-    known = [f"{file}:{n}" for file, n in lines if not file.startswith((_PACKAGE, _NUMPY, "<"))]
-    return f" ({known[-1]})" if known else ""
 
 
 def _names(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:

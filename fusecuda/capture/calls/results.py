@@ -18,6 +18,7 @@ from ..record.structure import (
     DICT,
     LIST,
     METHOD,
+    NAMED,
     SET,
     TUPLE,
     Growing,
@@ -25,7 +26,7 @@ from ..record.structure import (
     kind_of,
     walk,
 )
-from ..record.view import address_of
+from ..record.view import address_of, is_writeable
 from .exchange import original as switched_back
 from .guard import Guard
 from .hidden import settled
@@ -33,6 +34,7 @@ from .identity import Identity
 from .inputs import Effect, apply_effect, plain_step
 from .outcomes import ViewOf
 from .places import is_constant
+from .plain_values import type_meant
 from .purity import is_pure
 
 Given = Callable[[Any], tuple[str, Any] | None]
@@ -76,6 +78,9 @@ class Finisher:
     def __init__(self, given: Given, whole: Mapping[int, Any]) -> None:
         self.given = given
         self.whole = whole
+        self._first = {
+            id(array): lazy for lazy, array in whole.items()
+        }  # that shows an array whole
         self._done: dict[int, Any] = {}
         self._kept: list[Any] = []  # so that no identity is used again
 
@@ -89,7 +94,7 @@ class Finisher:
 
     def _finished(self, value: Any) -> Any:
         if type(value) is Array:
-            return self.whole[id(value)] if id(value) in self.whole else computed(value)
+            return self.whole[id(value)] if id(value) in self.whole else self._array(value)
         if type(value) in (TracedScalar, Identity):
             return value.value
         if issubclass(type(value), StandIn):
@@ -97,7 +102,7 @@ class Finisher:
         known = self.given(value)
         if known is not None:
             return known[1]
-        value = numpys(value)
+        value = numpys(type_meant(value))
         kind = kind_of(value)
         if kind is None:
             self._done[id(value)] = value
@@ -119,6 +124,12 @@ class Finisher:
             return kind.make(value, [part for _, part in new])
         kind.fill(value, new)
         return value
+
+    def _array(self, lazy: Array) -> Any:
+        """What is computed of ``lazy``: of two that show one array whole, the second is a view."""
+        made = computed(lazy)
+        first = self._first.setdefault(id(made), id(lazy))
+        return made if first == id(lazy) or lazy.is_scalar else made.view()
 
 
 def computed(array: Array) -> Any:
@@ -188,7 +199,7 @@ class ResultWriter:
         known = self.given(value)
         if known is not None:
             return known[0]
-        value = numpys(value)
+        value = numpys(type_meant(value))
         if is_constant(value) or is_pure(value):
             return self.guard.constant(value)
         if type(value) is np.ndarray:
@@ -204,12 +215,14 @@ class ResultWriter:
         Those that share memory share it there, too.
         """
         whole = _whole(array)
+        writeable = is_writeable(array)
         if whole is array or not (array.size and whole.flags.forc):
-            return self._once(array, f"{self.guard.constant(array.copy('K'))}.copy('K')")
-        at = address_of(array) - address_of(whole)
-        shown = ViewOf(array.shape, array.dtype, array.strides, at, array.flags.writeable)
-        text = f"{self.guard.constant(shown.of)}({self._made_again(whole)})"
-        if not array.flags.writeable:
+            text = f"{self.guard.constant(array.copy('K'))}.copy('K')"
+        else:
+            at = address_of(array) - address_of(whole)
+            shown = ViewOf(array.shape, array.dtype, array.strides, at, writeable)
+            text = f"{self.guard.constant(shown.of)}({self._made_again(whole)})"
+        if not writeable:
             text = f"{self.guard.constant(read_only)}({text})"
         return self._once(array, text)
 
@@ -224,9 +237,9 @@ class ResultWriter:
         return name
 
     def _container(self, value: Any) -> str:
-        value = numpys(value)
+        value = numpys(type_meant(value))
         kind: Any = kind_of(value)
-        if kind.mutable:
+        if kind.changes:
             self._containers[id(value)] = ""
         if kind is LIST or not kind.mutable:
             inner = self._parts([part for _, part in kind.parts(value)])
@@ -278,7 +291,10 @@ def _maker(value: Any) -> Callable[[Any], Any]:
         return lambda parts: functools.partial(parts[0], *parts[1], **parts[2])
     if isinstance(value, slice):
         return lambda parts: slice(*parts)
-    return functools.partial(tuple.__new__, type(value))
+    kind: Any = kind_of(value)
+    if kind is NAMED:
+        return functools.partial(tuple.__new__, type(value))
+    return functools.partial(kind.make, kind.make(value, [None] * len(kind.parts(value))))
 
 
 def _empty(shell: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Scalar types: calls of ``np.float32`` and its like in code that is recorded.
+"""Types that are called: ``np.float32`` and its like, and ``np.ndarray``, in code that is recorded.
 
 NumPy's own types ask what they are given for its memory, or for a value. A function that does
 nothing with such a type but call it sees NumPy's module with functions in their place, which
@@ -17,7 +17,7 @@ import numpy as np
 
 from ...graph.dtypes import kind_of
 from ..arrays.array import Array
-from ..arrays.creators import seen_with
+from ..arrays.creators import of_memory, seen_with
 from ..arrays.dispatch import raising
 from ..record.numbers import NUMBERS, TracedScalar, followed
 from .bytecode import GLOBALS
@@ -47,16 +47,17 @@ _KINDS = {
     if isinstance(kind, type) and issubclass(kind, np.integer | np.floating) and kind in NUMBERS
 }  # fmt: skip
 _CONVERSIONS = {name: _conversion(kind) for name, kind in _KINDS.items()}
+_CONVERSIONS["ndarray"] = of_memory(np.ndarray)
 
 
 def module_for(name: str, module: Any, codes: Sequence[types.CodeType]) -> Any:
     """``module``, NumPy or what stands for it, as ``codes`` may see it, which call it ``name``."""
     called: set[str] = set()
     for code in codes:
-        if not _KINDS.keys().isdisjoint(code.co_names):
+        if not _CONVERSIONS.keys().isdisjoint(code.co_names):
             if not _BY_TEXT.isdisjoint(code.co_names):
                 return module
-            called |= _KINDS.keys() & set(code.co_names)
+            called |= _CONVERSIONS.keys() & set(code.co_names)
     only = {k for k in called if all(_only_called(k, name, code) for code in codes)}
     return seen_with(module, {k: _CONVERSIONS[k] for k in only}) if only else module
 

@@ -9,21 +9,21 @@ call. Nothing counts as pure that is not known to be.
 
 from __future__ import annotations
 
+import collections
 import dis
 import enum
-import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..record.origin import is_standard, is_users, module_of
 from ..record.structure import kind_of, walk
+from .by_name import is_replaced
 from .bytecode import (
     ATTRIBUTES,
     OUTLIVING,
-    PARTS_LIMIT,
     asks_by_name,
     codes_of,
     global_place,
@@ -31,41 +31,59 @@ from .bytecode import (
     is_of_local,
     is_of_self,
     is_passed_on,
-    strings,
+    named_by,
+    names_in,
+    sees_all,
     tells_apart,
     variable_of,
     writes_outside,
 )
-from .exchange import held, parts_of
+from .exchange import held, is_called_as_it_is, parts_of
 from .impure import is_impure
+from .notes import Notes
 from .outcomes import CACHED
-from .places import MISSING, Place, Wrapper, has_methods, is_constant, with_methods
-from .plain_values import takes_plain_values
+from .places import (
+    MISSING,
+    PARTS_LIMIT,
+    Place,
+    Wrapper,
+    has_arrays,
+    has_methods,
+    is_constant,
+    with_methods,
+)
 from .purity import (
+    CREATORS,
+    SHOWING_CODE,
     builtins_of,
     is_drawing,
     is_followed,
     is_library,
     is_module_of_arrays,
     is_pure,
+    may_act,
     sees_caller,
 )
 from .reads import Key, Reads
-from .special import FUNCTION, HARMLESS, inside, reached
+from .settings import is_dispatcher, settings_of
+from .special import (
+    FUNCTION,
+    HARMLESS,
+    heirs_of,
+    inside,
+    marked_members,
+    reached,
+    reached_of_member,
+)
 
 _YIELDS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines keep state between calls
 _AWAITS = 0x80 | 0x200
-_FROM_OTHERS = frozenset(
-    {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "copy"}
-)
-_REPLACED = ("math", "cmath", "_heapq")
-_BUILDERS = frozenset({"r_", "c_", "mgrid", "ogrid"})
-_CREATORS = _FROM_OTHERS | _BUILDERS | {"zeros", "ones", "empty", "full"}
 
 
-def reads_of(*roots: Any) -> Reads:
-    """What ``roots`` read, functions and objects whose methods may be called."""
+def reads_of(*roots: Any, names: Iterable[str] = ()) -> Reads:
+    """What ``roots`` read, functions and objects with methods; they ask for ``names``, too."""
     scan = Scan()
+    scan.names.update(names)
     for root in roots:
         if isinstance(root, types.FunctionType):
             scan.pending.append((root, False))
@@ -75,31 +93,24 @@ def reads_of(*roots: Any) -> Reads:
     return scan.reads
 
 
-def _is_replaced(value: Any) -> bool:
-    return value is getattr or module_of(value) in _REPLACED or takes_plain_values(value)
-
-
-def _has_arrays(value: Any) -> bool:
-    return any(isinstance(part, np.ndarray) for part in walk(value, PARTS_LIMIT))
-
-
-class Scan:
+class Scan(Notes):
     """Follows code from name to name until nothing new is found."""
 
     def __init__(self) -> None:
-        self.reads = Reads()
+        super().__init__()
         self.pending: list[tuple[types.FunctionType, bool]] = []
         self.scanned: dict[tuple[int, bool], object] = {}
-        self.names: set[str] = set()
+        self.names = self.reads.names
+        self.sees_all = False  # that classes and functions have
         self.stored: dict[str, str] = {}  # attributes that are written, and the lines
         self.classes: dict[int, type] = {}
         self.made: set[int] = set()  # classes of which the code may make instances
         self.looked: set[tuple[int, str]] = set()
         self.around: set[int] = set()  # functions around which something stands, in which this is
         self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
-        self.at = ""  # the line that is read
         self.met: dict[int, str] = {}  # the lines that led to functions
         self.attributed: list[Any] = []  # functions that have attributes
+        self.of_enums: list[Any] = []  # members that the code may look at
 
     def run(self) -> None:
         while self.pending and not self.reads.opaque:
@@ -117,7 +128,11 @@ class Scan:
             self._attributes(function)
         for key in self.in_bodies.keys() & self.reads.written.keys():
             self._opaque(f"the body of a class reads {self.in_bodies[key].title}, that is written")
-        every = self.classes.values()
+        if looks := sorted(self.names & SHOWING_CODE):
+            self._opaque(f"{looks[0]} would see functions of ours")
+        every, functions = self.classes.values(), [*self.scanned.values(), *self.attributed]
+        may_ask, seen = self.reads.catches or self.sees_all, self.reads.values.values()
+        self.reads.settings = settings_of(self.names, seen, every, functions, may_ask)
         self.reads.classes = [(kind, frozenset(vars(kind)), kind.__mro__) for kind in every]
 
     def value(self, value: Any, bound: bool = False) -> None:
@@ -126,19 +141,29 @@ class Scan:
             self.met.setdefault(id(part), self.at)
             if isinstance(part, types.FunctionType) and is_followed(part):
                 self.pending.append((part, bound))
-            elif isinstance(part, types.MethodType) and isinstance(part.__func__, FUNCTION):
-                self.pending.append((part.__func__, True))
+            elif isinstance(part, types.MethodType) and kind_of(part) is not None:
+                function: Any = part.__func__
+                self.pending.append((function, bound or not is_followed(function)))
             elif isinstance(part, Wrapper) and not part.head and is_followed(part.function):
                 self.pending.append((part.function, bound))
             elif isinstance(part, type):
                 self._class(part, made=True)
             elif kind_of(part) is not None or has_methods(part):
                 self._class(type(part))
+                self.of_enums += [part] * isinstance(part, enum.Enum)
             for key in with_methods(part) if isinstance(part, dict) else ():
-                self._class(type(key))
+                is_class = isinstance(key, type)
+                self._class(key if is_class else type(key), made=is_class)
+            if type(part) is collections.defaultdict:
+                self.value(part.default_factory, bound)
+            for chosen in getattr(part, "registry", {}).values() if is_dispatcher(part) else ():
+                if isinstance(chosen, types.FunctionType):
+                    self.pending.append((chosen, True))
 
     def _class(self, kind: type, made: bool = False) -> None:
         meta: Any = type(kind)
+        if issubclass(kind, enum.Enum):
+            self.of_enums += marked_members(kind)
         for base in (*kind.__mro__, *meta.__mro__):
             if made:
                 self.made.add(id(base))
@@ -146,6 +171,9 @@ class Scan:
                     self._opaque(f"a {base.__name__} does something when it dies")
             if base.__flags__ & 1 << 9 and not is_pure(base):
                 self.classes.setdefault(id(base), base)
+                if made and "_fields" in vars(base):
+                    place = Place("member", base, "__new__").attribute("__func__")
+                    self._defaults(place, True)
 
     # --- functions
 
@@ -155,14 +183,7 @@ class Scan:
             reads.functions[id(function)] = function
         if vars(function):
             self.attributed.append(function)
-        own = Place("object", function)
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            seen = getattr(function, name)
-            reads.values[own.attribute(name).key] = (own.attribute(name), seen)
-        for i, default in enumerate(function.__defaults__ or ()):
-            self._default(own.attribute("__defaults__").item(i), default, bound)
-        for name, default in (function.__kwdefaults__ or {}).items():
-            self._default(own.attribute("__kwdefaults__").item(name), default, bound)
+        self._defaults(Place("object", function), bound)
         if function.__code__.co_flags & _YIELDS and len(self.scanned) == 1:
             reads.opaque = f"{function.__name__} is a generator or coroutine"
         for code in codes_of(function.__code__):
@@ -170,12 +191,23 @@ class Scan:
                 self._opaque(f"{code.co_name} is a coroutine")
             self._code(function, code, bound)
 
+    def _defaults(self, own: Place, bound: bool) -> None:
+        function: Any = own.read()
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self._seen(own.attribute(name), getattr(function, name))
+        for i, default in enumerate(function.__defaults__ or ()):
+            self._default(own.attribute("__defaults__").item(i), default, bound)
+        for name, default in (function.__kwdefaults__ or {}).items():
+            place = own.attribute("__kwdefaults__").item(name)
+            self._seen(place, default)  # which may be written there
+            self._default(place, default, bound)
+
     def _attributes(self, function: Any) -> None:
         """Attributes of a function that the code may mean: constants are compared.
 
         Copies of the function share them.
         """
-        for name in vars(function).keys() & self.names:
+        for name in vars(function) if self.sees_all else vars(function).keys() & self.names:
             value = vars(function)[name]
             if name in self.stored:
                 self.at = self.stored[name]
@@ -196,8 +228,8 @@ class Scan:
     def _code(self, function: types.FunctionType, code: types.CodeType, bound: bool) -> None:
         free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         instructions = instructions_of(code)
-        self.names.update(code.co_names)
-        self.names.update(strings(code.co_consts))
+        self.names.update(names_in(code, instructions))
+        self.sees_all = self.sees_all or sees_all(function, free, instructions)
         managers = sum(i.opname == "WITH_EXCEPT_START" for i in instructions)
         swallows = managers > sum(i.argval == "errstate" for i in instructions)
         self.reads.catches = self.reads.catches or swallows  # ``errstate`` does not
@@ -229,13 +261,6 @@ class Scan:
                 self.reads.catches = True
             elif kind == "IMPORT_NAME":
                 self._imported(instruction, instructions[i + 1])
-            elif kind.startswith("FORMAT_"):
-                self.names.add("format")
-
-    def _outlives(self, why: str, written: Place | None = None) -> None:
-        if written is not None:
-            self.reads.written[written.key] = written
-        self._volatile(why, at_once=True)
 
     def _stored(
         self, function: types.FunctionType, code: types.CodeType, before: dis.Instruction,
@@ -255,26 +280,6 @@ class Scan:
                 self._opaque(f"{code.co_name} writes {before.argval}.{name}")
         if kinds:
             self._outlives(f"{code.co_name} writes {loaded}.{name}, which outlives the call")
-
-    def _imported(self, instruction: dis.Instruction, following: dis.Instruction) -> None:
-        """A module is imported inside; what is taken of it is told by the names in the code."""
-        whole = following.opname != "IMPORT_FROM"  # the first package is what gets a name
-        name = instruction.argval.partition(".")[0] if whole else instruction.argval
-        top = sys.modules.get(instruction.argval.partition(".")[0])
-        module = sys.modules.get(name)
-        if not any(m is not None and is_pure(m) for m in (top, module)):
-            self._volatile(f"it imports {instruction.argval}")
-
-    def _seen(self, place: Place, value: Any) -> None:
-        """A replay compares what ``place`` holds."""
-        self.reads.values[place.key] = (place, value)
-
-    def _opaque(self, why: str) -> None:
-        self.reads.opaque = self.reads.opaque or f"{why} ({self.at})"
-
-    def _volatile(self, why: str, at_once: bool = False) -> None:
-        self.reads.volatile = self.reads.volatile or f"{why} ({self.at})"
-        self.reads.at_once = self.reads.at_once or at_once
 
     # --- what names lead to
 
@@ -307,7 +312,7 @@ class Scan:
                     break
                 asked = False
             if is_module_of_arrays(value):
-                self.reads.creates = self.reads.creates or instruction.argval in _CREATORS
+                self.reads.creates = self.reads.creates or instruction.argval in CREATORS
             self._seen(place, value)
             place = place.attribute(instruction.argval)
             value = place.read()
@@ -326,11 +331,12 @@ class Scan:
             self._seen(place, value)
             if is_constant(value):  # of which enums have methods
                 self.value(value, bound)
+                self.names.update(named_by(value) if type(value) is str else ())
             if bound and module_of(value) == "_heapq":  # see `touching`
                 self._volatile(f"it calls {name}", at_once=True)
-            elif not bound and _is_replaced(value):
+            elif not bound and is_replaced(value):
                 reads.replaced[place.key] = (place, value)
-            reads.creates = reads.creates or getattr(value, "__name__", "") in _CREATORS
+            reads.creates = reads.creates or getattr(value, "__name__", "") in CREATORS
         elif (module_of(type(value)), type(value).__name__) == ("cupy", "ndarray"):
             reads.device_arrays[place.key] = (place, value)
         elif isinstance(value, Wrapper | types.FunctionType) and is_followed(value):
@@ -365,7 +371,7 @@ class Scan:
         self.value(value, bound)
         if not bound:
             self.reads.inputs[place.key] = (place, value)
-        elif _has_arrays(value):
+        elif has_arrays(value):
             self._opaque(f"a method reads the array {name} by name")
         else:
             self.reads.constants[place.key] = (place, value)
@@ -386,6 +392,8 @@ class Scan:
         self.reads.stand_ins[place.key] = (place, value)
         if library:
             self.reads.library.add(id(value))
+            if may_act(value):
+                self.reads.acts = self.reads.acts or f"it calls {name} ({self.at})"
         elif is_impure(value):
             self.reads.impure.add(id(value))
             self.reads.acts = self.reads.acts or f"it calls {name} ({self.at})"
@@ -410,7 +418,7 @@ class Scan:
             inner.pending.append((function, False))
             inner.run()
         reads, named = inner.reads, inner.reads.inputs.values()
-        reads_arrays = any(_has_arrays(contents) for _, contents in named)
+        reads_arrays = any(has_arrays(contents) for _, contents in named)
         if reads.opaque or reads.written or reads.exchanged or reads_arrays:
             return False
         if type(value) is np.vectorize and (reads.volatile or reads.acts):
@@ -426,10 +434,11 @@ class Scan:
     def _members(self) -> None:
         """Enter what the classes hold under the names that the code uses."""
         for kind in list(self.classes.values()):
-            for name in reached(kind, self.names, id(kind) in self.made):
-                if (id(kind), name) in self.looked:
+            for heir in heirs_of(kind, self.names):
+                self._class(heir, made=True)
+            for name in reached(kind, self.names, id(kind) in self.made, self.sees_all):
+                if not self._is_new(kind, name):
                     continue
-                self.looked.add((id(kind), name))
                 value = held(kind, name)
                 self.reads.members.append((kind, name, value))
                 if parts := parts_of(kind, name, value):
@@ -437,12 +446,25 @@ class Scan:
                     self._parts(Place("member", kind, name), parts)
                 else:
                     self._member(kind, name, value)
+        for member in self.of_enums:
+            for name in reached_of_member(member, self.names):
+                if self._is_new(member, name):
+                    place = Place("object", member).attribute("__dict__").item(name)
+                    self._seen(place, place.read())
+                    self.value(place.read(), True)
+
+    def _is_new(self, holder: Any, name: str) -> bool:
+        known = (id(holder), name) in self.looked
+        self.looked.add((id(holder), name))
+        return not known
 
     def _parts(self, place: Place, parts: list[Any]) -> None:
         """Follow what is exchanged of what a class holds."""
         for part in parts:
             if isinstance(part, types.FunctionType):
                 self.pending.append((part, False))
+            elif is_called_as_it_is(part):
+                self._native(place, part, False, place.title)
             else:
                 self._contents(place, part, False, place.title)
 

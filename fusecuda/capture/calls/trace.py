@@ -15,6 +15,7 @@ from ...graph.node import LibraryCall, Node
 from ...interpreted import Interpreted
 from ...options import Options
 from ..arrays.array import Array
+from ..arrays.observed import item_of
 from ..arrays.values import plain
 from ..record.budget import Budget
 from ..record.flight import Flight, Job, versions_of
@@ -34,6 +35,7 @@ from .error_states import under
 from .impure import ImpureCalls
 from .numpy_calls import NumpyCalls, title_of
 from .path import Environment, Path, Source, looker, nothing, outcome, outcome_of
+from .undoing import Undoing
 
 if TYPE_CHECKING:
     from ...engine import Executable
@@ -51,7 +53,7 @@ class Trace(Recorder):
     first_cut = 320  # operations, after which a body that repeats is sought
     transparent = True
     names_lines = False  # nodes know the user's line: of the first recordings, which are planned
-    wrote = False  # memory of the caller has been written to
+    wrote = False  # memory of the caller has been written to, and that is not undone
     had_written = False  # so it had been before the last flush
     longest: int | None = None  # operations
     all_lazy = False  # what the function makes of plain data is lazy, too
@@ -76,7 +78,7 @@ class Trace(Recorder):
         self.is_raising = False  # recorded again for an error, which it is to raise itself
         self.failed: Callable[[Exception], None] = ignored  # is told of errors of elements
         self.observed_arguments: dict[str, Any] = {}
-        self.attempted: list[TracedScalar] = []  # made, before the first segment, by what may raise
+        self.attempted: list[TracedScalar] = []  # made before the first fragment by what may raise
         self.states: list[dict[str, str]] = []  # of errors, that the function asks for
         self._looking = False
         self._unsure = False  # something is pending that was recorded before the replay's end
@@ -86,6 +88,7 @@ class Trace(Recorder):
         self.planned = 0.0  # seconds
         self.spent = 0.0  # of that, from the budget
         self.awaited: Executable | None = None  # whose kernels are not there yet
+        self.undoing = Undoing()
         self._begun = thread_time()
 
     @property
@@ -113,7 +116,7 @@ class Trace(Recorder):
         What kernels take does not count, nor what else takes more than recording can.
         """
         spent = min(thread_time() - self._begun, self._steps * _SLOWEST)
-        if spent <= budget.FIRST or self.at_once_below:
+        if spent <= budget.for_one or self.at_once_below:
             return
         if not self.path.trail:
             budget.spend(spent)
@@ -152,7 +155,7 @@ class Trace(Recorder):
                 raise storage.error
 
     def _flush_at_period(self) -> None:
-        """End a segment where a repeating body ends; what does not repeat goes on for longer."""
+        """End a fragment where a repeating body ends; what does not repeat goes on for longer."""
         count = len(self._sequence)
         if not self.may_compute:  # it is to be one plan, whatever its length
             self._sequence.clear()
@@ -170,11 +173,12 @@ class Trace(Recorder):
         return Flight(self, [Job(s, s.node) for s in waiting]) if waiting else None
 
     def flush(self, needed: Storage | None = None) -> None:
-        if not self.may_compute:
-            raise Unfollowed("it looks at a value while it is recorded")
+        self.computes()
         self.had_written = self.wrote
-        if not self.path.replaying:
-            self.wrote = self.wrote or any(s.held for s in self.pending())
+        if not (self.wrote or self.path.replaying):
+            written = [s for s in self.pending() if s.held]
+            may_undo = self.may_restart and not self.path.trail
+            self.wrote = bool(written) and not (may_undo and self.undoing.keeps(written))
         self._of_library = False
         super().flush(needed)
         self._unsure = False
@@ -194,13 +198,13 @@ class Trace(Recorder):
             self._begun += max(0.0, thread_time() - before - _SLOWEST)
 
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
-        return self._segment(flight, jobs, self.options)
+        return self._fragment(flight, jobs, self.options)
 
-    def _segment(self, flight: Flight, jobs: Sequence[Job], options: Options) -> Sequence[Any]:
-        """The results of ``jobs``, which are a segment of the path."""
+    def _fragment(self, flight: Flight, jobs: Sequence[Job], options: Options) -> Sequence[Any]:
+        """The results of ``jobs``, which are a fragment of the path."""
         leaves, executable, seconds = self._executable(*versions_of(jobs), options)
         self.planned += seconds
-        if self.budget is not None:  # at once, for there may be more segments than time
+        if self.budget is not None:  # at once, for there may be more fragments than time
             self.budget.spend(seconds)
             self.spent += seconds
         executable = self.affordable(executable)
@@ -233,7 +237,7 @@ class Trace(Recorder):
         """
         if isinstance(executable, Interpreted):
             self.give_up(NO_TIME)
-            if not last:
+            if not (last or self.path.replaying):
                 self._takes_no_more(NO_TIME)
             return executable
         if self.budget is not None:
@@ -247,6 +251,12 @@ class Trace(Recorder):
         """What recording and planning have taken of ``passed`` seconds, but for what is `spent`."""
         others = min(passed - self.planned, self._steps * _SLOWEST + _BESIDE)
         return self.planned - self.spent + others
+
+    def broken_off(self, error: BaseException) -> None:
+        """What is pending may have been computed: it is not done again."""
+        self.wrote = True
+        for storage in self.pending():
+            self._failed(storage, error)
 
     def _compute_apart(self, flight: Flight, error: Exception) -> None:
         self.failed(error)
@@ -292,17 +302,20 @@ class Trace(Recorder):
 
     # --- looks
 
+    def computes(self, what: str = "it looks at a value", where: str = "") -> None:
+        """The program asks for a value: a single graph has none."""
+        if not self.may_compute:
+            raise Unfollowed(f"{what} while it is recorded{where}")
+
     def look(self) -> None:
         """A value is looked at in a way that cannot be replayed."""
-        if not self.may_compute:
-            raise Unfollowed("it looks at a value while it is recorded")
+        self.computes()
         if not self._looking:
             self.breaks("it looks at the values of an array")
 
     def seen(self, array: Array, kind: Callable[[Any], Any]) -> Any:
         """What ``kind`` makes of the values of ``array``: a replay goes on where it is the same."""
-        if not self.may_compute:
-            raise Unfollowed("it looks at a value while it is recorded")
+        self.computes()
         path = self.path
         if array.is_loose:
             array = array.loose.copied()
@@ -326,15 +339,14 @@ class Trace(Recorder):
 
     def number(self, array: Array, kind: Callable[[Any], Any]) -> Any:
         """As `seen`, of a number that each replay computes and goes on with."""
-        if not self.may_compute:
-            raise Unfollowed("it looks at a value while it is recorded")
+        self.computes()
         if array.storage.pending:
             self._piece(array)
         slot = self.path.slot_of(array.storage.buffer)
         if slot is None or self.path.broken or kind_of(array.dtype) not in "fiu":
             return self.seen(array, kind)
-        if kind is int and kind_of(array.dtype) == "f":  # of NaN there is none
-            return self._tried(int, [looker(slot, array.shown_of, array.is_scalar, _itself)])
+        if _may_raise(kind, array):
+            return self._tried(kind, [looker(slot, array.shown_of, array.is_scalar, _itself)])
         look = looker(slot, array.shown_of, array.is_scalar, kind)
         if self.path.replaying:
             (value,) = self.path.known_results([None])
@@ -366,7 +378,7 @@ class Trace(Recorder):
         error. What is made of arguments before anything has been run is a condition of the trace.
         """
         path, long = self.path, is_long(args)
-        if not path.broken and (path.segments or (long and self.may_compute)):
+        if not path.broken and (path.fragments or (long and self.may_compute)):
             return self._tried(function, [path.evaluated(a) for a in args])
         made = applied(function, args)
         if type(made) is TracedScalar and not path.broken:
@@ -388,26 +400,27 @@ class Trace(Recorder):
 
     def _observed(self, look: Callable[[Environment], Any], value: Any) -> None:
         """A number that was computed is looked at: a replay goes on where it is the same."""
-        if not self.path.segments or self.path.looked_at:
+        if not self.path.fragments or self.path.looked_at:
             self.path.ran(nothing, [], (), ())
         self.path.looked(look, value)
 
     def _piece(self, array: Array) -> None:
-        """End a segment, so that ``array`` is computed."""
+        """End a fragment, so that ``array`` is computed."""
         self._counted(_OF_A_LOOK)
         if array.storage.pending and array.storage.recorder is not self:
             array.storage.complete()
-        before = len(self.path.segments)
+        before = len(self.path.fragments)
         self.flush()
         if array.storage.error is not None:
             raise array.storage.error
-        if len(self.path.segments) == before:
+        if len(self.path.fragments) == before:
             self.path.ran(nothing, [], (), ())
 
     # --- functions that NumPy computes
 
     def compacted(self, storage: Storage) -> Any:
         """The array of what a mask picks: loose where its extent has differed."""
+        self.computes(where=f" ({storage.node.line})")
         self._counted(_OF_A_LOOK)
         return self.calls.compacted(storage)
 
@@ -416,14 +429,20 @@ class Trace(Recorder):
 
         A replay goes on where shapes, dtypes and numbers among the results are the same.
         """
-        if not self.may_compute:
-            raise Unfollowed(f"{title_of(func)} is computed while it is recorded")
+        self.computes(f"{title_of(func)} is computed")
         self._counted(_OF_A_LOOK)
         return self.calls.result(func, args, kwargs)
 
 
 def ignored(error: Exception) -> None:
     """Nothing is done about it."""
+
+
+def _may_raise(kind: Callable[[Any], Any], array: Array) -> bool:
+    """True if ``kind`` may find no number in ``array``: no int is NaN, no float an array."""
+    if array.ndim > 0:
+        return kind is not item_of
+    return kind not in (float, item_of) and (kind is not int or kind_of(array.dtype) == "f")
 
 
 def _itself(value: Any) -> Any:

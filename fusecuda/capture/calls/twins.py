@@ -61,12 +61,15 @@ _OF_ARRAYS = _names(
 )
 
 
-class Twin:
+class FunctionTwin:
     """A copy of a function with other globals, and what it stands on."""
 
     def __init__(self, function: types.FunctionType, scan: TwinScan) -> None:
         self._checks: list[list[Any]] = []  # globals, a name, what it means, and the twins' globals
-        self._codes = [(f, f.__code__, f.__defaults__) for f in scan.reads.functions.values()]
+        self._codes = [
+            (f, f.__code__, f.__defaults__, f.__kwdefaults__, dict(f.__kwdefaults__ or {}))
+            for f in scan.reads.functions.values()
+        ]
         self._spaces: dict[int, dict[str, Any]] = {}
         self._done: dict[int, types.FunctionType] = {}
         self._modules: dict[int, types.ModuleType] = {}
@@ -103,8 +106,12 @@ class Twin:
         for kind, count in self._classes:
             if len(vars(kind)) != count:
                 return False
-        for function, code, defaults in self._codes:
+        for function, code, defaults, named, values in self._codes:
             if function.__code__ is not code or function.__defaults__ is not defaults:
+                return False
+            if function.__kwdefaults__ is not named:
+                return False
+            if named is not None and any(named.get(k, values) is not v for k, v in values.items()):
                 return False
         return True
 
@@ -214,14 +221,14 @@ def _is_drawing(value: Any) -> bool:
     return isinstance(own, np.random.RandomState)
 
 
-def twin_of(function: types.FunctionType, kinds: Iterable[type] = ()) -> Twin | str:
+def twin_of(function: types.FunctionType, kinds: Iterable[type] = ()) -> FunctionTwin | str:
     """The twin of ``function``, which is given objects of ``kinds``, or why it has none."""
     scan = TwinScan()
     scan.pending.append((function, False))
     scan.run()
     scan.names.add(function.__name__)  # it may be a method
     scan.of_objects(kinds)
-    return next(_faults(scan), None) or Twin(function, scan)
+    return next(_faults(scan), None) or FunctionTwin(function, scan)
 
 
 def _faults(scan: TwinScan) -> Iterator[str]:

@@ -19,7 +19,7 @@ from .border import PLAIN, Border, RecordedError, is_simple, size_of
 from .bytecode import codes_of, strings
 from .objects import kinds_of
 from .places import Wrapper
-from .twins import Twin, twin_of
+from .twins import FunctionTwin, twin_of
 
 _ENTRIES_LIMIT = 256  # sizes of arguments, beyond which others are not looked at
 _TWINS_LIMIT = 8  # times that what the function reads may change
@@ -29,6 +29,7 @@ _MARGIN = 1.2  # of the time of other calls, within which wholes are made
 _SLOWER, _LONG, _LATE = 8.0, 1e-3, 3  # than at first; seconds; calls
 _SHORT = 5e-6  # seconds: calls that take no more are not made as wholes
 _IDLE = 64  # calls that were none, after which it is looked at whether there is need of us
+_DEEP = 16  # calls within each other
 _LITTLE = 50e-6  # seconds: a call that takes less would notice us
 
 
@@ -63,25 +64,38 @@ class Entry:
         return self.late >= _LATE
 
 
+def _of_function(name: str) -> Any:
+    """What a function has under ``name``, where a whole stands for it."""
+
+    def put(self: Any, value: Any) -> None:
+        setattr(self.function, name, value)
+
+    return property(lambda self: getattr(self.function, name), put)
+
+
 class Whole(Wrapper):
     """A function of a script, whose calls are made as wholes where that is the same and faster."""
 
     is_whole = True
     __name__: str
     __qualname__: str
+    __code__, __defaults__ = _of_function("__code__"), _of_function("__defaults__")
+    __kwdefaults__, __closure__ = _of_function("__kwdefaults__"), _of_function("__closure__")
+    __globals__ = _of_function("__globals__")
 
     def __init__(self, function: types.FunctionType) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self._entries: dict[Any, Entry] = {}
-        self._twin: Twin | None = None
+        self._twin: FunctionTwin | None = None
         self._twins = 0
         self._idle = 0  # calls as they are, since that was looked at
+        self._depth = 0  # of calls as they are, within each other
         self.owner: type | None = None  # whose method it is
         self.aside = False  # the function itself has taken our place
         self.refused = ""  # why its calls are made as they are
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What the function returns."""
         if self.aside:
             return self.function(*args, **kwargs)
@@ -95,7 +109,7 @@ class Whole(Wrapper):
                     return self._search(size, twin, args, kwargs)
         return self._as_it_is(args, kwargs)
 
-    def _search(self, size: Any, twin: Twin, args: Any, kwargs: Any) -> Any:
+    def _search(self, size: Any, twin: FunctionTwin, args: Any, kwargs: Any) -> Any:
         """The result by what is known of calls of a size."""
         entry = self._entries.get(size)
         if entry is None:
@@ -113,14 +127,24 @@ class Whole(Wrapper):
                 entry.spent = {True: [], False: []}
         return self._as_it_is(args, kwargs)
 
+    def _by_itself(self, args: Any, kwargs: Any) -> Any:
+        """What the function returns; it takes our place where each of its calls makes others."""
+        self._depth += 1
+        if self._depth > _DEEP:  # Python bounds the depth of calls, and we are between
+            self._step_aside()
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            self._depth -= 1
+
     def _as_it_is(self, args: Any, kwargs: Any) -> Any:
         """What the function returns; where we are of no use and in the way, it takes our place."""
         self._idle += 1
         if self._idle < _IDLE and not self.refused:
-            return self.function(*args, **kwargs)
+            return self._by_itself(args, kwargs)
         self._idle = 0
         begin = thread_time()
-        result = self.function(*args, **kwargs)
+        result = self._by_itself(args, kwargs)
         is_little = thread_time() - begin < _LITTLE
         if self.refused or (is_little and not any([e.as_whole for e in self._entries.values()])):
             self._step_aside()
@@ -151,7 +175,7 @@ class Whole(Wrapper):
 
     # --- which way
 
-    def _twin_anew(self, given: Any) -> Twin | None:
+    def _twin_anew(self, given: Any) -> FunctionTwin | None:
         """A twin that reads what the function reads now, if there is one that is the same."""
         self._twins += 1
         if self._twins > _TWINS_LIMIT:
@@ -173,7 +197,7 @@ class Whole(Wrapper):
         outer, recorder.touched = recorder.touched, 0
         begin = thread_time()
         try:
-            result = self.function(*args, **kwargs)
+            result = self._by_itself(args, kwargs)
         finally:
             largest = recorder.touched
             recorder.touched = None if outer is None else max(outer, largest or 0)
@@ -186,7 +210,7 @@ class Whole(Wrapper):
             entry.took(thread_time() - begin, whole=False)
         return result
 
-    def _compared(self, entry: Entry, twin: Twin, args: Any, kwargs: Any) -> Any:
+    def _compared(self, entry: Entry, twin: FunctionTwin, args: Any, kwargs: Any) -> Any:
         """The result, by the way that is to be timed next."""
         whole = entry.calls % 2 == 1
         recorder = in_force()
@@ -195,13 +219,13 @@ class Whole(Wrapper):
         try:
             if whole:
                 return self._as_whole(twin, args, kwargs)
-            result = self.function(*args, **kwargs)
+            result = self._by_itself(args, kwargs)
             recorder.flush()
             return result
         finally:
             entry.took(thread_time() - begin, whole)
 
-    def _watched(self, size: Any, entry: Entry, twin: Twin, args: Any, kwargs: Any) -> Any:
+    def _watched(self, size: Any, entry: Entry, twin: FunctionTwin, args: Any, kwargs: Any) -> Any:
         """As a whole; what does something else now is found out again."""
         begin = thread_time()
         result = self._as_whole(twin, args, kwargs)
@@ -211,7 +235,7 @@ class Whole(Wrapper):
 
     # --- a call as a whole
 
-    def _as_whole(self, twin: Twin, args: Any, kwargs: Any) -> Any:
+    def _as_whole(self, twin: FunctionTwin, args: Any, kwargs: Any) -> Any:
         """What the twin returns on the memory of the arrays, with lazy arrays in its place."""
         border = Border(twin.kinds, twin.originals)
         try:

@@ -7,6 +7,7 @@ replayed anyway; a call that is replayed costs nothing more.
 from __future__ import annotations
 
 import ast
+import ctypes
 import dis
 import reprlib
 import types
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ...watch import log, logs
 
@@ -77,7 +79,10 @@ def _reason(trace: Callable[..., Any], function: Any, args: tuple[Any, ...]) -> 
 
 
 def _kept(value: Any) -> Callable[[], Any]:
-    """What gives ``value`` again while it lives; of an array later one that is laid out alike."""
+    """What gives ``value`` again while it lives; of an array later one that lies there.
+
+    Conditions look at where an array lies, not at what is there, which is no more.
+    """
     if not hasattr(type(value), "strides"):  # an object may have its own way to be asked
         return lambda: value
     try:
@@ -85,10 +90,17 @@ def _kept(value: Any) -> Callable[[], Any]:
     except TypeError:
         return lambda: value
     shape, strides, dtype = value.shape, value.strides, value.dtype
+    low, high = byte_bounds(value) if isinstance(value, np.ndarray) else (0, 0)
+    offset = value.ctypes.data - low if high else 0
 
     def found() -> Any:
         array = alive()
-        if array is None:
+        if array is None and high:
+            memory = (ctypes.c_char * (high - low)).from_address(low)
+            array = np.ndarray(
+                shape, dtype, buffer=memoryview(memory), offset=offset, strides=strides
+            )
+        elif array is None:
             array = np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
         return array
 

@@ -15,6 +15,7 @@ A name that stands nowhere is flushing, which is always right; a test lists thos
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,9 @@ import numpy as np
 
 from ..arrays import creation, movement, ranges, searching, selection
 from ..arrays.dispatch import call_function
+from ..arrays.memory import in_force
 from ..arrays.table import TABLE
+from ..record.numbers import TracedScalar
 from . import internals
 
 Function = Callable[..., Any]
@@ -42,11 +45,11 @@ def _said(name: str, value: Any) -> bool:
 # --- functions of the namespace that NumPy's handlers record
 
 _SAME = """
-    all amax amin any append argmax argmin argsort around atleast_1d atleast_2d clip column_stack
+    all amax amin any append argmax argmin argsort atleast_1d atleast_2d column_stack
     compress concatenate copy cumprod cumsum diff dot dstack empty_like extract flatnonzero
     full_like hstack inner isclose kron matmul max mean min nan_to_num nanmax nanmean nanmin
-    nanprod nansum nonzero ones_like outer pad prod ptp ravel repeat reshape roll round sort stack
-    std sum take tensordot trace tril triu var vdot vstack average tile zeros_like
+    nanprod nonzero ones_like outer pad prod ptp ravel repeat reshape roll sort stack
+    std sum take tensordot trace tril triu var vdot vstack tile zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
@@ -62,7 +65,64 @@ def _recorded(*names: str) -> Callable[[Function], Function]:
 RECORDED["linalg.norm"] = _numpy(np.linalg.norm)
 RECORDED["concat"] = RECORDED["concatenate"]
 RECORDED["row_stack"] = RECORDED["vstack"]
-RECORDED["round_"] = RECORDED["around"]
+
+
+# --- what CuPy computes otherwise than NumPy, as `ufuncs.DIFFERENT` tells of ufuncs
+
+
+def _follows_cupy() -> bool:
+    """True on a GPU; on the CPU a script follows NumPy."""
+    recorder: Any = in_force()
+    return bool(recorder.cupy_options.device != "cpu")
+
+
+@_recorded("around", "round", "round_")
+def _around(a: Any, decimals: Any = 0, **kwargs: Any) -> Any:
+    """Of halves and singles CuPy rounds to decimals in double precision."""
+    if _follows_cupy() and a.dtype != np.float64 and not (type(decimals) is int and decimals == 0):
+        return NotImplemented
+    return _numpy(np.around)(a, decimals, **kwargs)
+
+
+@_recorded("nansum")
+def _nansum(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Of complex numbers CuPy leaves out the parts that are NaN."""
+    if _follows_cupy() and a.dtype.kind == "c":
+        return NotImplemented
+    return _numpy(np.nansum)(a, *args, **kwargs)
+
+
+@_recorded("clip")
+def _clip(a: Any, low: Any = None, **kwargs: Any) -> Any:
+    """To CuPy a bound of NaN is none."""
+    low = kwargs.pop("a_min", kwargs.pop("min", low))
+    high = kwargs.pop("a_max", kwargs.pop("max", None))
+    if _follows_cupy():
+        low, high = _bound(low, -np.inf), _bound(high, np.inf)
+    return _numpy(np.clip)(a, low, high, **kwargs)
+
+
+def _bound(value: Any, none: float) -> Any:
+    """``value``, but ``none`` where it is NaN."""
+    kind: Any = type(value)
+    if kind is float or issubclass(kind, np.floating):
+        return kind(none) if math.isnan(value) else value
+    if kind is TracedScalar or getattr(getattr(value, "dtype", None), "kind", "") != "f":
+        return value
+    return np.where(np.isnan(value), value.dtype.type(none), value)
+
+
+@_recorded("arange")
+def _arange(*args: Any, **kwargs: Any) -> Any:
+    """CuPy adds steps in the type of the result: the same where all numbers are whole and exact."""
+    numbers = [v for v in (*args[:3], *map(kwargs.get, ("start", "stop", "step"))) if v is not None]
+    kind = np.dtype(kwargs.get("dtype") or (args[3] if len(args) > 3 else np.float64))
+    exact = 2 ** np.finfo(kind).nmant if kind.kind == "f" else math.inf
+    if _follows_cupy() and not all(
+        isinstance(v, int | float) and v == v // 1 and 2 * abs(v) <= exact for v in numbers
+    ):
+        return NotImplemented
+    return ranges.arange(*args, **kwargs)
 
 
 @_recorded("where")
@@ -100,6 +160,19 @@ def _diagflat(v: Any, k: int = 0) -> Any:
 @_recorded("fill_diagonal")
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Any:
     return NotImplemented if wrap or np.ndim(val) else TABLE[np.fill_diagonal](a, val)
+
+
+@_recorded("average")
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, **kwargs: Any
+) -> Any:
+    """CuPy's sum of no weights is an array like the average, NumPy's the view of a number."""
+    if weights is not None:
+        return NotImplemented  # of which a sum of 0 is an error
+    found = _numpy(np.average)(a, axis=axis, **kwargs)
+    if found is NotImplemented or not returned:
+        return found
+    return found, np.full_like(found, a.size / max(found.size, 1))
 
 
 @_recorded("count_nonzero")
@@ -144,7 +217,6 @@ RECORDED |= {
     "ones": creation.ones,
     "empty": creation.empty,
     "full": creation.full,
-    "arange": ranges.arange,
     "linspace": ranges.linspace,
     "eye": ranges.eye,
     "identity": ranges.identity,

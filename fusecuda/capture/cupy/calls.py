@@ -138,6 +138,7 @@ class CupyCall(Call):
             self.reads, self.inputs, {}, trace.used, self._observe, trace.attempt,
             {"float": _as_float, "type": _as_type}, is_lazy=False,
         )  # fmt: skip
+        binder.asks = self._asks
         return (*binder.bound(self.owner.function), binder.exchange)
 
     # --- the end

@@ -78,14 +78,13 @@ def open_() -> None:
 def _prepare() -> None:
     swaps: list[internals.Swap | _Exchanged] = []  # all of them or none
     for kernel_type in (cupy.ufunc, *_CALLED):
-        original = vars(kernel_type)["__call__"]
+        original = internals.call_of(kernel_type)
         stand_in = _ufunc(original) if kernel_type is cupy.ufunc else _gate(original)
         swaps.append(internals.Swap(kernel_type, "__call__", stand_in))
-    for owner, name, stand_in in (
-        (cupy.ElementwiseKernel, "__call__", _without_arrays),
-        (internals.base, "view", _of_another_class),
-    ):
-        swaps.append(internals.Swap(owner, name, stand_in(vars(owner)[name])))
+    elementwise = _without_arrays(internals.call_of(cupy.ElementwiseKernel))
+    swaps.append(internals.Swap(cupy.ElementwiseKernel, "__call__", elementwise))
+    view = _of_another_class(internals.base.view)
+    swaps.append(internals.Swap(internals.base, "view", view))
     for name in _WAITING:
         waiting = _flushing(getattr(cupy.cuda.runtime, name))
         swaps.append(_Exchanged(cupy.cuda.runtime, name, waiting))
@@ -109,7 +108,7 @@ def _prepare() -> None:
 def _ufunc(original: Callable[..., Any]) -> Callable[..., Any]:
     """Calls of ufuncs: those that have an array anywhere are the region's."""
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         region = region_in_force()
         if region is None:
             complete(args, kwargs)
@@ -132,7 +131,7 @@ def _product(original: Callable[..., Any]) -> Callable[..., Any]:
     """Calls of generalized ufuncs: `cupy.matmul` is recorded."""
     gate = _gate(original)
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         region = region_in_force()
         if region is not None and self is cupy.matmul and len(args) == 2 and not kwargs:
             result = region.record(callables.RECORDED["matmul"], args, {})
@@ -147,7 +146,7 @@ def _without_arrays(original: Callable[..., Any]) -> Callable[..., Any]:
     """Calls of elementwise kernels: arrays that they take speak for themselves."""
     gate = _gate(original)
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         taken = _has_array(args) or _has_array(kwargs.values())
         return (original if taken else gate)(self, *args, **kwargs)
 
@@ -158,7 +157,7 @@ def _of_another_class(original: Callable[..., Any]) -> Callable[..., Any]:
     """Views of a user's class: what is pending knows nothing of these."""
     flushing = _flushing(original)
 
-    def view(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def view(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         given = (*args, *kwargs.values())
         other = any(isinstance(a, type) and issubclass(a, internals.base) for a in given)
         return (flushing if other else original)(self, *args, **kwargs)
@@ -218,7 +217,7 @@ def _drawing(original: Callable[..., Any]) -> Callable[..., Any]:
 def _gate(original: Callable[..., Any]) -> Callable[..., Any]:
     name = getattr(original, "__name__", "a kernel")
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         region = region_in_force()
         if region is None:
             complete(args, kwargs)

@@ -21,6 +21,7 @@ import numpy as np
 from cupy._core.core import _ndarray_base
 from cupy.cuda.memory import BaseMemory, MemoryPointer, UnownedMemory
 
+from ...slots import Slot, slot_at
 from ..record.numbers import TracedScalar
 
 CUPY_13 = int(cupy.__version__.partition(".")[0]) < 14
@@ -201,7 +202,7 @@ def fail(memory: PendingMemory) -> None:
 _PLAIN = OURS | {bool, int, float, complex, TracedScalar, *np.sctypeDict.values()}
 
 
-def array_ufunc(array: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(array: Any, ufunc: Any, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
     """CuPy's ``__array_ufunc__``, without a look at the memory of plain arrays.
 
     CuPy comes here for operators with a number that it does not know (CuPy 13 for those with any
@@ -302,6 +303,11 @@ class _Callable:
 _LOOKUP = _get_slot(_Callable, _CALL_SLOT)
 
 
+def call_of(kind: Any) -> Callable[..., Any]:
+    """What a call of an object of ``kind`` does without us, but for hooks that count it."""
+    return slot_at(id(kind) + _CALL_OFFSET).beneath(vars(kind)["__call__"])
+
+
 class Swap:
     """A method of a type, exchanged by `put` and brought back by `undo`.
 
@@ -314,26 +320,25 @@ class Swap:
         self.owner, self.name, self.function = owner, name, function
         self.original = vars(owner)[name]
         self.members: dict[str, Any] | None = None
-        self.slot: ctypes.c_void_p | None = None
+        self.slot: Slot | None = None
         if owner.__flags__ & 0x200:  # a class of Python's
             return
         (self.members,) = (m for m in gc.get_referents(owner.__dict__) if type(m) is dict)
         if name == "__call__":
-            self.slot = ctypes.c_void_p.from_address(id(owner) + _CALL_OFFSET)
-            self.native = self.slot.value
-            if self.native != _get_slot(owner, _CALL_SLOT):
+            self.slot = slot_at(id(owner) + _CALL_OFFSET)
+            if _get_slot(owner, _CALL_SLOT) != self.slot.now:
                 raise RuntimeError("the layout of type objects is not known")
 
     def put(self) -> None:
         """Let the function take the method's place."""
         self._set(self.function)
         if self.slot is not None:
-            self.slot.value = _LOOKUP
+            self.slot.lookup(_LOOKUP)
 
     def undo(self) -> None:
         """As it was."""
         if self.slot is not None:
-            self.slot.value = self.native
+            self.slot.lookup(None)
         self._set(self.original)
 
     def _set(self, value: Any) -> None:

@@ -28,7 +28,7 @@ _BOUNDS = frozenset({int, type(None), np.int64})
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis), np.int64, np.int32, np.intp})
 
 
-def kernel_called(region: CupyRegion, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+def kernel_called(region: CupyRegion, kernel: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A ufunc or an elementwise kernel is called with a CuPy array among its arguments."""
     ufunc = ufuncs.UFUNCS.get(kernel)
     if ufunc is None:

@@ -27,7 +27,7 @@ from .storages import complete, complete_array
 
 Function = Callable[..., Any]
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _active: set[weakref.ref[CupyRegion]] = set()  # regions of blocks; one may die without being closed
 _applied = False  # the stand-ins are in place
 _attributes: dict[str, Any] = {}
@@ -132,7 +132,7 @@ class _KernelHook:
         raise AttributeError("__cupy_override_elementwise_kernel__")
 
 
-def _raise(error: Exception, *args: Any, **kwargs: Any) -> Any:
+def _raise(error: Exception, /, *args: Any, **kwargs: Any) -> Any:
     raise error
 
 
@@ -294,7 +294,8 @@ def _prepare() -> None:
             else:
                 _attributes[name] = _flushing(name, original, escapes)
     for name in dir(cupy):
-        _prepare_function(name, getattr(cupy, name))
+        if not name.startswith("_"):  # CuPy 13's `__getattr__` is asked for names that nobody has
+            _prepare_function(name, getattr(cupy, name))
 
 
 _seen_modules: set[str] = set()

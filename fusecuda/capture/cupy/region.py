@@ -98,8 +98,9 @@ class CupyRegion(Lazies):
 
     def close(self) -> None:
         super().close()
-        if not self.is_recording:  # as ever, but for what was interrupted
-            table.leave(self)
+        with recording:
+            if not self.is_recording:  # as ever, but for what was interrupted
+                table.leave(self)
 
     @property
     def is_recording(self) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from ...graph.dtypes import DType
 from ...graph.index_map import Shape
 from ...graph.node import Node
-from ..record.flight import atomic, is_computing, recording
+from ..record.flight import atomic, is_computing, is_recording, recording
 from ..record.leaf import Leaf, Promise
 from ..record.recorder import Recorder
 from ..record.storage import Storage
@@ -201,6 +201,7 @@ class Table:
 
     def enter(self, storage: CupyStorage) -> None:
         """Add a storage that overlaps none of the others."""
+        assert is_recording()
         place = bisect.bisect_left(self._starts, storage.span[0])
         self._starts.insert(place, storage.span[0])
         self._entries.insert(place, storage)
@@ -208,6 +209,7 @@ class Table:
 
     def leave(self, recorder: Recorder) -> None:
         """Forget what only ``recorder`` has read or written."""
+        assert is_recording()
         for entry in self._entries:
             entry.readers.discard(recorder)
             if entry.recorder is recorder and entry.readers and entry.error is None:
@@ -216,6 +218,7 @@ class Table:
 
     def drop(self, keep: Any) -> None:
         """Forget the storages for which ``keep`` does not hold."""
+        assert is_recording()
         self.generation += 1
         self._entries = [e for e in self._entries if keep(e)]
         self._starts = [e.span[0] for e in self._entries]

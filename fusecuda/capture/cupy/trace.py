@@ -1,7 +1,7 @@
 """CupyTrace: the recorder of one call on CuPy's arrays, and the path that it takes.
 
-What CuPy computes itself is a segment of the path, called by each replay. Arrays are known by where
-they lie: all that shows memory in the environment is found there, views that CuPy makes as well.
+What CuPy computes itself is a fragment of the path, called by each replay. Arrays are known by
+where they lie: all that shows memory in the environment is found there, also views that CuPy makes.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class CupyTrace(CupyRegion, Trace):
             self.breaks("it works on lazy arrays, too")
         if self.is_unfollowed:
             return super()._results(flight, jobs)
-        return self._segment(flight, jobs, self.cupy_options)
+        return self._fragment(flight, jobs, self.cupy_options)
 
     def _runner(self, executable: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
         assert self.space is not None
@@ -260,7 +260,7 @@ class CupyTrace(CupyRegion, Trace):
     # --- what CuPy computes
 
     def _by_cupy(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """What ``function`` gives, a segment of the path: each replay calls it.
+        """What ``function`` gives, a fragment of the path: each replay calls it.
 
         A replay goes on where shapes, numbers and what else it gives are the same. A floating-point
         number is followed.
@@ -273,8 +273,8 @@ class CupyTrace(CupyRegion, Trace):
         template = self.calls.template((args, kwargs))
         operands = _operands((args, kwargs))
         start = len(path.environment)
-        if path.replaying and calls_of(path.trail[len(path.segments)], function):
-            described = path.values[len(path.segments)]
+        if path.replaying and calls_of(path.trail[len(path.fragments)], function):
+            described = path.values[len(path.fragments)]
             blanks = [d[1:3] if d[0] == "array" else None for d in _leaves(described)]
             results = path.known_results([None, *blanks])
         else:

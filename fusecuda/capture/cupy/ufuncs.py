@@ -25,6 +25,11 @@ from ..record.numbers import TracedScalar
 #   floor_divide          floating-point      corrected by the remainder floor(x / y)
 #   remainder, divmod     floating-point      exact remainder            x - floor(x / y) * y
 #   power                 integers            negative exponent raises   0, 1 or -1
+#   reciprocal            integers            of 0 the smallest one      of 0 it is 0
+#   around                halves, singles     in their own type          in double precision
+#   nansum                complex             leaves out elements        leaves out parts
+#   clip                  NaN as a bound      NaN                        no bound
+#   arange                steps not whole     multiples of a difference  multiples of the step
 #   gather by indices     integers            out of range raises        wraps around
 #   a[i, j]               integer indices     a scalar                   a 0-d view
 #   reductions            rank 0 results      a scalar                   a 0-d array
@@ -33,6 +38,7 @@ DIFFERENT = {
     np.remainder: "f",
     np.divmod: "f",
     np.power: "iu",
+    np.reciprocal: "iu",
 }
 
 

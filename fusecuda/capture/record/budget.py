@@ -21,20 +21,27 @@ if TYPE_CHECKING:
 class Budget:
     """The time that may be spent: the process's, or one of a test's own."""
 
-    FIRST = math.inf if waits_for_kernels() else 0.3  # seconds; infinite: whatever all takes
+    FIRST = math.inf if waits_for_kernels() else 0.25  # seconds; infinite: whatever all takes
     PLENTY = 20  # times what something takes that can be done without
+    FEW = 6  # recordings that take all that there is to begin with
+    LOOK_S = 0.05  # seconds, after which it is looked whether there is time
     SHARE = 0.33  # of the time that has passed since the beginning
 
-    __slots__ = ("_begun", "_spent")
+    __slots__ = ("_begun", "spent")
 
     def __init__(self) -> None:
         self._begun = perf_counter()
-        self._spent = 0.0
+        self.spent = 0.0  # seconds
 
     @property
     def left(self) -> float:
         """Seconds that may be spent now; negative where too many have been."""
-        return self.FIRST + self.SHARE * (perf_counter() - self._begun) - self._spent
+        return self.FIRST + self.SHARE * (perf_counter() - self._begun) - self.spent
+
+    @property
+    def for_one(self) -> float:
+        """Seconds that one recording may take: no more than are left, but for a few."""
+        return min(self.FIRST, max(self.left, self.FIRST / self.FEW))
 
     @property
     def patience(self) -> Budget | None:
@@ -45,9 +52,14 @@ class Budget:
         """True if there is time for one more plan, or for what takes so long."""
         return self.left >= seconds
 
+    def until_allowed(self) -> float:
+        """When, as `perf_counter` tells, there is time again, or before that: not to miss it."""
+        seconds = -self.left / self.SHARE if self.SHARE else math.inf
+        return perf_counter() + min(max(seconds, 0.0), self.LOOK_S)
+
     def spend(self, seconds: float, passed: float = 0.0) -> None:
         """So much has been spent, and so much time has ``passed`` by it, which counts for none."""
-        self._spent += seconds
+        self.spent += seconds
         self._begun += passed
 
     def affords(self, seconds: float) -> bool:

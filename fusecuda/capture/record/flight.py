@@ -53,8 +53,14 @@ def unlocked(function: Callable[[], T]) -> T:
         state.extend(starmap(lock._release_save, ((),)))  # in one step for a signal's handler
         return function()
     finally:
-        while not lock._is_owned():
+        while not is_recording():
             lock._acquire_restore(*state)
+
+
+def is_recording() -> bool:
+    """True if this thread holds the lock of recording."""
+    lock: Any = recording
+    return lock._is_owned()  # type: ignore[no-any-return]
 
 
 class Job:

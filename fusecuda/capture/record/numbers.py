@@ -26,13 +26,10 @@ _COMPLEX = (complex, np.complex64, np.complex128)
 NUMBERS = frozenset({int, float, *(t.type for t in ELEMENT_TYPES if t.kind != "b"), *_COMPLEX})
 
 
-_ASKING_TYPES = (np.where, np.result_type, np.linspace)
-
-
 class TracedScalar:
     """Stands for a Python or NumPy number whose value may differ in the next call."""
 
-    __slots__ = ("_nodes", "attempt", "branch", "observe", "recipe", "size", "value")
+    __slots__ = ("_nodes", "attempt", "branch", "observe", "operations", "recipe", "value")
     __array_priority__ = -1.0  # operators are the arrays'
 
     def __init__(
@@ -42,14 +39,14 @@ class TracedScalar:
         observe: Callable[[], None],
         branch: Computing | None = None,
         attempt: Computing | None = None,
-        size: int = 0,
+        operations: int = 0,
     ) -> None:
         self.value = value
         self.recipe = recipe  # how to compute it again; a string is the name of an argument
         self.observe = observe
         self.branch = branch  # gives what is made of it and looked at, if that is enough
         self.attempt = attempt  # gives what is made of it by what may raise, or by many operations
-        self.size = size  # how many operations there are in the recipe
+        self.operations = operations  # how many there are in the recipe
         self._nodes: dict[DType, Node] = {}
 
     @property  # type: ignore[misc]
@@ -111,7 +108,8 @@ class TracedScalar:
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """NumPy follows its own arithmetic; where it asks for types, Python's numbers are weak."""
-        asks = func in _ASKING_TYPES and any(map(_is_typed, args))
+        asked = _ASKING_TYPES.get(func)
+        asks = asked is not None and any(map(asked, (*args, *kwargs.values())))
         if not asks and {*types} <= {TracedScalar, np.ndarray}:
             return func._implementation(*args, **kwargs)
         if any(hasattr(kind, "read_node") for kind in types):
@@ -180,16 +178,18 @@ def applied(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         observe()
         return result
     branch, attempt = _first_of("branch", args), _first_of("attempt", args)
-    return TracedScalar(result, (function, args), observe, branch, attempt, 1 + _size_of(args))
+    return TracedScalar(
+        result, (function, args), observe, branch, attempt, 1 + _operations_of(args)
+    )
 
 
 def is_long(args: Iterable[Any]) -> bool:
     """True if what is made of ``args`` is to be computed once, not again for each use of it."""
-    return _size_of(args) >= _LONG
+    return _operations_of(args) >= _LONG
 
 
-def _size_of(args: Iterable[Any]) -> int:
-    return min(sum(a.size for a in args if type(a) is TracedScalar), _LONG)
+def _operations_of(args: Iterable[Any]) -> int:
+    return min(sum(a.operations for a in args if type(a) is TracedScalar), _LONG)
 
 
 def _is_safe(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
@@ -252,6 +252,16 @@ def _is_typed(value: Any) -> bool:
     return isinstance(value, np.generic | np.ndarray)
 
 
+def _is_int(value: Any) -> bool:
+    return type(value_of(value)) is int
+
+
+# Functions that ask for types, and what is among the arguments where they do.
+_ASKING_TYPES = {
+    np.where: _is_typed, np.result_type: _is_typed, np.linspace: _is_typed, np.clip: _is_int,
+}  # fmt: skip
+
+
 def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
     def method(self: TracedScalar, other: Any) -> Any:
         kind = type(other)
@@ -261,6 +271,7 @@ def _arithmetic(function: Callable[..., Any], swapped: bool = False) -> Callable
         return _applied(function, (other, self) if swapped else (self, other))
 
     def _seen(self: TracedScalar, other: Any) -> Any:
+        other = other[:] if isinstance(other, list) else other  # which NumPy's numbers repeat
         return function(other, self.seen()) if swapped else function(self.seen(), other)
 
     return method

@@ -13,6 +13,7 @@ import math
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from time import perf_counter
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -397,10 +398,20 @@ def user_frame(*others: str) -> FrameType | None:
     """The innermost frame outside this package, CuPy and ``others``."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith((*_NOT_USER, *others)):
+        if is_users_frame(frame, *others):
             break
         frame = frame.f_back
     return frame
+
+
+def is_users_frame(frame: FrameType, *others: str) -> bool:
+    """True for a frame outside this package, CuPy and ``others``."""
+    return _is_users(frame.f_globals.get("__name__", ""), others)
+
+
+@lru_cache(maxsize=4096)
+def _is_users(module: str, others: tuple[str, ...]) -> bool:
+    return not module.startswith((*_NOT_USER, *others))
 
 
 default_recorder = Recorder()

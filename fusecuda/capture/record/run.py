@@ -167,7 +167,7 @@ class Run:
         array = leaf.known
         if array is None or leaf.parameter.scalar:
             self._is_known = False
-            return self._enter(())
+            return self._enter(("unknown",))
         return self._array(array, leaf)
 
     def _array(self, array: Any, leaf: Leaf) -> int:

@@ -11,6 +11,7 @@ from ...errors import FlushError
 from ...graph.node import Node
 from .flight import recording
 from .leaf import Leaf, Promise
+from .view import is_writeable
 
 NDArray = np.ndarray[Any, Any]
 
@@ -72,7 +73,7 @@ class Storage:
 
     @node.setter
     def node(self, node: Node) -> None:
-        if isinstance(node, Leaf) and node.array is self.buffer:
+        if isinstance(node, Leaf) and self.buffer is not None and node.array is self.buffer:
             self.version, self.leaf = None, weakref.ref(node)
         else:
             self.version = node
@@ -101,16 +102,17 @@ class Storage:
 
     def watch(self, viewer: Any) -> None:
         """Have ``viewer.let_go()`` called when the memory is given up for other memory."""
-        if self.viewers is None:
-            self.viewers = []
-        elif len(self.viewers) >= _MANY and len(self.viewers) & (len(self.viewers) - 1) == 0:
-            self.viewers = [v for v in self.viewers if v() is not None]
-        self.viewers.append(weakref.ref(viewer))
+        viewers = self.viewers  # once: another thread's flush may take them away
+        if viewers is None:
+            viewers = self.viewers = []
+        elif len(viewers) >= _MANY and len(viewers) & (len(viewers) - 1) == 0:
+            viewers = self.viewers = [v for v in viewers if v() is not None]
+        viewers.append(weakref.ref(viewer))
 
     @property
     def writeable(self) -> bool:
         """False for memory that is read-only."""
-        return self.buffer is None or bool(self.buffer.flags.writeable)
+        return self.buffer is None or is_writeable(self.buffer)
 
     @property
     def flight(self) -> Any:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .origin import is_users, module_of
+from .per_class import per_class
 
 # "item" and a key, "attribute" and a name, "slot" and a name; of an heir of dict or list, which may
 # have an opinion of its own on its items, "entry" and a key, or "place" and an index
@@ -40,12 +41,18 @@ class Kind:
     shell: Callable[[Any], Any] = lambda value: None
     fill: Callable[[Any, Parts], None] = lambda value, parts: None
 
+    @property
+    def changes(self) -> bool:
+        """True if parts can be set; only attributes can, of heirs of tuple."""
+        return self.mutable or self is HEIR_OF_TUPLE
+
 
 class Growing(list[Any]):
     """A list that knows whether anybody has done more than make it longer."""
 
     touched = False
     start = 0  # how long it was
+    __class__ = property(lambda self: list)
 
     def __getitem__(self, key: Any) -> Any:
         new = type(key) is int and self.start - list.__len__(self) <= key < 0
@@ -65,7 +72,7 @@ def _touching(name: str) -> Callable[..., Any]:
     plain = getattr(list, name)
 
     @functools.wraps(plain)
-    def method(self: Growing, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Growing, /, *args: Any, **kwargs: Any) -> Any:
         self.touched = True
         return plain(self, *args, **kwargs)
 
@@ -155,12 +162,18 @@ def _fill_heir_of_dict(value: Any, parts: Parts) -> None:
     dict.update(value, {step[1]: part for step, part in parts if step[0] == "entry"})
 
 
+def _made_heir_of_tuple(value: Any, parts: Sequence[Any]) -> Any:
+    made = tuple.__new__(type(value), parts[: len(value)])
+    made.__dict__.update(zip(_dict_of(value), parts[len(value) :], strict=True))
+    return made
+
+
 def _fill_heir_of_list(value: Any, parts: Parts) -> None:
     _fill_instance(value, parts)
     list.__setitem__(value, slice(None), [part for step, part in parts if step[0] == "place"])
 
 
-@functools.lru_cache(maxsize=4096)
+@per_class
 def slots_of(kind: Any) -> tuple[str, ...]:
     """The names of the slots of a class and its bases."""
     found = []
@@ -217,7 +230,11 @@ HEIR_OF_LIST = Kind(
     lambda v: [*_attributes(v), *((("place", i), p) for i, p in enumerate(list.__iter__(v)))],
     _none, True, lambda v: list.__new__(type(v)), _fill_heir_of_list,
 )  # fmt: skip
-_HEIRS: dict[type, Kind] = {tuple: NAMED, dict: HEIR_OF_DICT, list: HEIR_OF_LIST}
+HEIR_OF_TUPLE = Kind(
+    "heir of tuple", lambda v: [*_items(v), *_attributes(v)], _made_heir_of_tuple,
+    fill=_fill_instance,
+)  # fmt: skip
+_HEIRS: dict[type, Kind] = {tuple: HEIR_OF_TUPLE, dict: HEIR_OF_DICT, list: HEIR_OF_LIST}
 METHOD = Kind("method", _slot_parts("__self__"), lambda v, p: types.MethodType(v.__func__, p[0]))
 PARTIAL = Kind("partial", _slot_parts("func", "args", "keywords"), _make_partial)
 
@@ -260,14 +277,25 @@ def kind_of(value: Any) -> Kind | None:
     if found is not None:
         return found
     if kind is types.MethodType:
-        return METHOD if isinstance(value.__func__, types.FunctionType) else None
+        return METHOD if _is_followed(value) else None
     found = _kind_of_class(kind)
     if found is HEIR_OF_DICT and _dict_of(value) is value:  # its items are its attributes
         return None
-    return None if found is NAMED and not hasattr(kind, "_fields") and _dict_of(value) else found
+    if found is HEIR_OF_TUPLE and any([part is value for part in _dict_of(value).values()]):
+        return None
+    return found
 
 
-@functools.lru_cache(maxsize=4096)
+def _is_followed(method: types.MethodType) -> bool:
+    """False for a method of a library's object, which is called as it is."""
+    function, owner = method.__func__, method.__self__
+    if not isinstance(function, types.FunctionType):
+        return False
+    users = isinstance(owner, type) or is_users(module_of(function))
+    return users or kind_of(owner) is not None
+
+
+@per_class
 def _kind_of_class(kind: Any) -> Kind | None:
     is_named = issubclass(kind, tuple) and hasattr(kind, "_fields")
     if issubclass(kind, enum.Enum | type | BaseException):
@@ -277,6 +305,8 @@ def _kind_of_class(kind: Any) -> Kind | None:
     root: type = next((base for base in _HEIRS if issubclass(kind, base)), object)
     if root is tuple and any(getattr(kind, n) is not getattr(tuple, n) for n in _OF_TUPLES):
         return None
+    if root is tuple and not kind.__dictoffset__:
+        return None if _is_odd(kind, root) else NAMED
     return None if _is_odd(kind, root) else _HEIRS.get(root, INSTANCE)
 
 

@@ -20,6 +20,7 @@ from ...graph.index_map import (
     contiguous_strides,
     identity,
     reshape_strides,
+    split_axes,
     transpose,
 )
 from ...graph.node import Node
@@ -64,8 +65,12 @@ class View(NamedTuple):
     def reshaped(self, shape: Shape, memory: np.ndarray[Any, Any] | None = None) -> View | None:
         """This view under another shape, if that needs no copy (NumPy's rule), else None.
 
-        ``memory`` is that of the storage, where it need not be contiguous.
+        ``memory`` is that of the storage, where it need not be contiguous. Where axes of extent 1
+        come and go the others stay apart.
         """
+        if not self.is_whole() and _longer(shape) == _longer(self.shape):
+            placed = split_axes(self.shape, shape)
+            return None if placed is None else self.mapped(placed, shape)
         if memory is not None and not memory.flags.c_contiguous and 0 not in shape:
             own = self.of(memory)
             found = reshape_strides(self.shape, own.strides, shape)
@@ -102,6 +107,10 @@ class View(NamedTuple):
         start = np.lib.stride_tricks.as_strided(array, (1,) * array.ndim or (1,))
         first = displaced(start, offset)
         return np.lib.stride_tricks.as_strided(first, self.shape, self.map.strides(strides))
+
+
+def _longer(shape: Shape) -> list[int]:
+    return [n for n in shape if n != 1]
 
 
 Shown = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
@@ -250,6 +259,13 @@ def union(*members: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         },
     )
     return np.asarray(window).view(dtype)  # of bfloat16 the interface tells the size
+
+
+def is_writeable(array: np.ndarray[Any, Any]) -> bool:
+    """What its flag says, of which NumPy warns where it is going to be another one."""
+    if array.base is None:
+        return bool(array.flags.writeable)
+    return not array.__array_interface__["data"][1]
 
 
 def address_of(a: np.ndarray[Any, Any]) -> int:

@@ -77,8 +77,8 @@ class CText:
             base, inside = self._base(buffer)
             places += [base, offset + inside]
         k = len(self._records)
-        self._tables.append(f"static const int64_t dims_{k}[] = {_braced(step.dims)};")
-        self._tables.append(f"static const int64_t places_{k}[] = {_braced(places)};")
+        self._tables.append(f"static const int64_t fc_dims_{k}[] = {_braced(step.dims)};")
+        self._tables.append(f"static const int64_t fc_places_{k}[] = {_braced(places)};")
         memory = self.memory
         grain = step.grain
         if step.lowered.ir.compacts:
@@ -92,7 +92,7 @@ class CText:
         ]  # fmt: skip
         functions = f"{source.symbol},\n     {finish if has_finish else 'NULL'}"
         listed = ", ".join(map(str, numbers))
-        self._records.append(f"    {{{functions},\n     dims_{k}, places_{k}, {listed}}},")
+        self._records.append(f"    {{{functions},\n     fc_dims_{k}, fc_places_{k}, {listed}}},")
 
     def _base(self, buffer: int) -> tuple[int, int]:
         """The place of a buffer among the bases, and the byte at which it begins there."""
@@ -139,15 +139,15 @@ class CText:
             "// What is run, in order: of each kernel its extents and strides, the place of each"
             " array\n// (parameter or workspace, byte), and its numbers; see fc_launch.",
             *self._tables,
-            "static const fc_launch launches[] = {\n" + "\n".join(self._records) + "\n};",
+            "static const fc_launch fc_launches[] = {\n" + "\n".join(self._records) + "\n};",
         ]
 
     def _functions(self) -> list[str]:
         name, most = self.own.name, self.memory.threads
-        lines = ["static int64_t threads = 1;", ""]
+        lines = ["static int64_t fc_threads = 1;", ""]
         lines += [f"void {name}_set_threads(int count)", "{"]
         lines += [f"    const int64_t wanted = count < 1 ? 1 : count > {most} ? {most} : count;"]
-        lines += ["    __atomic_store_n(&threads, wanted, __ATOMIC_RELAXED);", "}", ""]
+        lines += ["    __atomic_store_n(&fc_threads, wanted, __ATOMIC_RELAXED);", "}", ""]
         lines += [f"size_t {name}_workspace_bytes(void) {{ return {self.block_bytes}; }}", ""]
         if self.numbers.has_power:
             lines.append(POWER)
@@ -161,23 +161,30 @@ class CText:
             return [*self.numbers.lines, "(void)workspace;", "return 0;"]
         steps = _STATUS_WORDS * len(self.executable.assembly.steps)
         bases = "".join(f"(char *){name}, " for name in self._bases())
-        lines = [*self.numbers.lines, "char *own = NULL;"]
-        lines += [f"char *base[] = {{{bases}(char *)workspace}};", f"char *ptr[{self._forms}];"]
+        lines = [*self.numbers.lines, "char *fc_own = NULL;"]
+        lines += [
+            f"char *fc_base[] = {{{bases}(char *)workspace}};",
+            f"char *fc_ptr[{self._forms}];",
+        ]
         scalars = [f"{{{late}}}" if late else early for early, late in self._scalars] or ["{0}"]
-        lines += wrapped("const fc_scalar scalar[] = {", scalars, "};").splitlines()
-        lines += [f"int64_t status[{steps}] = {{0}};", "int code = 0;"]
+        lines += wrapped("const fc_scalar fc_scalars[] = {", scalars, "};").splitlines()
+        lines += [f"int64_t fc_status[{steps}] = {{0}};", "int fc_code = 0;"]
         lines += self._workspace(len(self._bases()))
-        places = f"scalar, status, ptr, base, {len(self._bases()) + 1}"
-        lines += ["fc_frame frame = {", f"    {places},"]
-        lines += ["    __atomic_load_n(&threads, __ATOMIC_RELAXED), launches,"]
+        places = f"fc_scalars, fc_status, fc_ptr, fc_base, {len(self._bases()) + 1}"
+        lines += ["fc_frame fc_own_frame = {", f"    {places},"]
+        lines += ["    __atomic_load_n(&fc_threads, __ATOMIC_RELAXED), fc_launches,"]
         early = len(self._records) - self._late
         lines += [f"    {early}, 0, 0, 0, NULL", "};"]
-        lines += ["fc_run_all(&frame);"] * (early > 0) + self._looks(late=False)
+        lines += ["fc_run_all(&fc_own_frame);"] * (early > 0) + self._looks(late=False)
         if self._late:  # arguments are overwritten when all else has been computed
-            lines += ["if (!code) {", f"    frame.launches = launches + {early};"]
-            lines += [f"    frame.count = {self._late};", "    fc_run_all(&frame);", "}"]
+            lines += ["if (!fc_code) {", f"    fc_own_frame.launches = fc_launches + {early};"]
+            lines += [
+                f"    fc_own_frame.count = {self._late};",
+                "    fc_run_all(&fc_own_frame);",
+                "}",
+            ]
             lines += self._looks(late=True)
-        return [*lines, "free(own);", "return code;"]
+        return [*lines, "free(fc_own);", "return fc_code;"]
 
     def _workspace(self, last: int) -> list[str]:
         if not self.block_bytes:
@@ -185,16 +192,16 @@ class CText:
         return [
             f"if ((uintptr_t)workspace % {_LINE}) return -2;",
             "if (!workspace) {",
-            f"    own = aligned_alloc({_LINE}, {self.block_bytes});",
-            "    if (!own) return -1;",
-            f"    base[{last}] = own;",
+            f"    fc_own = aligned_alloc({_LINE}, {self.block_bytes});",
+            "    if (!fc_own) return -1;",
+            f"    fc_base[{last}] = fc_own;",
             "}",
         ]
 
     def _looks(self, late: bool) -> list[str]:
         """What looks whether a kernel has met an element that cannot be computed."""
         return [
-            f"if (!code && status[{word}]) code = {first - 1} + (int)status[{word}];"
+            f"if (!fc_code && fc_status[{word}]) fc_code = {first - 1} + (int)fc_status[{word}];"
             for word, first, is_late in self._failing
             if is_late is late
         ]

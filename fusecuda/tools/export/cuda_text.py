@@ -78,7 +78,7 @@ class CudaText:
         outputs = {p.output: p.name for p in self.own.parameters if p.output is not None}
         found = [arguments[b.argument] for b in buffers if b.argument is not None]
         found += [outputs[b.output] for b in buffers if b.output is not None]
-        return [*found, "block", "counters"]
+        return [*found, "fc_block", "fc_counters"]
 
     def _launch(self, prepared: Prepared) -> list[str]:
         """The statements that launch one kernel."""
@@ -89,24 +89,24 @@ class CudaText:
             if "*" in ctype:
                 base, offset = prepared.pointers[i]
                 start = f"(const char *){self._bases[base]} + {offset}"
-                lines.append(f"    const void *{name}_ = {start};")
+                lines.append(f"    const void *fc_{name} = {start};")
             else:
                 text = self._number(dynamic[i]) if i in dynamic else _constant(prepared, i, ctype)
-                lines.append(f"    {ctype} {name}_ = {text};")
-        listed = [f"(void *)&{name}_" for name, _ in prepared.parameters]
-        args = wrapped("        void *args[] = {", listed, "};").strip()
+                lines.append(f"    {ctype} fc_{name} = {text};")
+        listed = [f"(void *)&fc_{name}" for name, _ in prepared.parameters]
+        args = wrapped("        void *fc_args[] = {", listed, "};").strip()
         lines += [
             f"    {args}".replace("\n    ", "\n"),
-            f"    kernel = (const void *){source.symbol};",
+            f"    fc_kernel = (const void *){source.symbol};",
         ]
         if bound.shared:
             most = "cudaFuncAttributeMaxDynamicSharedMemorySize"
-            lines.append(f"    error = cudaFuncSetAttribute(kernel, {most}, {bound.shared});")
-            lines.append(f"    if (error) return {_CUDA} - (int)error;")
+            lines.append(f"    fc_error = cudaFuncSetAttribute(fc_kernel, {most}, {bound.shared});")
+            lines.append(f"    if (fc_error) return {_CUDA} - (int)fc_error;")
         x, y = bound.block
-        shape = f"dim3({prepared.grid}), dim3({x}, {y}), args, {bound.shared}, stream"
-        lines.append(f"    error = cudaLaunchKernel(kernel, {shape});")
-        return [*lines, f"    if (error) return {_CUDA} - (int)error;", "}"]
+        shape = f"dim3({prepared.grid}), dim3({x}, {y}), fc_args, {bound.shared}, stream"
+        lines.append(f"    fc_error = cudaLaunchKernel(fc_kernel, {shape});")
+        return [*lines, f"    if (fc_error) return {_CUDA} - (int)fc_error;", "}"]
 
     def _number(self, number: int) -> str:
         """The expression of a number of the caller's."""
@@ -144,12 +144,14 @@ class CudaText:
         if self.workspace_bytes:
             lines.append("if (!workspace) return -1;")
             lines.append(f"if ((uintptr_t)workspace % {_BLOCK}) return -2;")
-        lines += ["cudaError_t error = cudaSuccess;", "const void *kernel;"]
-        lines += ["char *block = (char *)workspace;", "(void)block;"]
+        lines += ["cudaError_t fc_error = cudaSuccess;", "const void *fc_kernel;"]
+        lines += ["char *fc_block = (char *)workspace;", "(void)fc_block;"]
         if self.counter_bytes:
-            lines.append(f"char *counters = block + {self.counters_at};")
-            lines.append(f"error = cudaMemsetAsync(counters, 0, {self.counter_bytes}, stream);")
-            lines.append(f"if (error) return {_CUDA} - (int)error;")
+            lines.append(f"char *fc_counters = fc_block + {self.counters_at};")
+            lines.append(
+                f"fc_error = cudaMemsetAsync(fc_counters, 0, {self.counter_bytes}, stream);"
+            )
+            lines.append(f"if (fc_error) return {_CUDA} - (int)fc_error;")
         return [*lines, *self._launches, "return 0;"]
 
     def source(self, head: str) -> str:

@@ -10,8 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ...api import ArraySpec, options_of
-from ...capture.calls.function import FusedFunction
+from ...api import ArraySpec, mapped, unfused
 from ...capture.calls.recording import Recording, record_function
 from ...cpu_fallback.program import thread_count
 from ...engine import Executable, build
@@ -69,11 +68,9 @@ def export(
     """
     if target not in _DEVICES:
         raise ValueError(f"target must be {' or '.join(map(repr, _DEVICES))}, not {target!r}")
-    if isinstance(function, FusedFunction):
-        options = {**options_of(function.options), **options}
-        function = function.function
-    chosen = replace(Options(**options), device=_DEVICES[target], streams=1)
-    recording = record_function(function, [_like(a) for a in args], Options(device="cpu"))
+    plain, own_options = unfused(function, options)
+    chosen = replace(own_options, device=_DEVICES[target], streams=1)
+    recording = record_function(plain, [mapped(_like, a) for a in args], Options(device="cpu"))
     executable = build(recording.graph, {}, chosen)
     _refuse_library_calls(executable, recording.name)
     own = signature_of(recording, name)
@@ -88,14 +85,9 @@ _DEVICES = {"c": "cpu", "cuda": "cuda"}
 
 
 def _like(value: Any) -> Any:
-    """``value`` with an array of its own for each array and stand-in."""
-    if isinstance(value, np.ndarray | ArraySpec):
-        return np.empty(value.shape, value.dtype)
-    if type(value) in (list, tuple):
-        return type(value)(map(_like, value))
-    if type(value) is dict:
-        return {key: _like(part) for key, part in value.items()}
-    return value
+    """For an array or a stand-in an array of its own."""
+    is_array = isinstance(value, np.ndarray | ArraySpec)
+    return np.empty(value.shape, value.dtype) if is_array else value
 
 
 def _refuse_library_calls(executable: Executable, name: str) -> None:

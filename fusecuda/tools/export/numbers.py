@@ -23,7 +23,7 @@ _NAMES = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
 _FLOAT, _INT = "double", "int64_t"
 _EXACT = 2**53  # integers up to here are doubles
 POWER = """// As Python computes it: by the library, never by the compiler.
-static double power(double x, double y)
+static double fc_power_of(double x, double y)
 {
     double (*volatile function)(double, double) = pow;
     return function(x, y);
@@ -90,7 +90,7 @@ class Statements:
         if not kinds <= {int, float, np.float64} or type(value.value) not in kinds | {float}:
             raise _refused(function)
         parts = [self._value(a) for a in args]
-        name = f"n{len(self._known)}_{len(self.lines)}"
+        name = f"fc_n{len(self._known)}_{len(self.lines)}"
         if {kind for _, kind in parts} == {_INT}:
             return self._of_integers(name, function, [text for text, _ in parts]), _INT
         texts = [f"(double){text}" if kind == _INT else text for text, kind in parts]
@@ -127,7 +127,7 @@ class Statements:
             made = f"fabs({texts[0]})"
         elif function is operator.pow and raises and _is_whole(args[1]):
             self.has_power = True
-            made = f"power({texts[0]}, {texts[1]})"
+            made = f"fc_power_of({texts[0]}, {texts[1]})"
         else:
             raise _refused(function)
         self.lines.append(f"const double {name} = {made};")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,25 +12,9 @@ import numpy as np
 from ...capture.calls.recording import Recording
 from ...errors import NotFusedError
 from ...graph.dtypes import ELEMENT_TYPES, DType, hlo_name, kind_of, part_of_complex
+from .reserved import c_name
 
-_KEYWORDS = """
-alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const
-constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern
-false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr
-operator or or_eq private protected public register reinterpret_cast restrict return short signed
-sizeof static static_assert static_cast struct switch template this thread_local throw true try
-typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-"""
-_LIBRARY = """
-abort abs acos acosh asin asinh atan atan2 atanh atexit atof atoi calloc cbrt ceil clock copysign
-cos cosh div erf erfc errno exit exp exp2 expm1 fabs fdim floor fma fmax fmin fmod free frexp gamma
-getenv hypot index j0 j1 jn labs ldexp lgamma linux log log10 log1p log2 logb lrint lround main
-malloc memcmp memcpy memmove memset modf nan nearbyint pow printf puts qsort raise rand read
-realloc remainder remove rename rint round scalbn select signal signgam sin sinh sleep sqrt srand
-stderr stdin stdout strlen system tan tanh tgamma time trunc unix write y0 y1 yn
-"""
-_OURS = "workspace stream base scalar status ptr code frame own power launches block error NULL"
-_TAKEN = frozenset(f"{_KEYWORDS} {_LIBRARY} {_OURS}".split())
+_GIVEN = ("workspace", "stream")  # parameters of the targets
 _FORMS = {
     "pred": "each 0 or 1",
     "f16": "the bits of halves",
@@ -39,14 +22,6 @@ _FORMS = {
     "c64": "real and imaginary part of each element",
     "c128": "real and imaginary part of each element",
 }
-
-
-def c_name(name: str) -> str:
-    """``name`` as an identifier that C, C++ and their libraries leave free."""
-    made = re.sub(r"[^0-9A-Za-z_]+", "_", name).strip("_") or "function"
-    if made[0].isdigit():
-        made = f"f_{made}"
-    return f"{made}_" if made in _TAKEN or re.match(r"(fc|FC)_", made) else made
 
 
 def c_number_type(dtype: DType) -> str:
@@ -98,7 +73,7 @@ class Signature:
 
 def signature_of(recording: Recording, name: str | None) -> Signature:
     """The C function that ``recording`` becomes."""
-    taken: set[str] = set()
+    taken = set(_GIVEN)
     parameters: list[Parameter] = []
     used: dict[str, str] = {}
     for given in recording.arrays:

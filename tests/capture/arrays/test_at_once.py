@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
+from fusecuda.capture.arrays.table import ENTRIES
 from fusecuda.capture.record import recorder as records
 from fusecuda.capture.record.recorder import AT_ONCE_BELOW, Recorder, default_recorder
 from tests.capture_check import equal
@@ -51,6 +52,100 @@ def test_small_work_makes_no_nodes(noted: list[str]) -> None:
     y = fnp.zeros(3) + fnp.arange(3) @ fnp.ones((3, 3))
     equal(y, np.arange(3) @ np.ones((3, 3)))
     assert not noted and float(y[1]) == 3.0 and bool(y[0] == y[2]) and int(y[0]) == 3
+
+
+SMALL: list[tuple[str, Callable[[Any, Any], Any]]] = [
+    ("arange", lambda np_, x: np_.arange(1.0, 2.5, 0.5) * 2),
+    ("eye", lambda np_, x: np_.eye(3) + np_.tri(3) + np_.identity(3, int)),
+    ("triangles", lambda np_, x: np_.triu(x) + np_.tril(x, -1)),
+    ("outer", lambda np_, x: np_.outer(x[0], x[1]) + np_.add.outer(x[0], x[1])),
+    ("growing", lambda np_, x: (np_.tile(x, 2), np_.repeat(x[0], 2), np_.kron(x, x))),
+    ("vander", lambda np_, x: np_.vander(x[0]) + np_.vander(x[1], 3, increasing=True)),
+    ("pad", lambda np_, x: (np_.pad(x, 1), np_.pad(x, ((0, 2), (1, 1)), mode="edge"))),
+    ("insert", lambda np_, x: np_.insert(x, 1, 7, axis=0)),
+    ("nan_to_num", lambda np_, x: np_.nan_to_num(x / 0 - x)),
+    ("split", lambda np_, x: np_.split(x[0], 3) + np_.hsplit(x, 3) + np_.array_split(x, 2)),
+    ("rot90", lambda np_, x: np_.rot90(x) + np_.fliplr(x)),
+    ("builders", lambda np_, x: (np_.c_[x[0], x[1]], np_.r_[0, x[0], 1:3])),
+    ("copies", lambda np_, x: (x.T.reshape(-1), x.ravel(), x.flatten("F"), x.T.ravel())),
+    ("views", lambda np_, x: (x.swapaxes(0, 1) @ x, x.mT + 1, x[None].squeeze(0))),
+    ("divmod", lambda np_, x: (*divmod(x, 2.0), *divmod(7, x + 1))),
+    ("dot", lambda np_, x: x.dot(x)),
+    ("solve", lambda np_, x: np_.linalg.solve((x + 10 * np_.eye(3)).T, x.T).T),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("work", [work for _, work in SMALL], ids=[name for name, _ in SMALL])
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_functions_of_small_arrays_make_no_nodes(
+    work: Any, noted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ENTRIES, "call_function", None)  # nor do they go to handlers
+    values = np.arange(9.0).reshape(3, 3)
+    got, want = work(fnp, fnp.asarray(values)), work(np, values)
+    assert not noted
+    pairs = zip(got, want, strict=True) if isinstance(want, tuple | list) else [(got, want)]
+    for result, numpys in pairs:
+        assert type(result) is fc.Array
+        equal(result, numpys)
+    assert not noted
+
+
+def test_what_grows_much_is_recorded(noted: list[str]) -> None:
+    x = fnp.asarray([1.0, 2.0, 3.0])
+    much = fnp.asarray(np.arange(1000.0))
+    for work in (
+        lambda np_, x, much: np_.repeat(x, 20_000),
+        lambda np_, x, much: np_.tile(x, (20_000, 2)),
+        lambda np_, x, much: np_.pad(x, pad_width=50_000),
+        lambda np_, x, much: np_.outer(much, much),
+        lambda np_, x, much: np_.kron(much, much),
+        lambda np_, x, much: np_.vander(much / 1000),
+    ):
+        noted.clear()
+        made = work(fnp, x, much)
+        assert noted
+        equal(made[-3:], work(np, np.array([1.0, 2.0, 3.0]), np.arange(1000.0))[-3:])
+
+
+def test_parts_of_small_arrays_are_views(noted: list[str]) -> None:
+    x, n = fnp.asarray(np.arange(12.0).reshape(3, 4)), np.arange(12.0).reshape(3, 4)
+    for np_, given in ((fnp, x), (np, n)):
+        first, second = np_.hsplit(given.T[1:3].T, 2)
+        first += 10
+        np_.rot90(given)[0] *= second.sum()
+        with pytest.raises(ValueError, match="read-only"):
+            np_.diagonal(given)[0] = 1
+        assert not np_.diagonal(given).flags.writeable
+        given[0, 0] = first[0, 0]
+    assert not noted
+    equal(x, n)
+    large = fnp.asarray(np.arange(2.0 * LARGE))
+    for part in fnp.split(large, 2):
+        part[0] = -1
+    waiting = large + 1
+    fnp.split(large, 2)[1][0] = 5
+    assert float(waiting[LARGE]) == 0 and float(large[LARGE]) == 5
+
+
+def test_sums_at_indices_of_small_arrays(noted: list[str]) -> None:
+    x, n = fnp.asarray(np.arange(4.0)), np.arange(4.0)
+    for np_, given in ((fnp, x), (np, n)):
+        np_.add.at(given, [0, 0, 2], 1.5)
+        np_.maximum.at(given[1:], np.array([0, 1]), np.array([9.0, 1.0]))
+        np_.negative.at(given, slice(3, None))
+        with pytest.raises(IndexError):
+            np_.add.at(given, 7, 1.0)
+    assert not noted
+    equal(x, n)
+    large = fnp.asarray(np.ones(LARGE))
+    waiting = large + 1
+    fnp.add.at(large, [5], 1.0)
+    assert float(waiting[5]) == 2 and float(large[5]) == 2
+    x = fnp.asarray(np.ones(8))
+    waiting = (large * 2)[:8] + x
+    fnp.add.at(x, [5], 1.0)
+    assert float(waiting[1]) == 3 and float(waiting[5]) == 5 and float(x[5]) == 2
 
 
 def test_results_are_lazy_arrays_and_scalars_stay_scalars() -> None:
@@ -159,6 +254,33 @@ def test_numpys_errors_and_errstate() -> None:
     with np.errstate(all="raise"), pytest.raises(FloatingPointError):
         x / 0
     equal(x, np.array([1.0, 0.0]))
+
+
+@pytest.mark.parametrize("size", [10, 50_000, 300_000])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda x: x.__setitem__(slice(2, 5), np.ones(7)),
+        lambda x: x.__setitem__(["a"], 1),
+        lambda x: x.__iadd__(1j),
+        lambda x: np.add(x, 1j, out=x),
+        lambda x: x.astype("no_such_type"),
+        lambda x: x.astype(float, casting="somehow"),
+        lambda x: x.astype(int, casting="safe"),
+        lambda x: x.fill("a"),
+        lambda x: x.__delitem__(0),
+        lambda x: x.mT,
+        lambda x: x[:1].reshape(()).mT,
+        lambda x: x.__array_namespace__(api_version="1999"),
+    ],
+)
+def test_errors_are_numpys_at_every_size(fault: Any, size: int) -> None:
+    """Also where no blank arrays of so many elements are made to ask for them."""
+    with pytest.raises(Exception) as wanted:
+        fault(np.ones(size))
+    with pytest.raises(wanted.type) as found:
+        fault(fnp.ones(size) + 0)
+    assert str(found.value) == str(wanted.value)
 
 
 def test_products_and_library_calls_copy_nothing(noted: list[str]) -> None:

@@ -36,15 +36,20 @@ def each(*arrays: Any) -> list[Case]:
     return [case(a) for a in arrays]
 
 
+INITIALS = [
+    case(A, initial=None), case(EMPTY, initial=None), case(F, 0, initial=[2.0]),
+    case(C, 0, initial=np.ones(5)), case(F, initial=np.float64(1.5)), case(A, initial=()),
+]  # fmt: skip
 SUMS = [
     *each(*EVERY, EMPTY, H, Z),
     case(A, 0), case(A, axis=1, keepdims=True), case(C, (0, 2)), case(C, -1),
     case(I, dtype=np.float32), case(F, 0, np.float64), case(A, where=M), case(A, initial=2.0),
     case(A, axis=2), case(A.T, 0), case(A[::-2, ::2], 1), case(EMPTY, 0), case(M, dtype=bool),
+    *INITIALS,
 ]  # fmt: skip
 EXTREMES = [
     *each(*EVERY, N, Z, H), case(A, 0), case(C, (0, 1), keepdims=True), case(EMPTY), case(EMPTY, 1),
-    case(A, initial=3.0), case(A, where=M, initial=-100.0), case(A, axis=5),
+    case(A, initial=3.0), case(A, where=M, initial=-100.0), case(A, axis=5), *INITIALS,
 ]  # fmt: skip
 ARGS = [*each(*EVERY, N), case(A, 0), case(A, -1, keepdims=True), case(EMPTY), case(A, axis=7)]
 LOGICAL = [*each(*EVERY, EMPTY, N), case(M, 0), case(M, axis=(0, 1)), case(M, 1, where=A > 0)]
@@ -62,6 +67,7 @@ FILTERS = [
     case(-V * 0, V[:2], "same"), case(V, np.array([1.0, np.inf, np.nan]), "full"), case(V, V),
 ]  # fmt: skip
 SORTS = [*each(A, F, I, M, N, V), case(A, 0), case(A, axis=None), case(A, kind="stable")]
+FLIPS = [*each(A, V, C), case(A, 0), case(C, (0, 2)), case(A, 3)]
 SCANS = [*each(A, F, I, U, M, V), case(A, 0), case(C, 1), case(I, dtype=np.float64), case(A, 4)]
 PLACES = [*each(*EVERY, N, Z, H, EMPTY), case(A.T), case(A[::-2, ::2]), case(A > 9), case([0, 3])]
 LIKES = [
@@ -97,6 +103,13 @@ CASES: dict[str, list[Case]] = {
         case(U[0]), case(U[0], minlength=300), case(U[0], V, 256), case(U[1], weights=F[0]),
         case(M[0], minlength=2), case(I[0]), case(U), case(A[0]), case(U[0], V[:3]), case(I[0, :0]),
         case(np.array([3, 1, 3]), minlength=4), case(np.array([3, 1, 3]), minlength=3),
+    ],
+    "histogram2d": [
+        case(V, V), case(V, V[::-1], 3), case(A[0], B[0], [2, 3]), case(V, V, (2, EDGES)),
+        case(V, V, EDGES, density=True), case(I[0], I[1], 4, [[0, 3], [-1, 2.5]]),
+        case(A[0], B[0], 3, weights=V), case(A[0], B[0], 3, [None, (-1, 1)]), case(A[0], V[:2]),
+        case(N[0], N[1], 3), case(F[0], F[1], 4, density=True), case(V[:0], V[:0], 2),
+        case(A, B), case(V, V, [2, 3, 4]), case(V, V, 0), case(H[0], H[1], 3), case(C[0], C[0]),
     ],
     "histogram": [
         *each(A, F, I, U), case(A, 5, (-1, 1)), case(F, 3, (-1.0, 1.0), density=True),
@@ -158,7 +171,7 @@ CASES: dict[str, list[Case]] = {
     "expand_dims": [case(A, 0), case(A, -1), case(A, (0, 2)), case(A, 5)],
     "broadcast_to": [case(V, (3, 5)), case(A, (2, 4, 5)), case(A, (4, 6)), case(ZERO_D, (2, 2)),
                      case(V, 5)],
-    "flip": [*each(A, V, C), case(A, 0), case(C, (0, 2)), case(A, 3)],
+    **dict.fromkeys(("flip", "fftshift", "ifftshift"), FLIPS),
     "diagonal": [*each(A, C), case(A, 1), case(A, -2), case(A, 9), case(C, 0, 1, 2), case(V)],
     "trace": [*each(A, I, F, C), case(A, 1), case(I, dtype=np.float32), case(V)],
     "concatenate": [case([A, B]), case((A, F), 1), case([A, I, M]), case([V, V, V]), case([A, V]),
@@ -189,7 +202,8 @@ CASES: dict[str, list[Case]] = {
                case(V, V), case(A, 2.0), case(M, M.T)],
     "dot": [case(A, B.T), case(A, V), case(V, V), case(A, 2.0), case(A, B), case(ZERO_D, A),
             case(C, A[:2])],
-    "sort": SORTS, "argsort": SORTS, "cumsum": SCANS, "cumprod": SCANS,
+    "sort": SORTS, "argsort": SORTS,
+    "cumsum": SCANS, "cumprod": SCANS, "nancumsum": SCANS, "nancumprod": [*SCANS, case(N, 1)],
     "append": [case(A, B), case(A, V), case(A, [[1] * 5], 0), case(A, B, axis=1), case(A, 3),
                case(I, F)],
     "column_stack": [case([V, V]), case([A, A[:, 0]]), case((A, F)), case([ZERO_D, [1.5]])],
@@ -215,6 +229,9 @@ CASES: dict[str, list[Case]] = {
     "inner": [case(V, V), case(A, V), case(A, B), case(C, C[0]), case(A, C), case(ZERO_D, A),
               case(F, F)],
     "vdot": [case(V, V), case(A, B), case(A, V), case(I, I), case(Z, Z)],
+    "vecdot": [case(V, V), case(A, B), case(A, V), case(I, I), case(Z, Z), case(A, V[:2])],
+    "matvec": [case(A, V), case(A.T, A[:, 0]), case(I, I[0]), case(Z, Z[0]), case(V, V)],
+    "vecmat": [case(A[:, 0], A), case(V, A.T), case(I[:, 0], I), case(Z[:, 0], Z), case(A, V)],
     "kron": [case(V, V), case(A, B), case(A, V), case(V, C), case(I, F), case(ZERO_D, A),
              case(A, 2.0), case(U, M), case(EMPTY, V)],
     "norm": [*each(A, F, I, V, U, C, Z), case(A, axis=1), case(A, None, 0, True), case(V, 1),
@@ -248,14 +265,13 @@ CASES: dict[str, list[Case]] = {
 WRITERS = {"copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal"}
 ALIASES = {"amax": "max", "amin": "min", "around": "round", "permute_dims": "transpose"}
 INEXACT = {"var": 8, "std": 8, "mean": 4, "sum": 4, "prod": 64, "nanprod": 64, "nansum": 4,
-           "norm": 8, "tensordot": 8, "inner": 8, "vdot": 8}  # fmt: skip
+           "norm": 8, "tensordot": 8, "inner": 8, "vdot": 8,
+           "vecdot": 8, "matvec": 8, "vecmat": 8}  # fmt: skip
 
 PARAMETERS = [
-    pytest.param(function, args, kwargs, id=f"{function.__name__}-{i}")
-    for function in TABLE
-    for i, (args, kwargs) in enumerate(
-        CASES.get(ALIASES.get(function.__name__, function.__name__), [])
-    )
+    pytest.param(f, args, kwargs, id=f"{f.__name__}-{i}")
+    for f in TABLE
+    for i, (args, kwargs) in enumerate(CASES.get(ALIASES.get(f.__name__, f.__name__), []))
 ]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
+from tests.capture_check import equal
 from tests.marks import one_in
 
 
@@ -103,6 +104,43 @@ def test_followed_numbers_in_lists() -> None:
     assert fused.traces == 1
 
 
+WAITING: dict[str, Callable[[Any], Any]] = {
+    "first of what is joined": lambda x: np.concatenate([[x[0], 1.0], x * 2]),
+    "all of what is joined": lambda x: np.concatenate([[x[0], x[1]], (x[2],)]),
+    "rows": lambda x: np.vstack([[x[0], x[1]], [x[2], x[3]]]),
+    "columns": lambda x: np.stack([[x[0], x[1]], x[:2]], 1),
+    "points of a line": lambda x: np.interp(x, [x.min(), 0, x.max()], [0.0, 0.5, 1.0]),
+    "an operand": lambda x: np.einsum("i,i->", x[:2], [x.max(), x.min()]),
+    "sorted numbers": lambda x: np.searchsorted([x.min(), 0, x.max()], x),
+    "places": lambda x: np.take(x, [x.argmin(), x.argmax()]),
+    "what is appended": lambda x: np.append(x, [x.min(), x.max()]),
+    "what is in front": lambda x: np.ediff1d(x, to_begin=[x[0], x[1]]),
+    "what is copied": lambda x: _copied_to(x * 1, [x[3], x[2]]),
+    "weights": lambda x: np.convolve(x, [x[0], x[1]]),
+    "a condition": lambda x: np.where([x[0] > 0, x[1] > 0], x[:2], 0.0),
+    "repeated": lambda x: np.tile([x[0], x[1]], 3),
+    "a matrix": lambda x: np.linalg.solve([[x[0], 9], [9, x[1]]], [x[2], x[3]]),
+    "one operand": lambda x: np.exp([x[0], x[1]]),
+    "a filling": lambda x: np.full((3, 2), [x[0], x[1]]),
+}
+
+
+def _copied_to(target: Any, source: Any) -> Any:
+    np.copyto(target[:2], source)
+    return target
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_lists_wait_as_their_parts_do(name: str) -> None:
+    """No function that takes one looks at it."""
+    function = WAITING[name]
+    fused = fc.fused(function, strict=True)
+    for seed in range(2):
+        x = np.random.default_rng(seed).standard_normal(6)
+        np.testing.assert_allclose(fused(x), function(x), rtol=1e-12)
+    assert fused.traces == 1
+
+
 def of_given_lists(x: Any, places: list[int], rows: list[Any]) -> Any:
     written = x.copy()
     written[places, 1:] = 7.0
@@ -178,3 +216,20 @@ def test_small_lists_are_put_together_at_once() -> None:
     assert not target.storage.pending and not made.storage.pending
     x += 5
     assert target.tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]] and made.tolist() == [1.0, 2.0]
+
+
+def test_choices_are_lists_as_such() -> None:
+    """Of sequences of arrays that are no rows of one array."""
+    x = np.linspace(0.0, 5.0, 30)
+
+    def chosen(x: Any) -> Any:
+        k = x.astype(int) % 3
+        rows = [x, x * 2, x.astype(np.float32)]
+        counts, _ = np.histogramdd([x, x * 2], bins=[3, 2])
+        return np.choose(k, rows), counts, np.lexsort([x, k])
+
+    step = fc.fused(chosen)
+    for _ in range(3):
+        equal(step(x), chosen(x))
+    lowered = fc.lower(lambda x: np.choose(x.astype(int) % 2, [x, x + 1]), x)
+    assert lowered.launches == 1

@@ -116,6 +116,84 @@ def test_a_view_of_another_type_is_written_to() -> None:
     assert y[0] == 0.0 and z[0] == 10.0 and x[0] == 5.0
 
 
+ORDERED: dict[str, Callable[[Any, Any], Any]] = {
+    "ravel": lambda x, order: x.ravel(order),
+    "flatten": lambda x, order: x.flatten(order=order),
+    "reshape": lambda x, order: x.reshape(-1, order=order),
+    "copy": lambda x, order: np.ravel(x.copy(order), "K"),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+@pytest.mark.parametrize("order", [None, "A", "Q"])
+def test_orders(name: str, order: Any) -> None:
+    """None are rows; what is no order is NumPy's error."""
+    if (name, order) == ("copy", "Q"):
+        pytest.skip("its letter is not looked at")
+    x, program = np.arange(6.0).reshape(2, 3).T, ORDERED[name]
+    want, fused = outcome(program, x, order), fc.fused(lambda x: program(x, order))
+    for got in (outcome(fused, x), outcome(fused, x), outcome(program, fnp.asarray(x), order)):
+        assert got == want
+
+
+def resized(m: Any, x: Any, shape: Any) -> Any:
+    x = m.add(x, 1)
+    x.resize(*shape, refcheck=False)
+    doubled = x * 2
+    x += 1
+    return str([np.asarray(v).tolist() for v in (x, doubled)]), x.flags.owndata
+
+
+@pytest.mark.parametrize("shape", [(3, 2), ((3, 2),), (2,), (4, 4), (0,), (), ("a",)], ids=str)
+def test_resized(shape: Any) -> None:
+    """Shorter, or longer by zeros."""
+    x = np.arange(6.0).reshape(2, 3)
+    want, traced = outcome(resized, np, x, shape), fc.fused(lambda x: resized(np, x, shape))
+    for _ in range(2):
+        assert outcome(traced, x) == want
+    assert outcome(resized, fnp, fnp.asarray(x), shape) == want
+    with fc.fused():
+        assert outcome(resized, fnp, fnp.asarray(x), shape) == want
+
+
+def test_what_is_not_resized() -> None:
+    """A view; and views of what is have the memory that there was."""
+    x = fnp.arange(6.0)
+    shown = x[1:3]
+    with pytest.raises(ValueError, match="does not own its data"):
+        shown.resize(1)
+    x.resize(2)
+    assert (x.tolist(), shown.tolist()) == ([0.0, 1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "nanquantile"])
+def test_input_that_may_be_overwritten(name: str) -> None:
+    """It is not."""
+    x, rest = np.array([3.0, 1.0, 2.0]), (0.5,) if "quantile" in name else ()
+    array = fnp.asarray(x)
+    found = getattr(fnp, name)(array, *rest, overwrite_input=True)
+    assert (float(found), array.tolist()) == (2.0, x.tolist())
+
+
+def test_a_power_of_a_range() -> None:
+    equal(fnp.float_power(range(3), fnp.arange(3.0)), np.float_power(range(3), np.arange(3.0)))
+
+
+@pytest.mark.parametrize(
+    "value", [[1], np.ones(1), np.ones((1, 1)), [], 3, np.array(3.0)], ids=repr
+)
+def test_filled(value: Any) -> None:
+    """With a number; a sequence is NumPy's error."""
+
+    def program(x: Any) -> Any:
+        x.fill(value)
+        return x
+
+    want = outcome(program, np.zeros(3))
+    assert outcome(program, fnp.zeros(3)) == want
+    assert outcome(fc.fused(program), np.zeros(3)) == want
+
+
 def test_what_may_not_be_written_to() -> None:
     """`setflags`, and what the flags say."""
     with fc.fused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -397,3 +398,96 @@ def test_indices_are_looked_at_once() -> None:
     assert counter.total <= 3, counter.by_name  # a look, the two sums, the quotient
     for _ in range(3):
         equal(fused(written)(x, k.copy()), written(x, k.copy()))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "i2", "i8"])
+@pytest.mark.parametrize("bins", [1, 7, 64, 1000])
+def test_bins_between_the_extremes(dtype: str, bins: int) -> None:
+    """On edges and next to them; ranges that are none are left to NumPy, and so are its errors."""
+    rng = np.random.default_rng(bins)
+    values = (rng.normal(size=400) * 30 + 100).astype(dtype)
+    with np.errstate(all="ignore"):
+        edges = np.histogram_bin_edges(values, bins)
+        around = [edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)]
+        cases = [values, np.concatenate([values, *(e.astype(dtype) for e in around)])]
+        cases += [np.full(5, 3, dtype), values[:0], np.repeat(values[:2], 3), values[::-3]]
+    if dtype[0] == "f":
+        cases += [np.array([1, np.nan, 2], dtype), np.array([1, np.inf], dtype)]
+        cases += [np.array([0, 1e-45], dtype), np.arange(9, dtype=dtype) + dtype_large(dtype)]
+    for density in (None, True):
+        function = functools.partial(np.histogram, bins=bins, density=density)
+        both = functools.partial(np.histogram2d, bins=(bins, 5), density=density)
+        mine = fused(lambda x, function=function: function(x))
+        mine_2d = fused(lambda x, both=both: both(x, x[::-1]))
+        for x in cases:
+            assert_same(mine, function, x)
+            assert_same(mine_2d, lambda x, both=both: both(x, x[::-1]), x)
+
+
+def dtype_large(dtype: str) -> Any:
+    """A number from which its neighbours are two apart."""
+    return np.dtype(dtype).type(2.0 ** (np.finfo(dtype).nmant + 1))
+
+
+def assert_same(mine: Any, theirs: Any, x: Any) -> None:
+    """Equal results, or errors of one text."""
+    outcomes = []
+    for function in (mine, theirs):
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                outcomes.append(function(x.copy()))
+        except Exception as error:
+            outcomes.append((type(error), str(error)))
+    equal(*outcomes)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1", "i2", "u4"])
+@pytest.mark.parametrize("places", [3, 500, 600])
+@pytest.mark.parametrize("count", [100, 40_000])
+def test_tallies(dtype: str, places: int, count: int) -> None:
+    """Sums of integers at few places, made by threads of their own, and what is there before."""
+    rng = np.random.default_rng(places)
+    index, added = rng.integers(0, places, count), rng.integers(0, 100, count).astype(dtype)
+
+    def summed(i: Any, v: Any) -> Any:
+        zeros = np.zeros(places, v.dtype)
+        np.add.at(zeros, i % places, v)
+        ones = np.ones(2 * places, v.dtype)
+        np.add.at(ones[::2], i % places, v * 2)
+        return zeros, ones, np.bincount(i % places, minlength=places)
+
+    mine = fused(summed, strict=True)
+    for _ in range(2):
+        equal(mine(index, added), summed(index, added))
+    executable = lower(lambda i: np.bincount(i % places, minlength=places), index)
+    assert executable.launches == 1 or places > 512
+
+
+def test_an_index_out_of_bounds_among_tallies() -> None:
+    """It is an error, and nothing is written."""
+    index = np.zeros(40_000, int)
+    index[39_000] = 9
+
+    def added(i: Any, v: Any) -> Any:
+        v = v * 1
+        np.add.at(v, i, 1)
+        return v
+
+    with pytest.raises(IndexError):
+        fused(added)(index, np.zeros(8, int))
+    index[39_000] = -1
+    equal(fused(added)(index, np.zeros(8, int)), added(index, np.zeros(8, int)))
+
+
+def test_an_index_behind_the_end() -> None:
+    """What its operations tell of it allows for that."""
+
+    def counted(i: Any) -> Any:
+        zeros = np.zeros(8, int)
+        np.add.at(zeros, i % 9, 1)
+        return zeros
+
+    with pytest.raises(IndexError):
+        fused(counted)(np.arange(100))
+    equal(fused(counted)(np.arange(8)), counted(np.arange(8)))

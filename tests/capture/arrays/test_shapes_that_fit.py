@@ -57,6 +57,27 @@ def test_masks_of_reductions(name: str, shape: Any, mask: Any) -> None:
     same_outcome(outcome(fc.fused(reduced), x, where), wanted)
 
 
+_PRODUCTS = [
+    ((3,), (3,)), ((3,), (3, 3)), ((3, 3), (3,)), ((2, 3), (3, 1)), ((2, 3), (3, 3)), ((3,), ()),
+    ((2, 1, 3), (3, 3)), ((3, 3), (2, 3, 3)), ((1,), (1,)), ((3,), (2, 3, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "other"), _PRODUCTS)
+def test_products_in_place(shape: Any, other: Any) -> None:
+    """They are not broadcast: what is not of the array's shape is NumPy's error."""
+
+    def product(a: Any, b: Any) -> Any:
+        a @= b
+        return a
+
+    a, b = np.ones(shape), np.full(other, 2.0)
+    wanted = outcome(product, a.copy(), b)
+    same_outcome(outcome(product, lazy(a), lazy(b)), wanted)
+    for _ in range(2):
+        same_outcome(outcome(fc.fused(product), a.copy(), b), wanted)
+
+
 def test_a_number_that_is_padded_stays_an_array() -> None:
     """It has no axes, and may be written to."""
     assert type(fc.fused(np.pad, strict=True)(np.array(2.5), 1)) is np.ndarray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from tests.capture_check import equal
+from tests.capture_check import equal, lazy, outcome, same_outcome
 
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
@@ -49,6 +50,42 @@ def test_complex_bounds_with_nan() -> None:
     """NumPy's clip treats a number of which one part is none as it does."""
     x, low = np.array([2.5 - 3.5j, 4 - 4j]), np.array([complex(-0.25, np.nan), 3])
     equal(fc.fused(lambda x, low: np.clip(x, low, x))(x, low), np.clip(x, low, x))
+
+
+class Channel(enum.IntEnum):
+    LAST = 200
+
+
+class Ratio(float):
+    pass
+
+
+OF_HEIRS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda x, k: x + k,
+    "difference": lambda x, k: k - x,
+    "function": np.maximum,
+    "comparison": lambda x, k: x < k,
+    "library function": np.heaviside,
+    "sum of all": lambda x, k: x.sum() + k,
+    "written": lambda x, k: np.add(x, k, out=np.zeros(3)),
+    "in place": lambda x, k: (x * 1).__iadd__(k),
+}
+
+
+@pytest.mark.parametrize("name", OF_HEIRS)
+@pytest.mark.parametrize("number", [Channel.LAST, Ratio(0.1)], ids=["int", "float"])
+def test_numbers_of_kinds_of_the_users_own(name: str, number: Any) -> None:
+    """They are not weak, as Python's own are."""
+    program = OF_HEIRS[name]
+    for dtype in ("u1", "f4", "f2"):
+        x = np.array([1, 200, 5]).astype(dtype)
+        want = outcome(program, x, number)
+        for got in (
+            outcome(fc.fused(program), x, number),
+            outcome(fc.fused(lambda x: program(x, number)), x),
+            outcome(program, lazy(x), number),
+        ):
+            same_outcome(got, want)
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i8"])

@@ -5,13 +5,18 @@ from __future__ import annotations
 import collections
 import copy
 import functools
+import gc
 import math
 import os
 import pickle
 import random
+import subprocess
+import sys
 import types
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -285,7 +290,7 @@ def test_a_number_decides_after_it_was_followed() -> None:
         equal(fused(X + k), f(X + k), ulp=4)
 
 
-def test_results_of_early_segments_are_dropped() -> None:
+def test_results_of_early_fragments_are_dropped() -> None:
     """A long path keeps what is still needed, and nothing else."""
 
     def f(x: Any) -> Any:
@@ -296,10 +301,10 @@ def test_results_of_early_segments_are_dropped() -> None:
 
     fused = agree(f, lambda: [X], traces=1)
     (entry,) = fused._entries.values()
-    segment, kept = entry.replays[0].__globals__["start"].first, []  # type: ignore[attr-defined]
-    while segment is not None:
-        kept.append(segment.drops)
-        segment = next(iter(segment.next.values()))[0][1] if segment.next else None
+    fragment, kept = entry.replays[0].__globals__["start"].first, []  # type: ignore[attr-defined]
+    while fragment is not None:
+        kept.append(fragment.drops)
+        fragment = next(iter(fragment.next.values()))[0][1] if fragment.next else None
     assert sum(map(len, kept)) > 60
 
 
@@ -424,6 +429,88 @@ def test_copies_and_pickles_are_the_function_itself() -> None:
     assert pickle.loads(pickle.dumps(scaled)) is scaled
     assert copy.copy(scaled) is scaled and copy.deepcopy(scaled) is scaled
     assert (scaled.__name__, scaled.__doc__) == ("scaled", "Twice.")
+
+
+def branching(x: Any) -> Any:
+    return x * 2 if x.sum() > 0 else x
+
+
+def added_to(x: Any) -> Any:
+    x += 1
+    return np.sort(x) * 2
+
+
+def looking(x: Any) -> Any:
+    return x * float(f"{x[0, 0]}") + len(str(x))
+
+
+@pytest.mark.parametrize("function", [np.cos, branching, added_to, looking])
+def test_nothing_waits_for_the_collector(function: Any) -> None:
+    """Neither arguments nor results are held by what the first call has left."""
+    gc.collect()
+    gc.disable()
+    try:
+        step = fc.fused(lambda x: function(x) + 1)
+        for _ in range(3):
+            x = X.copy()
+            y = step(x)
+            alive = [weakref.ref(x), weakref.ref(y)]
+            del x, y
+            assert [a() for a in alive] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_classes_are_not_kept() -> None:
+    """Those that a function makes anew each time, with a fused method."""
+
+    def made() -> Any:
+        class Model:
+            by = 2.0
+
+            @fc.fused
+            def step(self, x: Any) -> Any:
+                return x * self.by + type(self).by
+
+        equal(Model().step(X), X * 2 + 2)
+        return weakref.ref(Model)
+
+    alive = [made() for _ in range(3)]
+    gc.collect()
+    assert [a() for a in alive] == [None] * 3
+
+
+_SCRIPT = """
+import numpy as np, pickle
+from joblib import Parallel, delayed
+from fusecuda import fused
+
+SCALE = 2.0
+
+@fused
+def scaled(x, by):
+    return x * by + SCALE
+
+class Model:
+    @fused
+    def step(self, x):
+        return scaled(x, 3.0) - 1
+
+assert pickle.loads(pickle.dumps(scaled)) is scaled
+tasks = [delayed(scaled)(np.ones(3), k) for k in range(4)] + [delayed(Model().step)(np.ones(3))]
+print([float(y.sum()) for y in Parallel(n_jobs=2)(tasks)])
+"""
+
+
+def test_functions_of_a_script_in_workers(tmp_path: Path) -> None:
+    """Those of `joblib` are given what they cannot import."""
+    pytest.importorskip("joblib")
+    script = tmp_path / "script.py"
+    script.write_text(_SCRIPT)
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout.strip() == "[6.0, 9.0, 12.0, 15.0, 12.0]", done.stderr
 
 
 def test_what_can_be_called_can_be_fused() -> None:
@@ -679,7 +766,7 @@ NAMED: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_named_results_are_followed(name: str) -> None:
-    """Functions of NumPy's that give named tuples are segments of a replay like others."""
+    """Functions of NumPy's that give named tuples are fragments of a replay like others."""
 
     def function(a: Any) -> Any:
         return NAMED[name](a)
@@ -687,3 +774,18 @@ def test_named_results_are_followed(name: str) -> None:
     fused = agree(function, lambda: [np.diag(np.arange(1.0, 41)) + 1], traces=1)
     a = np.diag(np.arange(2.0, 42)) - 1
     assert same(fused(a), function(a))
+
+
+def test_what_is_recorded_inside_is_no_measure() -> None:
+    """A plain call in which another function is first recorded says nothing of plain calls."""
+    inner = fc.fused(lambda x: np.tanh(x) * 2 + np.exp(-x))
+
+    def outer(x: Any, inside: bool) -> Any:
+        return inner(x) if inside else x + 1
+
+    step: Any = fc.fused(outer)
+    step(X, False)
+    (entry,) = step._entries.values()
+    for plain in ([], [1]):
+        equal(step._timed(entry, (X, True)), outer(X, True))
+        assert len(entry.trial._plain) == len(plain)

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import enum
 import functools
+import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -382,6 +383,60 @@ def test_objects_that_say_what_they_are_as_arrays() -> None:
         assert fused.explain().startswith("smooth: replayed")
 
 
+class Amount:
+    """What Python takes for a number, in C code too."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def total(self) -> int:
+        return int(self.values.sum())
+
+    def __float__(self) -> float:
+        return float(self.values.mean())
+
+    def __complex__(self) -> complex:
+        return complex(float(self.values[0]), float(self.values[1]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Amount) and self.total() == other.total()
+
+    def __hash__(self) -> int:
+        return self.total()
+
+    __int__ = __index__ = total
+
+
+NAMES: list[str] = []
+AMOUNTS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("float", lambda amount: float(amount) > 2),
+    ("root", lambda amount: 2 * math.sqrt(amount)),
+    ("int", lambda amount: int(amount) + 1),
+    ("complex", lambda amount: complex(amount) * 2),
+    ("shape", lambda amount: np.zeros(amount) + 1),
+    ("index", lambda amount: list(range(100))[amount]),
+    ("hash", lambda amount: {amount: 3}[amount]),
+    ("array", lambda amount: np.asarray(float(amount))),
+]
+
+
+@pytest.mark.parametrize("use", [use for _, use in AMOUNTS], ids=[name for name, _ in AMOUNTS])
+def test_objects_that_say_what_they_are_as_numbers(use: Callable[[Any], Any]) -> None:
+    def f(amount: Amount, x: Any) -> Any:
+        if "x" in NAMES:
+            return x
+        amount.values += x
+        return use(amount), amount.total() * x
+
+    fused = fc.fused(f)
+    for factor in (1.0, 1.0, 1.0, 2.0, 1.0):
+        given, same = Amount(np.ones(4)), Amount(np.ones(4))
+        for got, want in zip(fused(given, TABLE * factor), f(same, TABLE * factor), strict=True):
+            equal(got, want)
+        equal(given.values, same.values)
+    assert fused.explain().startswith("f: replayed")
+
+
 class Block:
     def __init__(self, *weights: Any) -> None:
         self.first, self.rest = weights[0], list(weights[1:])
@@ -545,3 +600,39 @@ def test_numbers_may_go_where_nothing_but_an_int_can() -> None:
     for _ in range(2):
         with pytest.raises(TypeError):
             fc.fused(wrong)(x, 2)
+
+
+class Kept:
+    """What it holds is written in C, or of a library."""
+
+    factors: Any
+    spline: Any
+    rng = np.random.default_rng(3)
+
+    def solved(self, x: Any) -> Any:
+        return self.factors.solve(x * 2) + 1
+
+    def fitted(self, x: Any) -> Any:
+        return type(self).spline(x * 2) + 1
+
+    def drawn(self, x: Any) -> Any:
+        return x * 2 + self.rng.normal(size=4)
+
+
+class Heir(Kept):
+    """Finds them in the class before."""
+
+
+@pytest.mark.parametrize("kind", [Kept, Heir])
+@pytest.mark.parametrize("name", ["solved", "fitted", "drawn"])
+def test_objects_that_classes_hold(kind: type, name: str) -> None:
+    """They are called as they are, with arrays, as those that instances hold."""
+    sparse = pytest.importorskip("scipy.sparse")
+    Kept.factors = pytest.importorskip("scipy.sparse.linalg").splu(sparse.csc_array(np.diag(TABLE)))
+    Kept.spline = pytest.importorskip("scipy.interpolate").CubicSpline(TABLE, TABLE**2)
+    step = fc.fused(getattr(kind, name))
+    before = Kept.rng.bit_generator.state
+    results = [step(kind(), k * TABLE) for k in (1.0, 2.0, 3.0)]
+    Kept.rng.bit_generator.state = before
+    equal(results, [getattr(kind(), name)(k * TABLE) for k in (1.0, 2.0, 3.0)])
+    assert isinstance(vars(Kept)["rng"], np.random.Generator)  # no switch stays

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import types
 from collections.abc import Callable, Iterator
@@ -13,7 +14,10 @@ import pytest
 import fusecuda as fc
 import fusecuda.numpy as fnp
 from fusecuda.capture.calls import recorded as recording
+from fusecuda.capture.calls.host import HostCall
 from fusecuda.capture.calls.trace import Trace
+from fusecuda.capture.calls.undoing import Undoing
+from fusecuda.executable import Executable
 from tests import programs_of_errors
 from tests.fuzz_calls import failure
 from tests.marks import one_in
@@ -159,6 +163,16 @@ x = np.ones(4)
     for steps in ([good, good, bad, good, bad], [bad, bad, good, bad, good]):
         spaces = run(program, [*steps, "r = f(x, np.full(4, np.inf))", *steps])
         assert spaces.functions[0].traces == 3
+
+
+@pytest.mark.parametrize(
+    "number", ["float(y)", "int(y)", "float(y.sum(keepdims=True))", "round(y.sum(), 'a')"]
+)
+@pytest.mark.parametrize("caught", [True, False], ids=["caught", "passed"])
+def test_no_error_is_a_number(number: str, caught: bool) -> None:
+    """What raises in place of a number does so, first and in each replay."""
+    program = around(number, "0.0", caught=caught)
+    run(program, ["y = np.full(1, 2.5)", *calls(2.0, 3.0, 2.0)])
 
 
 def test_another_error_is_another_way() -> None:
@@ -330,10 +344,14 @@ def test_many_random_programs(first: int) -> None:
         assert not failure(*programs_of_errors.written(seed)), seed
 
 
-def test_what_always_raises_is_called_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("undone", [False, True])
+def test_what_always_raises_is_called_plainly(
+    undone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A function that raises after an effect is recorded ever more rarely, and tried again."""
     log: list[int] = []
     recorded = []
+    keeps = Undoing.keeps
 
     @fc.fused
     def f(x: Any, limit: float) -> Any:
@@ -349,6 +367,7 @@ def test_what_always_raises_is_called_plainly(monkeypatch: pytest.MonkeyPatch) -
             return super().run()
 
     monkeypatch.setattr(recording, "HostCall", Counted)
+    monkeypatch.setattr(Undoing, "keeps", lambda self, buffers: undone and keeps(self, buffers))
     for turn in range(1, 65):
         x = np.ones(3)
         with pytest.raises(ValueError, match=f"^too much after {turn}$"):
@@ -402,3 +421,42 @@ def test_a_call_that_fails_between_looks(dtype: str, warm: int) -> None:
         if name in ("look", "read", "at"):  # made again by NumPy
             assert str(ours.value) == str(theirs.value)
         assert np.array_equal(mine, numpys) or (mine == 1).all(), (name, mine)
+
+
+class Interrupted(Exception):  # noqa: N818 - as handlers of signals raise it
+    """Comes whenever it likes."""
+
+
+def updated(u: Any) -> Any:
+    u += 1
+    return u.sum()
+
+
+def updated_twice(u: Any) -> Any:
+    if u.sum() < 100:
+        u += 1
+    return u * 2
+
+
+@pytest.mark.parametrize("function", [updated, updated_twice])
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, Interrupted])
+@pytest.mark.parametrize("place", ["run", "end"])
+def test_interrupted_updates_are_done_once(
+    function: Any, interruption: type[BaseException], place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is interrupted as its kernels have run, or later, is not begun anew."""
+
+    def interrupted(before: Any) -> Any:
+        def call(*args: Any) -> None:
+            before(*args)
+            raise interruption
+
+        return call
+
+    owner: Any = Executable if place == "run" else HostCall
+    for name in ("run", "run_checked") if place == "run" else ("_let_go",):
+        monkeypatch.setattr(owner, name, interrupted(getattr(owner, name)))
+    u = np.zeros(4)
+    with contextlib.suppress(interruption):
+        fc.fused(function)(u)
+    assert u.tolist() in ([1.0] * 4, [0.0] * 4)

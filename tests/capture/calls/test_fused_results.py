@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import fusecuda as fc
+from fusecuda.capture.record.structure import leaves
 from tests.capture.calls.test_fused import calls
 from tests.capture_check import equal
+from tests.marks import one_in
+from tests.side_by_side import run
 
 X = np.arange(12.0).reshape(3, 4) - 5
 Pair = namedtuple("Pair", "first second")
@@ -44,6 +50,60 @@ RESULTS: list[Callable[[Any], Any]] = [
 def test_results_are_numpys(function: Callable[[Any], Any]) -> None:
     """Scalars are NumPy scalars, structures are what they were, in cold and warm calls."""
     calls(function, *((X + k,) for k in range(4)))
+
+
+ORDERED: list[Callable[[Any], Any]] = [
+    linalg.qr, linalg.svd, linalg.schur, lambda x: linalg.eigh(x + x.T), linalg.lu_factor,
+    lambda x: [linalg.hessenberg(x + 1, calc_q=True), x * 2],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ORDERED)
+def test_parts_of_results_lie_as_numpys(function: Callable[[Any], Any]) -> None:
+    """Where a library gives several arrays, too, the axes of each are in its order."""
+    fused = fc.fused(lambda x: function(x), strict=True)  # noqa: PLW0108 - a function of ours
+    for k in range(3):
+        x = np.random.default_rng(k).normal(size=(4, 4))
+        got, wanted = list(leaves(fused(x))), list(leaves(function(x)))
+        equal(got, wanted)
+        assert [a.strides for a in got] == [a.strides for a in wanted]
+
+
+@pytest.mark.parametrize("x", [1, X[0]])
+@pytest.mark.parametrize("in_block", [False, True])
+def test_broadcast_results(x: Any, in_block: bool) -> None:
+    """NumPy warns who asks whether they can be written to: nothing of ours does."""
+
+    def f(x: Any) -> Any:
+        return np.broadcast_arrays(x, [[1], [2]], np.arange(4))
+
+    fused = f if in_block else fc.fused(f, strict=True)
+    for _ in range(3):
+        with warnings.catch_warnings(), fc.fused() if in_block else contextlib.nullcontext():
+            warnings.simplefilter("error")
+            got = [np.array(a) for a in fused(x)]
+        equal(got, [np.array(a) for a in f(x)])
+
+
+def _iterated(x: Any) -> Any:
+    print("begins")
+    it = x.flat
+    found = [type(it), isinstance(it, np.flatiter), next(it), next(it), it.index]
+    later = x.flat
+    later[1] = 3.0
+    next(later)
+    return [*found, it[1:3], it.index], [later], x
+
+
+def test_flat_iterators_are_numpys() -> None:
+    """They are of its class, at its place, and those that are returned are its own."""
+    fused = fc.fused(_iterated)
+    for _ in range(3):
+        got, wanted = fused(X.copy()), _iterated(X.copy())
+        equal(got[0], wanted[0])
+        for result in (got, wanted):
+            (it,) = result[1]
+            assert type(it) is np.flatiter and it.index == 1 and it.base is result[2]
 
 
 def test_fresh_results() -> None:
@@ -168,6 +228,41 @@ def test_a_view_is_one_object_wherever_it_is_found() -> None:
         (first, second), third, (made, parts) = f(np.arange(4.0) + offset, np.arange(4.0), kept)
         assert first is second is third is kept["seen"]
         assert made is parts["made"]
+
+
+WHOLE = [
+    "x[:]", "x[...]", "x.view()", "x.T", "x.reshape(x.shape)", "x.ravel()", "np.moveaxis(x, 0, -1)",
+    "x[None][0]", "np.split(x, 1)[0]", "np.asarray(x)", "np.atleast_1d(x)", "np.squeeze(x)",
+    "x.real", "x.astype(float, copy=False)", "np.ascontiguousarray(x)", "x.__iadd__(1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("view", WHOLE)
+@pytest.mark.parametrize("array", ["x", "x * 2"], ids=["given", "made"])
+@one_in(4)
+def test_a_view_of_all_is_another_array(view: str, array: str) -> None:
+    """Unless NumPy gives the array itself: what is set on the view leaves the array as it is."""
+    program = f"""
+@fused
+def f(x, kept):
+    x = {array}
+    kept["v"] = v = {view}
+    return v, x, [v]
+"""
+    steps = [
+        *("x, kept = np.arange(4.0), {}", "v, y, _ = f(x, kept)", "v.flags.writeable = False"),
+        "y[0] = 5",
+    ]
+    run(program, [*steps, *("f(np.arange(4.0), {})",) * 2, *steps])
+
+
+def test_a_view_of_all_in_a_call_that_is_recorded_anew() -> None:
+    """As `test_a_view_of_all_is_another_array`."""
+    program = """
+@fused
+def f(x): return sum(x.tolist()), x[:], x
+"""
+    run(program, ["x = np.arange(2e3)", *("total, v, y = f(x)", "v.shape = 20, 100") * 3])
 
 
 def test_what_is_read_only_stays_so() -> None:

@@ -122,6 +122,56 @@ t.z = 1; r = tagged(t); same = r[1] is t
 r = odd(Odd((R(1, 3), 2.0)))
 r = odd(Odd((R(2, 3), 2.0)))""",
     ),
+    "attributes of tuples": (
+        """
+from collections import namedtuple
+class Pair(namedtuple("Pair", "a b")):
+    def total(self): return self.a + self.extra
+@strict
+def made(x): p = Pair(x, 2.0); p.extra = x + 1; return p, p.total()
+@strict
+def given(p): return p.a * p.extra
+@strict
+def written(p):
+    p.extra = p.a * p.b; p.more = 1
+    return p, p.total()
+@strict
+def gone(p): del p.more; return p.extra + 1
+@strict
+def two(p, q): p.extra = p.a + 1; return q.extra + p.a
+@strict
+def named(p): p.kept = np.ones(2); return p
+p = made(R(1, 3))[0]
+q = Pair("no", "arrays")
+""",
+        """r = made(R(2, 3)); same = r[0] is p
+r = given(p)
+p.extra = R(4, 3); r = given(p)
+r = written(p); same = r[0] is p
+r = gone(p)
+r = two(p, Pair(1.0, 2)) if "extra" not in vars(p) else two(p, p)
+r = two(p, made(R(3, 3))[0])
+r = named(q); same = r is q; q.kept[0] += 1""",
+    ),
+    "attributes of results": (
+        """
+from scipy import stats
+@strict
+def line(x, y): r = stats.linregress(x, y); return r.slope * x + r.intercept_stderr, r
+@strict
+def ranks(x, y): r = stats.spearmanr(x, y * 2); return r.correlation, r
+@fused
+def test(x, y):
+    r = stats.pearsonr(x + 1, y)
+    print(r)
+    return r.pvalue, r.confidence_interval(), r
+""",
+        """r = line(R(1, 9), R(2, 9))
+r = line(R(3, 9), R(2, 9))
+r = ranks(R(3, 9), R(2, 9))
+r = test(R(1, 9), R(2, 9))
+r = test(R(3, 9), R(2, 9))""",
+    ),
     "modules that register": (
         """
 class Parameter:

@@ -154,6 +154,14 @@ def f(x):
 """,
         [f"random.seed({k}); r = f(X)" for k in (1, 2, 3, 4, 1, 2)],
     ),
+    "seeds": (
+        """
+import random
+@fused
+def f(x, seed): random.seed(seed); return x * random.random()
+""",
+        [f"r = f(X, {k})" for k in (1, 2, 1, 2)],
+    ),
     "generators that it makes": (
         """
 @fused
@@ -294,6 +302,14 @@ def f(x):
 """,
         ["r = f(X)", "r = f(X)"],
     ),
+    "out that is given back": (
+        """
+rng = np.random.default_rng(5)
+@fused
+def f(x): y = rng.permuted(x, out=x); z = rng.random(out=x[0]); return y is x, z is x, y
+""",
+        ["r = f(X)", "r = f(X)"],
+    ),
     "the state": (
         """
 rng = np.random.default_rng(5)
@@ -314,6 +330,18 @@ def f(x, *, say=print): list(map(say, ["a", "b"])); say(*[k for k in range(3)]);
 import random
 @fused
 def f(x): k = [1, 2, 3]; random.shuffle(k); return x * k[0], k, random.choice([x, 2 * x])
+""",
+        ["random.seed(1); r = f(X)", "random.seed(2); r = f(X)"],
+    ),
+    "the state of a generator": (
+        """
+import random
+@fused
+def f(x):
+    before = random.getstate()
+    a = random.random()
+    random.setstate(before)
+    return x * a, random.random() - a
 """,
         ["random.seed(1); r = f(X)", "random.seed(2); r = f(X)"],
     ),
@@ -397,6 +425,56 @@ def test_warnings_name_their_line() -> None:
             f(np.ones(3000))
     first = f.__wrapped__.__code__.co_firstlineno
     assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 2)] * 5
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+@pytest.mark.parametrize("by_position", [False, True])
+def test_warnings_name_a_caller(level: int, by_position: bool) -> None:
+    """Of a function inside, of the fused one or further up, each by its own line."""
+
+    def checked(x: Any) -> None:
+        if by_position:
+            warnings.warn("of the program", UserWarning, level)
+        else:
+            warnings.warn("of the program", stacklevel=level)
+
+    def f(x: Any) -> Any:
+        checked(x)
+        return x + 1
+
+    def called(function: Any, times: int) -> Any:
+        for _ in range(times):
+            function(np.ones(3000))
+        return function(np.ones(3000))
+
+    fused = fc.fused(f)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        called(fused, 4), called(f, 4)
+    places = [(w.filename, w.lineno) for w in caught]
+    assert places[:5] == places[5:] and {file for file, _ in places} == {__file__}
+    assert fused.explain().startswith("f: replayed")
+
+
+def test_logs_name_a_caller() -> None:
+    records: list[logging.LogRecord] = []
+    log = logging.Logger("of callers")
+    log.addFilter(lambda record: records.append(record) or False)
+
+    def f(x: Any) -> Any:
+        print(end="")
+        log.warning("of the program", stacklevel=2)
+        return x + 1
+
+    def called(function: Any) -> Any:
+        return function(np.ones(3000))
+
+    fused = fc.fused(f)
+    for function in (f, fused, fused):
+        called(function)
+    assert {(r.pathname, r.funcName, r.lineno) for r in records} == {
+        (__file__, "called", called.__code__.co_firstlineno + 1)
+    }
 
 
 def test_clocks_go_on() -> None:

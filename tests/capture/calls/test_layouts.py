@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import random
 import sys
+import time
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -13,8 +15,10 @@ import pytest
 
 import fusecuda as fc
 from fusecuda import executable
-from fusecuda.capture.record.view import in_memory_order, layout_in, memory_in_order
+from fusecuda.capture.calls.overlap import overlaps_of
+from fusecuda.capture.record.view import address_of, in_memory_order, layout_in, memory_in_order
 from fusecuda.tools.counting import count_launches
+from tests.capture_check import equal
 from tests.marks import one_in
 
 N = 40_000
@@ -295,3 +299,58 @@ def test_memory_in_its_order() -> None:
         assert (found.shape, found.strides) == (same.shape, same.strides)
         assert sorted(found.strides, reverse=True) == list(found.strides)
         assert min(found.strides) >= 0
+
+
+def test_overlaps_are_those_of_all_pairs() -> None:
+    draws = random.Random(3)
+    for _ in range(300):
+        whole = [np.zeros(24), np.zeros((4, 6), order="F")]
+        arrays = [draws.choice(whole)]
+        for _ in range(draws.randint(1, 7)):
+            flat = draws.choice(whole).reshape(-1, order="A")
+            part = flat[draws.randrange(24) :: draws.choice((-2, -1, 1, 3))]
+            arrays.append(draws.choice((part, part[:0], np.broadcast_to(part[:1], 4), whole[1].T)))
+        want = [
+            (i, j, address_of(b) - address_of(a))
+            for j, b in enumerate(arrays)
+            for i, a in enumerate(arrays[:j])
+            if np.may_share_memory(a, b)
+        ]
+        assert overlaps_of(arrays) == tuple(sorted(want))
+
+
+def test_overlaps_of_many_arrays_take_no_pairs() -> None:
+    rows = [*np.zeros((5000, 4)), np.zeros(4)]
+    begun = time.thread_time()
+    assert overlaps_of(rows) == ()
+    assert time.thread_time() - begun < 1  # 12 million pairs take five
+
+
+def shifted(base: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    return np.lib.stride_tricks.as_strided(base, shape, strides)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: shifted(np.arange(6.0), (3, 4), (8, 8)),
+        lambda: shifted(np.arange(6.0), (4,), (0,)),
+        lambda: shifted(np.arange(30.0)[9:], (3, 4), (16, -8)),
+        lambda: np.lib.stride_tricks.sliding_window_view(np.arange(6.0), 3, writeable=True),
+        lambda: np.arange(24.0).reshape(2, 3, 4).T,
+        lambda: np.arange(24.0)[::-2],
+    ],
+)
+def test_updates_of_arrays_that_overlap_themselves(made: Any) -> None:
+    """Each element is computed of what was there before, as NumPy computes it."""
+
+    def add(a: Any, by: float) -> Any:
+        a += by
+        a *= a
+        return a.sum()
+
+    fused = fc.fused(add)
+    for by in (1.0, 2.0):
+        got, want = made(), made()
+        equal(fused(got, by), add(want, by))
+        equal(got, want)

@@ -18,7 +18,8 @@ def _views(h: Any, seen: list[Any]) -> Any:
     seen.append(t[1:])
     spread = np.broadcast_to(t, (2, 3))
     z = np.fft.fft(u).T
-    parts = [z.imag, z, z[::-1, :1].real, u[1:].view("i4")]
+    read = np.frombuffer(b"abcd", "u1")
+    parts = [z.imag, z, z[::-1, :1].real, u[1:].view("i4"), read, read[1:]]
     return [t[::-1], t, t, u.T[1:], u[0], spread, np.asfortranarray(u), u.reshape(-1)[::2], *parts]
 
 

@@ -166,6 +166,20 @@ def f(x, n):
 """,
         ["r = shown(f, X, fractions.Fraction(7, 3))", "r = shown(f, X, decimal.Decimal('1.5'))"],
     ),
+    "dates and time zones": (
+        """
+from zoneinfo import ZoneInfo
+@fused
+def f(x):
+    print("begins")
+    hours = np.arange("2002-10-27T04:30", 240, 60, dtype="M8[m]")
+    at = np.datetime_as_string(hours, timezone=ZoneInfo("US/Eastern"))
+    return x * 2, at, np.is_busday([datetime.date(2020, 2, 1)])
+@fused
+def g(x, day): return x * np.busday_count(day, np.datetime64("2020-02-01"))
+""",
+        ["r = shown(f, X)", *(f"r = g(X, datetime.date(2020, 1, {day}))" for day in (1, 8))],
+    ),
     "what bools do not have": (
         """
 @fused

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import array
 import asyncio
+import collections
+import copy
 import datetime
 import decimal
 import fractions
 import gc
 import io
+import numbers
 import pathlib
 import queue
 import random
+import typing
 import uuid
 import weakref
 from typing import Any
@@ -20,6 +24,9 @@ import numpy as np
 import pytest
 
 from fusecuda import fused
+from fusecuda.capture.record.numbers import TracedScalar
+from tests.marks import one_in
+from tests.side_by_side import run
 
 
 def test_lazy_arrays_become_scalars_and_arrays() -> None:
@@ -54,6 +61,68 @@ def test_followed_numbers_stay_followed(values: tuple[float, ...]) -> None:
         for want, got in zip(f(x, k), fast(x, k), strict=True):
             assert got.dtype == want.dtype and np.array_equal(got, want)
     assert fast.traces == len(set(map(type, values)))
+
+
+@pytest.mark.parametrize("number", [2.5, 3, 1j, np.float64(2), np.int32(3)], ids=repr)
+def test_followed_numbers_have_the_attributes_of_numbers(number: Any) -> None:
+    """What stands for one is not told by what it has, nor by functions that look for that."""
+    names = [*dir(number), *dir(TracedScalar), *TracedScalar.__slots__, "shape", "item"]
+
+    def f(x: Any, n: Any) -> Any:
+        there = [name for name in names if hasattr(n, name)]
+        return x * np.size(n), there, [name for name in names if getattr(n, name, x) is x]
+
+    fast: Any = fused(f)
+    for _ in range(3):
+        for want, got in zip(f(np.ones(2), number), fast(np.ones(2), number), strict=True):
+            assert np.array_equal(want, got)
+
+
+@typing.runtime_checkable
+class Sized(typing.Protocol):
+    size: int
+
+
+PROTOCOLS = (typing.SupportsIndex, typing.SupportsFloat, typing.SupportsRound, numbers.Real,
+             collections.abc.Hashable, collections.abc.Sized, Sized, np.floating, np.ndarray,
+             int, float)  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [2.5, 3, 1j, np.float32(2), np.ones(3)], ids=repr)
+def test_protocols(given: Any) -> None:
+    """What stands for a number or an array is of the kinds that they are of."""
+
+    def f(x: Any, v: Any) -> Any:
+        made = v * 2, x.sum()
+        return x * 2, [[isinstance(w, kind) for kind in PROTOCOLS] for w in (v, *made)]
+
+    fast: Any = fused(f)
+    for _ in range(3):
+        assert f(np.ones(2), given)[1] == fast(np.ones(2), given)[1]
+
+
+def test_bounds_that_no_integer_reaches() -> None:
+    """A replay of other numbers is NumPy's, too."""
+    run("@fused\ndef f(x, y): return np.clip(x, 0, y)\n",
+        [f"r = f(3, {y})" for y in ("4", "2", "2**63", "2**70", "5", "4.5")])  # fmt: skip
+
+
+REPEATED = ([1, 2], (1, 2), "ab", b"ab", collections.deque([1, 2]), array.array("i", [1, 2]))
+
+
+@pytest.mark.parametrize("sequence", REPEATED, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("number", ["x.argmax()", "(x.argmax() + n)", "n", "x.sum()"])
+@one_in(2)
+def test_sequences_are_repeated(sequence: Any, number: str) -> None:
+    """As often as an integer of NumPy's says; by others they are not multiplied."""
+    tried = f"try: return {number} * s, s * {number}\n    except TypeError: return 'none'"
+    program = f"@fused\ndef f(x, n, s):\n    {tried}\n"
+    for n in (2, 3):
+        spaces = run(program, [])
+        for space in (spaces.plain, spaces.fused):
+            space.update(x=np.array([1.0, 0, 3]), n=np.int64(n), s=copy.copy(sequence))
+        for _ in range(3):
+            spaces.step("r = f(x, n, s)")
 
 
 def test_a_number_that_does_not_fit_raises_numpys_error() -> None:

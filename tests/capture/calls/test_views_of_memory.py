@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -167,3 +168,51 @@ def f(x, out):
 """
     steps = ["x = np.arange(6.0) + 1; out = np.empty(6); r = f(x, out)", "r = f(x[::2], out[:3])"]
     run(program, steps * 3)
+
+
+GIVEN: dict[str, Callable[[Any], Any]] = {
+    "type": lambda x: x.dtype.type(x * 2),
+    "type by name": lambda x: getattr(np, "float64")(x * 2),  # noqa: B009
+    "mapped": lambda x: next(map(np.float64, [x * 2])),
+    "partly applied": lambda x: functools.partial(np.float64)(x * 2),
+    "masked": lambda x: np.ma.array(x * 2, copy=False).data,
+    "among objects": lambda x: np.array([x * 2, None], dtype=object)[0],
+    "buffer": lambda x: np.frombuffer(x * 2),
+    "array on a buffer": lambda x: np.ndarray((3,), buffer=x * 2),
+}
+
+
+@pytest.mark.parametrize("acts", [True, False])
+@pytest.mark.parametrize("name", GIVEN)
+def test_memory_that_numpys_code_takes_is_written_to(name: str, acts: bool) -> None:
+    """Also where something has been done that cannot be done again."""
+    take = GIVEN[name]
+
+    def program(x: Any) -> Any:
+        if acts:
+            print(end="")
+        taken = take(x)
+        taken += 1
+        return taken
+
+    fused = fc.fused(program)
+    for _ in range(2):
+        found = fused(np.arange(3.0))
+        assert found.tolist() == [1, 3, 5] and found.flags.writeable
+
+
+def test_memory_that_is_taken_shows_what_is_written() -> None:
+    """To either: what was read before is as it was then."""
+
+    def program(x: Any, kind: Any) -> Any:
+        print(end="")
+        own = x * 2
+        taken = kind(own)
+        before = own + 1
+        taken += 1
+        after = own + 1
+        own *= 2
+        return before, after, taken
+
+    found = fc.fused(program)(np.arange(3.0), np.float64)
+    assert [part.tolist() for part in found] == [[1, 3, 5], [2, 4, 6], [2, 6, 10]]

@@ -253,6 +253,21 @@ def test_what_does_not_pay_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -
     assert entry.as_whole
 
 
+@pytest.mark.parametrize(
+    "change", ["scaled.__kwdefaults__ = {'k': N}", "scaled.__kwdefaults__['k'] = N"]
+)
+def test_defaults_of_keywords_that_change(change: str) -> None:
+    """A call uses those that are there when it is made."""
+    text = """
+import cupy as cp
+N = 1.0
+a = cp.ones(3)
+def scaled(x, *, k=2.0): return (x * 2 - x) * k + x - x * 1
+def f(x): return scaled(x) * 3 - x + x
+"""
+    side_by_side(text, "f(a)", f"N += 1.0; {change}", whole=None)
+
+
 def test_what_is_in_the_way_steps_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short functions, and those that are never called as wholes, take their place again."""
     names = space(
@@ -276,6 +291,37 @@ def test_what_is_in_the_way_steps_aside(monkeypatch: pytest.MonkeyPatch) -> None
     assert wholes["add"](1, 2) == 3
     assert names["f"] is wholes["f"] and names["calls"] is wholes["calls"]
     assert names["f"]._twin is twin  # still, of what has taken its place
+
+
+def test_functions_that_call_themselves_deeply() -> None:
+    """They go about as deep as Python lets them."""
+    program = space("""
+import cupy as cp
+
+def counted(n):
+    return 0 if n == 0 else 1 + counted(n - 1)
+
+def summed(x, n):
+    return x.sum() if n == 0 else summed(x * 1, n - 1)
+
+class Chain:
+    def __init__(self, following):
+        self.next = following
+
+    def depth(self):
+        return 1 + self.next.depth() if self.next else 0
+""")
+    frames = 0
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None:
+        frames, frame = frames + 1, frame.f_back
+    deep = sys.getrecursionlimit() - frames - 150
+    assert program["counted"](deep) == deep
+    chain = program["Chain"](None)
+    for _ in range(deep):
+        chain = program["Chain"](chain)
+    assert chain.depth() == deep
+    assert float(program["summed"](fc.numpy.ones(3), deep)) == 3.0
 
 
 def test_a_whole_that_has_stepped_aside_is_pickled_as_the_function() -> None:

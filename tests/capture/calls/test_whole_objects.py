@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from fusecuda.capture.arrays.array import Array
 from fusecuda.capture.calls import whole
+from fusecuda.capture.calls.border import Border
 from fusecuda.capture.calls.objects import is_own, stores_to_itself
 from fusecuda.capture.calls.whole import Whole
 from tests.capture.calls.test_whole import (
@@ -120,6 +122,18 @@ DIFFERENT = {
         "        return len(self)\nc = C()\n", "c.m()", "",
     ),
 }  # fmt: skip
+
+
+class Pair(namedtuple("Pair", "a b")):
+    """With attributes beside its fields."""
+
+
+def test_tuples_keep_their_attributes() -> None:
+    """What a whole returns is taken with all that its attributes hold."""
+    pair: Any = Pair(np.ones(2), 1)
+    pair.more = np.zeros(2)
+    taken = Border().taken(pair)
+    assert type(taken) is Pair and type(taken.a) is type(taken.more) is Array
 
 
 @pytest.fixture(autouse=True)

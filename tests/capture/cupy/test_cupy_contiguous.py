@@ -60,7 +60,6 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "power": lambda x: x.T**2,
     "clip": lambda x: x.T.clip(0, 1),
     "round": lambda x: x.T.round(1),
-    "nan_to_num": lambda x: cp.nan_to_num(x.T),
     "where": lambda x: cp.where(x.T > 0, x.T, 0),
     "two results": lambda x: cp.modf(x.T)[0],
     "concatenate": lambda x: cp.concatenate([x.T, x.T]),
@@ -81,3 +80,20 @@ def test_new_arrays_lie_in_rows(name: str) -> None:
             flat = made.ravel("F")
         seen = cupy_host.seen(made)
         np.testing.assert_array_equal(cupy_host.seen(flat), seen.ravel("F"))
+
+
+LIKE: dict[str, Callable[[Any], Any]] = {
+    "nan_to_num": lambda x: cp.nan_to_num(x.T),
+    "copy of what repeats": lambda x: cp.copy(cp.broadcast_to(x[0], (4, 3))),
+    "cast of what repeats": lambda x: cp.broadcast_to(x[0], (4, 3)).astype("f8"),
+    "like what repeats": lambda x: cp.zeros_like(cp.broadcast_to(x[0], (4, 3))),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_what_is_made_like_an_array_lies_like_it(name: str) -> None:
+    """Axes along which that repeats vary fastest."""
+    for _ in range(2):
+        with fused(device="cpu", strict=True):
+            made = LIKE[name](cupy_host.host(np.ones((4, 3))))
+        assert made.flags.f_contiguous and not made.flags.c_contiguous

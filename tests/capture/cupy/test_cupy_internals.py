@@ -16,6 +16,7 @@ cp = pytest.importorskip("cupy")
 
 from cupy.cuda.runtime import CUDARuntimeError  # noqa: E402
 
+import fusecuda as fc  # noqa: E402
 from fusecuda import fused  # noqa: E402
 from fusecuda.capture.cupy import gates, internals, patches  # noqa: E402
 from fusecuda.capture.cupy.layout import view_of  # noqa: E402
@@ -265,3 +266,38 @@ def test_functions_are_functions() -> None:
         if isinstance(getattr(cp, n), types.FunctionType) and getattr(cp, n).__closure__
     ]
     assert set(odd) <= {"polyadd", "polymul", "polysub", "printoptions"}
+
+
+def test_missing_names_are_no_operations() -> None:
+    """CuPy 13 has a function of the module for them: what looks for a name runs nothing."""
+    f = fused(lambda m, x: getattr(m, "no_such_name", m.exp)(x) + 1, device="cpu")
+    for _ in range(3):
+        f(cp, host(np.ones(3)))
+    assert f.traces == 1, f.explain()
+
+
+class Told:
+    """An operand that says itself what a kernel of CuPy's gives."""
+
+    def __cupy_override_elementwise_kernel__(self, *args: Any, **kwargs: Any) -> str:
+        assert "no_such_keyword" not in kwargs
+        return "done"
+
+
+@pytest.mark.parametrize("outside", ["counted", "block"])
+def test_calls_are_counted_and_recorded(outside: str) -> None:
+    """Hooks that count calls of ufuncs and the stand-in for these calls share a slot."""
+    a = host(np.ones(3))
+    block, counted = fused(device="cpu"), fc.count_launches()
+    with counted if outside == "counted" else block:
+        with block if outside == "counted" else counted:
+            assert type(np.float32(2) * a) is internals.Pending
+            assert cp.exp(Told()) == cp.log(Told(), out=None) == "done"
+            with pytest.raises(AssertionError):
+                cp.exp(Told(), no_such_keyword=1)
+        cp.sin(Told())
+    cp.cos(Told())
+    told = {"cupy.exp": 1, "cupy.log": 1} | ({"cupy.sin": 1} if outside == "counted" else {})
+    assert {k: v for k, v in counted.by_name.items() if k.startswith("cupy.")} == told
+    with fused(device="cpu"):
+        assert type(np.float32(2) * a) is internals.Pending

@@ -22,6 +22,7 @@ from tests.cupy_host import host, seen  # noqa: E402
 from tests.threads import (  # noqa: E402
     Gate,
     at_once,
+    delays,
     ended,
     gate_before,
     gates,
@@ -243,7 +244,10 @@ def test_threads_against_numpy(rounds: int) -> None:
     equal(seen(shared), X * 2)
 
 
-def test_threads_write_to_one_array() -> None:
+@pytest.mark.parametrize(
+    "times", [0, 2, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
+)
+def test_threads_write_to_one_array(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of several threads that write to parts of one array, and whole, lose nothing."""
     shared, rounds = host(np.zeros((4, 6))), 25
 
@@ -254,6 +258,14 @@ def test_threads_write_to_one_array() -> None:
                 mine = shared[row] * 2
             assert (seen(mine) == 2 * k + 2).all()
 
+    for seed in range(times):
+        seen(shared)[...] = 0
+        steps.forget()
+        with monkeypatch.context() as patch:
+            delays(patch, seed)
+            at_once([functools.partial(work, row) for row in range(4)])
+        equal(seen(shared), np.full((4, 6), float(rounds)))
+    seen(shared)[...] = 0
     at_once([functools.partial(work, row) for row in range(4)])
     equal(seen(shared), np.full((4, 6), float(rounds)))
 

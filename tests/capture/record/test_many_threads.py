@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import random
+import threading
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import fusecuda.numpy as fnp
 from fusecuda import fused
+from fusecuda.capture.arrays import memory
 from tests.capture_check import equal, lazy
 from tests.marks import one_in
-from tests.threads import at_once
+from tests.threads import at_once, ended, gate_before, in_time, started
 
 X = np.arange(60_000.0)
 
@@ -106,3 +112,93 @@ def test_no_write_is_lost(dtype: Any, size: int) -> None:
             elif k % 10 == 9:
                 want[row] = want[row, 2]
     equal(shared, want)
+
+
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "copy": lambda x: x.copy(),
+    "array": fnp.array,
+    "astype": lambda x: x.astype(float),
+    "flatten": lambda x: x.flatten(),
+    "deepcopy": copy.deepcopy,
+    "written": lambda x: (z := fnp.zeros(x.shape), z.__setitem__(..., x))[0],
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_of_what_is_being_computed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for that, and is then an array of its own."""
+    x = fnp.asarray(np.arange(400_000.0)) * 2  # more than what is left to NumPy
+    gate = gate_before("run", monkeypatch)
+    other = started(lambda: float(x[1]), gate)
+    made = in_time(lambda: COPIES[name](x))
+    gate.opened.set()
+    assert ended(*other) == 2
+    x += 1
+    assert (float(made[1]), float(made.sum())) == (2, np.arange(400_000.0).sum() * 2)
+
+
+def test_an_array_that_waits_is_written_with_what_is_being_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What its own flight, which began before, has computed is not its value."""
+    x = fnp.asarray(np.arange(400_000.0)) + 2
+    first = gate_before("run", monkeypatch)
+    one = started(lambda: float(x[5]), first)
+    z = fnp.asarray(np.arange(400_000.0)) * 5
+    second = gate_before("run", monkeypatch)
+    other = started(lambda: float(z[5]), second)
+    x[...] = z
+    first.opened.set()
+    one[0].join(0.2)  # it may wait for the other one
+    second.opened.set()
+    assert ended(*one) in (7, 25)
+    assert ended(*other) == float(x[5]) == 25
+
+
+def test_a_block_reads_what_is_being_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By operations on elements, and by others."""
+    x = fnp.asarray(np.arange(400_000.0)) * 2
+    gate = gate_before("run", monkeypatch)
+    other = started(lambda: float(x[5]), gate)
+    threading.Timer(0.1, gate.opened.set).start()
+    with fused():
+        y = np.cumsum(x) + x.sum()
+    assert ended(*other) == 10
+    assert float(y[5]) == 30 + np.arange(400_000.0).sum() * 2
+
+
+def test_a_view_is_of_the_memory_that_its_array_has_by_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another thread's flush may put other memory in its place while the view is made."""
+    x = fnp.asarray(np.zeros(100_000))
+    x += 0
+    assert float(x[0]) == 0
+    new = memory._new
+
+    def slow(kind: type) -> Any:
+        monkeypatch.setattr(memory, "_new", new)
+        x.__iadd__(1)
+        assert float(x[0]) == 1
+        return new(kind)
+
+    monkeypatch.setattr(memory, "_new", slow)
+    view = x[10:20]
+    assert float(view[0]) == 1
+    x.__iadd__(1)
+    view[1] = 7
+    assert [float(v) for v in (view[0], x[10], x[11])] == [2, 2, 7]
+
+
+def test_views_may_be_taken_away_while_one_is_added() -> None:
+    storage = fnp.asarray(np.zeros(4)).storage
+    array = fnp.asarray(np.zeros(4))
+
+    class Taken(list[Any]):
+        def __len__(self) -> int:
+            storage.viewers = None
+            return super().__len__()
+
+    for count in (1, 64):
+        storage.viewers = Taken(weakref.ref(array) for _ in range(count))
+        storage.watch(array)

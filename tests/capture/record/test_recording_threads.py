@@ -347,7 +347,7 @@ def test_a_fork_waits_for_flushes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert float((y + 1)[3]) == 7
 
 
-@pytest.mark.parametrize("write", ["item", "operator", "out", "power"])
+@pytest.mark.parametrize("write", ["item", "operator", "out", "power", "at"])
 def test_a_write_at_once_takes_the_lock(write: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other thread records between the look whether memory is read and the write to it."""
     a = lazy(np.arange(8.0))
@@ -375,11 +375,15 @@ def test_a_write_at_once_takes_the_lock(write: str, monkeypatch: pytest.MonkeyPa
         b += 1
     elif write == "power":
         b **= 2
+    elif write == "at":
+        np.add.at(b, slice(2, None), 5.0)
     else:
         np.multiply(b, 3, out=b)
     want = np.arange(8.0)
     if write == "item":
         want[2:] = -1
+    elif write == "at":
+        want[2:] += 5
     else:
         want = {"operator": want + 1, "power": want**2, "out": want * 3}[write]
     ended(*found[0])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fusecuda.numpy as fnp
 from fusecuda import fused
 from fusecuda.capture.record import recorder
 from fusecuda.capture.record.flight import recording
@@ -277,6 +278,15 @@ def test_order_of_axes() -> None:
             with fused():
                 got = lazy(x) + 1
             assert np.asarray(got).strides == (x + 1).strides
+
+
+def test_numbers_alone() -> None:
+    """A ufunc of two of them has nothing to record."""
+    for number in (3, 2.5, np.float32(1.5)):
+        for _ in range(3):
+            with fused():
+                made = lazy(X) * fnp.minimum(number, 2)
+            equal(made, X * np.minimum(number, 2))
 
 
 def test_errors_are_numpys() -> None:

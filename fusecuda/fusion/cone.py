@@ -1,4 +1,4 @@
-"""What computing a node at an index needs: its operands, each through an index map."""
+"""Cones: what computing a root needs, from node to operand, each through an index map."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def reached(root: Node, roots: Roots) -> Iterator[tuple[Demand, bool]]:
             stack.extend(demands(*demand))
 
 
-class Region:
+class Cone:
     """What a root computes from inlined nodes, and what it reads of materialised ones.
 
     ``inlined`` holds each (node, map) computed inside, ``reads`` each (materialised node, map);
