@@ -17,16 +17,17 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import gpu_checks, gpu_report
 from .gpu_measure import NOT_MEASURED, Budget
-from .gpu_worker import all_jobs, read
+from .gpu_worker import Job, all_jobs, read
 
 RESULTS = Path(__file__).parent / "results"
 ROOT = RESULTS.parent.parent
+SECTIONS = "ceilings,compile,table,host,switches,rivals"
 TESTS_SHARE, SANITIZER_SHARE = 0.3, 0.08  # of the budget, at most
 STARTS = 6  # of the measuring process, at most
 ROW_LIMIT = 90.0  # seconds after which a row that gives nothing is taken for a hang
@@ -40,25 +41,34 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--budget", type=float, default=420.0, metavar="S", help="seconds in all")
     parser.add_argument("--only", default="", metavar="TEXT", help="programs whose name has TEXT")
     parser.add_argument("--no-checks", action="store_true", help="neither tests nor sanitizer")
+    parser.add_argument("--sections", default=SECTIONS, metavar="A,B", help="what is measured")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
     options = parser.parse_args(argv)
     budget = Budget(options.budget)
-    checks = {} if options.no_checks else run_checks(budget)
+    options.results.mkdir(parents=True, exist_ok=True)
+    checks = {} if options.no_checks else run_checks(budget, options.results)
+    jobs = [j for j in all_jobs(only=options.only) if j.section in options.sections.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows"
-        ends = measure(path, budget, lambda file, s: start_worker(file, s, options.only))
-        report = report_of(path, checks, ends, options.only)
+        chosen = (options.only, options.sections)
+        ends = measure(path, budget, lambda file, s: start_worker(file, s, *chosen))
+        report = report_of(path, checks, ends, jobs)
     print(gpu_report.markdown(report))
     failed = any("failed" in c["outcome"] for c in checks.values())
     if "device" not in report["facts"]:
         print("No device was found: nothing is written.")
         return 1
-    print(*write(report), sep="\n")
+    print(*write(report, options.results), sep="\n")
     return 1 if failed or not any("events" in r for r in report["rows"]) else 0
 
 
-def run_checks(budget: Budget) -> dict[str, Any]:
-    """The tests marked ``gpu`` and compute-sanitizer."""
-    found = {"tests marked gpu": gpu_checks.gpu_tests(TESTS_SHARE * budget.seconds)}
+def run_checks(budget: Budget, logs: Path) -> dict[str, Any]:
+    """The tests marked ``gpu``, those of the emulator on the device, and compute-sanitizer."""
+    most = TESTS_SHARE * budget.seconds
+    found = {
+        "tests marked gpu": gpu_checks.gpu_tests(most, logs),
+        "the emulator's tests on the device": gpu_checks.emulators_tests(most, logs),
+    }
     for check in ("memcheck", "racecheck"):
         limit = min(SANITIZER_SHARE * budget.seconds, budget.left())
         found[f"compute-sanitizer {check}"] = gpu_checks.sanitizer(check, limit)
@@ -89,7 +99,7 @@ def measure(path: Path, budget: Budget, start: Start) -> list[str]:
     return ends
 
 
-def start_worker(path: Path, seconds: float, only: str) -> str:
+def start_worker(path: Path, seconds: float, only: str = "", sections: str = SECTIONS) -> str:
     """Run the measuring process; why it ended early, or ""."""
     environment = {
         **os.environ,
@@ -97,7 +107,8 @@ def start_worker(path: Path, seconds: float, only: str) -> str:
         "FUSECUDA_LOG": "tracebacks",  # so that an error's last line is the error
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
     }
-    command = [sys.executable, "-m", "bench.gpu_worker", str(path), f"{seconds - 3:.1f}", only]
+    command = [sys.executable, "-m", "bench.gpu_worker", str(path), f"{seconds - 3:.1f}"]
+    command += [only, sections]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE)
     return watch(process, path, Budget(seconds))
 
@@ -126,11 +137,12 @@ def watch(process: subprocess.Popen[bytes], path: Path, budget: Budget) -> str:
     return f"the process ended with status {process.returncode}: {last}"[:300]
 
 
-def report_of(path: Path, checks: dict[str, Any], ends: list[str], only: str) -> dict[str, Any]:
+def report_of(
+    path: Path, checks: dict[str, Any], ends: list[str], jobs: Sequence[Job]
+) -> dict[str, Any]:
     """All that is known, with a row for each job, as plain data; times in seconds."""
     device, rows, _ = read(path)
     found = {row["key"]: row for row in rows}
-    jobs = all_jobs(only=only)
     facts = {
         "date": datetime.date.today().isoformat(),
         **device,

@@ -1,7 +1,8 @@
 """The process that uses the device: runs jobs in order and writes each one's row as a line of JSON.
 
-``python -m bench.gpu_worker FILE SECONDS``. Jobs that already have a line in FILE are left out, so
-that a new process goes on where one ended that a fault of the device, a crash or a hang had taken.
+``python -m bench.gpu_worker FILE SECONDS ONLY SECTIONS``. Jobs that already have a line in FILE are
+left out, so that a new process goes on where one ended that a fault of the device, a crash or a
+hang had taken.
 """
 
 from __future__ import annotations
@@ -142,6 +143,8 @@ def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[str]]:
 def main(arguments: Sequence[str]) -> int:
     """Measure what the file lacks."""
     path, seconds, only = Path(arguments[0]), float(arguments[1]), arguments[2]
+    sections = arguments[3].split(",")
+    jobs = [job for job in all_jobs(only=only) if job.section in sections]
     budget = Budget(seconds)
     _, rows, _ = read(path)
     with path.open("a", encoding="utf-8") as file:
@@ -155,7 +158,7 @@ def main(arguments: Sequence[str]) -> int:
 
         device = CudaDevice()
         sink({"facts": device.facts()})
-        return work(device, all_jobs(only=only), budget, sink, {row["key"] for row in rows})
+        return work(device, jobs, budget, sink, {row["key"] for row in rows})
 
 
 if __name__ == "__main__":

@@ -277,7 +277,7 @@ def test_report(tmp_path: Path) -> None:
 
 def test_a_report_of_nothing(tmp_path: Path) -> None:
     """Where no row was measured the sections say so."""
-    report = gpu.report_of(tmp_path / "nothing", {}, ["it broke"], "")
+    report = gpu.report_of(tmp_path / "nothing", {}, ["it broke"], all_jobs())
     assert all(r["unmeasured"] for r in report["rows"])
     assert "it broke" in report["rows"][0]["unmeasured"]
     text = gpu_report.markdown(report)
@@ -359,7 +359,7 @@ def test_outcomes_of_programs() -> None:
 
 def test_no_device_is_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the measuring process finds none, no file is written and the status says so."""
-    monkeypatch.setattr(gpu, "start_worker", lambda path, seconds, only: "no device")
+    monkeypatch.setattr(gpu, "start_worker", lambda path, seconds, *chosen: "no device")
     monkeypatch.setattr(gpu, "write", lambda report: pytest.fail("written"))
     assert gpu.main(["--no-checks", "--only", "argmax"]) == 1
 

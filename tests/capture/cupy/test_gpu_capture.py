@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ import fusecuda as fc  # noqa: E402
 from fusecuda.capture.cupy import memory as spaces  # noqa: E402
 from tests import cupy_programs  # noqa: E402
 from tests.capture.cupy.test_cupy_capture import COMPOSED  # noqa: E402
+from tests.programs_of_cupy_users import PROGRAMS  # noqa: E402
+from tests.real_code.compare import differences  # noqa: E402
 from tests.tools import test_run  # noqa: E402
 
 pytestmark = pytest.mark.gpu
@@ -50,6 +54,25 @@ def test_composed_functions(name: str) -> None:
         got = eval(text, {"m": cp, "x": a, "y": b})
     assert type(got) is cp.ndarray
     cp.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def on_host(value: Any) -> Any:
+    """What a program returned, its arrays brought back."""
+    if isinstance(value, cp.ndarray):
+        return cp.asnumpy(value)
+    if type(value) in (list, tuple):
+        return type(value)(on_host(v) for v in value)
+    return value
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
+def test_programs_of_users(program: Callable[..., Any]) -> None:
+    """Blocks give what CuPy gives without them, on other values each turn."""
+    for turn in range(4):
+        given = (cp, cp.asarray, np.random.default_rng(turn))
+        wanted = on_host(program(*given[:2], np.random.default_rng(turn), contextlib.nullcontext))
+        found = on_host(program(*given, fc.fused))
+        assert not differences(found, wanted, program.__name__)
 
 
 def plainly(name: str) -> tuple[dict[str, Any], float]:
