@@ -28,7 +28,9 @@ def gpu_tests(seconds: float, logs: Path | None = None) -> dict[str, Any]:
 
 def emulators_tests(seconds: float, logs: Path | None = None) -> dict[str, Any]:
     """What the emulator's tests come to when the device runs their kernels."""
-    return _pytest(["-p", "tests.on_gpu", "-m", "not slow", *EMULATED], seconds, logs, "emulators-tests")
+    return _pytest(
+        ["-p", "tests.on_gpu", "-m", "not slow", *EMULATED], seconds, logs, "emulators-tests"
+    )
 
 
 def _pytest(arguments: Sequence[str], seconds: float, logs: Path | None, name: str) -> Any:
@@ -37,6 +39,7 @@ def _pytest(arguments: Sequence[str], seconds: float, logs: Path | None, name: s
     # Plugins that pyproject.toml counts on may be missing, and so may be what other tests import.
     options = ["-o", "addopts=", "-o", "filterwarnings=", "--import-mode=importlib"]
     options += ["-p", "no:cacheprovider", "-q", "--tb=short"]
+    options += ["-p", "tests.lost_device", "-p", "no:benchmark", "--durations=10"]
     if importlib.util.find_spec("xdist") is not None:
         options += ["-n", str(min(MOST_PROCESSES, os.cpu_count() or 1))]
     if importlib.util.find_spec("pytest_timeout") is not None:

@@ -14,6 +14,7 @@ from ..codegen.scalar import expression as c_expression
 from ..graph.dtypes import DType
 
 _ROUNDED = {"add": "add", "subtract": "sub", "multiply": "mul"}
+_SAME = {"equal": "fc_same", "not_equal": "!fc_same"}  # of integers with a sign
 _FUNCTIONS = {  # op -> CUDA's name; float32 has an f behind it
     **{name: name for name in ("exp", "expm1", "log", "log2", "log10", "log1p")},
     **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "hypot", "cbrt")},
@@ -33,6 +34,9 @@ def expression(
     first = operand_dtypes[0]
     if op == "within":
         return f"fc_wrap<int64_t>({operands[0]}, {operands[1]})"
+    if op in _SAME and {d.kind for d in operand_dtypes} == {"i"}:
+        wide = "int64_t" if max(d.itemsize for d in operand_dtypes) == 8 else "int"
+        return f"{_SAME[op]}(({wide}){operands[0]}, ({wide}){operands[1]})"
     if first.kind != "f":
         return c_expression(op, dtype, operand_dtypes, operands)
     single = first.itemsize == 4

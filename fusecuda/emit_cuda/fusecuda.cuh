@@ -45,6 +45,27 @@ FC_INLINE int64_t fc_over(int64_t n, int64_t by, int64_t down)
     return (int64_t)(__umul64hi(2ull * (uint64_t)n, (uint64_t)by) >> down);
 }
 
+// Whether two integers are the same. NVRTC 12.6 to 13.3 takes, from sm_90 on, the comparison of an
+// integer between zero and a bound with that bound (`clip(x, 0, 255) == 255`) for a predicate of the
+// instruction that clips, which tells something else. A comparison of their bits it leaves alone.
+#if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1304
+FC_INLINE bool fc_same(int a, int b)
+{
+    unsigned bits;
+    asm("xor.b32 %0, %1, %2;" : "=r"(bits) : "r"(a), "r"(b));
+    return bits == 0;
+}
+FC_INLINE bool fc_same(int64_t a, int64_t b)
+{
+    uint64_t bits;
+    asm("xor.b64 %0, %1, %2;" : "=l"(bits) : "l"(a), "l"(b));
+    return bits == 0;
+}
+#else
+FC_INLINE bool fc_same(int a, int b) { return a == b; }
+FC_INLINE bool fc_same(int64_t a, int64_t b) { return a == b; }
+#endif
+
 // --- packs: neighbours in memory that one thread moves together -----------------------------------
 
 // N elements that are loaded and stored by one instruction where 16 bytes hold them.
@@ -68,7 +89,7 @@ FC_INLINE fc_pack<T, N> fc_load_each(const T *from, int live)
 template <int N, typename T>
 FC_INLINE fc_pack<T, N> fc_load(const T *from, int live)
 {
-    if (live == N) return *reinterpret_cast<const fc_pack<T, N> *>(from);
+    if (live >= N) return *reinterpret_cast<const fc_pack<T, N> *>(from);
     return fc_load_each<N>(from, live);
 }
 
@@ -83,7 +104,7 @@ FC_INLINE void fc_store_each(T *to, const fc_pack<T, N> &pack, int live)
 template <int N, typename T>
 FC_INLINE void fc_store(T *to, const fc_pack<T, N> &pack, int live)
 {
-    if (live == N) {
+    if (live >= N) {
         *reinterpret_cast<fc_pack<T, N> *>(to) = pack;
         return;
     }
@@ -113,7 +134,7 @@ FC_INLINE T fc_of_next_lane(T value)
 template <int N, typename T, typename I>
 FC_INLINE fc_pack<T, N> fc_load_row(const T *from, I step, int whole, int live)
 {
-    if (whole) return fc_load<N>(from, live < N ? live : N);
+    if (whole) return fc_load<N>(from, live);
     fc_pack<T, N> pack;
 #pragma unroll
     for (int e = 0; e < N; ++e) pack.at[e] = e < live ? from[e * step] : T();

@@ -146,7 +146,7 @@ class TileEmitter(CudaEmitter):
         at = f"{place[along]}, ({self.index_type})1, {pack}, live, x, {self.lanes}"
         return [
             f"if ({whole})",
-            f"    fc_store<{GROUP}>({target} + {place[along]}, {pack}, fc_clamp(live, {GROUP}));",
+            f"    fc_store<{GROUP}>({target} + {place[along]}, {pack}, live);",
             "else",
             f"    fc_store_row<{GROUP}>({target}, {at});",
         ]
