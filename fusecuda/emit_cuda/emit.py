@@ -6,7 +6,7 @@ supplies them by name. Strides and extents are in elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..codegen import names
@@ -77,6 +77,8 @@ class CudaScope(Scope):
     def expression(
         self, op: str, dtype: DType, operand_dtypes: Sequence[DType], operands: Sequence[str]
     ) -> str:
+        if op == "divide" and operands[1] in self.emitter.divisors:
+            return f"fc_quotient({operands[0]}, over_{operands[1]}, odd)"
         return expression(op, dtype, operand_dtypes, operands, self.emitter.contract)
 
     def gather(self, statement: ir.Gather) -> list[str]:
@@ -120,6 +122,7 @@ class CudaEmitter:
         self.w = Writer()
         self.packed: set[int] = set()
         self.held: set[int] = set()  # forms whose packs have been loaded before
+        self.divisors: list[str] = []  # of which a stage makes quotients that may be odd
         self.kept_at = ""
         self._parameters: dict[str, str] = {}
 
@@ -253,18 +256,34 @@ class CudaEmitter:
         e = f"{WARP} * e" if self.variant.spread else "e"
         inner = {**place, axis: f"({place[axis]} + {e})" if self.width > 1 else place[axis]}
         if self.width > 1:
-            self.w.line("#pragma unroll")
-            with self.w.block(loop):
-                if not self.harmless(statements) or then:
-                    self.w.line("if (e >= live) continue;")
-                self.w.lines([*before])
-                self.elements(statements, inner, then)
+            self._each(loop, statements, inner, then, before)
+            self._odd(lambda: self._each(loop, statements, inner, then, before))
         else:
             self.w.lines([*before])
             self.elements(statements, inner, then, element="0")
         for form in stores:
             self.w.lines(self.stored(form, place))
         self.packed = set()
+
+    def _each(
+        self, loop: str, statements: list[ir.Statement], place: dict[str, str], then: list[str],
+        before: Sequence[str],
+    ) -> None:  # fmt: skip
+        """Each element of a pack."""
+        self.w.line("#pragma unroll")
+        with self.w.block(loop):
+            if not self.harmless(statements) or then:
+                self.w.line("if (e >= live) continue;")
+            self.w.lines([*before])
+            self.elements(statements, place, then)
+
+    def _odd(self, again: Callable[[], None]) -> None:
+        """The elements once more, with divisions, where a quotient was odd."""
+        if self.divisors:
+            kept, self.divisors = self.divisors, []
+            with self.w.block("if (odd)"):
+                again()
+            self.divisors = kept
 
     def loaded(self, form: int, source: str) -> str:
         """The pack of ``form``, whose first element is at ``source``."""

@@ -66,6 +66,28 @@ FC_INLINE bool fc_same(int a, int b) { return a == b; }
 FC_INLINE bool fc_same(int64_t a, int64_t b) { return a == b; }
 #endif
 
+// --- quotients by one divisor ----------------------------------------------------------------------
+
+// A quotient by a reciprocal that is rounded correctly, corrected twice, is rounded correctly itself
+// (Markstein, IBM J. Res. Dev. 34, 1990) if nothing on the way leaves the range. There is no branch,
+// so that several are under way; what is `odd`, by exponents or as NaN, is to be divided anew.
+struct fc_divisor {
+    float by, reciprocal;
+    bool is_odd;
+};
+FC_INLINE bool fc_is_middling(float a)  // from 2^-60 on, below 2^60
+{
+    return (__float_as_uint(a) & 0x7fffffffu) - 0x21800000u < 0x3c000000u;
+}
+FC_INLINE fc_divisor fc_divide_by(float by) { return {by, __frcp_rn(by), !fc_is_middling(by)}; }
+FC_INLINE float fc_quotient(float a, const fc_divisor &d, bool &odd)
+{
+    const float first = __fmul_rn(a, d.reciprocal);
+    const float second = __fmaf_rn(__fmaf_rn(-d.by, first, a), d.reciprocal, first);
+    if (!fc_is_middling(a) && !(__float_as_uint(a) == 0 && d.by > 0)) odd = true;
+    return __fmaf_rn(__fmaf_rn(-d.by, second, a), d.reciprocal, second);
+}
+
 // --- packs: neighbours in memory that one thread moves together -----------------------------------
 
 // N elements that are loaded and stored by one instruction where 16 bytes hold them.
@@ -113,9 +135,9 @@ FC_INLINE void fc_store(T *to, const fc_pack<T, N> &pack, int live)
         if (e < live) to[e] = pack.at[e];
 }
 
-// What the next lane has.
-template <typename T>
-FC_INLINE T fc_of_next_lane(T value)
+// A value of another lane, whatever its type: word by word as `move` moves them.
+template <typename T, typename F>
+FC_INLINE T fc_moved(T value, F move)
 {
     union words {
         unsigned word[(sizeof(T) + 3) / 4];
@@ -125,9 +147,19 @@ FC_INLINE T fc_of_next_lane(T value)
     moved.word[sizeof(moved.word) / 4 - 1] = 0;
     moved.value = value;
 #pragma unroll
-    for (int k = 0; k < (int)(sizeof(moved.word) / 4); ++k)
-        moved.word[k] = __shfl_down_sync(FC_WARP, moved.word[k], 1);
+    for (int k = 0; k < (int)(sizeof(moved.word) / 4); ++k) moved.word[k] = move(moved.word[k]);
     return moved.value;
+}
+
+template <typename T>
+FC_INLINE T fc_of_next_lane(T value)
+{
+    return fc_moved(value, [](unsigned word) { return __shfl_down_sync(FC_WARP, word, 1); });
+}
+template <typename T>
+FC_INLINE T fc_of_first_lane(T value)
+{
+    return fc_moved(value, [](unsigned word) { return __shfl_sync(FC_WARP, word, 0); });
 }
 
 // The N elements from `from` on, `step` apart; as one where they are `whole` packs.
@@ -204,24 +236,24 @@ FC_INLINE int16_t fc_shuffle(int16_t p, int m) { return (int16_t)__shfl_xor_sync
 FC_INLINE uint16_t fc_shuffle(uint16_t p, int m) { return (uint16_t)__shfl_xor_sync(FC_WARP, (int)p, m); }
 
 // An element with its position in the row; position -1 is nobody.
-template <typename V>
+template <typename V, typename I>
 struct fc_at {
     V value;
-    int64_t index;
+    I index;
 };
-template <typename V>
-FC_INLINE fc_at<V> fc_shuffle(fc_at<V> p, int m)
+template <typename V, typename I>
+FC_INLINE fc_at<V, I> fc_shuffle(fc_at<V, I> p, int m)
 {
-    fc_at<V> other;
+    fc_at<V, I> other;
     other.value = fc_shuffle(p.value, m);
-    other.index = (int64_t)__shfl_xor_sync(FC_WARP, (long long)p.index, m);
+    other.index = fc_shuffle(p.index, m);
     return other;
 }
 
 // The order of argmax and argmin: NaN before numbers, then the better, then the first. Comparisons
 // with NaN are false. There is no branch, so that loads go on ahead.
-template <bool LARGEST, typename V>
-FC_INLINE fc_at<V> fc_first(fc_at<V> a, fc_at<V> b)
+template <bool LARGEST, typename V, typename I>
+FC_INLINE fc_at<V, I> fc_first(fc_at<V, I> a, fc_at<V, I> b)
 {
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
     const bool better = (a_nan & !b_nan) | (LARGEST ? a.value > b.value : a.value < b.value);
@@ -229,6 +261,43 @@ FC_INLINE fc_at<V> fc_first(fc_at<V> a, fc_at<V> b)
     const bool wins = better | (tied & (a.index < b.index));
     const bool first = (b.index < 0) | ((a.index >= 0) & wins);
     return {first ? a.value : b.value, first ? a.index : b.index};
+}
+
+// The larger or the smaller of two, NaN if one of them is.
+template <bool LARGEST, typename V>
+FC_INLINE V fc_extreme(V a, V b)
+{
+    return (LARGEST ? a > b : a < b) | (a != a) ? a : b;
+}
+#if defined(__CUDACC_VER_MAJOR__) && __CUDA_ARCH__ >= 800
+template <bool LARGEST>
+FC_INLINE float fc_extreme(float a, float b)
+{
+    float best;
+    if (LARGEST)
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
+    else
+        asm("min.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
+    return best;
+}
+#endif
+
+// The first of `a` and of the first `live` neighbours from position `at` on, which are behind it: the
+// best of all is known before it is asked which one that was.
+template <bool LARGEST, typename V, typename I, int N>
+FC_INLINE fc_at<V, I> fc_first_of_pack(fc_at<V, I> a, const V (&v)[N], I at, int live)
+{
+    V best = v[0];
+#pragma unroll
+    for (int e = 1; e < N; ++e)
+        if (e < live) best = fc_extreme<LARGEST>(best, v[e]);
+    int place = N - 1;
+#pragma unroll
+    for (int e = N - 1; e >= 0; --e)
+        if (e < live) place = (v[e] == best || v[e] != v[e]) ? e : place;
+    const bool worse = LARGEST ? best <= a.value : best >= a.value;
+    const bool first = live <= 0 || (a.index >= 0 && (worse || a.value != a.value));
+    return {first ? a.value : best, first ? a.index : at + place};
 }
 
 // The kinds of reductions: P is what is combined, identity leaves every other P as it is.
@@ -270,43 +339,66 @@ FC_REDUCTION(any, (T)0, a | b)
 FC_REDUCTION(all, (T)1, a & b)
 
 #define FC_ARG_REDUCTION(name, LARGEST)                                                            \
-    template <typename T>                                                                          \
+    template <typename T, typename I>                                                              \
     struct fc_##name {                                                                             \
-        typedef fc_at<T> P;                                                                        \
+        typedef fc_at<T, I> P;                                                                     \
         static __device__ __forceinline__ P identity() { return {T(), -1}; }                       \
-        static __device__ __forceinline__ P leaf(T v, int64_t i) { return {v, i}; }                \
+        static __device__ __forceinline__ P leaf(T v, I i) { return {v, i}; }                      \
         static __device__ __forceinline__ P combine(P a, P b) { return fc_first<LARGEST>(a, b); }  \
         /* An element behind those of `a`: it has to be better. */                                 \
-        static __device__ __forceinline__ P take(P a, T v, int64_t i)                              \
+        static __device__ __forceinline__ P take(P a, T v, I i)                                    \
         {                                                                                          \
             const bool worse = LARGEST ? v <= a.value : v >= a.value, a_nan = a.value != a.value;  \
             const bool first = (a.index >= 0) & (worse | a_nan);                                   \
             return {first ? a.value : v, first ? a.index : i};                                     \
+        }                                                                                          \
+        template <int N>                                                                           \
+        static __device__ __forceinline__ P take(P a, const T (&v)[N], I at, int live)             \
+        {                                                                                          \
+            return fc_first_of_pack<LARGEST>(a, v, at, live);                                      \
         }                                                                                          \
     };
 
 FC_ARG_REDUCTION(argmax, true)
 FC_ARG_REDUCTION(argmin, false)
 
+// Combined with what the lane `away` has, the lower lane's first; both get the result. Selected, for
+// lanes of a warp that go two ways take both. Positions tell the order by themselves.
+template <typename R, typename P>
+FC_INLINE P fc_in_order(P p, P other, bool is_behind)
+{
+    return R::combine(is_behind ? other : p, is_behind ? p : other);
+}
+template <typename R, typename V, typename I>
+FC_INLINE fc_at<V, I> fc_in_order(fc_at<V, I> p, fc_at<V, I> other, bool)
+{
+    return R::combine(p, other);
+}
+template <typename R>
+FC_INLINE typename R::P fc_with_lane(typename R::P p, int away)
+{
+    return fc_in_order<R>(p, fc_shuffle(p, away), fc_thread() & away);
+}
+
 // Lanes folded in halves; the first `lanes` hold values. Every lane gets the result of its group.
 template <typename R>
 FC_INLINE typename R::P fc_fold(typename R::P p, int lanes)
 {
     for (int half = lanes / 2; half; half /= 2) {
-        const typename R::P other = fc_shuffle(p, half);
-        p = (fc_thread() & half) ? R::combine(other, p) : R::combine(p, other);
+        p = fc_with_lane<R>(p, half);
     }
     return p;
 }
 
-// Lanes combined pairwise, neighbours first: lane k holds partial result k.
+// The first `count` lanes combined pairwise, neighbours first: lane k holds partial result k, those
+// behind them nobody's. Every lane gets the result; levels at which nothing meets are left out.
 template <typename R>
-FC_INLINE typename R::P fc_pairwise(typename R::P p)
+FC_INLINE typename R::P fc_pairwise(typename R::P p, int count)
 {
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
-        const typename R::P other = fc_shuffle(p, step);
-        p = (fc_thread() & step) ? R::combine(other, p) : R::combine(p, other);
+        if (step >= count) return fc_of_first_lane(p);
+        p = fc_with_lane<R>(p, step);
     }
     return p;
 }
@@ -329,14 +421,14 @@ struct fc_chunks {
     }
     __device__ __forceinline__ void end_run()
     {
-        const typename R::P run = fc_pairwise<R>(kept);
+        const typename R::P run = fc_pairwise<R>(kept, count & 31 ? count & 31 : 32);
         if ((fc_thread() & 31) == (count - 1) / 32) runs = run;
         kept = R::identity();
     }
     __device__ __forceinline__ typename R::P finish()
     {
         if (count & 31) end_run();
-        return fc_pairwise<R>(runs);
+        return fc_pairwise<R>(runs, (count + 31) / 32);
     }
 };
 
@@ -347,7 +439,8 @@ FC_INLINE typename R::P fc_block_total(typename R::P p, typename R::P *room)
     if ((fc_thread() & 31) == 0) room[fc_thread() / 32] = p;
     __syncthreads();
     const int lane = fc_thread() & 31;
-    return fc_pairwise<R>(lane < fc_threads() / 32 ? room[lane] : R::identity());
+    const int warps = fc_threads() / 32;
+    return fc_pairwise<R>(lane < warps ? room[lane] : R::identity(), warps);
 }
 
 // The total of up to 1024 results `at(0)`, `at(1)`, ... in their order; every thread gets it.
@@ -357,11 +450,11 @@ FC_INLINE typename R::P fc_total_by(int count, typename R::P *room, F at)
     const int lane = fc_thread() & 31, warp = fc_thread() / 32, warps = fc_threads() / 32;
     for (int run = warp; run * 32 < count; run += warps) {
         const int k = run * 32 + lane;
-        const typename R::P p = fc_pairwise<R>(k < count ? at(k) : R::identity());
+        const typename R::P p = fc_pairwise<R>(k < count ? at(k) : R::identity(), count - run * 32);
         if (lane == 0) room[run] = p;
     }
     __syncthreads();
-    return fc_pairwise<R>(lane * 32 < count ? room[lane] : R::identity());
+    return fc_pairwise<R>(lane * 32 < count ? room[lane] : R::identity(), (count + 31) / 32);
 }
 
 template <typename R>  // the same of results of other blocks

@@ -41,14 +41,19 @@ class ReductionEmitter(CudaEmitter):
 
     def kind(self, reduce: ir.Reduce) -> str:
         """The C++ type of the reduction, such as ``fc_sum<float>``."""
-        return f"fc_{reduce.kind}<{c_type(reduce.value_dtype)}>"
+        return f"fc_{reduce.kind}<{self._partial_types(reduce)}>"
 
     def partial(self, reduce: ir.Reduce) -> str:
         """The C++ type of what the reduction combines."""
-        value = c_type(reduce.value_dtype)
+        types = self._partial_types(reduce)
         if reduce.kind == ONLINE:
-            return f"fc_pair<{value}>"
-        return f"fc_at<{value}>" if reduce.kind.startswith("arg") else value
+            return f"fc_pair<{types}>"
+        return f"fc_at<{types}>" if reduce.kind.startswith("arg") else types
+
+    def _partial_types(self, reduce: ir.Reduce) -> str:
+        """The type of values, and of positions where they are kept."""
+        value = c_type(reduce.value_dtype)
+        return f"{value}, {self.index_type}" if reduce.kind.startswith("arg") else value
 
     def result(self, reduce: ir.Reduce, total: str) -> str:
         """The statement that gives a reduction's value its name."""

@@ -8,10 +8,12 @@ What a thread keeps of a row, in registers or in shared memory, it alone reads a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 from ..codegen import names
-from ..codegen.scalar import memory_type
+from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
+from ..graph.dtypes import FLOAT32, computed_in
 from .choice import LOOP_THREADS, REGISTERS, SHORT
 from .emit import CudaScope, Text
 from .launch import SHORT_THREADS
@@ -145,7 +147,12 @@ class RowEmitter(ReductionEmitter):
     def body(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
         """One pass over the row."""
         w = self.w
-        self.taker(str(number), stage.body, place, self.combined(stage.reduces))
+        packs = [r for r in stage.reduces if r.kind.startswith("arg")]
+        self.divisors = self.row_divisors(stage)
+        for name in self.divisors:
+            w.line(f"const fc_divisor over_{name} = fc_divide_by({name});")
+        self.taker(str(number), stage.body, place, self.combined(stage.reduces), packs=packs)
+        self.divisors = []
         if self.kernel.segment is not None:
             self.chunks_of_a_warp(number, stage, lambda: self.each_step(number, "0"))
         elif self.short:
@@ -156,10 +163,34 @@ class RowEmitter(ReductionEmitter):
         else:
             self.chunks(number, stage)
 
+    def row_divisors(self, stage: ir.Stage) -> list[str]:
+        """The values of a row by which a stage divides elements, if it can do so twice.
+
+        It can where it reduces nothing and moves packs alone, which it has before and after.
+        """
+        packed = set(chain.from_iterable(self.packable(stage.body)))
+        of_elements, dividing = set(), []
+        for s in stage.body:
+            if isinstance(s, ir.Load | ir.Store) and s.form not in packed:
+                return []
+            if isinstance(s, ir.Compute | ir.Recall | ir.Load):
+                of_elements.add(s.out)
+            elif not isinstance(s, ir.Keep | ir.Store):
+                return []
+            if isinstance(s, ir.Compute) and s.op == "divide":
+                dividing.append((s.operands[1], computed_in(s.operand_dtypes[1])))
+        if stage.reduces:
+            return []
+        by_rows = [v for v, d in dividing if d == FLOAT32 and v not in of_elements]
+        return [names.value(value) for value in dict.fromkeys(by_rows)]
+
     def combined(self, reduces: Sequence[ir.Reduce]) -> list[str]:
         """The statements that take one more element."""
         return [
-            self.combine(r, f"acc{r.out}", names.value(r.value), self._position()) for r in reduces
+            f"found{r.out}[e] = {names.value(r.value)};"
+            if r.kind.startswith("arg")
+            else self.combine(r, f"acc{r.out}", names.value(r.value), self._position())
+            for r in reduces
         ]
 
     def declare_kept(self, slot: int) -> None:
@@ -169,15 +200,19 @@ class RowEmitter(ReductionEmitter):
 
     def taker(
         self, name: str, body: list[ir.Statement], place: dict[str, str], then: list[str],
-        before: Sequence[str] = (),
+        before: Sequence[str] = (), packs: Sequence[ir.Reduce] = (),
     ) -> None:  # fmt: skip
-        """A lambda that takes four neighbours; ``slot`` counts what a thread keeps."""
+        """A lambda that takes four neighbours, of ``packs`` at once; ``slot`` counts the kept."""
         t, w = self.index_type, self.w
         head = f"auto take{name} = [&]({t} at, int live, int slot)"
         w.line(f"{head} {{")
         with w.indented():
             w.line("(void)slot;")
+            if self.divisors:
+                w.line(f"bool odd = {' | '.join(f'over_{d}.is_odd' for d in self.divisors)};")
             self.kept_at = self.place_kept()
+            for r in packs:
+                w.line(f"{c_type(r.value_dtype)} found{r.out}[4];")
             if len(self.axes) == 1:
                 inner = {**place, self.axes[0]: self.place_in_row("at")}
                 self.take(body, inner, then, before)
@@ -185,6 +220,9 @@ class RowEmitter(ReductionEmitter):
                 self.take(body, {**place, **self.unravel("at", self.axes)}, then, before)
             else:
                 self._take_scattered(body, place, then, before)
+            for r in packs:
+                acc = f"acc{r.out}"
+                w.line(f"{acc} = {self.kind(r)}::take({acc}, found{r.out}, at, live);")
         w.line("};")
 
     def place_kept(self) -> str:

@@ -2,22 +2,6 @@
 // graph/tree.py. What is in front of an element is what chunks before its own have, with the steps
 // before its own in the chunk and the lanes before its own in the step, and the lane's neighbours.
 
-// A value of another lane, whatever its type: word by word as `move` moves them.
-template <typename T, typename F>
-FC_INLINE T fc_moved(T value, F move)
-{
-    union words {
-        unsigned word[(sizeof(T) + 3) / 4];
-        T value;
-        __device__ words() {}
-    } moved;
-    moved.word[sizeof(moved.word) / 4 - 1] = 0;
-    moved.value = value;
-#pragma unroll
-    for (int k = 0; k < (int)(sizeof(moved.word) / 4); ++k) moved.word[k] = move(moved.word[k]);
-    return moved.value;
-}
-
 template <typename R>
 struct fc_scan {
     typedef typename R::P P;

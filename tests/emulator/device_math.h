@@ -67,13 +67,15 @@ EMU_IN float __frcp_rn(float x) { return 1.0f / x; }
 EMU_IN double __drcp_rn(double x) { return 1.0 / x; }
 
 // ------------------------------------------------------------------ rounded once, never contracted
+#define EMU_FMA_f __builtin_fmaf
+#define EMU_FMA_d __builtin_fma
 #define EMU_ROUNDED(T, P, F) \
     EMU_IN T __##P##add_rn(T a, T b) { return a + b; } \
     EMU_IN T __##P##sub_rn(T a, T b) { return a - b; } \
     EMU_IN T __##P##mul_rn(T a, T b) { return a * b; } \
     EMU_IN T __##P##div_rn(T a, T b) { return a / b; } \
     EMU_IN T __##P##sqrt_rn(T a) { return sqrt(a); } \
-    EMU_IN T F(T a, T b, T c) { return fma(a, b, c); }
+    EMU_IN T F(T a, T b, T c) { return EMU_FMA_##P(a, b, c); }
 EMU_ROUNDED(float, f, __fmaf_rn)
 EMU_ROUNDED(double, d, __fma_rn)
 
