@@ -73,6 +73,8 @@ def run_tests(
     environment["FUSECUDA_TEST_CACHE"] = str(kernels)
     environment["FUSECUDA_TEST_EMULATED"] = str(kept_kernels(copy))  # no bug is in the emulator
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    before = environment.get("PYTHONPATH")  # of what tests start the bug is part, too
+    environment["PYTHONPATH"] = os.pathsep.join([str(copy), *([before] if before else [])])
     options = ("-x", "-q", "-n0", "-p", "no:cacheprovider")
     command = (sys.executable, "-m", "pytest", *options, *tests)
     try:
