@@ -76,9 +76,16 @@ def of_two_sizes(x: Any, y: Any) -> Any:
     return x.astype(np.float64) * 2 + y.astype(np.float32), np.where(x > y, x, -y)
 
 
+def of_many_steps(x: Any, y: Any) -> Any:
+    """So much is computed that short runs have no loop of their own."""
+    for k in range(9):
+        x = np.abs(x - y) - k
+    return x
+
+
 PROGRAMS = (
     elementwise, stencil, in_place, moved_in_place, of_rows, of_rows_in_place, chosen, counted,
-    of_two_sizes, of_every_second, of_every_second_in_place,
+    of_two_sizes, of_every_second, of_every_second_in_place, of_many_steps,
 )  # fmt: skip
 
 

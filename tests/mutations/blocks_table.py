@@ -31,7 +31,7 @@ BLOCKS = (
         "    return again && run >= size ? fc_min(block, run - size) : block;",
         "    return again ? fc_min(block, run - size) : block;",
         "a block of a short run begins before the run does",
-        ids("cpu_fallback/blocks", "values[elementwise-f8]"),
+        ids("cpu_fallback/blocks", "values[of_many_steps-f8]"),
     ),
     Mutation(
         "nothing-brought-back",
@@ -39,7 +39,7 @@ BLOCKS = (
         "                self.w.lines([p.returned() for p in stored])",
         "                self.w.lines([])",
         "what has been computed apart is lost",
-        ids("cpu_fallback/blocks", "values[elementwise-f8]"),
+        ids("cpu_fallback/blocks", "values[of_many_steps-f8]"),
     ),
     Mutation(
         "kept-lines-in-blocks",
