@@ -386,7 +386,7 @@ SPEED = (
         "rows-in-any-order",
         "fusion/binding.py",
         "    if is_fixed or is_long or is_ordered or inner >= FEWEST",
-        "    if is_fixed or is_long or inner >= _FEWEST",
+        "    if is_fixed or is_long or inner >= FEWEST",
         "elements are picked in the order in which rows are computed",
         _ids("cpu_fallback/short_rows", "what_goes_by_the_order_of_rows"),
     ),
