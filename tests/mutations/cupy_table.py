@@ -185,7 +185,7 @@ CUPY = (
         "if table.generation != generation:\n        raise OvertakenError\n    node = region.tape",
         "node = region.tape",
         "a number is assigned to a storage that a flush has dropped",
-        _ids("cupy_tape_faults", "numbers_assigned_after_arrays_were_made"),
+        _ids("cupy_regions", "numbers_assigned_on_another_device"),
     ),
     Mutation(
         "memories-by-address",

@@ -428,3 +428,24 @@ def test_arrays_of_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         equal(seen(got), want)
     equal(seen(f), np.where(X > 3, X * 2, X))
     assert [internals.pointer_of(v).device_id for v in (d, e, g)] == [0, 1, 1] and taken
+
+
+def test_numbers_assigned_on_another_device(
+    monkeypatch: pytest.MonkeyPatch, where_they_stand: None
+) -> None:
+    """What waits on the first is computed before, and drops what is known: nothing is lost."""
+    space = OneDevice()
+    monkeypatch.setitem(spaces.SPACES, "cpu", space)
+    wanted = X * 2
+    wanted[1:3] = 0.5
+    for _ in range(3):
+        a, b = on_device(X, 0), on_device(X * 2, 1)
+        space.devices.clear()
+        with fused(device="cpu"):
+            b[:1] += 0  # known, and of another device by the time that it is assigned to
+            c = a * 3
+            b[1:3] = 0.5
+            d = b + 1
+        equal(seen(b), wanted)
+        equal(seen(c), X * 3)
+        equal(seen(d), wanted + 1)
