@@ -791,10 +791,10 @@ CALLS = (
     Mutation(
         "numbers-with-attributes-are-constants",
         "capture/calls/places.py",
-        "        return not (kind.__dictoffset__ and vars(value))",
-        "        return True",
-        "what a number of the user's has as attributes stays what it was at the first call",
-        ids("calls/calls_attacked", "is_as_plain[texts with attributes]"),
+        "type(a) is not type(b) or (_has_attributes(type(a)) and (vars(a) or vars(b)))",
+        "type(a) is not type(b)",
+        "what a text of the user's has as attributes stays what it was at the first call",
+        ids("calls/changed", "attributes_of_constants[of a text]"),
     ),
     Mutation(
         "records-are-constants",
@@ -906,6 +906,6 @@ CALLS = (
         "return parts.pop(0).transpose(structure[1:])",
         "return parts.pop(0)",
         "what NumPy lays out in another order has its axes in that order",
-        ids("capture/arrays/types_of_results", "the_order_of_memory[axes1-nancumsum]"),
+        ids("capture/arrays/types_of_results", "the_order_of_memory[axes1-accumulate]"),
     ),
 )

@@ -403,7 +403,7 @@ MACHINE = (
         "in_order = sorted(found, key=lambda u: u.map.offsets[axis])",
         "in_order = found[::-1]",
         "slices that were not written from the first to the last stay apart",
-        _ids("placed", "parts_are_written_to_their_places[c-edges_first]"),
+        _ids("placed", "parts_are_written_to_their_places[c-slopes]"),
     ),
     Mutation(
         "slices-that-meet",
