@@ -239,7 +239,7 @@ FUNCTIONS = (
         'if offset != 0 or (factor != 1 and dtype.kind == "f"):',
         "if offset != 0:",
         "a range that falls from zero begins with -0.0",
-        _ids("numpy_creation", "arange"),
+        _ids("numpy_creation", "arange[recorded-f8]"),
     ),
     Mutation(
         "parts-shown-whole",

@@ -83,7 +83,8 @@ def test_bad_shapes_and_devices_are_numpys_errors() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @one_in(3)
-def test_arange(dtype: Any) -> None:
+def test_arange(dtype: Any, both_ways: int) -> None:
+    """Recorded, and done at once as small ones are."""
     cases: list[tuple[Any, ...]] = [
         (0,), (1,), (2,), (5,), (-3,), (3, 9), (9, 3), (9, 3, -2), (0, 10, 3), (0, 100, 7), (5.0,),
         (0.5, 3.0), (0.0, 1.0, 0.1), (1, 2, 0.3), (-1.5, 2.5, 1e-1), (3.3, -3.3, -0.7), (0, 1, 0),
