@@ -96,6 +96,7 @@ MACHINE = (
         "    a = __builtin_shuffle(b, a, i);",
         "with AVX-512 a logarithm is made of the row of another interval",
         _ids("vecmath", "what_is_seldom_leaves_its_pack_alone[log]"),
+        needs="__AVX512F__",
     ),
     Mutation(
         "smaller-exponential-is-lost",

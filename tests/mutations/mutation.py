@@ -23,6 +23,7 @@ class Mutation:
     bug: str
     tests: tuple[str, ...]
     limit: float = 60.0  # seconds; what takes longer hangs, and is noticed
+    needs: str = ""  # what the C compiler defines where this processor compiles the place at all
 
 
 def ids(file: str, *names: str) -> tuple[str, ...]:
