@@ -135,6 +135,12 @@ def where_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def nothing_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What calls write to is too large to be kept as it was, so that they could begin again."""
+    monkeypatch.setattr("fusecuda.capture.calls.undoing._BYTES", 0)
+
+
+@pytest.fixture
 def on_lazy_arrays(where_they_stand: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are recorded each time, as where CuPy has not been imported."""
     monkeypatch.setattr("fusecuda.capture.calls.fused.provider", lambda: None)

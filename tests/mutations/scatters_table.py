@@ -111,7 +111,7 @@ SCATTERS = (
         "if recorder.transparent and not recorder.catches:",
         "if recorder.transparent:",
         "a function that handles an error of an index does not get NumPy's",
-        ids("arrays/scatter_errors", "errors[too large]"),
+        ids("arrays/scatter_errors", "errors_after_large_updates[too large]"),
     ),
     Mutation(
         "errors-not-suppressed",

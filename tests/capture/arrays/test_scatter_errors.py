@@ -125,6 +125,12 @@ def test_errors(name: str, recorded: None) -> None:
         equal(array, other)
 
 
+@pytest.mark.parametrize("name", ["too large", "at, too small"])
+def test_errors_after_large_updates(name: str, recorded: None, nothing_is_undone: None) -> None:
+    """The call cannot begin again."""
+    test_errors(name, recorded)
+
+
 def test_errors_that_a_with_statement_swallows() -> None:
     """``suppress`` gets the error at its statement; ``errstate`` changes nothing."""
 

@@ -423,6 +423,12 @@ def test_a_call_that_fails_between_looks(dtype: str, warm: int) -> None:
         assert np.array_equal(mine, numpys) or (mine == 1).all(), (name, mine)
 
 
+@pytest.mark.parametrize("warm", [0, 2])
+def test_a_call_that_fails_between_large_updates(warm: int, nothing_is_undone: None) -> None:
+    """It cannot begin again for what was kept of them."""
+    test_a_call_that_fails_between_looks("f8", warm)
+
+
 class Interrupted(Exception):  # noqa: N818 - as handlers of signals raise it
     """Comes whenever it likes."""
 
