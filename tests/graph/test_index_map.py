@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fusecuda.graph import index_map
-from fusecuda.graph.index_map import IndexMap, Shape
+from fusecuda.graph.index_map import IndexMap, Shape, identity
 from fusecuda.graph.passes import are_disjoint
 from fusecuda.graph.views import view
 from tests.strategies import Array, random_view
@@ -183,3 +183,11 @@ def test_reshapes_of_nothing_and_of_one_element() -> None:
     assert index_map.split_axes((), (1, 1)) is not None
     assert index_map.split_axes((1, 1), ()) is not None
     assert index_map.contiguous_strides((2, 3, 4), 8) == (96, 32, 8)
+
+
+def test_maps_of_other_ranks_differ() -> None:
+    """A diagonal begins where all of a matrix does, and is another part of it."""
+    diagonal, all_of_it = IndexMap(1, (0, 0), ((1,), (1,))), identity(2)
+    assert not diagonal.same_over(all_of_it, (4,))
+    assert not all_of_it.same_over(diagonal, (4, 4))
+    assert all_of_it.same_over(identity(2), (4, 4))

@@ -288,7 +288,7 @@ CALLS = (
         "            self.rank == other.rank\n            and self.offsets == other.offsets",
         "            self.offsets == other.offsets",
         "maps of domains of other ranks differ",
-        ids("capture/calls/calls_attacked", "is_as_plain[diagonals written after the rest]"),
+        ids("graph/index_map", "maps_of_other_ranks_differ"),
     ),
     Mutation(
         "read-only-arrays-unseen",
@@ -511,7 +511,7 @@ CALLS = (
         "        trace.wrote = trace.had_written  # nothing of this first piece has been\n",
         "        return\n",
         "a call that fails in its first piece goes on",
-        ids("calls/errors_inside", "a_call_that_fails_between_looks[f8-0]"),
+        ids("calls/errors_inside", "a_call_that_fails_between_large_updates[0]"),
     ),
     Mutation(
         "drawn-twice",

@@ -129,7 +129,7 @@ EMITTER = (
         "for (int64_t w = FC_LANES / 2; w; w /= 2) {",
         "for (int64_t w = FC_LANES / 4; w; w /= 2) {",
         "half of the lanes are not folded",
-        _ids("fusion/crossed", "bits[complex64-1-many]"),
+        _ids("fusion/crossed", "bits_of_short_rows[int64-1]"),
     ),
     Mutation(
         "column-fold-width",

@@ -194,6 +194,7 @@ def test_objects_that_say_what_they_are_as_arrays() -> None:
         x = np.arange(4.0) + offset
         assert repr(fused(got, x)) == repr(of_wrapped(want, x))
         assert np.array_equal(got.values, want.values) and got.asked == want.asked
+    assert "raised" not in fused.explain()  # after which NumPy makes the call again
 
 
 def test_many_parts_are_put_together_by_numpy() -> None:
