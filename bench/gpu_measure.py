@@ -19,6 +19,7 @@ from .gpu_cases import Case
 
 OURS = "fusecuda"
 LEAST_SAMPLES, MOST_SAMPLES = 20, 60
+COMPILED_TIMES = 8  # with an empty cache, and each time once more
 ROW_SECONDS = 0.6  # of measuring, once there are LEAST_SAMPLES
 GUESS = 8.0  # seconds for a row of which nothing is known yet
 LOADED_CALLS = 20  # that keep the device busy while its clocks are read
@@ -242,7 +243,7 @@ def measure_compile(device: Device, case: Case, size: int) -> dict[str, Any]:
     before = os.environ.get("FUSECUDA_CACHE_DIR")
     found: dict[str, list[dict[str, float]]] = {"cold": [], "from disk": []}
     try:
-        for _ in range(LEAST_SAMPLES):
+        for _ in range(COMPILED_TIMES):
             with tempfile.TemporaryDirectory() as folder:
                 os.environ["FUSECUDA_CACHE_DIR"] = folder
                 for phases in found.values():
