@@ -46,3 +46,29 @@ FC_INLINE double fc_cosh_f64(double a) { return cosh(a); }
 
 FC_COMPLEX_SUM(fc_c64, float)
 FC_COMPLEX_SUM(fc_c128, double)
+
+// Products and quotients of complex numbers as NVRTC makes them of CuPy's: the last product of each part
+// is one with the sum, and a quotient is scaled by the sum of the divisor's parts.
+#define FC_COMPLEX_PRODUCTS(c, C, T, f, mul)                                                       \
+    FC_INLINE C fc_times_##c(C a, C b)                                                             \
+    {                                                                                              \
+        return {fma##f(a.re, b.re, -mul(a.im, b.im)), fma##f(a.re, b.im, mul(a.im, b.re))};        \
+    }                                                                                              \
+    FC_INLINE C fc_squared_##c(C a) { return fc_times_##c(a, a); }                                 \
+    FC_INLINE C fc_over_##c(C a, C b)                                                              \
+    {                                                                                              \
+        const T by = 1 / (fabs##f(b.re) + fabs##f(b.im));                                          \
+        const C p = {mul(a.re, by), mul(a.im, by)}, q = {mul(b.re, by), mul(b.im, by)};            \
+        const T size = 1 / fma##f(q.re, q.re, mul(q.im, q.im));                                    \
+        const T re = fma##f(p.re, q.re, mul(p.im, q.im));                                          \
+        const T im = fma##f(p.im, q.re, -mul(p.re, q.im));                                         \
+        return {mul(re, size), mul(im, size)};                                                     \
+    }                                                                                              \
+    FC_INLINE C fc_one_over_##c(C a)                                                               \
+    {                                                                                              \
+        const C one = {1, 0};                                                                      \
+        return fc_over_##c(one, a);                                                                \
+    }
+
+FC_COMPLEX_PRODUCTS(c64, fc_c64, float, f, __fmul_rn)
+FC_COMPLEX_PRODUCTS(c128, fc_c128, double, , __dmul_rn)

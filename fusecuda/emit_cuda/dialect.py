@@ -3,15 +3,18 @@
 Additions, subtractions and products of floats are rounding intrinsics, so that the compiler never
 contracts what the user wrote apart; with ``contract`` they are plain operators. Functions are
 CUDA's own, called as CuPy calls them. Values never raise on the device: indices out of range wrap
-around and negative integer powers give 0 or ±1, as CuPy's.
+around and negative integer powers give 0 or ±1, as CuPy's. So do shifts of and remainders within
+64 bits, common multiples that wrap around, extremes of zeros, and complex products and quotients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..codegen.scalar import expression as c_expression
-from ..graph.dtypes import DType
+from ..graph.dtypes import ELEMENT_TYPES, DType
 
 _ROUNDED = {"add": "add", "subtract": "sub", "multiply": "mul"}
 _SAME = {"equal": "fc_same", "not_equal": "!fc_same"}  # of integers with a sign
@@ -25,6 +28,27 @@ _FUNCTIONS = {  # op -> CUDA's name; float32 has an f behind it
     "absolute": "fabs",
     "fabs": "fabs",
 }
+_PRODUCTS = {  # of complex numbers
+    "multiply": "fc_times", "square": "fc_squared",
+    "divide": "fc_over", "reciprocal": "fc_one_over",
+}  # fmt: skip
+_WIDE = frozenset({"left_shift", "right_shift", "fmod"})  # of integers of 64 bits
+_EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
+_HALF = np.dtype(np.float16)
+
+
+def _as_cupy(op: str, dtype: DType, operands: Sequence[str]) -> str:
+    """The expression that gives what CuPy does where NumPy gives something else; else none."""
+    short, given = ELEMENT_TYPES[dtype].hlo, ", ".join(operands)
+    if dtype.kind == "c" and op in _PRODUCTS:
+        return f"{_PRODUCTS[op]}_{short}({given})"
+    if dtype.kind in "iu" and dtype.itemsize == 8 and op in _WIDE:
+        return f"fc_wide_{op}_{short}({given})"
+    if dtype.kind == "i" and op == "lcm":  # the magnitude of what has wrapped around
+        return f"fc_absolute_{short}(fc_lcm_{short}({given}))"
+    if dtype == _HALF and op in _EXTREMES:
+        return f"fc_{op}_f32({given})"
+    return ""
 
 
 def expression(
@@ -32,6 +56,8 @@ def expression(
 ) -> str:
     """The CUDA C expression of op-table row ``op``; operands are names or literals."""
     first = operand_dtypes[0]
+    if own := _as_cupy(op, first, operands):
+        return own
     if op == "within":
         return f"fc_wrap<int64_t>({operands[0]}, {operands[1]})"
     if op in _SAME and {d.kind for d in operand_dtypes} == {"i"}:

@@ -3,10 +3,10 @@
 
 #define FC_FLOAT_OPS(t, T, f)                                                                      \
     FC_INLINE T fc_sign_##t(T a) { return a > 0 ? (T)1 : a < 0 ? (T)-1 : a == 0 ? (T)0 : a; }      \
-    FC_INLINE T fc_maximum_##t(T a, T b) { return (a > b) | (a != a) ? a : b; }                    \
-    FC_INLINE T fc_minimum_##t(T a, T b) { return (a < b) | (a != a) ? a : b; }                    \
-    FC_INLINE T fc_fmax_##t(T a, T b) { return (a >= b) | (b != b) ? a : b; }                      \
-    FC_INLINE T fc_fmin_##t(T a, T b) { return (a <= b) | (b != b) ? a : b; }                      \
+    FC_INLINE T fc_maximum_##t(T a, T b) { return (a != a) | (b != b) ? a + b : fmax##f(a, b); }   \
+    FC_INLINE T fc_minimum_##t(T a, T b) { return (a != a) | (b != b) ? a + b : fmin##f(a, b); }   \
+    FC_INLINE T fc_fmax_##t(T a, T b) { return fmax##f(a, b); }                                    \
+    FC_INLINE T fc_fmin_##t(T a, T b) { return fmin##f(a, b); }                                    \
     FC_INLINE T fc_heaviside_##t(T a, T b) {                                                       \
         return a != a ? a : a < 0 ? (T)0 : a > 0 ? (T)1 : b;                                       \
     }                                                                                              \
@@ -30,3 +30,19 @@
 
 FC_FLOAT_OPS(f32, float, f)
 FC_FLOAT_OPS(f64, double, )
+
+// Of integers of 64 bits CUDA shifts by the lower 32 bits of the count, and CuPy takes the remainder of
+// the doubles next to them.
+#define FC_WIDE(t, T)                                                                              \
+    FC_INLINE T fc_wide_left_shift_##t(T a, T b) {                                                 \
+        return (uint32_t)b < 64 ? (T)((uint64_t)a << (uint32_t)b) : 0;                             \
+    }                                                                                              \
+    FC_INLINE T fc_wide_right_shift_##t(T a, T b) {                                                \
+        return a >> ((uint32_t)b < 63 ? (uint32_t)b : 63) >> ((uint32_t)b > 63 ? 1 : 0);           \
+    }                                                                                              \
+    FC_INLINE T fc_wide_fmod_##t(T a, T b) {                                                       \
+        return b == 0 ? 0 : (T)fmod((double)a, (double)b);                                         \
+    }
+
+FC_WIDE(s64, int64_t)
+FC_WIDE(u64, uint64_t)

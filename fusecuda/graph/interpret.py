@@ -53,6 +53,75 @@ def _halves(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
+def _fma(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c, rounded once: the exact sum of four doubles, to odd before the last step.
+
+    S. Boldo and G. Melquiond, "Emulation of FMA and correctly rounded sums", 2008.
+    """
+    if a.dtype.itemsize < np.dtype(np.float64).itemsize:
+        return np.asarray(_to_odd(np.multiply(a, b, dtype=np.float64), c)).astype(a.dtype)
+    product = a * b
+    (f, g), (p, q) = _halves(a), _halves(b)
+    error = f * p - product + f * q + g * p + g * q
+    plain = product + c
+    high, low = _sum(c + 0 * product, error)
+    top, rest = _sum(product, high)
+    found = top + _to_odd(rest, low)
+    return np.where(np.isfinite(found) & (error != 0), found, plain)
+
+
+def _sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """The sum of two doubles, and what it leaves out."""
+    total = a + b
+    other = total - a
+    return total, (a - (total - other)) + (b - other)
+
+
+def _to_odd(a: Array, b: Array) -> Array:
+    """The sum of two doubles; of those on either side of it, the one whose last bit is 1."""
+    total, rest = _sum(np.asarray(a, np.float64), np.asarray(b, np.float64))
+    even = total.view(np.int64) % 2 == 0
+    inexact = np.isfinite(rest) & (rest != 0) & even
+    return np.where(inexact, np.nextafter(total, np.copysign(np.inf, rest)), total)
+
+
+def _joined(re: Array, im: Array) -> Array:
+    return row_of("join").numpy(re, im)  # type: ignore[no-any-return]
+
+
+def _times(a: Array, b: Array) -> Array:
+    """CuPy's product of complex numbers, of which CUDA's compiler makes two fused multiply-adds."""
+    return _joined(_fma(a.real, b.real, -(a.imag * b.imag)), _fma(a.real, b.imag, a.imag * b.real))
+
+
+def _over(a: Array, b: Array) -> Array:
+    """CuPy's quotient of complex numbers."""
+    by = 1 / (np.abs(b.real) + np.abs(b.imag))
+    (p, q), (r, s) = (a.real * by, a.imag * by), (b.real * by, b.imag * by)
+    size = 1 / _fma(r, r, s * s)
+    return _joined(_fma(p, r, q * s) * size, _fma(q, r, -(p * s)) * size)
+
+
+def _shifted(shift: Callable[..., Array]) -> Callable[..., Array]:
+    """CuPy's: the lower 32 bits of a count of 64 bits count."""
+    return lambda a, b: shift(a, b & 0xFFFFFFFF if b.dtype.itemsize == 8 else b)
+
+
+def _fmod(a: Array, b: Array) -> Array:
+    """CuPy's of integers: that of the doubles next to them."""
+    found = np.fmod(a.astype(np.float64), b.astype(np.float64))
+    return np.where(b == 0, 0, found).astype(a.dtype)
+
+
+def _extreme(ufunc: Callable[..., Array], sign: int) -> Callable[..., Array]:
+    """CUDA's: of zeros the positive one is the larger one."""
+
+    def call(a: Array, b: Array) -> Array:
+        return np.where((a == 0) & (b == 0), sign * (sign * a + sign * b), ufunc(a, b))
+
+    return call
+
+
 NUMPY = Meaning()
 PLAIN = Meaning(0)  # sums are NumPy's, too
 CUPY = Meaning(
@@ -61,6 +130,16 @@ CUPY = Meaning(
         ("floor_divide", "f"): lambda a, b: np.floor(a / b),
         ("remainder", "f"): _remainder,
         ("power", "i"): _power_of_integers,
+        ("multiply", "c"): _times,
+        ("square", "c"): lambda a: _times(a, a),
+        ("divide", "c"): _over,
+        ("reciprocal", "c"): lambda a: _over(np.ones((), a.dtype), a),
+        **{("left_shift", kind): _shifted(np.left_shift) for kind in "iu"},
+        **{("right_shift", kind): _shifted(np.right_shift) for kind in "iu"},
+        **{("fmod", kind): _fmod for kind in "iu"},
+        ("lcm", "i"): lambda a, b: np.abs(np.lcm(a, b)),
+        **{(f.__name__, "f"): _extreme(f, 1) for f in (np.maximum, np.fmax)},
+        **{(f.__name__, "f"): _extreme(f, -1) for f in (np.minimum, np.fmin)},
         ("degrees", "f"): lambda a: a * a.dtype.type(180 / np.pi),
         ("radians", "f"): lambda a: a * a.dtype.type(np.pi / 180),
     },

@@ -8,7 +8,7 @@
     X(erf) X(erfc) X(tgamma) X(lgamma) X(floor) X(ceil) X(trunc) X(round) X(rint) X(nearbyint) \
     X(fabs) X(j0) X(j1) X(y0) X(y1)
 #define EMU_FUNCTIONS2(X) \
-    X(pow) X(fmod) X(remainder) X(atan2) X(hypot) X(copysign) X(nextafter) X(fmin) X(fmax) X(fdim)
+    X(pow) X(fmod) X(remainder) X(atan2) X(hypot) X(copysign) X(nextafter) X(fdim)
 #define EMU_FUNCTION1(F) \
     extern "C" double F(double) noexcept; \
     extern "C" float F##f(float) noexcept; \
@@ -21,6 +21,21 @@
     EMU_IN double F(double x, float y) { return F(x, (double)y); }
 EMU_FUNCTIONS1(EMU_FUNCTION1)
 EMU_FUNCTIONS2(EMU_FUNCTION2)
+// Of zeros the positive one is the larger one, of a number and NaN the number is both.
+#define EMU_EXTREME(T, F, f, A, B) \
+    EMU_IN T F(T a, T b) { \
+        return a != a ? b : b != b ? a : a == b ? (copysign##f((T)1, a) < 0 ? A : B) : a < b ? A : B; \
+    }
+EMU_EXTREME(float, fminf, f, a, b)
+EMU_EXTREME(float, fmin, f, a, b)
+EMU_EXTREME(double, fmin, , a, b)
+EMU_EXTREME(float, fmaxf, f, b, a)
+EMU_EXTREME(float, fmax, f, b, a)
+EMU_EXTREME(double, fmax, , b, a)
+EMU_IN double fmin(float a, double b) { return fmin((double)a, b); }
+EMU_IN double fmin(double a, float b) { return fmin(a, (double)b); }
+EMU_IN double fmax(float a, double b) { return fmax((double)a, b); }
+EMU_IN double fmax(double a, float b) { return fmax(a, (double)b); }
 #define EMU_FUNCTION_OTHER(R, F, ARGS_D, ARGS_F, PASS, RF) \
     extern "C" R F ARGS_D noexcept; \
     extern "C" RF F##f ARGS_F noexcept; \
