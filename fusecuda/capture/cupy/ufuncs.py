@@ -26,6 +26,9 @@ from ..record.numbers import TracedScalar
 #   remainder, divmod     floating-point      exact remainder            x - floor(x / y) * y
 #   power                 integers            negative exponent raises   0, 1 or -1
 #   reciprocal            integers            of 0 the smallest one      of 0 it is 0
+#   exp, log, sqrt, sin,  complex             C99's special values,      Thrust's, in their own type
+#   cos, sinh, cosh                           ours in double precision
+#   degrees, radians      halves              times a float              times a half
 #   around                halves, singles     in their own type          in double precision
 #   nansum                complex             leaves out elements        leaves out parts
 #   clip                  NaN as a bound      NaN                        no bound
@@ -33,13 +36,16 @@ from ..record.numbers import TracedScalar
 #   gather by indices     integers            out of range raises        wraps around
 #   a[i, j]               integer indices     a scalar                   a 0-d view
 #   reductions            rank 0 results      a scalar                   a 0-d array
-DIFFERENT = {
+DIFFERENT: dict[np.ufunc, str] = {
     np.floor_divide: "f",
     np.remainder: "f",
     np.divmod: "f",
     np.power: "iu",
     np.reciprocal: "iu",
+    **dict.fromkeys((np.exp, np.log, np.sqrt, np.sin, np.cos, np.sinh, np.cosh), "c"),
 }
+OF_HALVES = frozenset({np.degrees, np.rad2deg, np.radians, np.deg2rad})
+_HALF = np.dtype(np.float16)
 
 
 def _pairs() -> dict[Any, np.ufunc]:
@@ -78,6 +84,8 @@ def loop_of(
         return None
     loop = build.resolve(ufunc, *types)
     different = DIFFERENT.get(ufunc, "") if device != "cpu" else ""
+    if ufunc in OF_HALVES and device != "cpu" and loop[0] == _HALF:
+        return None
     if any(d.kind in different for d in loop) or not build.fusible(name, loop[:-1]):
         return None
     return name, loop, bool(OPS[name].may_fail)
@@ -101,7 +109,11 @@ def can_cast(source: DType, target: DType) -> bool:
 
 def differs(ufunc: np.ufunc, args: Sequence[Any], device: str) -> bool:
     """True if CuPy's own ``ufunc`` gives other values than NumPy's for ``args``, and they count."""
-    kinds = DIFFERENT.get(ufunc) if device != "cpu" else None
+    if device == "cpu":
+        return False
+    if ufunc in OF_HALVES:
+        return any(np.can_cast(a.dtype, _HALF) for a in args[:1] if hasattr(a, "dtype"))
+    kinds = DIFFERENT.get(ufunc)
     return kinds is not None and any(_kind(a) in kinds for a in args)
 
 

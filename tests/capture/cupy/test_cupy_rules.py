@@ -75,6 +75,27 @@ def test_reciprocals_of_integers() -> None:
     assert ufuncs.loop_of(np.reciprocal, "cuda", integers.dtype) is None
 
 
+@pytest.mark.parametrize("name", ["exp", "log", "sqrt", "sin", "cos", "sinh", "cosh"])
+def test_functions_of_complex_numbers(name: str) -> None:
+    """On a GPU they are CuPy's own, which has Thrust's."""
+    ufunc, number, real = getattr(np, name), host(np.ones(3, "c8")), host(np.ones(3))
+    assert ufuncs.differs(ufunc, [number], "cuda") and not ufuncs.differs(ufunc, [number], "cpu")
+    assert ufuncs.loop_of(ufunc, "cuda", number.dtype) is None
+    assert ufuncs.loop_of(ufunc, "cpu", number.dtype) is not None
+    assert not ufuncs.differs(ufunc, [real], "cuda")
+
+
+@pytest.mark.parametrize("name", ["degrees", "rad2deg", "radians", "deg2rad"])
+@pytest.mark.parametrize("dtype", ["e", "b", "B", "?"])
+def test_degrees_of_halves(name: str, dtype: str) -> None:
+    """CuPy's factor is a half, too."""
+    ufunc, x, wide = getattr(np, name), host(np.ones(3, dtype)), host(np.ones(3, "f4"))
+    assert ufuncs.differs(ufunc, [x], "cuda") and not ufuncs.differs(ufunc, [x], "cpu")
+    assert ufuncs.loop_of(ufunc, "cuda", x.dtype) is None
+    assert not ufuncs.differs(ufunc, [wide], "cuda")
+    assert ufuncs.loop_of(ufunc, "cuda", wide.dtype) is not None
+
+
 @pytest.mark.parametrize("dtype", ["f4", "i4"])
 @pytest.mark.parametrize("axis", [None, 0])
 def test_the_sum_of_no_weights(dtype: str, axis: int | None) -> None:
