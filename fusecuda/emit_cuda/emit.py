@@ -285,6 +285,12 @@ class CudaEmitter:
                 again()
             self.divisors = kept
 
+    def remaining(self, end: str, at: str, most: int) -> str:
+        """How many elements there are from ``at`` on, as an int; if not, or if there are many, any
+        number that tells so. Of 64 bits ``most`` is said of more.
+        """
+        return f"{end} - {at}" if self.index_type == "int" else f"fc_clamp({end} - {at}, {most})"
+
     def loaded(self, form: int, source: str) -> str:
         """The pack of ``form``, whose first element is at ``source``."""
         return f"{self._mover('fc_load', form)}({source}, live)"

@@ -87,5 +87,5 @@ class LoopEmitter(CudaEmitter):
         """How many of a pack's elements there are."""
         if self.variant.spread:
             return f"fc_clamp(((int64_t){n} - at + {WARP - 1}) / {WARP}, {self.width})"
-        live = f"fc_clamp((int64_t){n} - at, {self.width})"
+        live = self.remaining(n, "at", self.width)
         return f"{pack} ? {live} : (int){self.integer('head')}" if self.variant.headed else live

@@ -113,7 +113,7 @@ class ScanEmitter(RowEmitter):
         with w.block("for (int s = 0; s < 4; ++s)"):
             w.line("if (start + s * 128 >= here) break;")
             w.line(f"const {t} at = start + s * 128 + lane * 4;")
-            w.line(f"const int live = fc_clamp((int64_t)here - at, {self.most_live});")
+            w.line(f"const int live = {self.remaining('here', 'at', self.most_live)};")
             for i, piece in enumerate(every):
                 self._begin(piece, GROUP)
                 w.line(f"take{number}_{i}(at, live, 0);")

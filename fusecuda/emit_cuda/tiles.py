@@ -127,7 +127,7 @@ class TileEmitter(CudaEmitter):
         t, w = self.index_type, self.w
         w.line(f"const {t} i_{down} = first_{down} + {k}, i_{right} = first_{right} + {x};")
         n, m = self.integer(down), self.integer(right)
-        live = f"fc_clamp((int64_t){m} - i_{right}, {most})"
+        live = self.remaining(m, f"i_{right}", most)
         w.line(f"const int live = i_{down} < {n} ? {live} : 0;")
 
     def _read(self, form: int, axis: str, place: dict[str, str]) -> None:
