@@ -29,7 +29,8 @@ from .gpu_worker import Job, all_jobs, read
 RESULTS = Path(__file__).parent / "results"
 ROOT = RESULTS.parent.parent
 SECTIONS = "ceilings,compile,table,host,switches,rivals"
-TESTS_SHARE, SANITIZER_SHARE, WARM_SHARE = 0.35, 0.06, 0.2  # of the budget, at most
+TESTS_SHARE, EMULATED_SHARE = 0.3, 0.15  # of the budget, at most
+SANITIZER_SHARE, WARM_SHARE = 0.06, 0.2
 STARTS = 6  # of the measuring process, at most
 ROW_LIMIT = 90.0  # seconds after which a row that gives nothing is taken for a hang
 
@@ -79,10 +80,10 @@ def has_device() -> bool:
 
 def run_checks(budget: Budget, logs: Path) -> dict[str, Any]:
     """The tests marked ``gpu``, those of the emulator on the device, and compute-sanitizer."""
-    most = TESTS_SHARE * budget.seconds
+    whole = budget.seconds
     found = {
-        "tests marked gpu": gpu_checks.gpu_tests(most, logs),
-        "the emulator's tests on the device": gpu_checks.emulators_tests(most, logs),
+        "tests marked gpu": gpu_checks.gpu_tests(TESTS_SHARE * whole, logs),
+        "the emulator's tests there": gpu_checks.emulators_tests(EMULATED_SHARE * whole, logs),
     }
     for check in ("memcheck", "racecheck"):
         limit = min(SANITIZER_SHARE * budget.seconds, budget.left())

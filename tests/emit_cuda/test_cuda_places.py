@@ -1,4 +1,4 @@
-"""Where rows are largest, in packs and across lanes; integers between bounds, compared with them."""
+"""Where rows are largest, in packs and across lanes; integers that are compared with bounds."""
 
 from __future__ import annotations
 

@@ -31,14 +31,19 @@ SPECIAL = [
 ]
 
 
-def by_their_last(x: Any) -> Any:
-    """Each row divided by its greatest element, and by the sum of another row."""
+def by_their_greatest(x: Any) -> Any:
+    """Each row divided by its greatest element."""
     return x / x.max(axis=1, keepdims=True)
 
 
-def checked(x: np.ndarray) -> str:
+def by_their_least(x: Any) -> Any:
+    """Each row divided by what may be negative."""
+    return x / x.min(axis=1, keepdims=True)
+
+
+def checked(x: np.ndarray, function: Any = None) -> str:
     """Run it, compare bits with the interpreter's, and give the source."""
-    executable = fc.lower(by_their_last, x, device="cuda")
+    executable = fc.lower(function or by_their_greatest, x, device="cuda")
     want = interpret(executable.graph, [x], CUPY)
     got, _ = emulated.run(executable.graph, [x], executable.strides)
     assert same_bits(want[0], got[0])
@@ -51,6 +56,17 @@ def test_quotients_of_everyday_numbers(dtype: str, columns: int) -> None:
     """Correctly rounded, whatever the last bits."""
     x = RNG.uniform(0.5, 2.0, (300, columns)).astype(dtype)
     assert "fc_quotient" in checked(x)
+
+
+def test_quotients_of_zeros() -> None:
+    """Both zeros keep or change their signs, by divisors of both signs."""
+    x = RNG.uniform(0.5, 2.0, (40, 100)).astype("f4")
+    x[:, ::3], x[:, 1::9] = 0.0, -0.0
+    for values in (x, np.negative(x)):
+        checked(values)
+        checked(values, by_their_least)
+    x[:, ::2] *= -1
+    checked(x, by_their_least)
 
 
 @pytest.mark.parametrize("columns", [100, 600])

@@ -44,7 +44,7 @@ LOADS_AND_STORES = (
         "if (!fc_is_middling(a) && !(__float_as_uint(a) == 0 && d.by > 0)) odd = true;",
         "if (!fc_is_middling(a) && a != 0) odd = true;",
         "zeros that are divided lose their sign",
-        ids("emit_cuda/cuda_quotients", "quotients_of_any_floats[100]"),
+        ids("emit_cuda/cuda_quotients", "quotients_of_zeros"),
     ),
     Mutation(
         "cuda-quotients-corrected-once",
