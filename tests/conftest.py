@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fusecuda
 from fusecuda.back_ends import BACK_ENDS
 from fusecuda.capture.calls import lifted
+from fusecuda.capture.calls.trace import Trace
 from fusecuda.capture.record import plans, rest
 from fusecuda.capture.record.recorder import default_recorder
 from tests.marks import sample
 
+PACKAGE = str(Path(fusecuda.__file__).parent)
 GOLDENS = Path(__file__).parent / "goldens"
 ABOUT_KERNELS = ("codegen", "cpu_fallback", "emit_cuda")
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
@@ -76,6 +80,38 @@ def time_for_plans() -> Iterator[None]:
         patch.setattr("fusecuda.kept.IS_ON", False)  # tests patch what plans, and count plans
         patch.setenv("FUSECUDA_WAIT", "1")  # in other processes, too
         yield
+
+
+def _is_ours(error: BaseException | None) -> bool:
+    """True if a name or an invariant of the package's own failed."""
+    if not isinstance(error, NameError | AssertionError) or error.__traceback__ is None:
+        return False
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_code.co_filename.startswith(PACKAGE)
+
+
+@pytest.fixture(scope="session")
+def swallowed() -> Iterator[list[str]]:
+    """Errors of our own after which NumPy made a call again, so that its values are right."""
+    found: list[str] = []
+
+    def give_up(trace: Trace, why: str) -> None:
+        if _is_ours(error := sys.exc_info()[1]):
+            found.append("".join(traceback.format_exception(error)))
+        plain(trace, why)
+
+    plain = Trace.give_up
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trace, "give_up", give_up)
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_swallowed(swallowed: list[str]) -> Iterator[None]:
+    """A test that sees NumPy's values after an error of our own fails."""
+    swallowed.clear()
+    yield
+    assert not swallowed, swallowed[0]
 
 
 @pytest.fixture
