@@ -121,14 +121,14 @@ class _Binder(Grids):
         ranks = len(walked.rows.extents), len(walked.elements.extents)
         column = self.skeleton == COLUMN
         packing = Packing(True, GROUP) if turned else self._packing(unit, aligned)
-        if not packing.packed and self.skeleton in (SHORT, BLOCK, LOOP, SCAN):
+        if (packing.free or not packing.packed) and self.skeleton in (SHORT, BLOCK, LOOP, SCAN):
             unit = None  # one text for all strides: the elements come one by one anyway
         self.head = packing.head
         self.variant = Variant(
             self.skeleton, unit, f"m{ranks[0] - 1}" if column else f"n{ranks[1] - 1}",
             packing.packed, packing.width, aliased(self.kernel, walked), self._wide(memory), *ranks,
             turned=turned, kept=kept.where, apart=packing.apart, headed=packing.head > 0,
-            spread=packing.spread, free=packing.free,
+            spread=packing.spread,
             side=tile_side(self.kernel, walked, turned, facts.multiprocessors) if turned else 0,
         )  # fmt: skip
         self.whole: frozenset[int] = frozenset()

@@ -230,13 +230,13 @@ class RowEmitter(ReductionEmitter):
         return "slot + e"
 
     def loaded(self, form: int, source: str) -> str:
-        if not self.variant.free:
+        if self.variant.unit is not None:
             return super().loaded(form, source)
         whole = self.parameter(names.whole(form), "int")
         return f"fc_load_row<4>({source}, {self._step(form)}, {whole}, live)"
 
     def stored(self, form: int, place: dict[str, str]) -> list[str]:
-        if not self.variant.free:
+        if self.variant.unit is not None:
             return super().stored(form, place)
         rows = {axis: place[axis] for axis in place if axis not in self.axes}
         row = f"{self.pointer(form)} + {self.offset(form, rows)}"
@@ -244,8 +244,6 @@ class RowEmitter(ReductionEmitter):
         return [f"fc_store_row<4>({row}, at, {step}, {pack}, live, lane, lanes);"]
 
     def _step(self, form: int) -> str:
-        if self.variant.unit is not None:
-            return f"({self.index_type})1"
         return self.integer(names.stride(form, self.axes[-1]))
 
     def _position(self) -> str:
@@ -273,7 +271,7 @@ class RowEmitter(ReductionEmitter):
     @property
     def most_live(self) -> int:
         """How many elements from its first on a pack is told of; see fc_store_row."""
-        return 8 if self.variant.free else 4
+        return 8 if self.variant.packed and self.variant.unit is None else 4
 
     def chunk(self, name: str, kept: str, unroll: bool = True) -> None:
         """All four steps of the chunk at ``start``, with no test where the chunk is whole."""

@@ -26,8 +26,7 @@ class Variant:
     stands still; None means that any strides will do. ``packed`` forms are moved ``width``
     neighbours at a time; those ``apart`` are not aligned, so that their elements are moved one by
     one. A ``headed`` loop has fewer in the first pack of a line, so that the others are aligned
-    where it writes; in a ``spread`` one the elements of a pack are a warp apart. Packs of rows that
-    are ``free`` begin anywhere: the launch tells which forms have whole ones. Forms that are
+    where it writes; in a ``spread`` one the elements of a pack are a warp apart. Forms that are
     ``aliased`` share memory with one that is written. ``wide`` indices have 64 bits. Resident rows
     are ``kept`` in registers, ``chunks`` of 512 elements by each warp, or in shared memory, of
     ``blocks`` that are a cluster; a block has at most ``warps``. Loads that are ``turned`` are
@@ -55,7 +54,6 @@ class Variant:
     apart: frozenset[int] = frozenset()
     headed: bool = False
     spread: bool = False
-    free: bool = False
 
 
 @dataclass(slots=True)

@@ -84,7 +84,7 @@ def test_each_access_of_a_row_is_chosen_by_itself() -> None:
     device = compare(lambda a, g: above(a) * g, x, gain)
     ((prepared, _),) = device.reports
     (bound,) = prepared.bounds
-    assert bound.variant.packed and bound.variant.free
+    assert bound.variant.packed and bound.variant.unit is None
     gains = [n for n, (base, _) in enumerate(prepared.pointers) if base == 1]
     names = [name for name, ctype in prepared.parameters if "*" in ctype]
     whole = {n: bound.integers[f"whole{name.lstrip('inout')}"] for n, name in enumerate(names)}
