@@ -427,6 +427,7 @@ struct fc_chunks {
     }
     __device__ __forceinline__ typename R::P finish()
     {
+        if (count == 1) return fc_of_first_lane(kept);
         if (count & 31) end_run();
         return fc_pairwise<R>(runs, (count + 31) / 32);
     }

@@ -147,11 +147,10 @@ class RowEmitter(ReductionEmitter):
     def body(self, number: int, stage: ir.Stage, place: dict[str, str]) -> None:
         """One pass over the row."""
         w = self.w
-        packs = [r for r in stage.reduces if r.kind.startswith("arg")]
         self.divisors = self.row_divisors(stage)
         for name in self.divisors:
             w.line(f"const fc_divisor over_{name} = fc_divide_by({name});")
-        self.taker(str(number), stage.body, place, self.combined(stage.reduces), packs=packs)
+        self.taker(str(number), stage.body, place, stage.reduces)
         self.divisors = []
         if self.kernel.segment is not None:
             self.chunks_of_a_warp(number, stage, lambda: self.each_step(number, "0"))
@@ -179,7 +178,9 @@ class RowEmitter(ReductionEmitter):
                 return []
             if isinstance(s, ir.Compute) and s.op == "divide":
                 dividing.append((s.operands[1], computed_in(s.operand_dtypes[1])))
-        if stage.reduces:
+        few = self.variant.steps == 1  # elements of a thread: none is worth a reciprocal
+        many = self.variant.unit is None and self.variant.chunks > 1  # registers as it is
+        if stage.reduces or few or many:
             return []
         by_rows = [v for v, d in dividing if d == FLOAT32 and v not in of_elements]
         return [names.value(value) for value in dict.fromkeys(by_rows)]
@@ -199,10 +200,15 @@ class RowEmitter(ReductionEmitter):
         self.w.line(f"{memory_type(self.kernel.resident[slot])} keep{slot}[{size}];")
 
     def taker(
-        self, name: str, body: list[ir.Statement], place: dict[str, str], then: list[str],
-        before: Sequence[str] = (), packs: Sequence[ir.Reduce] = (),
+        self, name: str, body: list[ir.Statement], place: dict[str, str],
+        reduces: Sequence[ir.Reduce], then: Sequence[str] = (), before: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        """A lambda that takes four neighbours, of ``packs`` at once; ``slot`` counts the kept."""
+        """A lambda that takes four neighbours; ``slot`` counts what a thread keeps.
+
+        Each element is taken by ``reduces``, but those that find places take all four at once.
+        """
+        packs = [r for r in reduces if r.kind.startswith("arg")]
+        then = [*then, *self.combined(reduces)]
         t, w = self.index_type, self.w
         head = f"auto take{name} = [&]({t} at, int live, int slot)"
         w.line(f"{head} {{")

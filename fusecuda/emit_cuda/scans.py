@@ -34,7 +34,7 @@ class ScanEmitter(RowEmitter):
         """One pass over the row."""
         self.stage = number
         if not scans_of(stage):
-            self.taker(str(number), stage.body, place, self.combined(stage.reduces))
+            self.taker(str(number), stage.body, place, stage.reduces)
             self.chunks_of_a_warp(number, stage, lambda: self.each_step(number, "0"))
             return
         one = self._declared(number, stage, pieces(stage), place)
@@ -62,8 +62,7 @@ class ScanEmitter(RowEmitter):
                 running = names.value(piece.scan.value)
                 then.append(f"{self._waiting(piece.scan.out)}[slot + e] = {running};")
             before = [self._taken(v, ctype, scans) for v, ctype in piece.taken.items()]
-            then += self.combined(piece.reduces)
-            self.taker(f"{number}_{i}", piece.body, place, then, before)
+            self.taker(f"{number}_{i}", piece.body, place, piece.reduces, then, before)
         return partial(self._chunk if is_whole else self._steps, number, every)
 
     def bounds(self) -> str:

@@ -52,7 +52,7 @@ LOADS_AND_STORES = (
         "return __fmaf_rn(__fmaf_rn(-d.by, second, a), d.reciprocal, second);",
         "return first;",
         "elements are multiplied by the reciprocal of what they are divided by",
-        ids("emit_cuda/cuda_quotients", "quotients_of_everyday_numbers[96-f4]"),
+        ids("emit_cuda/cuda_quotients", "quotients_of_everyday_numbers[300-f4]"),
     ),
     Mutation(
         "cuda-levels-without-the-others",
