@@ -15,7 +15,7 @@ import numpy as np
 
 from . import gpu_rivals
 from .gpu_cases import CASES
-from .gpu_measure import OURS, reason
+from .gpu_measure import OURS, Budget, reason
 
 PROCESSES = 8
 
@@ -43,11 +43,11 @@ def warm(size: int, only: str, root: Path, folder: Path, seconds: float) -> None
         )
         for k in range(PROCESSES)
     ]
+    budget = Budget(seconds)
     for process in started:
         try:
-            process.wait(max(1.0, seconds))
+            process.wait(max(0.1, budget.left()))
         except subprocess.TimeoutExpired:
-            seconds = 0.0
             process.kill()
             process.wait()
 

@@ -82,7 +82,7 @@ def time_for_plans() -> Iterator[None]:
         yield
 
 
-def _is_ours(error: BaseException | None) -> bool:
+def is_ours(error: BaseException | None) -> bool:
     """True if a name or an invariant of the package's own failed."""
     if not isinstance(error, NameError | AssertionError) or error.__traceback__ is None:
         return False
@@ -96,7 +96,7 @@ def swallowed() -> Iterator[list[str]]:
     found: list[str] = []
 
     def give_up(trace: Trace, why: str) -> None:
-        if _is_ours(error := sys.exc_info()[1]):
+        if is_ours(error := sys.exc_info()[1]):
             found.append("".join(traceback.format_exception(error)))
         plain(trace, why)
 

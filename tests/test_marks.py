@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import PACKAGE, is_ours
 from tests.marks import one_in, sample
 
 
@@ -57,3 +58,13 @@ def test_what_is_slow_anyway_is_not_counted(
     run = [i for i, item in enumerate(others) if not item.get_closest_marker("slow")]
     assert run[0] == 0 and 17 <= len(run) <= 21
     assert all(item.get_closest_marker("slow") for item in slow)
+
+
+@pytest.mark.parametrize("text", ["missing", "assert False", "1 / 0"])
+def test_errors_of_our_own_are_told_from_users(text: str) -> None:
+    """Names and invariants that fail within the package, nothing that a user's text raises."""
+    for place, ours in ((f"{PACKAGE}/engine.py", text != "1 / 0"), ("/home/user/model.py", False)):
+        with pytest.raises((NameError, AssertionError, ZeroDivisionError)) as caught:
+            exec(compile(text, place, "exec"), {})
+        assert is_ours(caught.value) == ours
+    assert not is_ours(None)

@@ -199,6 +199,7 @@ def prelude() -> str:
     return "\n".join(
         (
             read("emit_cuda", "fusecuda.cuh"),
+            read("emit_cuda", "tree.cuh"),
             read("emit_cuda", "online.cuh"),
             read("emit_cuda", "cluster.cuh"),
             read("emit_cuda", "columns.cuh"),

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..codegen.scalar import expression as c_expression
-from ..graph.dtypes import ELEMENT_TYPES, DType
+from ..graph.dtypes import ELEMENT_TYPES, FLOAT16, DType
 
 _ROUNDED = {"add": "add", "subtract": "sub", "multiply": "mul"}
 _SAME = {"equal": "fc_same", "not_equal": "!fc_same"}  # of integers with a sign
@@ -34,7 +32,6 @@ _PRODUCTS = {  # of complex numbers
 }  # fmt: skip
 _WIDE = frozenset({"left_shift", "right_shift", "fmod"})  # of integers of 64 bits
 _EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
-_HALF = np.dtype(np.float16)
 
 
 def _as_cupy(op: str, dtype: DType, operands: Sequence[str]) -> str:
@@ -46,7 +43,7 @@ def _as_cupy(op: str, dtype: DType, operands: Sequence[str]) -> str:
         return f"fc_wide_{op}_{short}({given})"
     if dtype.kind == "i" and op == "lcm":  # the magnitude of what has wrapped around
         return f"fc_absolute_{short}(fc_lcm_{short}({given}))"
-    if dtype == _HALF and op in _EXTREMES:
+    if dtype == FLOAT16 and op in _EXTREMES:
         return f"fc_{op}_f32({given})"
     return ""
 

@@ -1,6 +1,6 @@
 """Launches: which variant of a kernel fits the shapes at hand, its grid, and its integers by name.
 
-A row's length alone decides the reduction tree (see fusecuda.cuh); how many threads, warps and
+A row's length alone decides the reduction tree (see tree.cuh); how many threads, warps and
 blocks share a row is decided here, from lengths and counts, and changes no bit.
 """
 

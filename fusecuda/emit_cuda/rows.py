@@ -1,6 +1,6 @@
 """Emission of row reductions: lanes of a warp, a block, or several blocks for each row.
 
-Each stage is one pass over the row in the order of the tree (see fusecuda.cuh). A short row has one
+Each stage is one pass over the row in the order of the tree (see tree.cuh). A short row has one
 chunk, whose lanes belong to one warp; a long row's chunks are dealt to the warps of its blocks.
 What a thread keeps of a row, in registers or in shared memory, it alone reads again.
 """

@@ -123,6 +123,7 @@ BY_HLO_NAME: dict[str, DType] = {e.hlo: e.dtype for e in ELEMENT_TYPES.values()}
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)
+FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
 

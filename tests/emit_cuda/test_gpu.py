@@ -213,6 +213,14 @@ def test_arguments_that_are_not_aligned(start: int) -> None:
     assert same_bits(room[start : start + 1999] * 2 + 1, cupy.asnumpy(got))
 
 
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+def test_clipped_integers(dtype: str) -> None:
+    """Compared with their bounds, and written as literals where a text has room for them."""
+    x = RNG.integers(-120, 120, 5000).astype(dtype)
+    compare(lambda a: (np.clip(a, 0, 100) == 100, np.maximum(np.maximum(a, a[::-1]), 0) == a), x)
+    compare(lambda a: np.sum(np.clip(a, 0, 100) == 100), x)
+
+
 def test_in_place_updates() -> None:
     """A slice is written where it lies; what overlaps itself is not."""
 

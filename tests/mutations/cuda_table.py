@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mutation import Mutation, ids
 
 _CUH, _COLUMNS_CUH = "emit_cuda/fusecuda.cuh", "emit_cuda/columns.cuh"
+_TREE = "emit_cuda/tree.cuh"
 _LOOP, _ROWS, _COLUMNS = "emit_cuda/emit.py", "emit_cuda/rows.py", "emit_cuda/columns.py"
 _TILES = "emit_cuda/tiles.py"
 _PACKS = "emit_cuda/packs.py"
@@ -56,7 +57,7 @@ LOADS_AND_STORES = (
     ),
     Mutation(
         "cuda-levels-without-the-others",
-        _CUH,
+        _TREE,
         "if (step >= count) return fc_of_first_lane(p);",
         "if (step >= count) return p;",
         "lanes behind those that meet have nothing",
@@ -64,7 +65,7 @@ LOADS_AND_STORES = (
     ),
     Mutation(
         "cuda-first-of-nans",
-        _CUH,
+        _TREE,
         "place = (v[e] == best || v[e] != v[e]) ? e : place;",
         "place = v[e] == best ? e : place;",
         "of NaNs in a pack the last one is found",
@@ -259,7 +260,7 @@ LOADS_AND_STORES = (
 TREE = (
     Mutation(
         "cuda-fold-of-half-the-lanes",
-        _CUH,
+        _TREE,
         "for (int half = lanes / 2; half; half /= 2) {",
         "for (int half = lanes / 4; half; half /= 2) {",
         "half of the lanes are not folded",
@@ -267,7 +268,7 @@ TREE = (
     ),
     Mutation(
         "cuda-fold-of-other-rows",
-        _CUH,
+        _TREE,
         "for (int half = lanes / 2; half; half /= 2) {",
         "for (int half = 16; half; half /= 2) {",
         "lanes that belong to other rows are folded in",
@@ -275,7 +276,7 @@ TREE = (
     ),
     Mutation(
         "cuda-fold-order",
-        _CUH,
+        _TREE,
         "for (int half = lanes / 2; half; half /= 2) {",
         "for (int half = 1; half < lanes; half *= 2) {",
         "neighbouring lanes are folded first, which rounds otherwise",
@@ -283,7 +284,7 @@ TREE = (
     ),
     Mutation(
         "cuda-pairwise-order",
-        _CUH,
+        _TREE,
         "for (int step = 1; step < 32; step *= 2) {",
         "for (int step = 16; step; step /= 2) {",
         "chunks far apart are combined first, which rounds otherwise",
@@ -307,7 +308,7 @@ TREE = (
     ),
     Mutation(
         "cuda-identity-of-max",
-        _CUH,
+        _TREE,
         "FC_REDUCTION(max, fc_least(T()),",
         "FC_REDUCTION(max, T(),",
         "a maximum starts from zero",
@@ -315,7 +316,7 @@ TREE = (
     ),
     Mutation(
         "cuda-least-integer",
-        _CUH,
+        _TREE,
         "return (T)-1 < (T)0 ? (T)(1ull << (8 * sizeof(T) - 1)) : (T)0;",
         "return (T)-1 < (T)0 ? (T)(1ull << (8 * sizeof(T) - 2)) : (T)0;",
         "a maximum of integers starts from a quarter of their range",
@@ -323,7 +324,7 @@ TREE = (
     ),
     Mutation(
         "cuda-argmax-tie",
-        _CUH,
+        _TREE,
         "better | (tied & (a.index < b.index));",
         "better | (tied & (a.index > b.index));",
         "of equal elements the last is the largest",
@@ -366,7 +367,7 @@ TREE = (
 BLOCKS = (
     Mutation(
         "cuda-barrier-of-a-block",
-        _CUH,
+        _TREE,
         "room[fc_thread() / 32] = p;\n    __syncthreads();",
         "room[fc_thread() / 32] = p;",
         "warps read each other's results before they are written",
@@ -382,7 +383,7 @@ BLOCKS = (
     ),
     Mutation(
         "cuda-barrier-of-other-blocks",
-        _CUH,
+        _TREE,
         "if (lane == 0) room[run] = p;\n    }\n    __syncthreads();",
         "if (lane == 0) room[run] = p;\n    }",
         "warps read what others make of the blocks' results before it is written",
@@ -406,7 +407,7 @@ BLOCKS = (
     ),
     Mutation(
         "cuda-last-block",
-        _CUH,
+        _TREE,
         "atomicInc(arrivals, blocks - 1) == blocks - 1;",
         "atomicInc(arrivals, blocks - 1) == blocks - 2;",
         "the last block but one takes itself for the last",
@@ -414,7 +415,7 @@ BLOCKS = (
     ),
     Mutation(
         "cuda-counter-left-behind",
-        _CUH,
+        _TREE,
         "atomicInc(arrivals, blocks - 1) == blocks - 1;",
         "atomicInc(arrivals, blocks) == blocks - 1;",
         "the counter of blocks is not zero again for the next launch",
@@ -422,7 +423,7 @@ BLOCKS = (
     ),
     Mutation(
         "cuda-fence-of-the-writer",
-        _CUH,
+        _TREE,
         "    __threadfence();\n    __syncthreads();\n"
         "    if (fc_thread() == 0) {\n        __threadfence();",
         "    __syncthreads();\n    if (fc_thread() == 0) {",
@@ -533,7 +534,7 @@ KERNELS = (
     ),
     Mutation(
         "cuda-argmax-later-tie",
-        _CUH,
+        _TREE,
         "LARGEST ? v <= a.value : v >= a.value",
         "LARGEST ? v < a.value : v > a.value",
         "of equal elements of a lane the last is the largest",

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from bench import gpu, gpu_checks, gpu_report, gpu_rivals, gpu_worker
+from bench import gpu, gpu_checks, gpu_report, gpu_rivals, gpu_warm, gpu_worker
 from bench import gpu_measure as measure
 from bench.gpu_cases import CASES, COMPILED, MIB, SWITCHED, Case, flat
 from bench.gpu_worker import DEVICE_LOST, Job, all_jobs, read, work
@@ -503,3 +503,33 @@ def test_ceiling_kernels_compile() -> None:
     from bench.gpu_device import _SOURCE
 
     assert nvrtc.compile_text(_SOURCE, nvrtc.options("sm_90"))[0]
+
+
+def test_rivals_that_compile_for_ever_are_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them within the time of one, whatever they print."""
+    asleep = tmp_path / "asleep"
+    asleep.write_text("#!/bin/sh\nexec sleep 60\n")
+    asleep.chmod(0o755)
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Started(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self)
+
+    monkeypatch.setattr(sys, "executable", str(asleep))
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    gpu_warm.warm(SMALL, "", tmp_path, tmp_path, 0.2)
+    assert [process.returncode for process in started] == [-9] * gpu_warm.PROCESSES
+
+
+def test_only_the_chosen_programs_are_compiled() -> None:
+    """A text that is in no name chooses none."""
+    assert gpu_warm.main(["0", "1", str(SMALL), "no such program"]) == 0
+
+
+def test_sections_are_chosen() -> None:
+    """A worker's jobs are those of its sections."""
+    assert {job.section for job in all_jobs()} == set(gpu.SECTIONS.split(","))

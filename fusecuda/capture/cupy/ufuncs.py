@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import DType, is_supported
+from ...graph.dtypes import FLOAT16, DType, is_supported
 from ...graph.node import Node
 from ...graph.ops import OPS
 from ..arrays.array import Array
@@ -45,7 +45,6 @@ DIFFERENT: dict[np.ufunc, str] = {
     **dict.fromkeys((np.exp, np.log, np.sqrt, np.sin, np.cos, np.sinh, np.cosh), "c"),
 }
 OF_HALVES = frozenset({np.degrees, np.rad2deg, np.radians, np.deg2rad})
-_HALF = np.dtype(np.float16)
 
 
 def _pairs() -> dict[Any, np.ufunc]:
@@ -84,7 +83,7 @@ def loop_of(
         return None
     loop = build.resolve(ufunc, *types)
     different = DIFFERENT.get(ufunc, "") if device != "cpu" else ""
-    if ufunc in OF_HALVES and device != "cpu" and loop[0] == _HALF:
+    if ufunc in OF_HALVES and device != "cpu" and loop[0] == FLOAT16:
         return None
     if any(d.kind in different for d in loop) or not build.fusible(name, loop[:-1]):
         return None
@@ -112,7 +111,7 @@ def differs(ufunc: np.ufunc, args: Sequence[Any], device: str) -> bool:
     if device == "cpu":
         return False
     if ufunc in OF_HALVES:
-        return any(np.can_cast(a.dtype, _HALF) for a in args[:1] if hasattr(a, "dtype"))
+        return any(np.can_cast(a.dtype, FLOAT16) for a in args[:1] if hasattr(a, "dtype"))
     kinds = DIFFERENT.get(ufunc)
     return kinds is not None and any(_kind(a) in kinds for a in args)
 
