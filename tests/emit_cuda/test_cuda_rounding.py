@@ -68,6 +68,16 @@ def test_exact_operations_are_not_contracted(dtype: str) -> None:
     assert (is_complex and found >= PRODUCTS) or "remainder" in found
 
 
+@pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
+@pytest.mark.parametrize("exponent", [3, -1.5])
+def test_products_in_two_words_are_rounded(exponent: float) -> None:
+    """What their errors are taken of is no part of a fused multiply-add."""
+    executable = fc.lower(lambda x: x**exponent, np.ones(8))
+    _, sources = emulated.assembled(executable.graph, executable.strides)
+    ptx = nvrtc.cubin([s for s in sources if s is not None], "compute_90").decode()
+    assert "mul.rn.f64" in ptx and "fma.rn.f64" in ptx
+
+
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "sum of products": lambda x, y: x * y + x - y * y,
     "reduced": lambda x, y: (x * y).sum(axis=1) + (x * y).mean(axis=0)[: x.shape[0]],

@@ -126,12 +126,20 @@ CLUSTERS = (
         ids("cuda_scans", "many_short_rows_have_more_lanes_than_elements"),
     ),
     Mutation(
-        "cuda-complex-product-contracted",
+        "cuda-product-of-words-contracted",
         "emit_cuda/complex.cuh",
         "return __dmul_rn(a, b);",
         "return a * b;",
-        "NVRTC makes a fused multiply-add of half a complex product",
-        ids("cuda_rounding", "exact_operations_are_not_contracted"),
+        "NVRTC makes a fused multiply-add of half a product in two words",
+        ids("cuda_rounding", "products_in_two_words_are_rounded"),
+    ),
+    Mutation(
+        "cuda-complex-product-rounded",
+        "emit_cuda/complex.cuh",
+        "return {fma##f(a.re, b.re, -mul(a.im, b.im)), ",
+        "return {mul(a.re, b.re) - mul(a.im, b.im), ",
+        "complex products are rounded where CuPy's are not",
+        ids("emit_cuda/cuda_as_cupy", "complex_products_are_fused"),
     ),
     Mutation(
         "cuda-remainder-rounded-twice",
