@@ -157,8 +157,13 @@ def test_no_view_within_memory() -> None:
     assert view_within(memory[:, :0], memory) is None
 
 
-def test_an_argument_keeps_its_base() -> None:
-    """Also where an argument has been written to, so that the call cannot be made again."""
+@pytest.mark.parametrize("is_large", [False, True])
+def test_an_argument_keeps_its_base(is_large: bool, request: pytest.FixtureRequest) -> None:
+    """Also where an argument has been written to, so that the call cannot be made again if it is
+    large.
+    """
+    if is_large:
+        request.getfixturevalue("nothing_is_undone")
     program = """
 @fused
 def f(x, out):
