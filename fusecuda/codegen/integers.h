@@ -72,17 +72,3 @@ FC_UNSIGNED(u64, uint64_t, uint64_t)
 FC_INLINE int fc_less_su(int64_t a, uint64_t b) { return a < 0 || (uint64_t)a < b; }
 FC_INLINE int fc_less_us(uint64_t a, int64_t b) { return b > 0 && a < (uint64_t)b; }
 FC_INLINE int fc_equal_su(int64_t a, uint64_t b) { return a >= 0 && (uint64_t)a == b; }
-
-// Before AVX-512 there is no instruction for it: the halves are put into doubles, which are added.
-FC_INLINE double fc_double_of(uint64_t a) {
-#if defined(__SSE2__) && !defined(__AVX512DQ__)
-    const uint64_t low = (a & 0xFFFFFFFFU) | 0x4330000000000000U;
-    const uint64_t high = a >> 32 | 0x4530000000000000U;
-    double x, y;
-    memcpy(&x, &low, sizeof x);
-    memcpy(&y, &high, sizeof y);
-    return (y - 19342813118337666422669312.0) + x; /* 2^84 + 2^52; x is 2^52 and more */
-#else
-    return a ? (double)a : 0;
-#endif
-}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..graph.dtypes import ELEMENT_TYPES, FLOAT64, UINT64, DType, computed_in, part_of_complex
+from ..graph.dtypes import ELEMENT_TYPES, FLOAT64, DType, computed_in, part_of_complex
 from ..graph.ops import OPS
 
 _MIXED = {
@@ -59,6 +59,7 @@ def suffix(dtype: DType) -> str:
 
 
 Expression = Callable[[str, DType, Sequence[DType], Sequence[str]], str]
+Cast = Callable[[DType, DType, str], str]
 
 
 def computed(
@@ -72,8 +73,6 @@ def computed(
 
     What has no text of its own is computed in the type that has, and rounded.
     """
-    if op == "convert":
-        return _conversion(dtype, operand_dtypes[0], operands[0])
     if ELEMENT_TYPES[operand_dtypes[0]].hlo in OPS[op].text:
         return expression(op, dtype, operand_dtypes, operands)
     wider = [computed_in(d) for d in operand_dtypes]
@@ -98,34 +97,37 @@ def expression(
     return f"({c_type(dtype)})({body})" if narrow else body
 
 
-def _conversion(dtype: DType, source: DType, operand: str) -> str:
-    """The C expression of a cast; an integer zero becomes +0.0.
+def cast(dtype: DType, source: DType, operand: str) -> str:
+    """The C expression of a cast between types that C has; an integer zero becomes +0.0.
 
     GCC makes float -> integer -> float one truncation, which would turn -0.5 into -0.0.
     """
-    if source.kind == "c":
-        return _conversion_of_complex(dtype, source, operand)
-    if dtype.kind == "c":
-        part = _conversion(part_of_complex(dtype), source, operand)
-        return f"fc_make_{suffix(dtype)}({part}, 0)"
-    if computed_in(dtype) != dtype:
-        if source == FLOAT64 and ELEMENT_TYPES[dtype].of_double:  # rounded once
-            return ELEMENT_TYPES[dtype].of_double.format(operand)
-        return rounded(dtype, _conversion(computed_in(dtype), source, operand))
-    if dtype == FLOAT64 and source == UINT64:
-        return f"fc_double_of({operand})"
     if source.kind in "iu" and dtype.kind == "f":
         return f"FC_OF_WHOLE({c_type(dtype)}, {operand})"
     return f"({c_type(dtype)}){operand}"
 
 
-def _conversion_of_complex(dtype: DType, source: DType, operand: str) -> str:
+def conversion(dtype: DType, source: DType, operand: str, cast: Cast = cast) -> str:
+    """The C expression of a cast between any types; ``cast`` is the dialect's."""
+    if source.kind == "c":
+        return _conversion_of_complex(dtype, source, operand, cast)
+    if dtype.kind == "c":
+        part = conversion(part_of_complex(dtype), source, operand, cast)
+        return f"fc_make_{suffix(dtype)}({part}, 0)"
+    if computed_in(dtype) != dtype:
+        if source == FLOAT64 and ELEMENT_TYPES[dtype].of_double:  # rounded once
+            return ELEMENT_TYPES[dtype].of_double.format(operand)
+        return rounded(dtype, conversion(computed_in(dtype), source, operand, cast))
+    return cast(dtype, computed_in(source), operand)
+
+
+def _conversion_of_complex(dtype: DType, source: DType, operand: str, cast: Cast) -> str:
     """The C expression of a cast of a complex number; others than complex take the real part."""
     if dtype == source:
         return operand
     if dtype.kind == "b":
         return f"fc_truth_{suffix(source)}({operand})"
     if dtype.kind != "c":
-        return _conversion(dtype, part_of_complex(source), f"{operand}.re")
+        return conversion(dtype, part_of_complex(source), f"{operand}.re", cast)
     part = c_type(part_of_complex(dtype))
     return f"fc_make_{suffix(dtype)}(({part}){operand}.re, ({part}){operand}.im)"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..fusion import kernel_ir as ir
 from ..graph.dtypes import DType
 from . import names
-from .scalar import c_type, computed, expression, loaded, stored, zero
+from .scalar import c_type, cast, computed, conversion, expression, loaded, stored, zero
 
 _Valued = ir.Argument | ir.Load | ir.Index | ir.InRange | ir.Select | ir.Recall
 
@@ -102,6 +102,10 @@ class Scope:
         """The expression of an op-table row, in types that it has text for."""
         return expression(op, dtype, operand_dtypes, operands)
 
+    def cast(self, dtype: DType, source: DType, operand: str) -> str:
+        """The expression of a cast between types that C has."""
+        return cast(dtype, source, operand)
+
     def choice(self, test: int, value: str, other: str, dtype: DType) -> str:
         """The expression that is ``value`` where ``test`` holds, else ``other``."""
         name = self.name(test)
@@ -124,7 +128,10 @@ class Scope:
             case ir.Compute():
                 operands = [self.name(o) for o in statement.operands]
                 kinds = statement.operand_dtypes
-                text = computed(statement.op, statement.dtype, kinds, operands, self.expression)
+                if statement.op == "convert":
+                    text = conversion(statement.dtype, kinds[0], operands[0], self.cast)
+                else:
+                    text = computed(statement.op, statement.dtype, kinds, operands, self.expression)
                 line = self.define(statement.out, c_type(statement.dtype), text)
                 return [line, *self.failure(statement, operands)]
             case ir.Gather() | ir.Search() | ir.ChosenLoad():

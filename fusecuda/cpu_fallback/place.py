@@ -10,7 +10,7 @@ from ..codegen.scalar import c_type, computed, loaded, memory_type, stored, suff
 from ..codegen.statements import Scope
 from ..fusion import kernel_ir as ir
 from ..fusion.variants import ANY_STEP
-from ..graph.dtypes import DType, hlo_name
+from ..graph.dtypes import ELEMENT_TYPES, DType, hlo_name
 from ..graph.ops import OPS
 from . import chosen, quotients, tallies
 from .index_tests import NO_TESTS, Tests
@@ -109,6 +109,17 @@ class Place(Scope):
         if test not in self.tests.steady or dtype.kind == "c":
             return super().choice(test, value, other, dtype)
         return f"fc_choose_{suffix(dtype)}(mask{test}, {value}, {other})"
+
+    def cast(self, dtype: DType, source: DType, operand: str) -> str:
+        match source.kind + dtype.kind:
+            case "bf":  # gcc makes no vectors of a bool that is cast
+                literal = ELEMENT_TYPES[dtype].literal
+                return f"{operand} ? 1.0{literal} : 0.0{literal}"
+            case "if" | "uf" if source.itemsize == 8:
+                return f"fc_{hlo_name(dtype)}_of_{hlo_name(source)}({operand})"
+            case "fi" | "fu" if dtype.itemsize == 8:
+                return f"fc_{hlo_name(dtype)}_of_f64({operand})"
+        return super().cast(dtype, source, operand)
 
     def failure(self, statement: ir.Compute, operands: list[str]) -> list[str]:
         if not ir.reports(statement):

@@ -47,6 +47,7 @@ def _prelude(traffic: bool) -> str:
             read("cpu_fallback", "abi.h"),
             _vector_math(),
             read("codegen", "integers.h"),
+            read("cpu_fallback", "casts.h"),
             read("cpu_fallback", "division.h"),
             read("codegen", "philox.h"),
             read("codegen", "prelude.h"),

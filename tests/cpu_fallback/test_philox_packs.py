@@ -26,7 +26,7 @@ void draw(uint64_t *a, uint64_t *b, const uint64_t *c, const uint64_t *s, const 
 }
 void widen(double *a, const uint64_t *c, int64_t n) {
     #pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) a[i] = fc_double_of(c[i]);
+    for (int64_t i = 0; i < n; i++) a[i] = fc_f64_of_u64(c[i]);
 }
 """
 

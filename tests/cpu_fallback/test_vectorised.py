@@ -80,6 +80,13 @@ def shifted(x: Any, y: Any) -> Any:
     return h >> np.uint32(3), bits >> np.uint32(24)
 
 
+def casts(x: Any, y: Any) -> Any:
+    """Between whole numbers of 64 bits and floats, and of bools."""
+    whole, places = np.floor(x * 6).astype(np.int64), WHOLE.astype(np.uint64) >> np.uint64(3)
+    signs = (x > y) * y + (y > 0).astype(np.float32)
+    return x * 6 - whole, places / 2**53, WHOLE.astype(np.float32), signs, (y * y).astype(np.uint64)
+
+
 def powers(x: Any, y: Any) -> Any:
     """More than one: gcc takes no second copy of such a function into a loop."""
     return abs(x) ** 1.7 + y**3 - (x * y) ** 5
@@ -138,7 +145,7 @@ def halves(x: Any, y: Any) -> Any:
 
 
 PROGRAMS = (
-    bools, complexes, counted, halves, picked, rolled, rolled_twice, padded, chosen, joined,
+    bools, casts, complexes, counted, halves, picked, rolled, rolled_twice, padded, chosen, joined,
     floats, remainders,
     integers, narrow, powers, float_powers, looked_up, less_one, of_integers, pixels, shifted,
 )  # fmt: skip

@@ -203,9 +203,9 @@ FUNCTIONS = (
     ),
     Mutation(
         "doubles-of-one-half",
-        "codegen/integers.h",
-        "high = a >> 32 | 0x4530000000000000U;",
-        "high = a >> 33 | 0x4530000000000000U;",
+        "cpu_fallback/casts.h",
+        "a >> 32 | 0x4530000000000000U",
+        "a >> 33 | 0x4530000000000000U",
         "without AVX-512 large integers become other doubles",
         _ids("philox_packs", "blocks_and_doubles[-mno-avx512f]"),
     ),

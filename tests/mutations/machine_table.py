@@ -90,6 +90,15 @@ MACHINE = (
         _ids("division", "wide_values[library0-floor_divide-int64]"),
     ),
     Mutation(
+        "long-numbers-round-twice",
+        "cpu_fallback/casts.h",
+        "a >> 53 ? fc_odd(a) : a",
+        "a",
+        "before AVX-512 a whole number of 64 bits next to a tie becomes the wrong float",
+        _ids("cpu_fallback/casts", "whole_numbers_are_rounded_once[-mno-avx512dq-f32-u64]"),
+        needs="__SSE4_1__",
+    ),
+    Mutation(
         "rows-of-other-lanes",
         "cpu_fallback/vecmath_packs.h",
         "    a = __builtin_shuffle(a, b, i);",

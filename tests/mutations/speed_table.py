@@ -119,6 +119,14 @@ SPEED = (
         _ids("folded", "runs_go_along_all_that_lies_together[u1-rolled]"),
     ),
     Mutation(
+        "bools-are-cast",
+        "cpu_fallback/place.py",
+        'return f"{operand} ? 1.0{literal} : 0.0{literal}"',
+        'return f"({c_type(dtype)}){operand}"',
+        "products with masks are computed one element after the other",
+        _ids("cpu_fallback/vectorised", "loops_over_elements[casts]"),
+    ),
+    Mutation(
         "branches-at-zero",
         "cpu_fallback/abi.h",
         "#define FC_OF_WHOLE(T, v) ((T)__builtin_assoc_barrier(v))",
