@@ -72,24 +72,29 @@ class RunEmitter(KernelEmitter):
 
     @contextmanager
     def _in_blocks(self, body: Sequence[ir.Statement], keeps: str, size: int) -> Iterator[None]:
-        """The loop over all of a run, ``size`` elements at a time."""
+        """The loop over all of a run in blocks of ``size``: whole ones go on, then comes the rest.
+
+        Where elements are put side by side first, that is done block by block.
+        """
         pointers = self._pointers(body, keeps)
+        taken = [p for p in pointers if p.step > 1]
+        stored = [p for p in pointers if p.back]
         self.w.lines([p.declared(size) for p in pointers])
-        with self.w.block(f"for (int64_t block = 0; block < run; block += {size})"):
+        with self.w.block("for (int64_t block = 0, count; block < run; block += count)"):
+            self.w.line(f"count = {size if taken else f'fc_blocks(run - block, {size})'};")
             self.w.line(f"const int64_t from = fc_block(block, run, {size}, a->again);")
-            with self.w.block(f"if (from + {size} > run)"):
+            with self.w.block("if (from + count > run)"):
                 self.w.lines([p.moved(size) for p in pointers])
-            taken = [p for p in pointers if p.step > 1]
             if taken:
                 with self.w.block("else"):
                     self.w.lines([p.taken(size) for p in taken])
+                self.w.line("#pragma GCC unroll 1")
             self.spread = {p.name: p.apart for p in taken}
-            self.w.line("#pragma GCC unroll 1")
-            with self.loop(f"for (int64_t k = from; k < from + {size}; ++k)"):
+            with self.loop("for (int64_t i = 0; i < count; ++i)"):
+                self.w.line("const int64_t k = from + i;")
                 yield
             self.spread = {}
-            stored = [p for p in pointers if p.back]
-            with self.w.block(f"if (from + {size} > run)") if stored else nullcontext():
+            with self.w.block("if (from + count > run)") if stored else nullcontext():
                 self.w.lines([p.returned() for p in stored])
 
     def _pointers(self, body: Sequence[ir.Statement], keeps: str) -> list[blocks.Pointer]:

@@ -63,6 +63,10 @@ FC_INLINE int64_t fc_block(int64_t block, int64_t run, int64_t size, int64_t aga
     return again && run >= size ? fc_min(block, run - size) : block;
 }
 
+// How many of the `left` elements of a run are computed behind each other from a block on: all of its
+// whole blocks, of which a compiler sees that nothing is left, or one that is not.
+FC_INLINE int64_t fc_blocks(int64_t left, int64_t size) { return (left < size ? size : left) & -size; }
+
 // `to`, with the `left` elements of a run at steps from `from` on and, behind them, copies of the last.
 FC_OUTLINE const void *fc_copied(void *to, const void *from, int64_t step, int64_t left, int64_t size,
                                  size_t width) {

@@ -12,7 +12,7 @@ black_scholes: 34 operations in 1 kernel
 //   out4 writes add float64[64, 96]
 // together, for they go over the same elements, and nothing between them is stored: sqrt, 14
 //   multiply, 4 divide, log, 6 add, 3 subtract, 2 negative, 3 exp
-void loop_multiply_add_log_sqrt_subtract_cd34986bf2aa(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void loop_multiply_add_log_sqrt_subtract_591f1d53c186(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     (void)scratch;
     const int64_t n0 = a->dim[2];
     const int64_t n1 = a->dim[3];
@@ -53,18 +53,19 @@ void loop_multiply_add_log_sqrt_subtract_cd34986bf2aa(const fc_args *a, int64_t 
             double last_in2[8];
             double last_to3[8];
             double last_to4[8];
-            for (int64_t block = 0; block < run; block += 8) {
+            for (int64_t block = 0, count; block < run; block += count) {
+                count = fc_blocks(run - block, 8);
                 const int64_t from = fc_block(block, run, 8, a->again);
-                if (from + 8 > run) {
+                if (from + count > run) {
                     in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                     in1 = (const double *)fc_copied(last_in1, in1 + block, 1, run - block, 8, sizeof *in1) - block;
                     in2 = (const double *)fc_copied(last_in2, in2 + block, 1, run - block, 8, sizeof *in2) - block;
                     to3 = last_to3 - block;
                     to4 = last_to4 - block;
                 }
-                #pragma GCC unroll 1
                 #pragma GCC ivdep
-                for (int64_t k = from; k < from + 8; ++k) {
+                for (int64_t i = 0; i < count; ++i) {
+                    const int64_t k = from + i;
                     const double v0 = in0[k];
                     const double v1 = fc_sqrt_f64(v0);
                     const double v3 = v2 * v1;
@@ -105,7 +106,7 @@ void loop_multiply_add_log_sqrt_subtract_cd34986bf2aa(const fc_args *a, int64_t 
                     to3[k] = v40;
                     to4[k] = v42;
                 }
-                if (from + 8 > run) {
+                if (from + count > run) {
                     memcpy((a->streams ? room3 : out3) + block, last_to3, (size_t)(run - block) * sizeof *last_to3);
                     memcpy((a->streams ? room4 : out4) + block, last_to4, (size_t)(run - block) * sizeof *last_to4);
                 }

@@ -20,7 +20,7 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_max_subtract_iota_gather_divide_d9865d20b868_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_iota_gather_divide_86f173da85c2_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -28,7 +28,7 @@ FC_OUTLINE double reduce_max_subtract_iota_gather_divide_d9865d20b868_join1(cons
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_OUTLINE double reduce_max_subtract_iota_gather_divide_d9865d20b868_join4(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_iota_gather_divide_86f173da85c2_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -36,7 +36,7 @@ FC_OUTLINE double reduce_max_subtract_iota_gather_divide_d9865d20b868_join4(cons
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_iota_gather_divide_d9865d20b868(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_iota_gather_divide_86f173da85c2(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -68,7 +68,7 @@ void reduce_max_subtract_iota_gather_divide_d9865d20b868(const fc_args *a, int64
         const char *row_in3 = a->ptr[2] + i_m0 * s3_m0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_iota_gather_divide_d9865d20b868_join1(a, row);
+            v1 = reduce_max_subtract_iota_gather_divide_86f173da85c2_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
@@ -94,14 +94,15 @@ void reduce_max_subtract_iota_gather_divide_d9865d20b868(const fc_args *a, int64
                 const int64_t run = count;
                 const double *in0 = (const double *)(row_in0 + at * s0_n0);
                 double last_in0[8];
-                for (int64_t block = 0; block < run; block += 8) {
+                for (int64_t block = 0, count; block < run; block += count) {
+                    count = fc_blocks(run - block, 8);
                     const int64_t from = fc_block(block, run, 8, a->again);
-                    if (from + 8 > run) {
+                    if (from + count > run) {
                         in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                     }
-                    #pragma GCC unroll 1
                     #pragma GCC ivdep
-                    for (int64_t k = from; k < from + 8; ++k) {
+                    for (int64_t i = 0; i < count; ++i) {
+                        const int64_t k = from + i;
                         const double v0 = in0[k];
                         const double v2 = v0 - v1;
                         const double v3 = fc_exp_f64(v2);
@@ -129,7 +130,7 @@ void reduce_max_subtract_iota_gather_divide_d9865d20b868(const fc_args *a, int64
         ((double *)(a->workspace + 16 * 2 * parts * rows * (parts > 1) + 16 * rows * 0))[row * (16 / sizeof(double))] = v10;
     }
 }
-void reduce_max_subtract_iota_gather_divide_d9865d20b868_finish(const fc_args *a) {
+void reduce_max_subtract_iota_gather_divide_86f173da85c2_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -155,8 +156,8 @@ void reduce_max_subtract_iota_gather_divide_d9865d20b868_finish(const fc_args *a
             const char *row_in1 = a->ptr[1] + i_m0 * s1_m0;
             const int64_t row_at2 = origin2 + i_m0 * s2_m0;
             const char *row_in3 = a->ptr[2] + i_m0 * s3_m0;
-            const double v1 = reduce_max_subtract_iota_gather_divide_d9865d20b868_join1(a, row);
-            const double v4 = reduce_max_subtract_iota_gather_divide_d9865d20b868_join4(a, row);
+            const double v1 = reduce_max_subtract_iota_gather_divide_86f173da85c2_join1(a, row);
+            const double v4 = reduce_max_subtract_iota_gather_divide_86f173da85c2_join4(a, row);
             const int64_t v5 = *(const int64_t *)(row_in1);
             const int64_t v6 = row_at2;
             const int64_t g7_0 = v6 < 0 ? v6 + limit0 : v6;

@@ -33,7 +33,7 @@ FC_CROSS(sum_f64, double)
 #define FC_HAVE_CROSS_max_f64
 FC_CROSS(max_f64, double)
 #endif
-void reduce_multiply_sum_max_min_subtract_62c537a1f02a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_sum_max_min_subtract_5daea2f6795e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -100,15 +100,16 @@ void reduce_multiply_sum_max_min_subtract_62c537a1f02a(const fc_args *a, int64_t
                             const double *in1 = (const double *)(row_in1 + at * s1_n0);
                             double last_in0[8];
                             double last_in1[8];
-                            for (int64_t block = 0; block < run; block += 8) {
+                            for (int64_t block = 0, count; block < run; block += count) {
+                                count = fc_blocks(run - block, 8);
                                 const int64_t from = fc_block(block, run, 8, a->again);
-                                if (from + 8 > run) {
+                                if (from + count > run) {
                                     in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                                     in1 = (const double *)fc_copied(last_in1, in1 + block, 1, run - block, 8, sizeof *in1) - block;
                                 }
-                                #pragma GCC unroll 1
                                 #pragma GCC ivdep
-                                for (int64_t k = from; k < from + 8; ++k) {
+                                for (int64_t i = 0; i < count; ++i) {
+                                    const int64_t k = from + i;
                                     const double v0 = in0[k];
                                     const double v1 = in1[k];
                                     const double v2 = v1 * v0;
@@ -150,7 +151,7 @@ void reduce_multiply_sum_max_min_subtract_62c537a1f02a(const fc_args *a, int64_t
         memcpy(left7 + item * length, lanes7, (size_t)length * sizeof *lanes7);
     }
 }
-void reduce_multiply_sum_max_min_subtract_62c537a1f02a_finish(const fc_args *a) {
+void reduce_multiply_sum_max_min_subtract_5daea2f6795e_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];

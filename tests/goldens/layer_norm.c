@@ -16,7 +16,7 @@ layer_norm: 11 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -24,7 +24,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join1(const f
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -32,7 +32,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join6(const f
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_multiply_add_sqrt_cb250097b0ab(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -61,7 +61,7 @@ void reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb(const fc_args *a, int64_t 
         const double v9 = a->scalar[1].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join1(a, row);
+            v1 = reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -81,7 +81,7 @@ void reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb(const fc_args *a, int64_t 
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb_join6(a, row);
+            v6 = reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -159,17 +159,18 @@ void reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb(const fc_args *a, int64_t 
                     double last_in2[8];
                     double last_in0[8];
                     double last_to3[8];
-                    for (int64_t block = 0; block < run; block += 8) {
+                    for (int64_t block = 0, count; block < run; block += count) {
+                        count = fc_blocks(run - block, 8);
                         const int64_t from = fc_block(block, run, 8, a->again);
-                        if (from + 8 > run) {
+                        if (from + count > run) {
                             in1 = (const double *)fc_copied(last_in1, in1 + block, 1, run - block, 8, sizeof *in1) - block;
                             in2 = (const double *)fc_copied(last_in2, in2 + block, 1, run - block, 8, sizeof *in2) - block;
                             in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                             to3 = last_to3 - block;
                         }
-                        #pragma GCC unroll 1
                         #pragma GCC ivdep
-                        for (int64_t k = from; k < from + 8; ++k) {
+                        for (int64_t i = 0; i < count; ++i) {
+                            const int64_t k = from + i;
                             const double v7 = in1[k];
                             const double v8 = in2[k];
                             const double v0 = in0[k];
@@ -179,7 +180,7 @@ void reduce_sum_divide_multiply_add_sqrt_83a5cee9c0eb(const fc_args *a, int64_t 
                             const double v15 = v14 + v7;
                             to3[k] = v15;
                         }
-                        if (from + 8 > run) {
+                        if (from + count > run) {
                             memcpy((a->streams ? room3 : out3) + block, last_to3, (size_t)(run - block) * sizeof *last_to3);
                         }
                     }

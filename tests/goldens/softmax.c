@@ -18,7 +18,7 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_475a5770946e_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -26,7 +26,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join1(const fc
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join4(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_475a5770946e_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -34,7 +34,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join4(const fc
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_exp_sum_divide_d17e7cad28c8(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_exp_sum_divide_475a5770946e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -60,7 +60,7 @@ void reduce_max_subtract_exp_sum_divide_d17e7cad28c8(const fc_args *a, int64_t b
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join1(a, row);
+            v1 = reduce_max_subtract_exp_sum_divide_475a5770946e_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
@@ -79,7 +79,7 @@ void reduce_max_subtract_exp_sum_divide_d17e7cad28c8(const fc_args *a, int64_t b
         }
         double v4;
         if (a->phase > 1) {
-            v4 = reduce_max_subtract_exp_sum_divide_d17e7cad28c8_join4(a, row);
+            v4 = reduce_max_subtract_exp_sum_divide_475a5770946e_join4(a, row);
         }
         else {
             fc_tree_sum_f64 tree4;
@@ -93,22 +93,23 @@ void reduce_max_subtract_exp_sum_divide_d17e7cad28c8(const fc_args *a, int64_t b
                     double *keep0 = row_keep0 + at + 0;
                     double last_in0[8];
                     double last_keep0[8];
-                    for (int64_t block = 0; block < run; block += 8) {
+                    for (int64_t block = 0, count; block < run; block += count) {
+                        count = fc_blocks(run - block, 8);
                         const int64_t from = fc_block(block, run, 8, a->again);
-                        if (from + 8 > run) {
+                        if (from + count > run) {
                             in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                             keep0 = last_keep0 - block;
                         }
-                        #pragma GCC unroll 1
                         #pragma GCC ivdep
-                        for (int64_t k = from; k < from + 8; ++k) {
+                        for (int64_t i = 0; i < count; ++i) {
+                            const int64_t k = from + i;
                             const double v0 = in0[k];
                             const double v2 = v0 - v1;
                             const double v3 = fc_exp_f64(v2);
                             keep0[k] = v3;
                             b4[k] = v3;
                         }
-                        if (from + 8 > run) {
+                        if (from + count > run) {
                             memcpy(row_keep0 + at + 0 + block, last_keep0, (size_t)(run - block) * sizeof *last_keep0);
                         }
                     }
@@ -144,20 +145,21 @@ void reduce_max_subtract_exp_sum_divide_d17e7cad28c8(const fc_args *a, int64_t b
                 if (!at_once || far4) {
                     double last_keep0[8];
                     double last_to1[8];
-                    for (int64_t block = 0; block < run; block += 8) {
+                    for (int64_t block = 0, count; block < run; block += count) {
+                        count = fc_blocks(run - block, 8);
                         const int64_t from = fc_block(block, run, 8, a->again);
-                        if (from + 8 > run) {
+                        if (from + count > run) {
                             keep0 = (const double *)fc_copied(last_keep0, keep0 + block, 1, run - block, 8, sizeof *keep0) - block;
                             to1 = last_to1 - block;
                         }
-                        #pragma GCC unroll 1
                         #pragma GCC ivdep
-                        for (int64_t k = from; k < from + 8; ++k) {
+                        for (int64_t i = 0; i < count; ++i) {
+                            const int64_t k = from + i;
                             const double v3 = keep0[k];
                             const double v5 = v3 / v4;
                             to1[k] = v5;
                         }
-                        if (from + 8 > run) {
+                        if (from + count > run) {
                             memcpy((a->streams ? room1 : out1) + block, last_to1, (size_t)(run - block) * sizeof *last_to1);
                         }
                     }

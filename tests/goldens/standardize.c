@@ -14,7 +14,7 @@ standardize: 8 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_00da51152091_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -22,7 +22,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_00da51152091_join1(co
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_00da51152091_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -30,7 +30,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_00da51152091_join6(co
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_subtract_multiply_sqrt_00da51152091(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -55,7 +55,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_00da51152091(const fc_args *a, int
         const double v2 = a->scalar[0].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_subtract_multiply_sqrt_00da51152091_join1(a, row);
+            v1 = reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -91,14 +91,15 @@ void reduce_sum_divide_subtract_multiply_sqrt_00da51152091(const fc_args *a, int
                             }
                             else {
                                 double last_in0[8];
-                                for (int64_t block = 0; block < run; block += 8) {
+                                for (int64_t block = 0, count; block < run; block += count) {
+                                    count = fc_blocks(run - block, 8);
                                     const int64_t from = fc_block(block, run, 8, a->again);
-                                    if (from + 8 > run) {
+                                    if (from + count > run) {
                                         in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                                     }
-                                    #pragma GCC unroll 1
                                     #pragma GCC ivdep
-                                    for (int64_t k = from; k < from + 8; ++k) {
+                                    for (int64_t i = 0; i < count; ++i) {
+                                        const int64_t k = from + i;
                                         const double v0 = in0[k];
                                         room1[done + k] = v0;
                                     }
@@ -119,7 +120,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_00da51152091(const fc_args *a, int
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_subtract_multiply_sqrt_00da51152091_join6(a, row);
+            v6 = reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -183,14 +184,15 @@ void reduce_sum_divide_subtract_multiply_sqrt_00da51152091(const fc_args *a, int
                             }
                             else {
                                 double last_in0[8];
-                                for (int64_t block = 0; block < run; block += 8) {
+                                for (int64_t block = 0, count; block < run; block += count) {
+                                    count = fc_blocks(run - block, 8);
                                     const int64_t from = fc_block(block, run, 8, a->again);
-                                    if (from + 8 > run) {
+                                    if (from + count > run) {
                                         in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                                     }
-                                    #pragma GCC unroll 1
                                     #pragma GCC ivdep
-                                    for (int64_t k = from; k < from + 8; ++k) {
+                                    for (int64_t i = 0; i < count; ++i) {
+                                        const int64_t k = from + i;
                                         const double v0 = in0[k];
                                         const double v4 = v0 - v3;
                                         const double v5 = v4 * v4;
@@ -251,21 +253,22 @@ void reduce_sum_divide_subtract_multiply_sqrt_00da51152091(const fc_args *a, int
                     else {
                         double last_in0[8];
                         double last_to1[8];
-                        for (int64_t block = 0; block < run; block += 8) {
+                        for (int64_t block = 0, count; block < run; block += count) {
+                            count = fc_blocks(run - block, 8);
                             const int64_t from = fc_block(block, run, 8, a->again);
-                            if (from + 8 > run) {
+                            if (from + count > run) {
                                 in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                                 to1 = last_to1 - block;
                             }
-                            #pragma GCC unroll 1
                             #pragma GCC ivdep
-                            for (int64_t k = from; k < from + 8; ++k) {
+                            for (int64_t i = 0; i < count; ++i) {
+                                const int64_t k = from + i;
                                 const double v0 = in0[k];
                                 const double v4 = v0 - v3;
                                 const double v9 = v4 / v8;
                                 to1[k] = v9;
                             }
-                            if (from + 8 > run) {
+                            if (from + count > run) {
                                 memcpy((a->streams ? room1 : out1) + block, last_to1, (size_t)(run - block) * sizeof *last_to1);
                             }
                         }

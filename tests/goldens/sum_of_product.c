@@ -14,7 +14,7 @@ sum_of_product: 3 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_INLINE void reduce_multiply_add_sum_206f66aaf1a7_row(const fc_args *a, int64_t row, double v5) {
+FC_INLINE void reduce_multiply_add_sum_aa8b3269c39f_row(const fc_args *a, int64_t row, double v5) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -29,7 +29,7 @@ FC_INLINE void reduce_multiply_add_sum_206f66aaf1a7_row(const fc_args *a, int64_
     char *row_out3 = a->ptr[3] + i_m0 * s3_m0;
     *(double *)(row_out3) = v5;
 }
-void reduce_multiply_add_sum_206f66aaf1a7(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_multiply_add_sum_aa8b3269c39f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -130,16 +130,17 @@ void reduce_multiply_add_sum_206f66aaf1a7(const fc_args *a, int64_t begin, int64
                             double last_in0[8];
                             double last_in1[8];
                             double last_in2[8];
-                            for (int64_t block = 0; block < run; block += 8) {
+                            for (int64_t block = 0, count; block < run; block += count) {
+                                count = fc_blocks(run - block, 8);
                                 const int64_t from = fc_block(block, run, 8, a->again);
-                                if (from + 8 > run) {
+                                if (from + count > run) {
                                     in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                                     in1 = (const double *)fc_copied(last_in1, in1 + block, 1, run - block, 8, sizeof *in1) - block;
                                     in2 = (const double *)fc_copied(last_in2, in2 + block, 1, run - block, 8, sizeof *in2) - block;
                                 }
-                                #pragma GCC unroll 1
                                 #pragma GCC ivdep
-                                for (int64_t k = from; k < from + 8; ++k) {
+                                for (int64_t i = 0; i < count; ++i) {
+                                    const int64_t k = from + i;
                                     const double v0 = in0[k];
                                     const double v1 = in1[k];
                                     const double v2 = v1 * v0;
@@ -156,14 +157,14 @@ void reduce_multiply_add_sum_206f66aaf1a7(const fc_args *a, int64_t begin, int64
             }
         }
         if (parts == 1) {
-            reduce_multiply_add_sum_206f66aaf1a7_row(a, row, fc_finish_sum_f64(&tree5) + 0);
+            reduce_multiply_add_sum_aa8b3269c39f_row(a, row, fc_finish_sum_f64(&tree5) + 0);
         }
         else {
             *(double *)(a->workspace + 16 * ((row * parts + part) * 1 + 0)) = fc_finish_sum_f64(&tree5);
         }
     }
 }
-void reduce_multiply_add_sum_206f66aaf1a7_finish(const fc_args *a) {
+void reduce_multiply_add_sum_aa8b3269c39f_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -178,7 +179,7 @@ void reduce_multiply_add_sum_206f66aaf1a7_finish(const fc_args *a) {
             for (int64_t part = 0; part < parts; ++part) {
                 fc_push_sum_f64(&tree5, *(double *)(a->workspace + 16 * ((row * parts + part) * 1 + 0)));
             }
-            reduce_multiply_add_sum_206f66aaf1a7_row(a, row, fc_finish_sum_f64(&tree5) + 0);
+            reduce_multiply_add_sum_aa8b3269c39f_row(a, row, fc_finish_sum_f64(&tree5) + 0);
         }
     }
 }

@@ -19,7 +19,7 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_INLINE void reduce_absolute_max_sum_divide_multiply_e90d93a05e26_row(const fc_args *a, int64_t row, double v2, double v3, double v5) {
+FC_INLINE void reduce_absolute_max_sum_divide_multiply_fce3994cf1b5_row(const fc_args *a, int64_t row, double v2, double v3, double v5) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -47,7 +47,7 @@ FC_INLINE void reduce_absolute_max_sum_divide_multiply_e90d93a05e26_row(const fc
     *(double *)(row_out2) = v7;
     *(double *)(row_out3) = v8;
 }
-void reduce_absolute_max_sum_divide_multiply_e90d93a05e26(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_absolute_max_sum_divide_multiply_fce3994cf1b5(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -150,14 +150,15 @@ void reduce_absolute_max_sum_divide_multiply_e90d93a05e26(const fc_args *a, int6
                         }
                         else {
                             double last_in0[8];
-                            for (int64_t block = 0; block < run; block += 8) {
+                            for (int64_t block = 0, count; block < run; block += count) {
+                                count = fc_blocks(run - block, 8);
                                 const int64_t from = fc_block(block, run, 8, a->again);
-                                if (from + 8 > run) {
+                                if (from + count > run) {
                                     in0 = (const double *)fc_copied(last_in0, in0 + block, 1, run - block, 8, sizeof *in0) - block;
                                 }
-                                #pragma GCC unroll 1
                                 #pragma GCC ivdep
-                                for (int64_t k = from; k < from + 8; ++k) {
+                                for (int64_t i = 0; i < count; ++i) {
+                                    const int64_t k = from + i;
                                     const double v0 = in0[k];
                                     const double v1 = fc_absolute_f64(v0);
                                     const double v4 = v0 * v0;
@@ -176,7 +177,7 @@ void reduce_absolute_max_sum_divide_multiply_e90d93a05e26(const fc_args *a, int6
             }
         }
         if (parts == 1) {
-            reduce_absolute_max_sum_divide_multiply_e90d93a05e26_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree5) + 0);
+            reduce_absolute_max_sum_divide_multiply_fce3994cf1b5_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree5) + 0);
         }
         else {
             *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 0)) = fc_finish_max_f64(&tree2);
@@ -185,7 +186,7 @@ void reduce_absolute_max_sum_divide_multiply_e90d93a05e26(const fc_args *a, int6
         }
     }
 }
-void reduce_absolute_max_sum_divide_multiply_e90d93a05e26_finish(const fc_args *a) {
+void reduce_absolute_max_sum_divide_multiply_fce3994cf1b5_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -210,7 +211,7 @@ void reduce_absolute_max_sum_divide_multiply_e90d93a05e26_finish(const fc_args *
             for (int64_t part = 0; part < parts; ++part) {
                 fc_push_sum_f64(&tree5, *(double *)(a->workspace + 16 * ((row * parts + part) * 3 + 2)));
             }
-            reduce_absolute_max_sum_divide_multiply_e90d93a05e26_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree5) + 0);
+            reduce_absolute_max_sum_divide_multiply_fce3994cf1b5_row(a, row, fc_finish_max_f64(&tree2), fc_finish_sum_f64(&tree3) + 0, fc_finish_sum_f64(&tree5) + 0);
         }
     }
 }

@@ -110,8 +110,8 @@ EMITTER = (
     Mutation(
         "missing-tail",
         "cpu_fallback/emit_runs.py",
-        "for (int64_t block = 0; block < run; block += {size})",
-        "for (int64_t block = 0; block + {size} <= run; block += {size})",
+        "for (int64_t block = 0, count; block < run; block += count)",
+        "for (int64_t block = 0, count; block + 8 <= run; block += count)",
         "what is left of a run behind whole blocks is not computed",
         _ids(_SURVIVORS, "strided_rows_of_a_matrix"),
     ),
