@@ -47,8 +47,8 @@ ARRAYS = (
     Mutation(
         "texts-of-our-own",
         "capture/arrays/failures.py",
-        "    if found is None and is_before_effects(error) and",
-        "    if False and",
+        "    unknown = found is None and is_before_effects(error)",
+        "    unknown = False",
         "an error of an element that a function catches has a text that is not NumPy's",
         ids("calls/errors_inside", "errors_of_elements_that_are_caught_have_numpys_text"),
     ),
@@ -331,6 +331,22 @@ ARRAYS = (
         "        if",
         "a flat iterator that is read by an index does not begin anew",
         ids("calls/fused_results", "flat_iterators_are_numpys"),
+    ),
+    Mutation(
+        "indices-of-blanks",
+        "capture/arrays/failures.py",
+        "    names_a_value = isinstance(found, IndexError) and _has_indices((args, kwargs))",
+        "    names_a_value = False",
+        "an error of an index on an axis without elements names the index 0",
+        ids("calls/behind_errors", "the_index_that_an_error_names[shape1-i]"),
+    ),
+    Mutation(
+        "indices-that-nothing-reads-by",
+        "capture/arrays/indexing.py",
+        "    nothing = any(array.shape[a] == 0 for a in rest)",
+        "    nothing = False",
+        "an index out of bounds raises no error where no element is read",
+        ids("calls/behind_errors", "the_index_that_an_error_names[shape2-i]"),
     ),
     Mutation(
         "blanks-that-cannot-be-written",

@@ -15,7 +15,7 @@ from ..record.structure import rebuilt
 from .array import Array
 from .dispatch import raising
 from .table import entry
-from .values import plain
+from .values import arrays_in, plain
 
 Target = Callable[..., Any]
 
@@ -24,16 +24,23 @@ Target = Callable[..., Any]
 def error_of(error: Exception, target: Target, args: Any, kwargs: Any) -> Exception | None:
     """What NumPy's ``target`` raises for arrays of such shapes and types, where ours raise.
 
-    Where the function may see an ``error`` of an element, for arrays of such values.
+    Where the function may see an ``error`` of an element, or of a place, for arrays of such values.
     """
     if raising():
         return None
     if target is np.astype:  # which the method is told by, too, that takes more
         target = np.ndarray.astype
     found = _raised(target, args, kwargs, _blanks)
-    if found is None and is_before_effects(error) and current_recorder().catches:
-        found = _raised(target, args, kwargs, plain)
+    names_a_value = isinstance(found, IndexError) and _has_indices((args, kwargs))
+    unknown = found is None and is_before_effects(error)
+    if (unknown or names_a_value) and current_recorder().catches:
+        found = _raised(target, args, kwargs, plain) or found
     return found
+
+
+def _has_indices(value: Any) -> bool:
+    """True if integers of a lazy array may be indices, which NumPy's error names."""
+    return any(a.dtype.kind in "iu" for a in arrays_in(value))
 
 
 def _raised(target: Target, args: Any, kwargs: Any, made: Callable[[Any], Any]) -> Exception | None:

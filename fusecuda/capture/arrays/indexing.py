@@ -24,7 +24,7 @@ from .gathering import gathered
 from .held import compute_first
 from .keys import expanded, has_arrays, index_node
 from .picks import picked, put_picked, spread
-from .scatters import write_at
+from .scatters import is_within, write_at
 from .table import as_numpy_fails, entry
 from .values import complete_together, plain
 
@@ -185,8 +185,11 @@ def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
     if found is None or not is_supported(array.dtype):
         return None
     indexed = [a for a, k in enumerate(found) if k is not None]
-    indices = [index_node(found[a]) for a in indexed]
     rest = [a for a in range(array.ndim) if a not in indexed]
+    nothing = any(array.shape[a] == 0 for a in rest)  # is read, so no kernel looks at the indices
+    if nothing and not all(is_within(found[a], array.shape[a]) for a in indexed):
+        return None
+    indices = [index_node(found[a]) for a in indexed]
     source = movement.transpose(array, indexed + rest).read_node()
     node = build.gather(source, indices, user_line())
     rank = len(node.shape) - len(rest)

@@ -64,6 +64,11 @@ def reaches(key: Any, extent: int, low: int | None = None) -> bool:
     recorder = current_recorder()
     if recorder.transparent and not recorder.catches:
         return True
+    return is_within(key, extent, low)
+
+
+def is_within(key: Any, extent: int, low: int | None = None) -> bool:
+    """As `reaches`, where it has to be known."""
     return _are_within(array_of(key), -extent if low is None else low, extent)
 
 

@@ -225,6 +225,9 @@ class HostCall(Call):
         """What gives the text for an array in a result; ``made`` names computed storages."""
         whole = {id(lazy): name for lazy, name in zip(self.lazies, self.names, strict=True)}
         first = {name: lazy for lazy, name in whole.items()}  # that shows what has the name whole
+        for s in self.shared:  # which have other names at the end of a path
+            if s.memory is self.arrays[s.members[0]]:
+                first[made[id(s.storage)]] = id(self.lazies[s.members[0]])
 
         def text(value: Any) -> str | None:
             if type(value) is not Array:

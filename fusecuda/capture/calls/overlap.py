@@ -16,7 +16,10 @@ Overlaps = tuple[tuple[int, int, int], ...]
 
 
 def overlaps_of(arrays: Sequence[NDArray]) -> Overlaps:
-    """The pairs of arrays that may share memory, with the distance of their first elements."""
+    """The pairs of arrays that may share memory, with the distance of their first elements.
+
+    An array without elements shares it with itself alone.
+    """
     spans = sorted([(*bounds_of(a), i) for i, a in enumerate(arrays) if a.size])
     found = []
     reaching: list[tuple[int, int, int]] = []  # those that end behind where the present one begins
@@ -24,6 +27,10 @@ def overlaps_of(arrays: Sequence[NDArray]) -> Overlaps:
         reaching = [other for other in reaching if other[1] > span[0]]
         found += [(min(i, span[2]), max(i, span[2])) for _, _, i in reaching]
         reaching.append(span)
+    first_of: dict[int, int] = {}
+    for i, array in enumerate(arrays):
+        if not array.size and (first := first_of.setdefault(id(array), i)) != i:
+            found.append((first, i))
     return tuple([(i, j, address_of(arrays[j]) - address_of(arrays[i])) for i, j in sorted(found)])
 
 

@@ -83,6 +83,7 @@ class Trace(Recorder):
         self._looking = False
         self._unsure = False  # something is pending that was recorded before the replay's end
         self._of_library = False  # some of what is pending
+        self._safe: dict[int, Node] = {}  # pending nodes that raise no error, by identity
         self._operations = 0
         self._steps = 0
         self.planned = 0.0  # seconds
@@ -180,6 +181,7 @@ class Trace(Recorder):
             may_undo = self.may_restart and not self.path.trail
             self.wrote = bool(written) and not (may_undo and self.undoing.keeps(written))
         self._of_library = False
+        self._safe.clear()
         super().flush(needed)
         self._unsure = False
 
@@ -288,10 +290,28 @@ class Trace(Recorder):
             raise Unfollowed(why)
 
     def acts(self) -> None:
-        """Something is about to be done that a second run would do again."""
+        """Something is about to be done that a second run would do again.
+
+        What may raise an error is computed before: nothing behind an error is done.
+        """
         if self.failure:  # this is what a ``finally`` does while the call is left
             raise Unfollowed(self.failure)
+        if self.may_compute and self._pending_may_fail():
+            self.flush()
         self.may_restart = False
+
+    def _pending_may_fail(self) -> bool:
+        """True if computing what is pending may raise an error."""
+        nodes = [storage.node for storage in self.pending()]
+        while nodes:
+            node = nodes.pop()
+            if id(node) in self._safe:
+                continue
+            if may_fail(node):
+                return True
+            self._safe[id(node)] = node
+            nodes.extend(node.operands)
+        return False
 
     def used(self) -> None:
         """Something opaque is about to be used."""
@@ -431,7 +451,18 @@ class Trace(Recorder):
         """
         self.computes(f"{title_of(func)} is computed")
         self._counted(_OF_A_LOOK)
-        return self.calls.result(func, args, kwargs)
+        result = self.calls.result(func, args, kwargs)
+        if self.is_raising and self._unsure and not self.path.replaying:
+            self._catch_up()
+        return result
+
+    def _catch_up(self) -> None:
+        """Compute what the replay had not: it comes before the error that is to be raised."""
+        waiting = self.pending()
+        self.flush()
+        for storage in waiting:
+            if storage.error is not None:
+                raise storage.error
 
 
 def ignored(error: Exception) -> None:

@@ -256,6 +256,19 @@ def f(x, kept):
     run(program, [*steps, *("f(np.arange(4.0), {})",) * 2, *steps])
 
 
+@pytest.mark.parametrize("view", WHOLE)
+def test_a_view_of_all_that_was_given_after_a_look(view: str) -> None:
+    """As `test_a_view_of_all_is_another_array`, where the call is a path."""
+    program = f"""
+@fused
+def f(x, kept):
+    if x.max() > 2: kept["n"] = np.median(x)
+    return {view}
+"""
+    steps = ["x = np.arange(4.0)", "v = f(x, {})", "v.flags.writeable = False", "x[0] = 5"]
+    run(program, [*steps, *("f(np.arange(4.0), {})",) * 2, *steps])
+
+
 def test_a_view_of_all_in_a_call_that_is_recorded_anew() -> None:
     """As `test_a_view_of_all_is_another_array`."""
     program = """
