@@ -341,6 +341,14 @@ ARRAYS = (
         ids("calls/behind_errors", "the_index_that_an_error_names[shape1-i]"),
     ),
     Mutation(
+        "values-that-cannot-be-written",
+        "capture/arrays/failures.py",
+        "        return _as_given(np.array(plain(value)), value)",
+        "        return plain(value)",
+        "a write at indices that do not fit is told as one to what is read-only",
+        ids("capture/arrays/scatter_errors", "errors[indices that do not fit, too large]"),
+    ),
+    Mutation(
         "indices-that-nothing-reads-by",
         "capture/arrays/indexing.py",
         "    nothing = any(array.shape[a] == 0 for a in rest)",
@@ -351,8 +359,8 @@ ARRAYS = (
     Mutation(
         "blanks-that-cannot-be-written",
         "capture/arrays/failures.py",
-        "        if not (value.writeable and value.storage.writeable):",
-        "        if value.nbytes > _BLANKS or not (value.writeable and value.storage.writeable):",
+        "    if not (lazy.writeable and lazy.storage.writeable):",
+        "    if lazy.nbytes > _BLANKS or not (lazy.writeable and lazy.storage.writeable):",
         "a faulty write to a large lazy array is told as one to what is read-only",
         ids("capture/arrays/at_once", "errors_are_numpys_at_every_size[<lambda>0-300000]"),
     ),

@@ -34,7 +34,7 @@ def error_of(error: Exception, target: Target, args: Any, kwargs: Any) -> Except
     names_a_value = isinstance(found, IndexError) and _has_indices((args, kwargs))
     unknown = found is None and is_before_effects(error)
     if (unknown or names_a_value) and current_recorder().catches:
-        found = _raised(target, args, kwargs, plain) or found
+        found = _raised(target, args, kwargs, _copies) or found
     return found
 
 
@@ -58,6 +58,10 @@ def _blanks(value: Any) -> Any:
     return rebuilt(value, _blank)
 
 
+def _copies(value: Any) -> Any:
+    return rebuilt(value, _copy)
+
+
 _BLANKS = 1 << 20  # bytes; larger blank arrays are one element
 
 
@@ -69,7 +73,19 @@ def _blank(value: Any) -> Any:
             blank = np.lib.stride_tricks.as_strided(one, value.shape, [0] * value.ndim)
         else:
             blank = np.zeros(value.shape, value.dtype)
-        if not (value.writeable and value.storage.writeable):
-            blank.flags.writeable = False
-        return blank[()] if value.is_scalar else blank
+        return _as_given(blank, value)
     return value_seen(value)
+
+
+def _copy(value: Any) -> Any:
+    """``value``, or an array of the same elements for a lazy one."""
+    if isinstance(value, Array):
+        return _as_given(np.array(plain(value)), value)
+    return value_seen(value)
+
+
+def _as_given(array: np.ndarray[Any, Any], lazy: Array) -> Any:
+    """``array``, read-only or a number where ``lazy`` is."""
+    if not (lazy.writeable and lazy.storage.writeable):
+        array.flags.writeable = False
+    return array[()] if lazy.is_scalar else array

@@ -81,7 +81,9 @@ def test_the_index_that_an_error_names(index: str, shape: tuple[int, ...]) -> No
 @fused
 def f(x, i):
     print(end="")
-    try: return x[{index}]
+    try:
+        if x.shape[0] > 2: x[{index}] = 3
+        return x[{index}]
     except IndexError as error: return str(error)
 """
     run(program, [f"r = f(np.ones({shape}), np.array([{k}, 4]))" for k in (3, 3, 5, 3)])
