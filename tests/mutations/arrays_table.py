@@ -354,7 +354,7 @@ ARRAYS = (
         "    nothing = any(array.shape[a] == 0 for a in rest)",
         "    nothing = False",
         "an index out of bounds raises no error where no element is read",
-        ids("calls/behind_errors", "the_index_that_an_error_names[shape2-i]"),
+        ids("calls/behind_errors", "the_index_that_an_error_names[shape1-slice(None), i]"),
     ),
     Mutation(
         "blanks-that-cannot-be-written",
