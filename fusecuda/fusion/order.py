@@ -231,8 +231,8 @@ class Order:
             for node, at in cone.reads:
                 if self.roots.source(node) is version and (
                     node is not version
+                    or domain(root) != over  # a row's value and its elements have other axes
                     or not at.same_over(identity(len(node.shape)), over)
-                    or domain(root) != over
                 ):
                     return False
             if not root.reduces:

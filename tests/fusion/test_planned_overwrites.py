@@ -118,9 +118,17 @@ def read_as_elements(b: Any, g: Any, c: Any) -> Any:
     b[:] = (g * b).sum(0)
 
 
+def integrated(b: Any, g: Any, c: Any) -> Any:
+    """The old rows are read by what has fewer axes than what is summed into the new ones."""
+    c += 0.5 * b
+    b[:] = g.sum(0)
+    c += 0.5 * b
+    return (c**2).sum()
+
+
 ENDS = {
     descended: 1, summed_into: 1, running: 1, spread: 2, exchanged: 1,
-    read_by_elements: 2, read_turned: 2, read_as_elements: 2,
+    read_by_elements: 2, read_turned: 2, read_as_elements: 2, integrated: 2,
 }  # fmt: skip
 
 

@@ -178,8 +178,9 @@ class CupyRegion(Lazies):
     def _results_of(self, flight: Any, jobs: Sequence[Job], on_device: bool) -> Sequence[Any]:
         options = self.cupy_options if on_device else self.options
         leaves, executable, seconds = self._executable(*versions_of(jobs), options)
-        with recording:
-            flight.tape.planned([job.storage for job in jobs], leaves, executable)
+        if len(jobs) == len(flight.jobs):  # a part is planned alone where the whole has failed
+            with recording:
+                flight.tape.planned([job.storage for job in jobs], leaves, executable)
         self._on_device = on_device
         return self._computed(flight, executable, [argument_of(leaf) for leaf in leaves], seconds)
 

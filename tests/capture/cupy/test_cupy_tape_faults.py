@@ -264,3 +264,27 @@ def test_no_memory_for_the_array_of_a_known_operation(
 
 def _without_memory(*args: Any) -> Any:
     raise MemoryError
+
+
+@pytest.mark.parametrize("faults", [1, 2])
+def test_a_plan_for_all_that_fails(
+    watch: Watch, faults: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is then planned for one storage alone is not taken for all that a flush computes."""
+    original = CupyRegion._executable
+
+    def fails(self: Any, outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(outputs) > 1 and turn < faults:
+            raise ValueError("no plan")
+        return original(self, outputs, *args, **kwargs)
+
+    monkeypatch.setattr(CupyRegion, "_executable", fails)
+
+    def program(m: Any, x: Any, y: Any) -> Any:
+        x += 1
+        y[...] = x.sum(axis=1) * 2
+        return x.sum(), y - 1
+
+    for turn in range(4):
+        check(program, X + turn, X[:, 0])
+    assert watch.flushes
