@@ -45,11 +45,11 @@ def _said(name: str, value: Any) -> bool:
 # --- functions of the namespace that NumPy's handlers record
 
 _SAME = """
-    all amax amin any append argmax argmin argsort atleast_1d atleast_2d column_stack
-    compress concatenate copy cumprod cumsum diff dot dstack empty_like extract flatnonzero
-    full_like hstack inner isclose kron matmul max mean min nan_to_num nanmax nanmean nanmin
-    nanprod nonzero ones_like outer pad prod ptp ravel repeat reshape roll sort stack
-    std sum take tensordot trace tril triu var vdot vstack tile zeros_like
+    all amax amin any append argmax argmin argsort column_stack compress concatenate copy cumprod
+    cumsum diff dot dstack empty_like extract flatnonzero full_like hstack inner isclose kron matmul
+    max mean min nan_to_num nanmax nanmean nanmin nanprod nonzero ones_like outer pad prod ptp ravel
+    repeat reshape roll sort stack std sum take tensordot trace tril triu var vdot vstack tile
+    zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
@@ -298,13 +298,43 @@ METHODS: dict[str, tuple[tuple[str, ...], Function]] = {
     "__rmatmul__": (("b",), lambda a, b: TABLE[np.matmul](b, a)),
 }
 
+# --- what gives the array itself that it is given first, not another one of the same memory
+
+
+def _is_cast_already(
+    a: Any, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: Any = True
+) -> bool:
+    return not copy and bool(np.dtype(dtype) == a.dtype) and _lies_in_order(a, order)
+
+
+def _lies_in_order(a: Any, order: Any) -> bool:
+    by_rows, by_columns = a.flags.c_contiguous, a.flags.f_contiguous
+    found = {"K": True, "A": by_rows or by_columns, "C": by_rows, "F": by_columns}
+    return bool(found.get(order, False))
+
+
+def _is_real(a: Any) -> bool:
+    return bool(a.dtype.kind != "c")
+
+
+def _is_mended_in_place(x: Any, copy: Any = True, *args: Any, **kwargs: Any) -> bool:
+    return not copy
+
+
+ITSELF: dict[str, Callable[..., bool]] = {
+    "astype": _is_cast_already,
+    "conj": _is_real,
+    "conjugate": _is_real,
+    "nan_to_num": _is_mended_in_place,
+}
+
 # --- what CuPy does itself, over pending memory or without arrays' values
 
 VIEW = internals.names(
     """
     transpose swapaxes moveaxis rollaxis squeeze expand_dims broadcast_to broadcast_arrays flip
-    fliplr flipud rot90 diagonal permute_dims matrix_transpose atleast_3d split array_split hsplit
-    vsplit dsplit real
+    fliplr flipud rot90 diagonal permute_dims matrix_transpose atleast_1d atleast_2d atleast_3d
+    split array_split hsplit vsplit dsplit real
     """
 )
 FREE = internals.names(

@@ -185,6 +185,7 @@ def _recorded(
     name: str, function: Function, original: Function, names: tuple[str, ...], is_view: bool = False
 ) -> Function:
     """A stand-in that records ``function``; ``names`` are those of positional parameters."""
+    is_itself = callables.ITSELF.get(name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         region = region_in_force()
@@ -200,6 +201,8 @@ def _recorded(
         result = region.record(function, given, named)
         if result is NotImplemented:
             return region.native(original, args, kwargs, name)
+        if is_itself is not None and type(args[0]) in internals.OURS and is_itself(*args, **kwargs):
+            return args[0]
         out = named.get("out")
         return result if out is None else out
 

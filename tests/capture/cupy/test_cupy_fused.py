@@ -207,3 +207,55 @@ def test_a_function_that_looks_is_recorded_anew() -> None:
     g = fused(lambda x: x[1:], device="cpu")
     a = host(X)
     assert g(a).base is a and g(a).base is a
+
+
+# --- which object a call gives
+
+GIVEN = (
+    lambda m, x, y: y.astype(y.dtype, copy=False),
+    lambda m, x, y: y.astype(float, order="C", copy=False),
+    lambda m, x, y: y.astype(float, order="A", copy=False),
+    lambda m, x, y: y.astype(float, order="F", copy=False),
+    lambda m, x, y: y.astype(np.float32, copy=False),
+    lambda m, x, y: y.astype(float),
+    lambda m, x, y: x.astype("f8", copy=False),
+    lambda m, x, y: y.conj(),
+    lambda m, x, y: (y * 1j).conj(),
+    lambda m, x, y: m.conj(y),
+    lambda m, x, y: m.atleast_1d(y),
+    lambda m, x, y: m.atleast_2d(x),
+    lambda m, x, y: m.atleast_2d(y[0]),
+    lambda m, x, y: m.nan_to_num(y, copy=False),
+    lambda m, x, y: m.nan_to_num(x, copy=False),
+    lambda m, x, y: m.nan_to_num(y),
+    lambda m, x, y: m.asarray(y),
+    lambda m, x, y: m.ascontiguousarray(y),
+    lambda m, x, y: m.add(x, y, out=y),
+)
+
+
+@pytest.mark.parametrize("layout", [lambda y: y, lambda y: y.T, lambda y: y[::2, 1:]])
+@pytest.mark.parametrize("number", range(len(GIVEN)))
+def test_the_array_itself_is_given(number: int, layout: Any) -> None:
+    """Where NumPy and CuPy give the very array, not another one of its memory."""
+    give = GIVEN[number]
+
+    def program(m: Any, x: Any) -> Any:
+        y = layout(x * 2)
+        x = layout(x)
+        found = give(m, x, y)
+        found += 1
+        return found is x, found is y, x * 1, y * 1, found * 1
+
+    def in_block(m: Any, x: Any) -> Any:
+        with fused(device="cpu"):
+            return program(m, x)
+
+    call = fused(program, device="cpu")
+    for _ in range(3):
+        for run in (call, in_block):
+            h, wanted_x = host(X), X.copy()
+            got, want = run(cp, h), program(np, wanted_x)
+            assert got[:2] == want[:2]
+            for g, w in zip((*got[2:], h), (*want[2:], wanted_x), strict=True):
+                equal(seen(g), w)
