@@ -261,19 +261,13 @@ class ColumnEmitter(ReductionEmitter):
 
     def _join_parts(self, reduces: list[ir.Reduce]) -> None:
         """The last block of a tile combines what the tile's blocks have found."""
-        w = self.w
-        parts, arrivals = self.integer("parts"), self.area("arrivals", "unsigned")
-        with w.block(f"if ({parts} > 1)"):
-            rows = self.integer("rows")
-            with w.block("if (y == 0 && here)"):
-                for r in reduces:
-                    room = self.area(f"partial{r.out}", self.partial(r))
-                    w.line(f"{room}[part * {rows} + row] = total{r.out};")
-            w.line(f"if (!fc_last_block({arrivals} + tile, {parts})) return;")
-            for r in reduces:
-                found = f"partial{r.out} + row, {rows}, here ? {parts} : 0"
-                total = f"fc_total_of_parts<{self.kind(r)}>({found}, chunks{r.out}, room{r.out})"
-                w.line(f"total{r.out} = {total};")
+        parts, rows = self.integer("parts"), self.integer("rows")
+
+        def total(r: ir.Reduce) -> str:
+            found = f"partial{r.out} + row, {rows}, here ? {parts} : 0"
+            return f"fc_total_of_parts<{self.kind(r)}>({found}, chunks{r.out}, room{r.out})"
+
+        self.join_parts(reduces, "y == 0 && here", f"part * {rows} + row", "tile", total)
 
 
 class _LiveScope(CudaScope):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
@@ -80,6 +82,25 @@ class ReductionEmitter(CudaEmitter):
     def row_value(self, number: int, reduce: ir.Reduce) -> str:
         """Where the row values of an outer reduction are kept."""
         return self.area(f"outer{number}", c_type(reduce.value_dtype))
+
+    def join_parts(
+        self, reduces: Sequence[ir.Reduce], first: str, place: str, which: str,
+        total: Callable[[ir.Reduce], str],
+    ) -> None:  # fmt: skip
+        """The last block of those that share rows, number ``which``, combines what they have found.
+
+        ``first`` tells the thread that leaves a block's part of a row, at ``place``; ``total`` is
+        the call that combines a row's parts.
+        """
+        w, parts, arrivals = self.w, self.integer("parts"), self.area("arrivals", "unsigned")
+        with w.block(f"if ({parts} > 1)"):
+            with w.block(f"if ({first})"):
+                for r in reduces:
+                    room = self.area(f"partial{r.out}", self.partial(r))
+                    w.line(f"{room}[{place}] = total{r.out};")
+            w.line(f"if (!fc_last_block({arrivals} + {which}, {parts})) return;")
+            for r in reduces:
+                w.line(f"total{r.out} = {total(r)};")
 
     def outer(self, first: str, unit: str) -> None:
         """Reductions over rows; ``first`` tells a block's first thread.

@@ -351,16 +351,10 @@ class RowEmitter(ReductionEmitter):
 
     def _join_parts(self, reduces: list[ir.Reduce]) -> None:
         """The last block of a row combines what the row's blocks have found."""
-        w = self.w
         parts = self.integer("parts")
-        arrivals = self.area("arrivals", "unsigned")
-        with w.block(f"if ({parts} > 1)"):
-            with w.block("if (threadIdx.x == 0)"):
-                for r in reduces:
-                    room = self.area(f"partial{r.out}", self.partial(r))
-                    w.line(f"{room}[row * {parts} + part] = total{r.out};")
-            w.line(f"if (!fc_last_block({arrivals} + row, {parts})) return;")
-            for r in reduces:
-                room = f"partial{r.out} + row * {parts}"
-                call = f"fc_total_of<{self.kind(r)}>({room}, (int){parts}, {self.room(r)})"
-                w.line(f"total{r.out} = {call};")
+
+        def total(r: ir.Reduce) -> str:
+            found = f"partial{r.out} + row * {parts}, (int){parts}"
+            return f"fc_total_of<{self.kind(r)}>({found}, {self.room(r)})"
+
+        self.join_parts(reduces, "threadIdx.x == 0", f"row * {parts} + part", "row", total)

@@ -433,8 +433,8 @@ BLOCKS = (
     Mutation(
         "cuda-partial-of-a-row",
         _ROWS,
-        "{room}[row * {parts} + part] = total{r.out};",
-        "{room}[row + part] = total{r.out};",
+        'f"row * {parts} + part"',
+        'f"row + part"',
         "the partial results of two rows share a place",
         _SPLIT,
     ),
