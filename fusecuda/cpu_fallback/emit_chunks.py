@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..codegen import names, reductions, scans
-from ..codegen.scalar import c_type, memory_type
+from ..codegen.scalar import c_type, memory_type, suffix
 from ..fusion import kernel_ir as ir
 from ..fusion.kernel_ir import forms_of
 from ..fusion.packed import is_packable
-from ..graph.dtypes import BOOL
+from ..graph.dtypes import BOOL, FLOAT32, FLOAT64
 from ..graph.tree import CHUNK
 from . import lanes
 from .emit_reduction import ReductionEmitter
@@ -262,7 +262,8 @@ class ChunkEmitter(ReductionEmitter):
         last = self.dims.axes[-1]
         self.make(tests, last)
         place = Place(self, "k", last, "", tests)
-        at = "k" if done == "0" else f"{done} + k"
+        start = "" if done == "0" else f" + {done}"
+        at = f"{done} + k" if start else "k"
         pieces = scans.pieces(stage, searches=True)
         keeps = f" + at + {done}" if len(pieces) == 1 and not self.totals else ""
         for piece in pieces:
@@ -274,10 +275,9 @@ class ChunkEmitter(ReductionEmitter):
                         with self.watched(body):
                             self._piece(replace(piece, body=list(body)), place, at, keeps)
             if piece.scan is not None:
-                self._scan(piece.scan, at)
+                self._scan(piece.scan, start)
             if piece.search is not None:
-                done_so_far = "" if done == "0" else f" + {done}"
-                self.search_run(place, piece.search, done_so_far)
+                self.search_run(place, piece.search, start)
 
     def _kept(self, stage: ir.Stage, done: str) -> None:
         """Declare where the elements from ``done`` on stand in what is kept of the row."""
@@ -317,9 +317,14 @@ class ChunkEmitter(ReductionEmitter):
             return f"{total} {_BY_KIND[r.kind]}= ({NARROW}){value};"
         return f"{total} = {reductions.combined(r, total, value)};"
 
-    def _scan(self, scan: ir.Scan, at: str) -> None:
-        """The totals of a run, one after the other."""
-        total, element = f"total{scan.out}", f"b{scan.out}[{at}]"
+    def _scan(self, scan: ir.Scan, start: str) -> None:
+        """The totals of a run, one after the other, from ``start`` on in the buffer."""
+        total, values = f"total{scan.out}", f"b{scan.out}"
+        if scan.kind in ("max", "min") and scan.dtype in (FLOAT32, FLOAT64):
+            name = f"fc_scan_{scan.kind}_{suffix(scan.dtype)}"
+            self.w.line(f"{total} = {name}({values}{start}, run, {total});")
+            return
+        element = f"{values}[{start[3:]} + k]" if start else f"{values}[k]"
         with self.w.block("for (int64_t k = 0; k < run; ++k)"):
             self.w.line(f"{total} = {reductions.scan_step(scan, total, element)};")
             self.w.line(f"{element} = {total};")

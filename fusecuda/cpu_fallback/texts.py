@@ -56,6 +56,7 @@ def _prelude(traffic: bool) -> str:
             read("codegen", "extremes.h"),
             read("codegen", "bfloats.h"),
             complex_text(),
+            read("cpu_fallback", "scans.h"),
             read("cpu_fallback", "runs.h"),
             read("cpu_fallback", "quotients.h"),
             read("codegen", "search.h"),

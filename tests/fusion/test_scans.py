@@ -165,6 +165,20 @@ def test_running_extremes(function: Callable[..., Any], launches: int) -> None:
             np.testing.assert_allclose(got, want, rtol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("place", [0, 511, 700])
+def test_nan_stays_behind_its_chunk(place: int, dtype: str) -> None:
+    """In the chunk where it is met, and in those that have none themselves."""
+    x = np.random.default_rng(4).normal(size=(3, 1600)).astype(dtype)
+    x[1, place] = np.nan
+    got = fc.lower(lambda x: (np.maximum.accumulate(x, 1), np.minimum.accumulate(x, 1)), x)(x)
+    for extreme, found in zip((np.maximum, np.minimum), got, strict=True):
+        want = x.copy()  # one after the other: NumPy's own reductions are fast ones
+        for k in range(1, x.shape[1]):
+            want[:, k] = extreme(want[:, k - 1], x[:, k])
+        np.testing.assert_array_equal(found, want)
+
+
 def test_what_runs_on_as_numpy_does_it() -> None:
     """Axes that are not there, other types and targets."""
 

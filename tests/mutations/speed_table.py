@@ -119,6 +119,14 @@ SPEED = (
         _ids("folded", "runs_go_along_all_that_lies_together[u1-rolled]"),
     ),
     Mutation(
+        "extremes-forget-nan",
+        "cpu_fallback/scans.h",
+        "P odd = total != total;",
+        "P odd = 0;",
+        "NaN does not stay in a running extreme behind the chunk where it was met",
+        _ids("fusion/scans", "nan_stays_behind_its_chunk[0-f4]"),
+    ),
+    Mutation(
         "bools-are-cast",
         "cpu_fallback/place.py",
         'return f"{operand} ? 1.0{literal} : 0.0{literal}"',
