@@ -44,6 +44,24 @@ def test_powers_are_recorded_by_their_exponents() -> None:
     assert "power_3" not in fc.lower(lambda x: np.power(x, 3.0) + x**2.7, x).explain(full=True)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "i8"])
+def test_powers_of_integers(dtype: str) -> None:
+    """Small ones are products, which wrap around as NumPy's do; larger ones count on."""
+    info = np.iinfo(dtype)
+    ends = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, 7]
+    x = np.array([*ends, *RNG.integers(info.min, info.max, 200, dtype)], dtype)
+    for exponent in range(20):
+        exe = fc.lower(lambda x, k=exponent: x**k, x)
+        assert ("power" in exe.hlo) == (exponent not in range(2, 17))
+        got, want = exe(x), [wrapped(int(v) ** exponent, info) for v in x]
+        assert got.dtype == x.dtype and got.tolist() == want
+
+
+def wrapped(value: int, info: np.iinfo[Any]) -> int:
+    """What of ``value`` fits into the type."""
+    return (value - int(info.min)) % (int(info.max) - int(info.min) + 1) + int(info.min)
+
+
 def multiplied(z: complex, exponent: int) -> complex:
     """``z ** exponent`` as NumPy multiplies, in Python's complex numbers."""
     if z == 0:

@@ -34,6 +34,14 @@ FUNCTIONS = (
         _ids("codegen/powers", "whole_powers_of_complex_numbers[3]"),
     ),
     Mutation(
+        "powers-of-integers-count",
+        "capture/arrays/operators.py",
+        "2 < exponent <= _PRODUCTS",
+        "exponent < 0",
+        "small powers of integers are computed by a loop for each element",
+        _ids("codegen/powers", "powers_of_integers[i8]"),
+    ),
+    Mutation(
         "zero-of-erfcinv",
         _NORMAL,
         "    return x >= 1.0 ? -y : y;",

@@ -117,18 +117,24 @@ def _kind_of(value: Any) -> Any:
 
 @entry
 def whole_power(base: Any, exponent: int) -> Any:
-    """The power of complex numbers, by the products that NumPy makes of it; or NotImplemented."""
+    """The power of complex numbers or of integers, by products; or NotImplemented.
+
+    Those of complex numbers are the ones that NumPy makes of it; of integers any are the same.
+    """
     if base.is_scalar or base.is_loose or raising() or is_any_picked((base,)):
         return NotImplemented
     one, count = base.dtype.type(1), abs(exponent)
     if count == 3:
         made = np.multiply(base, np.multiply(base, base))
     else:
-        made, power = one, base
+        made, power = one if base.dtype.kind == "c" else None, base
         while count:
-            made = np.multiply(made, power) if count & 1 else made
+            if count & 1:
+                made = power if made is None else np.multiply(made, power)
             count >>= 1
             power = np.multiply(power, power) if count else power
+    if base.dtype.kind != "c":
+        return made
     if exponent < 0:
         return np.where(base == 0, base.dtype.type(complex(np.nan, np.nan)), np.divide(one, made))
     return np.where(base == 0, base.dtype.type(0), made)

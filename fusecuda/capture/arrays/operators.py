@@ -19,6 +19,7 @@ from .memory import completed, in_force, is_small, new, operand, values
 from .resting import EXACT, by_numpy, rests
 from .table import ENTRIES
 
+_PRODUCTS = 16  # exponents of integers up to which powers are products
 _WHOLE = frozenset((-2, *range(-99, -2), *range(3, 100)))  # exponents that NumPy multiplies for
 # Powers of floating-point numbers that have one value and one dtype with each NumPy.
 _EXACT = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
@@ -37,7 +38,7 @@ def _power(base: Any, exponent: Any, in_place: bool = False) -> Any:
             return new(type(base), a**b)
     if type(exponent) is TracedScalar:
         exponent = exponent.seen()
-    if base.dtype.kind in "fc" and type(exponent) in (int, float):
+    if base.dtype.kind in "iufc" and type(exponent) in (int, float):
         result = _known_power(base, exponent, limit)
         if result is not NotImplemented:
             return result
@@ -51,6 +52,9 @@ def _power(base: Any, exponent: Any, in_place: bool = False) -> Any:
 
 def _known_power(base: Any, exponent: float, limit: int) -> Any:
     """The power by a number for which there are other operations."""
+    if base.dtype.kind in "iu":
+        known = type(exponent) is int and 2 < exponent <= _PRODUCTS and not limit
+        return ENTRIES.whole_power(base, int(exponent)) if known else NotImplemented
     if base.dtype.kind == "c":
         known = exponent in _WHOLE and not limit
         return ENTRIES.whole_power(base, int(exponent)) if known else NotImplemented
