@@ -44,12 +44,13 @@ class Place(Scope):
             statement = dataclasses.replace(statement, guard=None)
         if isinstance(statement, ir.Compute) and self._is_by_shared_divisor(statement):
             value, divisor = statement.operands
-            text, note = quotients.quotient(statement.dtype, self.name(value), divisor)
+            given = statement.op, statement.dtype, self.name(value), divisor
+            text, note = quotients.quotient(*given)
             return [self.define(statement.out, c_type(statement.dtype), text), note]
         return super().lines(statement)
 
     def _is_by_shared_divisor(self, statement: ir.Compute) -> bool:
-        return statement.op == "divide" and statement.operands[1] in self.emitter.divisors
+        return quotients.is_quotient(statement) and statement.operands[1] in self.emitter.divisors
 
     def address(self, form: int) -> str:
         if form in self.emitter.late:

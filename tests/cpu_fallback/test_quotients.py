@@ -36,7 +36,7 @@ def _magnitudes(kind: Any, rng: np.random.Generator, n: int) -> Any:
 
 
 def _is_multiplied(exe: fc.Executable) -> bool:
-    return any("fc_quotient_by_" in kernel.source for kernel in exe.kernels)
+    return any("fc_divide_by_" in kernel.source for kernel in exe.kernels)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -162,3 +162,61 @@ def test_a_row_that_is_divided_again_is_counted_once() -> None:
     program = fc.lower(count, x)
     assert "fc_is_far_f64" in program.emit("c")[0]
     np.testing.assert_array_equal(program(x), count(x))
+
+
+def of_whole(x: Any, by: Any) -> Any:
+    """All that there is of a division of whole numbers."""
+    return x // by, x % by, np.fmod(x, by)
+
+
+def _whole_numbers(rng: np.random.Generator, n: int) -> Any:
+    """Of all magnitudes, small ones, neighbours of powers of two and of multiples."""
+    bits = rng.integers(-(2**63), 2**63 - 1, n, dtype=np.int64, endpoint=True)
+    anything = bits >> rng.integers(0, 64, n)
+    edges = [s * 2**k + d for k in (10, 31, 49, 50, 51, 62) for s in (1, -1) for d in (-1, 0, 1)]
+    ends = np.array([*edges, -(2**63), 2**63 - 1, 0, 1, -1], np.int64)
+    return np.concatenate([anything, ends])
+
+
+def test_whole_numbers() -> None:
+    """Small elements alone, and all magnitudes among them, by any number, by zero."""
+    rng = np.random.default_rng(17)
+    x = _whole_numbers(rng, 3000)
+    small = rng.integers(-(2**49), 2**49, 4000) // rng.integers(1, 2**40, 4000)
+    exe, other = (fc.lower(of_whole, a, np.int64(3)) for a in (x, small))
+    assert all("fc_remainder_by_s64" in kernel.source for kernel in exe.kernels)
+    for by in (*_whole_numbers(rng, 40).tolist(), *range(-12, 13), 255, 1000, 4096):
+        for lowered, given in ((exe, x), (other, small)):
+            with np.errstate(all="ignore"):
+                wanted = of_whole(given, np.int64(by))
+            for mine, theirs in zip(lowered(given, np.int64(by)), wanted, strict=True):
+                np.testing.assert_array_equal(mine, theirs, str(by))
+
+
+@pytest.mark.parametrize("far", [2**50, -(2**50) - 1, 2**61 + 1, -(2**63), 2**63 - 1])
+def test_neighbours_of_long_numbers(far: int) -> None:
+    """One element that doubles do not hold changes none of the others, wherever it stands."""
+    rng = np.random.default_rng(18)
+    x = rng.integers(-(10**6), 10**6, 3000)
+    x[rng.integers(0, 3000, 3)] = far
+    for mine, theirs in zip(
+        fc.lower(of_whole, x, np.int64(7))(x, np.int64(7)), of_whole(x, 7), strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_whole_numbers_in_place() -> None:
+    """What is overwritten is read as it was, also where elements are divided in a second try."""
+
+    @fc.fused(strict=True)
+    def digits(x: Any, by: Any) -> Any:
+        last = x % by
+        x //= by
+        return last
+
+    for n in (5, 40, 5000):
+        x = np.arange(n) * 12345
+        x[n // 2] = 2**60 + 1
+        given = x.copy()
+        assert same_bits(digits(given, 10), x % 10)
+        assert same_bits(given, x // 10)

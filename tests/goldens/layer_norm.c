@@ -16,7 +16,7 @@ layer_norm: 11 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_94fc6c5ab1ad_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -24,7 +24,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join1(const f
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_94fc6c5ab1ad_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -32,7 +32,7 @@ FC_OUTLINE double reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join6(const f
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_multiply_add_sqrt_cb250097b0ab(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_multiply_add_sqrt_94fc6c5ab1ad(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -61,7 +61,7 @@ void reduce_sum_divide_multiply_add_sqrt_cb250097b0ab(const fc_args *a, int64_t 
         const double v9 = a->scalar[1].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join1(a, row);
+            v1 = reduce_sum_divide_multiply_add_sqrt_94fc6c5ab1ad_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -81,7 +81,7 @@ void reduce_sum_divide_multiply_add_sqrt_cb250097b0ab(const fc_args *a, int64_t 
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_multiply_add_sqrt_cb250097b0ab_join6(a, row);
+            v6 = reduce_sum_divide_multiply_add_sqrt_94fc6c5ab1ad_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -147,7 +147,7 @@ void reduce_sum_divide_multiply_add_sqrt_cb250097b0ab(const fc_args *a, int64_t 
                         const double v8 = in2[k];
                         const double v0 = in0[k];
                         const double v4 = v0 - v3;
-                        const double v13 = fc_quotient_by_f64(v4, by12);
+                        const double v13 = fc_divide_by_f64(v4, by12);
                         far12 |= fc_is_far_f64(v4, by12);
                         const double v14 = v13 * v8;
                         const double v15 = v14 + v7;

@@ -18,7 +18,7 @@ FC_EXTREME_TREE(max_f64, double, int64_t, -HUGE_VAL, >, fc_maximum_f64(a, b))
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_475a5770946e_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_ce5cbfbb88fc_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_max_f64 tree1;
     fc_start_max_f64(&tree1);
@@ -26,7 +26,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_475a5770946e_join1(const fc
         fc_push_max_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_max_f64(&tree1);
 }
-FC_OUTLINE double reduce_max_subtract_exp_sum_divide_475a5770946e_join4(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_max_subtract_exp_sum_divide_ce5cbfbb88fc_join4(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree4;
     fc_start_sum_f64(&tree4);
@@ -34,7 +34,7 @@ FC_OUTLINE double reduce_max_subtract_exp_sum_divide_475a5770946e_join4(const fc
         fc_push_sum_f64(&tree4, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree4) + 0;
 }
-void reduce_max_subtract_exp_sum_divide_475a5770946e(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_max_subtract_exp_sum_divide_ce5cbfbb88fc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -60,7 +60,7 @@ void reduce_max_subtract_exp_sum_divide_475a5770946e(const fc_args *a, int64_t b
         char *row_out1 = a->ptr[1] + i_m0 * s1_m0;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_max_subtract_exp_sum_divide_475a5770946e_join1(a, row);
+            v1 = reduce_max_subtract_exp_sum_divide_ce5cbfbb88fc_join1(a, row);
         }
         else {
             fc_tree_max_f64 tree1;
@@ -79,7 +79,7 @@ void reduce_max_subtract_exp_sum_divide_475a5770946e(const fc_args *a, int64_t b
         }
         double v4;
         if (a->phase > 1) {
-            v4 = reduce_max_subtract_exp_sum_divide_475a5770946e_join4(a, row);
+            v4 = reduce_max_subtract_exp_sum_divide_ce5cbfbb88fc_join4(a, row);
         }
         else {
             fc_tree_sum_f64 tree4;
@@ -137,7 +137,7 @@ void reduce_max_subtract_exp_sum_divide_475a5770946e(const fc_args *a, int64_t b
                     #pragma GCC ivdep
                     for (int64_t k = 0; k < run; ++k) {
                         const double v3 = keep0[k];
-                        const double v5 = fc_quotient_by_f64(v3, by4);
+                        const double v5 = fc_divide_by_f64(v3, by4);
                         far4 |= fc_is_far_f64(v3, by4);
                         to1[k] = v5;
                     }

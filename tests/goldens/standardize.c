@@ -14,7 +14,7 @@ standardize: 8 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join1(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_bfcdad8332dc_join1(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree1;
     fc_start_sum_f64(&tree1);
@@ -22,7 +22,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join1(co
         fc_push_sum_f64(&tree1, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 0)));
     return fc_finish_sum_f64(&tree1) + 0;
 }
-FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join6(const fc_args *a, int64_t row) {
+FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_bfcdad8332dc_join6(const fc_args *a, int64_t row) {
     const int64_t parts = a->dim[0];
     fc_tree_sum_f64 tree6;
     fc_start_sum_f64(&tree6);
@@ -30,7 +30,7 @@ FC_OUTLINE double reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join6(co
         fc_push_sum_f64(&tree6, *(double *)(a->workspace + 16 * ((row * parts + part) * 2 + 1)));
     return fc_finish_sum_f64(&tree6) + 0;
 }
-void reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_multiply_sqrt_bfcdad8332dc(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -55,7 +55,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec(const fc_args *a, int
         const double v2 = a->scalar[0].f64;
         double v1;
         if (a->phase > 0) {
-            v1 = reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join1(a, row);
+            v1 = reduce_sum_divide_subtract_multiply_sqrt_bfcdad8332dc_join1(a, row);
         }
         else {
             fc_tree_sum_f64 tree1;
@@ -120,7 +120,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec(const fc_args *a, int
         const double v3 = v1 / v2;
         double v6;
         if (a->phase > 1) {
-            v6 = reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec_join6(a, row);
+            v6 = reduce_sum_divide_subtract_multiply_sqrt_bfcdad8332dc_join6(a, row);
         }
         else {
             fc_tree_sum_f64 tree6;
@@ -235,7 +235,7 @@ void reduce_sum_divide_subtract_multiply_sqrt_25fa809bb3ec(const fc_args *a, int
                     for (int64_t k = 0; k < run; ++k) {
                         const double v0 = in0[k];
                         const double v4 = v0 - v3;
-                        const double v9 = fc_quotient_by_f64(v4, by8);
+                        const double v9 = fc_divide_by_f64(v4, by8);
                         far8 |= fc_is_far_f64(v4, by8);
                         to1[k] = v9;
                     }

@@ -26,6 +26,14 @@ SHARED_DIVISORS = (
         ids(_QUOTIENTS, "bits"),
     ),
     Mutation(
+        "quotient-of-long-numbers",
+        _TEXT,
+        "return (int64_t)(((uint64_t)a + ((uint64_t)1 << 50)) >> 51);",
+        "return (int64_t)(((uint64_t)a + ((uint64_t)1 << 62)) >> 63);",
+        "whole numbers that doubles do not hold are divided as doubles",
+        ids(_QUOTIENTS, f"neighbours_of_long_numbers[{2**61 + 1}]"),
+    ),
+    Mutation(
         "quotient-of-what-was-overwritten",
         _TEXT,
         "    return a >= b + size || b >= a + size;",
