@@ -132,10 +132,20 @@ enum { FC_TURN = 16 };
 FC_INLINE void fc_ahead(const void *from, int64_t bytes) {
     for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)from + at);
 }
+#if defined(__AVX512F__)
+#define FC_LINE 64  // bytes of a register
+#elif defined(__AVX__)
+#define FC_LINE 32
+#else
+#define FC_LINE 16
+#endif
 #if defined(__GNUC__) && !defined(__clang__)
 // A square of as many lines is turned in registers: of halves, quarters and so on the corners change.
+#define FC_CHANGED(W, N, apart)                                                                    \
+    for (int k = 0; apart < N && k < N; ++k)                                                       \
+        if (!(k & apart)) fc_change_##W(&line[k], &line[(k + apart) % N], apart);
 #define FC_SQUARE(T, W, N)                                                                         \
-    typedef T fc_line_##W __attribute__((vector_size(64)));                                        \
+    typedef T fc_line_##W __attribute__((vector_size(FC_LINE)));                                   \
     FC_INLINE void fc_change_##W(fc_line_##W *a, fc_line_##W *b, int apart) {                      \
         fc_line_##W upper, lower, x = *a, y = *b;                                                  \
         for (int j = 0; j < N; ++j) {                                                              \
@@ -145,35 +155,32 @@ FC_INLINE void fc_ahead(const void *from, int64_t bytes) {
         *a = __builtin_shuffle(x, y, upper);                                                       \
         *b = __builtin_shuffle(x, y, lower);                                                       \
     }                                                                                              \
-    FC_INLINE void fc_square_##W(T (*restrict rows)[FC_NEAR], const char *from, int64_t step) {  \
+    FC_INLINE void fc_square_##W(T (*restrict rows)[FC_NEAR], const char *from, int64_t step) {    \
         fc_line_##W line[N];                                                                       \
         for (int k = 0; k < N; ++k) memcpy(&line[k], from + k * step, sizeof *line);               \
-        for (int k = 0; k < N; ++k) if (!(k & 1)) fc_change_##W(&line[k], &line[k + 1], 1);        \
-        for (int k = 0; k < N; ++k) if (!(k & 2)) fc_change_##W(&line[k], &line[k + 2], 2);        \
-        for (int k = 0; k < N; ++k) if (!(k & 4)) fc_change_##W(&line[k], &line[k + 4], 4);        \
-        if (N == 16)                                                                               \
-            for (int k = 0; k < 8; ++k) fc_change_##W(&line[k], &line[(k + 8) % N], 8);            \
+        FC_CHANGED(W, N, 1) FC_CHANGED(W, N, 2) FC_CHANGED(W, N, 4) FC_CHANGED(W, N, 8)            \
         for (int i = 0; i < N; ++i) memcpy(rows[i], &line[i], sizeof *line);                       \
     }
 #else
 #define FC_SQUARE(T, W, N)                                                                         \
-    FC_INLINE void fc_square_##W(T (*restrict rows)[FC_NEAR], const char *from, int64_t step) {  \
+    FC_INLINE void fc_square_##W(T (*restrict rows)[FC_NEAR], const char *from, int64_t step) {    \
         for (int i = 0; i < N; ++i)                                                                \
             for (int k = 0; k < N; ++k) rows[i][k] = ((const T *)(from + k * step))[i];            \
     }
 #endif
 #define FC_TURNED(T, W)                                                                            \
-    FC_SQUARE(T, W, (64 / W))                                                                      \
+    FC_SQUARE(T, W, (FC_LINE / W))                                                                 \
     FC_OUTLINE void fc_turn_##W(void *to, const void *from, int64_t step, int64_t run,             \
                                 int64_t count) {                                                   \
-        T(*restrict rows)[FC_NEAR] = (T(*)[FC_NEAR])to;                                        \
+        T(*restrict rows)[FC_NEAR] = (T(*)[FC_NEAR])to;                                            \
         const char *const start = (const char *)from;                                              \
+        const int side = FC_LINE / W;                                                              \
         int64_t k = 0;                                                                             \
         for (int64_t i = 0; i < run; ++i)                                                          \
             fc_ahead(start + i * step + FC_TURN * W, FC_TURN * W);                                 \
-        for (; count == FC_TURN && k + 64 / W <= run; k += 64 / W)                                 \
-            for (int i = 0; i < FC_TURN; i += 64 / W)                                              \
-                fc_square_##W((T(*)[FC_NEAR])&rows[i][k], start + k * step + i * W, step);       \
+        for (; count == FC_TURN && k + side <= run; k += side)                                     \
+            for (int i = 0; i < FC_TURN; i += side)                                                \
+                fc_square_##W((T(*)[FC_NEAR])&rows[i][k], start + k * step + i * W, step);         \
         for (; k < run; ++k)                                                                       \
             for (int64_t i = 0; i < count; ++i)                                                    \
                 rows[i][k] = ((const T *)(start + k * step))[i];                                   \
