@@ -82,6 +82,14 @@ RUNS = (
         ids("record/runs", "a_write_waits_for_who_has_read"),
     ),
     Mutation(
+        "results-put-into-stand-ins",
+        _PATTERNS,
+        " or _is_told_where(func, args, kwargs)",
+        "",
+        "no pattern is learned of a call that writes to what it is given",
+        ids("record/runs", "results_that_are_put_into_arrays[<lambda>0]"),
+    ),
+    Mutation(
         "one-operand-for-two",
         _PATTERNS,
         "    if not items or len(operands) > len(set(operands)):",

@@ -24,7 +24,7 @@ from .array import Array
 from .gathering import gathered, takes_arrays, without_objects
 from .opaque import StandIn, as_opaque
 from .outputs import fitting
-from .table import ENTRIES, OUT_POSITION, TABLE, entry
+from .table import ENTRIES, TABLE, entry, place_of_out, positional_names
 from .values import array_of, arrays_in, complete_together, is_any_picked, plain, wrap
 
 
@@ -39,9 +39,9 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     if result is not NotImplemented:
         return result
     handler = TABLE.get(func)
-    place = OUT_POSITION.get(func)
-    if place is not None and len(args) > place:
-        kwargs = {**kwargs, "out": args[place], **_named(handler, args, place)}
+    if len(args) > (place := place_of_out(func)):
+        named = zip(positional_names(func) or (), args, strict=False)
+        kwargs = {**kwargs, **dict(list(named)[place:])}
         args = args[:place]
     out = kwargs.get("out")
     if handler is not None and not raising():
@@ -147,14 +147,6 @@ def _has_subclass(values: Iterable[Any]) -> bool:
 
 def _has_list(values: Iterable[Any]) -> bool:
     return any([type(v) in SEQUENCES for v in values])
-
-
-def _named(handler: Any, args: Any, place: int) -> dict[str, Any]:
-    """The positional arguments behind ``out``, by the names that the handler has for them."""
-    import inspect  # noqa: PLC0415 - only for a call that is spelled so
-
-    names = list(inspect.signature(handler).parameters)
-    return dict(zip(names[place + 1 :], args[place + 1 :], strict=False))
 
 
 @entry

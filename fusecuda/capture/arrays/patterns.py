@@ -25,7 +25,7 @@ from ..record.view import View
 from .array import Array
 from .dispatch import raising
 from .makers import new_array, operand, told
-from .table import ENTRIES, entry
+from .table import ENTRIES, entry, place_of_out
 
 _LIMIT = 4096
 _MOST = 32  # nodes of a pattern
@@ -92,7 +92,7 @@ def _items(root: Node, operands: list[Node], numbers: Sequence[Node]) -> list[It
 @entry
 def followed(recorder: Any, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """What NumPy's ``func`` records, by a pattern or to be one; NotImplemented if it cannot be."""
-    if func not in _FOLLOWED or raising():
+    if func not in _FOLLOWED or raising() or _is_told_where(func, args, kwargs):
         return NotImplemented
     with recording:
         run, operands = recorder.run, list[Node]()
@@ -113,6 +113,11 @@ def followed(recorder: Any, func: Callable[..., Any], args: Any, kwargs: dict[st
         made = new_array(pattern.make(run, operands, places), pattern.is_scalar)
         recorder.made(made)
         return made
+
+
+def _is_told_where(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> bool:
+    """True for a call that is given an array for its result, which no stand-in is."""
+    return kwargs.get("out") is not None or len(args) > place_of_out(func)
 
 
 def _learned(

@@ -26,7 +26,7 @@ from . import ufuncs
 from .array import Array
 from .compaction import Compaction, Index
 from .memory import new
-from .table import ENTRIES, OUT_POSITION, TABLE, entry
+from .table import ENTRIES, TABLE, entry, place_of_out
 
 _DEAREST = 24  # in additions an element: what is dearer is better computed of what is picked alone
 _OFTEN = 16  # what is used more often is better computed of what is picked alone, too
@@ -225,7 +225,7 @@ def of_picked(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if type(args[0]) is Array and args[0].pick is not None and function in _UNDER_MASK:
         return _UNDER_MASK[function](function, args[0].pick, *args[1:], **kwargs)
     if not isinstance(function, np.ufunc) and (
-        function not in _EVERYWHERE or len(args) > OUT_POSITION.get(function, len(args))
+        function not in _EVERYWHERE or len(args) > place_of_out(function)
     ):
         return NotImplemented
     mask, rest = picks[0].mask, picks[0].rest

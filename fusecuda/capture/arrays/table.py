@@ -7,19 +7,18 @@ array, and never the other way round.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.exceptions import AxisError
 
+from ...graph.numpy_rules import parameters_of
 from ..record.flight import atomic
 from ..record.recorder import current_recorder
 
 Handler = Callable[..., Any]
 _H = TypeVar("_H", bound=Handler)
 TABLE: dict[Any, Handler] = {}
-OUT_POSITION: dict[Any, int] = {}  # where a function takes ``out`` as a positional argument
 
 
 class Entries:
@@ -95,12 +94,28 @@ def handles(*targets: Any) -> Callable[[_H], _H]:
         handler = atomic(  # type: ignore[assignment]
             _for_loose(targets[0], as_numpy_fails(targets[0], handler))
         )
-        parameters = inspect.signature(handler).parameters.values()
-        names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
         for target in targets:
             TABLE[target] = handler
-            if "out" in names:
-                OUT_POSITION[target] = names.index("out")
         return handler
 
     return enter
+
+
+@functools.lru_cache(maxsize=1024)
+def positional_names(function: Callable[..., Any]) -> list[str] | None:
+    """The names of what may be given by position, of its handler where NumPy does not tell them."""
+    known = parameters_of(function)
+    if known is None and function in TABLE:
+        known = parameters_of(TABLE[function])
+    if known is None:
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in known):
+        return [""] * 100
+    return [p.name for p in known if p.kind is not p.KEYWORD_ONLY]
+
+
+@functools.lru_cache(maxsize=1024)
+def place_of_out(function: Callable[..., Any]) -> int:
+    """Where ``function`` takes ``out`` as a positional argument, behind all others if nowhere."""
+    names = positional_names(function) or []
+    return names.index("out") if "out" in names else 1000

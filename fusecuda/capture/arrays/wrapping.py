@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...graph.dtypes import is_numeric
-from ...graph.numpy_rules import parameters_of
 from .array import Array
 from .gathering import DISPATCHED, gathered, takes_arrays
 from .memory import in_force, new
-from .table import ENTRIES, TABLE
+from .table import ENTRIES, positional_names
 from .values import plain
 
 Function = Callable[..., Any]
@@ -126,7 +125,7 @@ def _dispatched(function: Function, name: str) -> Function:
             return lazy(function(*args, **kwargs), (*args, *kwargs.values()))
 
         return unlifted
-    names = _positional(function)
+    names = positional_names(function)
     if names is None:
         return _computed(function)
     place = names.index("out") if "out" in names else len(names) + 1
@@ -152,18 +151,6 @@ def _dispatched(function: Function, name: str) -> Function:
         return result if type(result) is Array else lazy(result, (*args, *kwargs.values()))
 
     return call
-
-
-def _positional(function: Function) -> list[str] | None:
-    """The names of what may be given by position, of its handler where NumPy does not tell them."""
-    known = parameters_of(function)
-    if known is None and function in TABLE:
-        known = parameters_of(TABLE[function])
-    if known is None:
-        return None
-    if any(p.kind is p.VAR_POSITIONAL for p in known):
-        return [""] * 100
-    return [p.name for p in known if p.kind is not p.KEYWORD_ONLY]
 
 
 def _computed(function: Function) -> Function:

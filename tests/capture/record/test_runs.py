@@ -215,6 +215,47 @@ def test_one_array_and_two() -> None:
         both(program, X, X + 1)
 
 
+INTO: list[Callable[[Any, Any], Any]] = [
+    lambda x, out: np.cumsum(x, 0, out=out),
+    lambda x, out: np.cumprod(x, 0, None, out),
+    lambda x, out: np.clip(x, -2, 2, out=out),
+    lambda x, out: np.clip(x, -2, 2, out),
+    lambda x, out: x.clip(-2, 2, out=out),
+    lambda x, out: np.round(x, 0, out),
+    lambda x, out: np.sum(x, 0, out=out[0]),
+    lambda x, out: x.max(1, out=out[:, 0]),
+    lambda x, out: np.mean(x, axis=0, out=out[1]),
+    lambda x, out: np.std(0 * x, 1, None, out[:, 1]),
+    lambda x, out: np.median(x, 0, out[2]),
+]
+
+
+@pytest.mark.parametrize("call", INTO)
+def test_results_that_are_put_into_arrays(call: Callable[[Any, Any], Any]) -> None:
+    """What ``out`` names is written once, in the memory that others see, and is what comes back."""
+
+    def program(x: Any) -> Any:
+        made = x * 2
+        seen = made[::-1]
+        call(x, seen)
+        kept = made + 0
+        call(made, made)
+        call(x, x)
+        whole = x * 2
+        same = call(whole, whole) is whole
+        return made, seen, kept, whole * 1, same
+
+    def block(x: Any) -> Any:
+        with fused():
+            return program(x)
+
+    for _ in range(3):
+        ours, theirs = lazy(X), X.copy()
+        got, wanted = block(ours), program(theirs)
+        equal((ours, got[:-1]), (theirs, wanted[:-1]))
+        assert got[-1] is wanted[-1]
+
+
 def test_rows_that_are_written_to_several() -> None:
     """What is written is spread as NumPy spreads it; what does not fit is NumPy's error."""
 
