@@ -172,6 +172,7 @@ class Array(Held):
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy "
                 "with the desired shape."
             )
+        own.part()  # who keeps this array as it is has its shape, too
         self._shown = seen.view_of_storage
         self.let_go()
 

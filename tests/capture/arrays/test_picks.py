@@ -240,6 +240,22 @@ def test_a_pick_that_is_alive_when_all_is_computed(recorded: None) -> None:
     equal([t, u, a[m]], [X[X > 2], X[X > 2] * 2, (np.where(X > 2, -1, X) + 1).ravel()])
 
 
+def test_shapes_that_are_set_later(recorded: None) -> None:
+    """What was picked is of arrays and masks of the shapes that they had then."""
+
+    def program(x: Any, y: Any) -> Any:
+        u, m = (x + 1).ravel(), (y > 3).ravel()
+        t, n = u[m], u[u < 0]
+        places = np.nonzero(m)[0]
+        u.shape, m.shape = (6, 4), (3, 8)
+        return t, n, places, u, m
+
+    equal(program(lazy(X), lazy(Y)), program(X, Y))
+    f = fused(program)
+    for _ in range(3):
+        equal(f(X, Y), program(X, Y))
+
+
 def test_written_at_once_after_it_was_picked() -> None:
     """Arrays so large that their picks are recorded, of which an element is written at once."""
     big = np.arange(200_000.0)
