@@ -121,7 +121,7 @@ class _Following:
             region = follow()
             if self.tally is None:
                 self.modules = OwnModules(self.folder)
-                sys.meta_path.insert(0, self.modules)
+                sys.meta_path.insert(_place_of_path_finder(), self.modules)
             else:  # a report tells what can be fused, of small arrays too
                 region.at_once_below = 0
             self._follow(region)
@@ -156,6 +156,13 @@ class _Following:
         if self.tally is not None:
             sys.stdout.flush()
             print(self.tally.text(), end="", file=sys.stderr)
+
+
+def _place_of_path_finder() -> int:
+    """Where among the finders that of files stands, behind those of what Python has within it."""
+    finders: list[Any] = sys.meta_path
+    files = importlib.machinery.PathFinder
+    return finders.index(files) if files in finders else 0
 
 
 def _default() -> Any:

@@ -187,6 +187,17 @@ def test_the_current_folder_is_not_searched(
     assert (found, last) == (plain.splitlines()[0].replace(" 0", " 1"), str(tmp_path))
 
 
+@pytest.mark.parametrize("name", ["atexit", "time", "script"])
+def test_scripts_named_as_modules_of_python(name: str, tmp_path: Path) -> None:
+    """A file beside the script, or itself, hides no module that is built into Python."""
+    text = "import atexit\nimport time\nimport cupy as cp\n"
+    text += "atexit.register(print, 'end')\nprint(cp.ones(2).sum(), time.time() > 0)\n"
+    (tmp_path / "time.py").write_text("raise ImportError('not this one')\n")
+    (tmp_path / f"{name}.py").write_text(text)
+    done = start(str(tmp_path / f"{name}.py"))
+    assert (done.stdout, done.stderr) == ("2.0 True\nend\n", "")
+
+
 def test_argv_main_and_exit_code(tmp_path: Path) -> None:
     """As ``python script.py`` has them."""
     text = (
