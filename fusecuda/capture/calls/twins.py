@@ -7,6 +7,7 @@ known, has no twin.
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -215,10 +216,9 @@ class TwinScan(Scan):
 
 def _is_drawing(value: Any) -> bool:
     """True for functions that draw from NumPy's own generator, at once both ways."""
-    if getattr(value, "__module__", "") != "fusecuda.numpy.random":
+    if type(value) is not types.FunctionType or value.__module__ != "fusecuda.numpy.random":
         return False
-    own = getattr(getattr(np.random, value.__name__, None), "__self__", None)
-    return isinstance(own, np.random.RandomState)
+    return getattr(inspect.unwrap(value), "__self__", None) is np.random.mtrand._rand
 
 
 def twin_of(function: types.FunctionType, kinds: Iterable[type] = ()) -> FunctionTwin | str:

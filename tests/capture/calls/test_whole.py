@@ -203,6 +203,28 @@ def test_random_numbers() -> None:
     assert any(e.as_whole for e in ours["f"]._entries.values()), ours["f"].refused
 
 
+DRAWS = [
+    "rng.normal(size=6)", "drawn(size=6)", "rng.integers(0, 9, 6)", "state.rand(6)", "old(6)",
+    "cp.random.rand(6)", "of_all(6)", "stream.permutation(6)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_generators_of_the_script(draw: str) -> None:
+    """Whatever stands under a name, each call draws once, from the script's own."""
+    text = HEAD + (
+        "rng, state = cp.random.default_rng(3), cp.random.RandomState(4)\n"
+        "stream = cp.random.Generator(cp.random.PCG64(5))\ncp.random.seed(6)\n"
+        "drawn, old, of_all = rng.normal, state.rand, cp.random.rand\n"
+        f"def f(a):\n    return a + {draw}\n"
+    )
+    plain = space(text, plain=True)
+    found = [plain["f"](plain["x"]) for _ in range(CALLS)]
+    ours = space(text)
+    for want in found:
+        alike(ours["f"](ours["x"]), want)
+
+
 def test_other_operations_in_between() -> None:
     """What was recorded before reads what was there before, and what comes after sees writes."""
     text = HEAD + "def f(a):\n    a[::2] += 1\n    return a[1:]\n"
