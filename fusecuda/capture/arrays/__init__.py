@@ -24,4 +24,5 @@ from . import (  # noqa: F401 - each enters what it handles in the table
     selection,
     sliding,
     updates,
+    warned,
 )  # fmt: skip
