@@ -10,6 +10,7 @@ timed, and the faster one stays. What is not known to be the same both ways is c
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from time import thread_time
 from typing import Any
@@ -261,7 +262,7 @@ def _itself(function: Any) -> Any:
 
 
 _CALLERS = frozenset(
-    ("_getframe", "currentframe", "stack", "f_back", "extract_stack", "walk_stack", "stacklevel")
+    ("_getframe", "currentframe", "f_back", "extract_stack", "walk_stack", "stacklevel")
 )
 
 
@@ -273,6 +274,17 @@ def whole(function: Any) -> Any:
     if type(function) is not types.FunctionType:
         return function
     for code in codes_of(function.__code__):
-        if not _CALLERS.isdisjoint((*code.co_names, *strings(code.co_consts))):
+        names = {*code.co_names, *strings(code.co_consts)}
+        if names & _CALLERS or _asks_inspect(names, function.__globals__):
             return function
     return Whole(function)
+
+
+def _asks_inspect(names: set[str], space: dict[str, Any]) -> bool:
+    """True if one of ``names`` means `inspect.stack`: arrays are stacked under that name, too."""
+    module = sys.modules.get("inspect")
+    asked = getattr(module, "stack", module)
+    found = [space[name] for name in names if name in space]
+    if asked is not None and any([value is asked for value in found]):
+        return True
+    return "stack" in names and ("inspect" in names or any([v is module for v in found]))

@@ -203,6 +203,29 @@ def test_random_numbers() -> None:
     assert any(e.as_whole for e in ours["f"]._entries.values()), ours["f"].refused
 
 
+LOOKERS = [
+    "import inspect", "import inspect as looker", "from inspect import stack",
+    "import sys\nfrom inspect import stack as seen",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("head", LOOKERS)
+def test_who_looks_at_callers_stays_itself(head: str) -> None:
+    """Only where ``stack`` is that of frames: arrays are stacked by functions that are wrapped."""
+    name = head.rsplit(maxsplit=1)[-1]
+    call = f"{name}()" if "from" in head else f"{name}.stack()"
+    text = f"{head}\nimport cupy as cp\ndef g(a):\n    return cp.stack([a, a])\n"
+    names = space(f"{text}def f(a):\n    return len({call}) + a\n")
+    assert type(names["f"]) is types.FunctionType
+    assert type(names["g"]) is Whole or head == "from inspect import stack"  # as g names it, too
+
+
+def test_stacked_arrays() -> None:
+    """A function that stacks arrays is called as a whole."""
+    text = HEAD + "def f(a):\n    out = []\n    for v in a:\n        out.append(v * a)\n"
+    side_by_side(text + "    return cp.stack(out)\n", "f(x)")
+
+
 DRAWS = [
     "rng.normal(size=6)", "drawn(size=6)", "rng.integers(0, 9, 6)", "state.rand(6)", "old(6)",
     "cp.random.rand(6)", "of_all(6)", "stream.permutation(6)",
