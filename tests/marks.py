@@ -24,7 +24,7 @@ def chosen(values: Iterable[Any], usual: Collection[Any]) -> list[Any]:
 
 
 def in_turn(values: Sequence[Any]) -> Sequence[Any]:
-    """All ``values``, or of three equal parts the one that FUSECUDA_TURN=0/3, 1/3 or 2/3 names."""
+    """All ``values``, or the part that FUSECUDA_TURN names: 0/4 to 3/4 of four equal ones."""
     part, parts = map(int, os.environ.get("FUSECUDA_TURN", "0/1").split("/"))
     return values[part::parts]
 
