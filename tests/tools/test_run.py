@@ -147,6 +147,25 @@ def test_report_by_line(tmp_path: Path) -> None:
     assert any("fused with" in r and "5" in r for r in rows)
 
 
+def test_report_names_what_numpy_computes(tmp_path: Path) -> None:
+    """Functions that are not recorded, in and out of modules, each with its line and how often."""
+    text = (
+        "import cupy as cp\n"
+        "x = cp.ones(5000) * 3\n"
+        "for step in range(2):\n"
+        "    y = cp.fft.rfft(x + step)\n"
+        "m = cp.median(x + 1) + cp.linalg.cond(cp.eye(3) + 1)\n"
+        "print(abs(y).sum() + m)\n"
+    )
+    done = start("--report", script(tmp_path, text))
+    assert done.returncode == 0, done.stderr
+    said = [r for r in done.stderr.splitlines() if r.startswith("not recorded")]
+    assert len(said) == 3
+    assert any("numpy.fft.rfft at script.py:4 (2 times)" in r for r in said)
+    assert any("numpy.median at script.py:5 (1 time)" in r for r in said)
+    assert any("numpy.linalg.cond at script.py:5 (1 time)" in r for r in said)
+
+
 def test_main_is_as_python_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files beside the real one are found, and lines of tracebacks, from whatever folder."""
     text = (

@@ -361,6 +361,7 @@ def eager(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     made = as_fragment(func, args, kwargs)
     if made is not NotImplemented:
         return made
+    current_recorder().left(func)
     if "overwrite_input" in kwargs:
         kwargs["overwrite_input"] = False  # which may change nothing else
     out = kwargs.pop("out", None)

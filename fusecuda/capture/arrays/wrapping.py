@@ -162,6 +162,7 @@ def _computed(function: Function) -> Function:
             result = ENTRIES.function_at_once(function, args, kwargs, limit)
             if result is not NotImplemented:
                 return lazy(result, (*args, *kwargs.values()))
+        in_force().left(function)
         out = kwargs.get("out")
         if type(out) is Array:
             out[...] = function(

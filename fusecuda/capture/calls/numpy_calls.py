@@ -22,6 +22,7 @@ from ..arrays.array import Array
 from ..arrays.as_user import as_user
 from ..arrays.opaque import given, known_as, stand_in, taken
 from ..arrays.values import arrays_in
+from ..record.lines import title_of
 from ..record.numbers import TracedScalar
 from ..record.origin import attribute_of
 from ..record.recorder import current_recorder, user_line
@@ -362,12 +363,6 @@ def _owner(made: Any) -> Any:
     if type(made) is not Array:
         return None
     return made.loose if made.is_loose else made.storage
-
-
-def title_of(func: Any) -> str:
-    """What the user calls ``func``, most likely one of NumPy's."""
-    home = getattr(func, "__module__", None) or "numpy"
-    return f"numpy.{func.__name__}" if home.startswith("numpy") else str(func.__name__)
 
 
 def calls_of(fragment: Fragment, func: Any) -> bool:

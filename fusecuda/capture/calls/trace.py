@@ -19,7 +19,7 @@ from ..arrays.observed import item_of
 from ..arrays.values import plain
 from ..record.budget import Budget
 from ..record.flight import Flight, Job, versions_of
-from ..record.lines import name_line
+from ..record.lines import name_line, title_of
 from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_long, value_of
 from ..record.periods import repeats
 from ..record.recorder import PENDING_LIMIT, Recorder, user_line
@@ -33,7 +33,7 @@ from .endings import (
 )
 from .error_states import under
 from .impure import ImpureCalls
-from .numpy_calls import NumpyCalls, title_of
+from .numpy_calls import NumpyCalls
 from .path import Environment, Path, Source, looker, nothing, outcome, outcome_of
 from .undoing import Undoing
 

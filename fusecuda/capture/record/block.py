@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.node import Node
 from ...options import Options
 from .flight import Flight, Job, versions_of
-from .lines import Tally
+from .lines import Tally, title_of
 from .numbers import argument_of
 from .recorder import Recorder, user_line
 from .run import Recorded, Run
@@ -49,6 +49,10 @@ class Region(Recorder):
         super().note(node, storage)
         if self.run is not None:
             self.run.place_of(node)
+
+    def left(self, func: Any) -> None:
+        if self.tally is not None:
+            self.tally.completed(title_of(func), user_line())
 
     def storage_of(self, node: Recorded) -> Storage:
         """A storage for the array that waits for ``node``."""

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...graph.node import Node
 from ...words import counted
@@ -167,6 +167,12 @@ class Tally:
             file = _place(place)[0]
             names = [str(_place(o)[1]) if _place(o)[0] == file else _short(o) for o in others]
             yield f"{'':38}  fused with {', '.join(names)}"
+
+
+def title_of(func: Any) -> str:
+    """What the user calls ``func``, most likely one of NumPy's."""
+    home = (getattr(func, "__module__", None) or "numpy").partition("._")[0]
+    return f"{home}.{func.__name__}" if home.startswith("numpy") else str(func.__name__)
 
 
 def _steps_of(executable: Executable) -> list[_Step]:

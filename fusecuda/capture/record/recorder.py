@@ -192,6 +192,9 @@ class Recorder:
         """The result of a function of NumPy's that is to be computed; by default its caller's."""
         return NotImplemented
 
+    def left(self, func: Any) -> None:
+        """Called before NumPy computes ``func`` of values, which is not recorded."""
+
     @property
     def compacts(self) -> bool:
         """True if what masks pick is written by kernels."""
