@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..capture.arrays.counters import CounterGenerator, counter_rng
-from ..capture.arrays.wrapping import is_function, made, member
+from ..capture.arrays.wrapping import DRAWING, Drawing, member
 
 _LEFT_OUT = frozenset({"test"})  # NumPy's own tests
 
@@ -18,19 +18,17 @@ __all__ = ["CounterGenerator", "counter_rng"]
 __all__ += list(sorted(set(np.random.__all__) - _LEFT_OUT))
 
 
-class Generator:
+class Generator(Drawing):
     """A `numpy.random.Generator` whose methods give lazy arrays."""
+
+    kind = np.random.Generator
 
     def __init__(self, bit_generator: Any) -> None:
         self._numpy = np.random.Generator(bit_generator)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        found = getattr(self._numpy, name)
-        if is_function(found):
-            found = vars(self)[name] = made(found, name, __name__)
-        return found
+    def _drawing(self, method: Any, name: str) -> Any:
+        made = vars(self)[name] = super()._drawing(method, name)
+        return made
 
     def __reduce__(self) -> Any:  # without the methods, which draw from this one
         return type(self), (self.bit_generator,)
@@ -41,6 +39,9 @@ class Generator:
 
     def __repr__(self) -> str:
         return repr(self._numpy)
+
+
+DRAWING[np.random.Generator] = Generator
 
 
 def default_rng(seed: Any = None) -> Generator:

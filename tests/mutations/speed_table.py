@@ -49,8 +49,8 @@ SPEED = (
     Mutation(
         "methods-of-generators-made-anew",
         "numpy/random.py",
-        "            found = vars(self)[name] = made(found, name, __name__)",
-        "            found = made(found, name, __name__)",
+        "        made = vars(self)[name] = super()",
+        "        made = super()",
         "each look-up of a method of a generator makes it anew",
         _ids("numpy_namespace", "methods_of_generators_are_made_once[copy]"),
     ),

@@ -239,6 +239,29 @@ class Indexed:
         return lazy(self._builder[plain(key)] if known is None else known[key])
 
 
+# --- generators
+
+
+class Drawing:
+    """What stands for a random generator of NumPy's, whose own keeps the state."""
+
+    kind: type  # NumPy's class
+    _numpy: Any
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        found = getattr(self._numpy, name)
+        return self._drawing(found, name) if is_function(found) else found
+
+    def _drawing(self, method: Any, name: str) -> Any:
+        """A method that gives lazy arrays."""
+        return made(method, name, "fusecuda.numpy.random")
+
+
+DRAWING: dict[type, type] = {}  # what stands for NumPy's generators that come of nothing but bits
+
+
 # --- modules
 
 

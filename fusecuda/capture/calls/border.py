@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import FunctionType, MappingProxyType, MethodType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,15 @@ from ...cpu_fallback.pool import has_own_memory
 from ...graph.dtypes import is_numeric
 from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
+from ..arrays.wrapping import DRAWING, Drawing
 from ..record.structure import HEIR_OF_TUPLE, NAMED, kind_of
 from ..record.view import view_in
 from .objects import is_own
+from .places import is_constant
 
 _ndarray = np.ndarray
+_FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
+_GENERATORS = (np.random.Generator, np.random.RandomState)
 _ITEMS_LIMIT = 10_000  # of a list that is passed on
 _ARRAYS_LIMIT = 32  # of one that holds arrays
 _DEPTH_LIMIT = 4
@@ -39,7 +43,7 @@ def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
             found.append(size.bit_length())
         elif kind is int:
             found.append(-value.bit_length())
-        elif kind in PLAIN or issubclass(kind, np.generic | np.dtype | type):
+        elif kind in PLAIN or issubclass(kind, np.generic | np.dtype | type | Drawing):
             found.append(kind)
         else:
             size = _size_inside(kind, value, depth)
@@ -77,7 +81,8 @@ def is_simple(result: Any) -> bool:
 class Border:
     """One call's: which lazy array each NumPy array stands for.
 
-    ``kinds`` are what stands for classes, ``originals`` what functions by identity stand for.
+    ``kinds`` are what stands for classes, ``originals`` what functions and generators by identity
+    stand for.
     """
 
     __slots__ = ("_containers", "_kinds", "_known", "_memory", "_originals", "odd")
@@ -122,12 +127,15 @@ class Border:
         return self._object(kind, value) if kind.__module__ != "builtins" else value
 
     def _object(self, kind: type, value: Any) -> Any:
-        """An instance of the class's twin, if it is one of the script's."""
+        """An instance of the class's twin, if it is one of the script's; NumPy's own generator."""
         twin_kind = self._kinds.get(kind)
         if twin_kind is None:
             if not isinstance(value, np.generic | np.dtype):
                 raise RecordedError
             return value
+        if isinstance(value, Drawing):
+            self._remembered(value._numpy, value)
+            return value._numpy
         for twin, own, _ in self._containers:
             if own is value:
                 return twin
@@ -145,6 +153,8 @@ class Border:
         for twin, own, _ in self._containers:
             if own is value:
                 return twin
+        if kind is dict and not all([type(key) in PLAIN or is_constant(key) for key in value]):
+            raise RecordedError  # another object would be looked for
         before = list(value.values() if kind is dict else value)
         parts = [part if type(part) in PLAIN else self.given(part) for part in before]
         twin = value
@@ -192,16 +202,31 @@ class Border:
         if issubclass(kind, np.generic):
             known_kind = is_numeric(value.dtype)
             return self._remembered(value, new(Array, value)) if known_kind else value
-        if kind in (FunctionType, MethodType):
+        if kind in _FUNCTIONS:
             return self._original(kind, value)
+        if kind in _GENERATORS:
+            return self._generator(value)
         return self._container(kind, value)
 
     def _original(self, kind: type, value: Any) -> Any:
         """The function that ``value`` is the twin of, or the method of the object itself."""
         if kind is FunctionType:
             return self._originals.get(id(value), value)
-        known = self._known.get(id(value.__self__))
-        return value if known is None else getattr(known[1], value.__name__)
+        home = value.__self__
+        if type(home) is _ndarray or type(home) in _GENERATORS:
+            return getattr(self.taken(home), value.__name__)
+        known = self._known.get(id(home))
+        if known is None:
+            self.odd = kind.__name__
+            return value
+        return getattr(known[1], value.__name__)
+
+    def _generator(self, value: Any) -> Any:
+        """What ``value`` stands for, or what stands for one that was made."""
+        made = self._originals.get(id(value))
+        if made is None:
+            made = DRAWING[type(value)](value.bit_generator)
+        return self._remembered(value, made)
 
     def _remembered(self, value: Any, made: Any) -> Any:
         self._known[id(value)] = value, made

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import Array
+from ..arrays.wrapping import Drawing
 from ..record.origin import is_users
 from ..record.per_class import per_class
 from .places import Wrapper, is_constant
@@ -51,13 +52,15 @@ def is_own(kind: Any) -> bool:
 
 
 def kinds_of(values: Iterable[Any], depth: int = 0) -> Iterator[type]:
-    """The classes of objects among ``values`` and their attributes."""
+    """The classes of objects and generators among ``values`` and their attributes."""
     for value in values if depth <= _DEPTH_LIMIT else ():
         kind: Any = type(value)
         if kind in (list, tuple):
             yield from kinds_of(value, depth + 1)
         elif kind is dict:
             yield from kinds_of(value.values(), depth + 1)
+        elif issubclass(kind, Drawing):
+            yield kind
         elif kind.__module__ != "builtins" and kind is not Array and is_own(kind):
             yield kind
             yield from kinds_of(vars(value).values(), depth + 1)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import Array
+from ..arrays.wrapping import Drawing
 from ..record.origin import is_users
 from .binding import dressed
 from .bytecode import ATTRIBUTES, codes_of, instructions_of, strings
@@ -47,7 +48,15 @@ _DIFFERENT = _names(
 )
 _COMPREHENSIONS = _names("<listcomp> <dictcomp> <setcomp> <genexpr>")
 _KEYWORDS = _names("descending device stream")  # which NumPy's functions do not have
-_TYPED = _names("rand randn random random_sample ranf sample uniform normal")  # CuPy's take a dtype
+# CuPy's take a dtype.
+_TYPED = _names(
+    "chisquare exponential gumbel laplace lognormal normal rand randn random random_sample ranf "
+    "sample standard_exponential standard_normal uniform"
+)
+_DRAWS = (
+    _names(" ".join(dir(np.random.Generator)))
+    | _names("rand randint randn random_integers random_sample tomaxint")
+) - _names("bit_generator spawn")  # what generators have, and arrays have not
 # What lists, dictionaries, texts and numbers have, and arrays have not or alike.
 _OF_OTHERS = _names(
     "append extend insert pop remove clear index count reverse items keys values update "
@@ -79,7 +88,9 @@ class FunctionTwin:
         self._known = scan.reads.functions
         self.originals: dict[int, Any] = {}  # what stands under names, by the identity of twins
         self.function = self._copied(function)
-        self.kinds = {k: twin_class(k, found, self._copied) for k, found in scan.members.items()}
+        self.kinds: dict[type, type] = {kind: kind.kind for kind in scan.generators}
+        for kind, found in scan.members.items():
+            self.kinds[kind] = twin_class(kind, found, self._copied)
         for kind, found in scan.members.items():
             for base in kind.__mro__[:-1]:
                 self._classes.append((base, len(vars(base))))
@@ -101,9 +112,11 @@ class FunctionTwin:
                 if isinstance(seen, Wrapper) and seen.function is now:  # it has stepped aside
                     check[2] = now
                     continue
-                if own is None or name not in space or not (is_constant(seen) and is_constant(now)):
+                if own is None or name not in space or not _may_follow(now, seen):
                     return False
-                check[2] = own[name] = now
+                check[2], own[name] = now, self._copied(now)
+                if isinstance(seen, Drawing) and all([c[2] is not seen for c in self._checks]):
+                    del self.originals[id(seen._numpy)]
         for kind, count in self._classes:
             if len(vars(kind)) != count:
                 return False
@@ -125,7 +138,10 @@ class FunctionTwin:
         return space
 
     def _copied(self, value: Any) -> Any:
-        """The twin of a function; other values are themselves."""
+        """The twin of a function, NumPy's own generator; other values are themselves."""
+        if isinstance(value, Drawing):
+            self.originals[id(value._numpy)] = value
+            return value._numpy
         function = value.function if isinstance(value, Wrapper) else value
         if id(function) not in self._known:
             return _numpys(value)
@@ -150,7 +166,8 @@ class FunctionTwin:
             return
         first = place.root.get(place.name)
         space = self._space(place.root)
-        self._checks.append([place.root, place.name, first, space if is_constant(first) else None])
+        own = space if _may_follow(first, first) else None
+        self._checks.append([place.root, place.name, first, own])
         if not place.steps or not isinstance(first, types.ModuleType) or _is_namespace(first):
             space[place.name] = self._copied(first)
             return
@@ -183,6 +200,8 @@ class TwinScan(Scan):
         self.members: dict[type, dict[str, Any]] = {}  # of classes of objects that are given
         self.methods: dict[int, types.FunctionType] = {}
         self.odd = ""  # what is not known of classes
+        self.generators: set[type[Drawing]] = set()  # that are given
+        self.typed: set[str] = set()  # names of what draws and may take a dtype
 
     def has(self, name: str) -> bool:
         """True for an attribute that only objects can have."""
@@ -190,7 +209,13 @@ class TwinScan(Scan):
 
     def of_objects(self, kinds: Iterable[type]) -> None:
         """Follow what instances of ``kinds`` find in their classes."""
-        self.members = {kind: {} for kind in kinds}
+        self.members = {}
+        for kind in kinds:
+            if issubclass(kind, Drawing):
+                self.generators.add(kind)
+                self._typed(kind)
+            else:
+                self.members[kind] = {}
         known = -1
         while known < len(self.names):
             known = len(self.names)
@@ -208,16 +233,34 @@ class TwinScan(Scan):
     def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
         if type(value) is Array and not place.steps and place.kind == "global":
             self.arrays[place.key] = (place, value)
+        elif isinstance(value, Drawing):
+            self._seen(place, value)
+            self._typed(type(value))
         elif _is_drawing(value):
-            self.reads.values[place.key] = (place, value)
+            self._seen(place, value)
+            if value.__name__ in _TYPED:
+                self.typed.add(place.steps[-1][1] if place.steps else place.name)
         else:
             super()._native(place, value, bound, name)
 
+    def _typed(self, kind: type[Drawing]) -> None:
+        if kind.kind is np.random.RandomState:
+            self.typed |= _TYPED
+
+
+def _may_follow(now: Any, seen: Any) -> bool:
+    """True if a twin may read ``now`` where it has read ``seen``."""
+    if isinstance(seen, Drawing):
+        return type(now) is type(seen)
+    return is_constant(seen) and is_constant(now)
+
 
 def _is_drawing(value: Any) -> bool:
-    """True for functions that draw from NumPy's own generator, at once both ways."""
+    """True for functions that draw from NumPy's own generator, and what makes others."""
     if type(value) is not types.FunctionType or value.__module__ != "fusecuda.numpy.random":
         return False
+    if value.__name__ == "default_rng":
+        return True
     return getattr(inspect.unwrap(value), "__self__", None) is np.random.mtrand._rand
 
 
@@ -258,7 +301,7 @@ def _parts(reads: Reads) -> frozenset[str]:
 def _faults_of(
     function: types.FunctionType, parts: frozenset[str], scan: TwinScan
 ) -> Iterator[str]:
-    known = _OF_ARRAYS | _OF_OTHERS | parts
+    known = _OF_ARRAYS | _OF_OTHERS | _DRAWS | parts
     own = function.__code__
     stores = id(function) in scan.methods and stores_to_itself(function, instructions_of(own))
     if scan.members:
@@ -266,7 +309,7 @@ def _faults_of(
     for code in codes_of(own):
         keywords = set(strings(code.co_consts))
         is_odd = not _KEYWORDS.isdisjoint(keywords)
-        if is_odd or ("dtype" in keywords and not _TYPED.isdisjoint(code.co_names)):
+        if is_odd or ("dtype" in keywords and not scan.typed.isdisjoint(code.co_names)):
             yield f"{code.co_name} uses a keyword of its own"
         for instruction in instructions_of(code):
             name, argument = instruction.opname, instruction.argval
@@ -330,6 +373,8 @@ def _is_alike(value: Any) -> bool:
     """True for what means the same to NumPy arrays, or has a twin that does."""
     if isinstance(value, types.ModuleType):
         return value.__name__.partition(".")[0] != "numpy"
+    if isinstance(value, Drawing):
+        return True
     if isinstance(value, Wrapper):
         return value.is_whole
     if is_constant(value) or (isinstance(value, type) and issubclass(value, np.generic)):

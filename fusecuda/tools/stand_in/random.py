@@ -11,7 +11,7 @@ import numpy as np
 
 from fusecuda.numpy import random as namespace
 
-from ...capture.arrays.wrapping import is_function, made
+from ...capture.arrays.wrapping import Drawing
 
 _NAMES = """
     chisquare exponential gumbel laplace lognormal normal rand randn random random_sample ranf
@@ -29,20 +29,17 @@ def _typed(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class RandomState:
+class RandomState(Drawing):
     """A `numpy.random.RandomState` whose methods give lazy arrays."""
+
+    kind = np.random.RandomState
 
     def __init__(self, seed: Any = None, **_: Any) -> None:
         self._numpy = np.random.RandomState(seed)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        found = getattr(self._numpy, name)
-        if not is_function(found):
-            return found
-        method = made(found, name, namespace.__name__)
-        return _typed(method) if name in _TYPED else method
+    def _drawing(self, method: Any, name: str) -> Any:
+        made = super()._drawing(method, name)
+        return _typed(made) if name in _TYPED else made
 
 
 class _Random(types.ModuleType):

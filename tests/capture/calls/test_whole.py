@@ -226,6 +226,114 @@ def test_stacked_arrays() -> None:
     side_by_side(text + "    return cp.stack(out)\n", "f(x)")
 
 
+SHARED = {
+    "attributes": "rng.normal(size=6) * rng.random() + rng.integers(9)",
+    "of_floats": "rng.random(6, dtype=cp.float32) + rng.standard_normal(6, dtype='f')",
+    "old": "old.rand(6) + old.randint(0, 9, 6)",
+    "given": "(g or rng).uniform(0, n, 6)",
+    "passed_on": "h(rng, a)",
+    "in_place": "h(rng, a, rng.shuffle(a))",
+    "of_arrays": "rng.choice(a, 3, p=a / a.sum()), rng.permutation(a), rng.normal(a, 1)",
+    "returned": "[rng.random(), rng][int(n > 5)]",
+    "made": "cp.random.default_rng(int(n)).normal(size=3)",
+    "raises": "rng.normal(size=3) / rng.normal(0, 3 - n)",
+    "until_an_error": "rng.normal(size=4)[int(n)], rng.random()",
+}
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of functions whose calls are made as wholes."""
+    wholes: list[str] = []
+    as_whole = Whole._as_whole
+
+    def call(self: Whole, *args: Any) -> Any:
+        wholes.append(self.__name__)
+        return as_whole(self, *args)
+
+    monkeypatch.setattr(Whole, "_as_whole", call)
+    return wholes
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_wholes_draw_from_the_generators_of_the_script(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They go on where others have stopped, and others where they have."""
+    wholes = counted(monkeypatch)
+    text = HEAD + (
+        "rng, old = cp.random.default_rng(3), cp.random.RandomState(4)\n"
+        "def h(g, v, more=None):\n    return v[0] + g.random(2)\n"
+        f"def f(a, n, g=None):\n    return {SHARED[name]}\n"
+    )
+    both = [space(text), space(text, plain=True)]
+    call = "f(z, n, rng)" if name == "given" else "f(z, n)"
+    for n in range(CALLS):
+        both[0]["n"] = both[1]["n"] = float(n)
+        found = [outcome(call, names) for names in both]
+        if found[1] is both[1]["rng"]:
+            assert found[0] is both[0]["rng"]
+        else:
+            alike(*found)
+        alike(*(names["rng"].random() for names in both))
+        alike(*(names["old"].rand(2) for names in both))
+        if n == CALLS - 2:  # another one goes by its name
+            for names in both:
+                exec("rng = cp.random.default_rng(8)", names)
+    assert wholes, both[0]["f"].refused
+
+
+def test_methods_of_generators_are_given_out() -> None:
+    """They draw from the script's own, and give lazy arrays."""
+    text = HEAD + (
+        "rng, old = cp.random.default_rng(3), cp.random.RandomState(4)\n"
+        "def f(n):\n    return [rng.normal, old.normal, x.repeat] if n == 5 else [rng.random()]\n"
+    )
+    ours, plain = space(text), space(text, plain=True)
+    for n in range(CALLS):
+        found = [names["f"](float(n)) for names in (ours, plain)]
+        if n == 5:
+            found = [[draw(3) for draw in draws] for draws in found]
+        alike(*found)
+
+
+def test_generators_of_another_kind_than_first() -> None:
+    """Where it was made for others, calls are made as they are."""
+    text = HEAD + "def f(a, g):\n    return a + g.normal(size=6)\n"
+    ours, plain = space(text), space(text, plain=True)
+    for names, cp in ((ours, sys.modules["cupy"]), (plain, np)):
+        names["made"] = [cp.random.default_rng(1), cp.random.RandomState(2)]
+    for n in range(3 * CALLS):
+        call = f"f(x, made[{n} // {CALLS} % 2])"
+        alike(outcome(call, ours), outcome(call, plain))
+
+
+def test_a_name_for_generators_of_two_kinds() -> None:
+    """What a whole may do with one is not known of another one."""
+    text = HEAD + (
+        "first, second = cp.random.default_rng(3), cp.random.RandomState(4)\nrng = first\n"
+        "def f(n):\n    return rng.normal(size=6, **({'dtype': cp.float32} if n else {}))\n"
+    )
+    names = space(text)
+    for _ in range(CALLS):
+        assert names["f"](0).dtype == np.float64
+    names["rng"] = names["second"]
+    for _ in range(CALLS):
+        assert names["f"](1).dtype == np.float32
+
+
+@pytest.mark.parametrize("draw", ["exponential", "laplace", "rand", "standard_normal"])
+def test_draws_of_cupys_types(draw: str) -> None:
+    """What NumPy's functions do not take is no affair of a whole, under whatever name."""
+    state, args = "cp.random.RandomState(3)", "6, " if draw == "rand" else "size=6, "
+    for head, name in (
+        ("", f"cp.random.{draw}"), (f"other = cp.random.{draw}\n", "other"),
+        (f"state = {state}\n", f"state.{draw}"),
+    ):  # fmt: skip
+        names = space(HEAD + f"{head}def f(n):\n    return {name}({args}dtype=cp.float32)\n")
+        for _ in range(CALLS):
+            assert names["f"](0).dtype == np.float32
+
+
 DRAWS = [
     "rng.normal(size=6)", "drawn(size=6)", "rng.integers(0, 9, 6)", "state.rand(6)", "old(6)",
     "cp.random.rand(6)", "of_all(6)", "stream.permutation(6)",

@@ -89,6 +89,16 @@ SAME: dict[str, tuple[str, str, str]] = {
         CLASS + "def f(state, w):\n    state.u[0] += w[1]\n    return state, state.u * state.K\n"
         "c = C(x)\n", "f(c, y)", "",
     ),
+    "draws": method(
+        "self.u = self.r.normal(size=6)\nself.r.shuffle(self.u)\nself.s = self.r\n"
+        "return self.r is self.s, self.r.random(), self.r.integers(9)",
+        given="x)\nc.r = cp.random.default_rng(1)\n(0",
+    ),
+    "makes_generators": method(
+        "self.n += self.r is not None and self.r.random() > 2\n"
+        "self.r = cp.random.default_rng(self.n)\nreturn self.r.normal()",
+        given="x)\nc.r = None\n(0",
+    ),
     "changed_between": (*method("self.u += self.n\nreturn self.u")[:2], "c.u = c.u * 2; c.n += 1"),
     "class_changed": (*method("return self.u * self.K")[:2], "C.K += 1"),
     "method_changed": (
@@ -111,7 +121,9 @@ DIFFERENT = {
     "dictionary": method("self.__dict__['v'] = self.u"),
     "makes_objects": method("return C(self.u)"),
     "super": method("return super().__repr__()"),
-    "opaque": method("return self.r.normal()", given="x)\nc.r = cp.random.default_rng(1)\n(0"),
+    "opaque": method(
+        "return self.r.random()", given="x)\nimport random\nc.r = random.Random(1)\n(0"
+    ),
     "slots": (
         HEAD + "class C:\n    __slots__ = ('u',)\n    def m(self):\n        return self.u\n"
         "c = C()\nc.u = x\n", "c.m()", "",
@@ -189,6 +201,14 @@ def test_wholes_of_objects_are_the_same(name: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Whole, "_as_whole", counted)
     run(*SAME[name])
     assert wholes or name == "no_attribute"
+
+
+def test_objects_as_keys() -> None:
+    """A dictionary that has them is given to the function itself."""
+    for made in ("C(x)", "cp.random.default_rng(1)"):
+        names = space(CLASS + f"def f(d, c):\n    return d[c] * 1\nc = {made}\nd = {{c: y}}\n")
+        for _ in range(CALLS):
+            alike(names["f"](names["d"], names["c"]), np.ones(6))
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
