@@ -47,6 +47,14 @@ SPEED = (
         _ids("cpu_fallback/packed", "which_loops_are_packed"),
     ),
     Mutation(
+        "generators-draw-one-for-all",
+        "capture/arrays/wrapping.py",
+        "            function(*map(plain, args), **named)\n",
+        '            del named["out"]\n            written[...] = function(*map(plain, args), **named)\n',
+        "an array that a generator is given to fill is filled with one number",
+        _ids("numpy_namespace", "generators_fill_what_they_are_given[random]"),
+    ),
+    Mutation(
         "methods-of-generators-made-anew",
         "numpy/random.py",
         "        made = vars(self)[name] = super()",

@@ -156,6 +156,21 @@ def test_linalg_fft_random() -> None:
     assert len(generator.spawn(2)) == 2
 
 
+@pytest.mark.parametrize("name", ["random", "standard_normal", "permuted", "standard_gamma"])
+def test_generators_fill_what_they_are_given(name: str) -> None:
+    """Each element of ``out`` is drawn, of its type; what cannot be written to stays."""
+    found: list[Any] = []
+    for space in (fnp, np):
+        rng, out = space.random.default_rng(7), space.zeros((2, 3))
+        first = {"permuted": (space.arange(6.0).reshape(2, 3),), "standard_gamma": (2.0,)}
+        assert getattr(rng, name)(*first.get(name, ()), out=out) is out
+        found += [out, rng.random()]
+        with pytest.raises(TypeError):
+            getattr(rng, name)(*first.get(name, ()), out=space.zeros((2, 3), dtype="i4"))
+    assert_same(found[0], found[2])
+    assert found[1] == found[3]
+
+
 @pytest.mark.parametrize(
     "copied", [copy.copy, copy.deepcopy, lambda rng: pickle.loads(pickle.dumps(rng))]
 )

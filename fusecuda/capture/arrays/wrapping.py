@@ -165,9 +165,10 @@ def _computed(function: Function) -> Function:
         in_force().left(function)
         out = kwargs.get("out")
         if type(out) is Array:
-            out[...] = function(
-                *map(plain, args), **{k: plain(kwargs[k]) for k in kwargs if k != "out"}
-            )
+            written = np.array(plain(out))  # of which a generator draws as many
+            named = {k: plain(v) for k, v in kwargs.items()} | {"out": written}
+            function(*map(plain, args), **named)
+            out[...] = written
             return out
         result = function(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
         return lazy(result, (*args, *kwargs.values()))
