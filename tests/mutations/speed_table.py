@@ -50,7 +50,8 @@ SPEED = (
         "generators-draw-one-for-all",
         "capture/arrays/wrapping.py",
         "            function(*map(plain, args), **named)\n",
-        '            del named["out"]\n            written[...] = function(*map(plain, args), **named)\n',
+        "            named['out'] = None\n"
+        "            written[...] = function(*map(plain, args), **named)\n",
         "an array that a generator is given to fill is filled with one number",
         _ids("numpy_namespace", "generators_fill_what_they_are_given[random]"),
     ),

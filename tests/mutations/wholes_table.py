@@ -92,6 +92,41 @@ WHOLES = (
         ids("whole_objects", "objects_as_keys"),
     ),
     Mutation(
+        "whole-returns-twins-as-keys",
+        _BORDER,
+        "return key if type(key) in PLAIN or is_constant(key) else self.taken(key)",
+        "return key",
+        "a function that a whole was given is another one among the keys that it returns",
+        ids("whole", "functions_that_are_given[as_keys]"),
+    ),
+    Mutation(
+        "whole-of-the-function-first-given",
+        _BORDER,
+        "        elif not depth and is_given(value):\n            found.append(value)\n",
+        "        elif not depth and is_given(value):\n            found.append(kind)\n",
+        "no twin is made for a second function that is given",
+        ids("whole", "each_function_that_is_given_has_its_own_calls"),
+    ),
+    Mutation(
+        "whole-of-functions-made-each-time",
+        _WHOLE,
+        "        entry = self._entries.setdefault(size, Entry())\n",
+        "        entry = self._entries.setdefault(size, Entry())\n"
+        "        if self._twin is not None:\n"
+        "            self._knows(size, self._twin, args, kwargs)\n",
+        "functions that are made each time take the place of those that come again",
+        ids("whole", "each_function_that_is_given_has_its_own_calls"),
+    ),
+    Mutation(
+        "whole-given-lazy-functions",
+        _BORDER,
+        "            if value not in self._kinds:\n                raise RecordedError\n"
+        "            return self._kinds[value]\n",
+        "            return value\n",
+        "functions that a whole is given take NumPy's arrays for lazy ones",
+        ids("whole", "functions_that_are_given[lambdas]"),
+    ),
+    Mutation(
         "whole-that-tells-kinds",
         _TWINS,
         "            if name in _LEFT_OUT and not (name",

@@ -16,7 +16,7 @@ from ..arrays.wrapping import DRAWING, Drawing
 from ..record.structure import HEIR_OF_TUPLE, NAMED, kind_of
 from ..record.view import view_in
 from .objects import is_own
-from .places import is_constant
+from .places import Wrapper, is_constant
 
 _ndarray = np.ndarray
 _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
@@ -33,7 +33,10 @@ class RecordedError(Exception):
 
 
 def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
-    """How large each argument is, within a factor of two; None if there is a kind not known."""
+    """How large each argument is, within a factor of two; None if there is a kind not known.
+
+    A function that is an argument itself is its own size.
+    """
     found: list[Any] = []
     for value in args:
         kind = type(value)
@@ -45,6 +48,8 @@ def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
             found.append(-value.bit_length())
         elif kind in PLAIN or issubclass(kind, np.generic | np.dtype | type | Drawing):
             found.append(kind)
+        elif not depth and is_given(value):
+            found.append(value)
         else:
             size = _size_inside(kind, value, depth)
             if size is None:
@@ -68,6 +73,11 @@ def _size_inside(kind: type, value: Any, depth: int) -> Any:
     return size_of(parts, depth + 1) if len(value) <= _ARRAYS_LIMIT else None
 
 
+def is_given(value: Any) -> bool:
+    """True for functions that may have a twin where they are given to others."""
+    return type(value) is FunctionType or (isinstance(value, Wrapper) and value.is_whole)
+
+
 def is_simple(result: Any) -> bool:
     """True for lazy arrays, plain values and objects, and what holds nothing else."""
     kind: Any = type(result)
@@ -81,14 +91,14 @@ def is_simple(result: Any) -> bool:
 class Border:
     """One call's: which lazy array each NumPy array stands for.
 
-    ``kinds`` are what stands for classes, ``originals`` what functions and generators by identity
-    stand for.
+    ``kinds`` are what stands for classes and for functions that are given, ``originals`` what
+    functions and generators by identity stand for.
     """
 
     __slots__ = ("_containers", "_kinds", "_known", "_memory", "_originals", "odd")
 
     def __init__(
-        self, kinds: Mapping[type, Any] = _NOTHING, originals: Mapping[int, Any] = _NOTHING
+        self, kinds: Mapping[Any, Any] = _NOTHING, originals: Mapping[int, Any] = _NOTHING
     ) -> None:
         self._kinds = kinds
         self._originals = originals
@@ -124,6 +134,10 @@ class Border:
             return self.shown(value)
         if kind in (list, tuple, dict):
             return self._twin(kind, value)
+        if is_given(value):
+            if value not in self._kinds:
+                raise RecordedError
+            return self._kinds[value]
         return self._object(kind, value) if kind.__module__ != "builtins" else value
 
     def _object(self, kind: type, value: Any) -> Any:
@@ -182,7 +196,7 @@ class Border:
             if is_list:
                 own[:] = made
             else:
-                keys = list(twin)
+                keys = list(map(self._key, twin))
                 own.clear()
                 own.update(zip(keys, made, strict=True))
 
@@ -238,13 +252,17 @@ class Border:
         if kind is list:
             value[:] = [self.taken(part) for part in value]
         elif kind is dict:
-            for key, part in value.items():
-                value[key] = self.taken(part)
+            made = {self._key(key): self.taken(part) for key, part in value.items()}
+            value.clear()
+            value.update(made)
         elif (held := kind_of(value)) in (NAMED, HEIR_OF_TUPLE):
             return held.make(value, [self.taken(part) for _, part in held.parts(value)])
         else:
             self.odd = kind.__name__
         return value
+
+    def _key(self, key: Any) -> Any:
+        return key if type(key) in PLAIN or is_constant(key) else self.taken(key)
 
     def _view(self, value: Any) -> Any:
         """A lazy array of what shows memory of another one, which may be an argument's."""

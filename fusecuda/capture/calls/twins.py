@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +22,7 @@ from .binding import dressed
 from .bytecode import ATTRIBUTES, codes_of, instructions_of, strings
 from .objects import functions_of, is_only_of_objects, members, stores_to_itself, twin_class
 from .places import MISSING, Place, Wrapper, is_constant
+from .purity import is_followed
 from .reads import Reads
 from .scan import Scan
 
@@ -74,7 +75,7 @@ _OF_ARRAYS = _names(
 class FunctionTwin:
     """A copy of a function with other globals, and what it stands on."""
 
-    def __init__(self, function: types.FunctionType, scan: TwinScan) -> None:
+    def __init__(self, function: types.FunctionType, scan: TwinScan, given: Iterable[Any]) -> None:
         self._checks: list[list[Any]] = []  # globals, a name, what it means, and the twins' globals
         self._codes = [
             (f, f.__code__, f.__defaults__, f.__kwdefaults__, dict(f.__kwdefaults__ or {}))
@@ -88,9 +89,12 @@ class FunctionTwin:
         self._known = scan.reads.functions
         self.originals: dict[int, Any] = {}  # what stands under names, by the identity of twins
         self.function = self._copied(function)
-        self.kinds: dict[type, type] = {kind: kind.kind for kind in scan.generators}
+        self.kinds: dict[Any, Any] = {kind: kind.kind for kind in scan.generators}
         for kind, found in scan.members.items():
             self.kinds[kind] = twin_class(kind, found, self._copied)
+        for one in given:
+            made = self.kinds[one] = self._copied(one)
+            self.originals[id(made)] = one
         for kind, found in scan.members.items():
             for base in kind.__mro__[:-1]:
                 self._classes.append((base, len(vars(base))))
@@ -264,14 +268,25 @@ def _is_drawing(value: Any) -> bool:
     return getattr(inspect.unwrap(value), "__self__", None) is np.random.mtrand._rand
 
 
-def twin_of(function: types.FunctionType, kinds: Iterable[type] = ()) -> FunctionTwin | str:
-    """The twin of ``function``, which is given objects of ``kinds``, or why it has none."""
+def twin_of(
+    function: types.FunctionType, kinds: Iterable[type] = (),
+    given: Collection[Any] = (),
+) -> FunctionTwin | str:  # fmt: skip
+    """The twin of ``function``, or why it has none.
+
+    It is given objects of ``kinds``, and functions among ``given``.
+    """
+    if not all(map(is_followed, given)):
+        return "it is given functions of others"
     scan = TwinScan()
     scan.pending.append((function, False))
     scan.run()
+    functions = (one.function if isinstance(one, Wrapper) else one for one in given)
+    scan.pending.extend((one, False) for one in functions)
+    scan.run()
     scan.names.add(function.__name__)  # it may be a method
     scan.of_objects(kinds)
-    return next(_faults(scan), None) or FunctionTwin(function, scan)
+    return next(_faults(scan), None) or FunctionTwin(function, scan, given)
 
 
 def _faults(scan: TwinScan) -> Iterator[str]:

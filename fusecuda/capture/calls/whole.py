@@ -16,7 +16,7 @@ from time import thread_time
 from typing import Any
 
 from ..arrays.memory import in_force
-from .border import PLAIN, Border, RecordedError, is_simple, size_of
+from .border import PLAIN, Border, RecordedError, is_given, is_simple, size_of
 from .bytecode import codes_of, strings
 from .objects import kinds_of
 from .places import Wrapper
@@ -24,6 +24,7 @@ from .twins import FunctionTwin, twin_of
 
 _ENTRIES_LIMIT = 256  # sizes of arguments, beyond which others are not looked at
 _TWINS_LIMIT = 8  # times that what the function reads may change
+_GIVEN_LIMIT = 8  # functions that it is given
 _EVERY = 16  # calls, of which one is timed
 _ROUND = 4  # calls that are compared, every other one a whole
 _MARGIN = 1.2  # of the time of other calls, within which wholes are made
@@ -90,6 +91,7 @@ class Whole(Wrapper):
         self._entries: dict[Any, Entry] = {}
         self._twin: FunctionTwin | None = None
         self._twins = 0
+        self._given: dict[Any, None] = {}  # as arguments, and the twin knows them
         self._idle = 0  # calls as they are, since that was looked at
         self._depth = 0  # of calls as they are, within each other
         self.owner: type | None = None  # whose method it is
@@ -115,7 +117,10 @@ class Whole(Wrapper):
         entry = self._entries.get(size)
         if entry is None:
             return self._first(size, args, kwargs)
-        if entry.small:
+        if not entry.calls and entry.small:  # which no function does that is made each time
+            entry.small = self._knows(size, twin, args, kwargs)
+        if entry.small and self._twin is not None:
+            twin = self._twin
             entry.calls += 1
             if entry.calls <= _ROUND:
                 return self._compared(entry, twin, args, kwargs)
@@ -182,15 +187,33 @@ class Whole(Wrapper):
         if self._twins > _TWINS_LIMIT:
             self.refused = "what it reads changes again and again"
             return None
-        made = twin_of(self.function, dict.fromkeys(kinds_of(given)))
+        made = twin_of(self.function, dict.fromkeys(kinds_of(given)), self._given)
         if isinstance(made, str):
             self.refused = made
             return None
         self._twin = made
         return made
 
+    def _knows(self, size: Any, twin: FunctionTwin, args: Any, kwargs: Any) -> bool:
+        """True if the twin knows the functions that are given; it is made anew for a few."""
+        given = [one for one in size if is_given(one)]
+        if all([one in twin.kinds for one in given]):
+            return True
+        every = self._given | dict.fromkeys(given)
+        if len(every) > _GIVEN_LIMIT:
+            return False
+        kinds = [kind for kind in twin.kinds if isinstance(kind, type)]
+        kinds += kinds_of((*args, *kwargs.values()))
+        made = twin_of(self.function, dict.fromkeys(kinds), every)
+        if isinstance(made, str):
+            return False
+        self._twin, self._given = made, every
+        return True
+
     def _first(self, size: Any, args: Any, kwargs: Any) -> Any:
         """The call as it is, which tells whether its work is small."""
+        if len(self._entries) >= _ENTRIES_LIMIT:
+            self._entries = {s: e for s, e in self._entries.items() if e.calls or not e.small}
         if len(self._entries) >= _ENTRIES_LIMIT:
             return self._as_it_is(args, kwargs)
         recorder = in_force()

@@ -282,6 +282,76 @@ def test_wholes_draw_from_the_generators_of_the_script(
     assert wholes, both[0]["f"].refused
 
 
+GIVEN = {
+    "lambdas": ("lor, k", "y[0] + g(y * 0.5)"),
+    "functions": ("deriv, k", "g(y) - y.sum()"),
+    "of_others": ("other, k", "g(y)"),
+    "by_keyword": ("n=k, g=deriv", "g(y)"),
+    "identity": ("deriv, k", "g is deriv, g is lor, g(y)"),
+    "returned": ("deriv, k", "[y.sum(), g][n > 5]"),
+    "kept": ("deriv, k", "{n: y, 'g': y if n < 6 else g}"),
+    "as_keys": ("deriv, k", "{(g if n > 5 else n): g(y)}"),
+    "passed_on": ("deriv, k", "twice(g, y), twice(lor, y)"),
+    "raises": ("fails, k", "g(y) / (5 - n)"),
+    "draws": ("draws, k", "g(y)"),
+    "with_defaults": ("of_two, k", "g(y), g(y, n)"),
+}
+FUNCTIONS = HEAD + (
+    "rng, W = cp.random.default_rng(3), cp.ones(6)\n"
+    "lor = lambda v: cp.stack([v[1] - v[0], v[0] * 2])\n"
+    "other = lambda v: v * W\n"
+    "def deriv(v):\n    v[0] += 1\n    return -v\n"
+    "def fails(v):\n    if v[0] > 2:\n        raise ValueError(v[0] + 1)\n    return v\n"
+    "def draws(v):\n    return v + rng.normal(size=6)\n"
+    "def of_two(v, k=2):\n    return v * k\n"
+    "def twice(g, v):\n    return g(g(v))\n"
+)
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_functions_that_are_given(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They work on NumPy's memory, too, and are themselves where they come out again."""
+    wholes = counted(monkeypatch)
+    given, body = GIVEN[name]
+    plainly = name in ("functions", "raises")  # as such that the script passes on are
+    text = FUNCTIONS + f"def f(g, n, y=None):\n    y = z[:6]\n    return {body}\n"
+    text = text.replace("y = z[:6]", "y = z[:6].copy() + n")
+    both = [space(text), space(text, plain=True)]
+    if plainly:
+        both[0].update(deriv=both[0]["deriv"].function, fails=both[0]["fails"].function)
+    for n in range(CALLS):
+        both[0]["k"] = both[1]["k"] = float(n)
+        found = [outcome(f"f({given})", names) for names in both]
+        if found[1] is both[1]["deriv"]:
+            assert found[0] is both[0]["deriv"]
+        elif type(found[1]) is dict and found[1].get("g") is both[1]["deriv"]:
+            assert found[0]["g"] is both[0]["deriv"]
+        elif type(found[1]) is dict and both[1]["deriv"] in found[1]:
+            alike(found[0][both[0]["deriv"]], found[1][both[1]["deriv"]])
+        else:
+            alike(*found)
+    assert "f" in wholes and not both[0]["f"].refused
+
+
+def test_each_function_that_is_given_has_its_own_calls() -> None:
+    """Several in turn, changed ones, made anew each time, or such as have no twin."""
+    text = FUNCTIONS + (
+        "said = []\ndef f(g, y):\n    return g(y) + 1\n"
+        "def says(v):\n    said.append(1)\n    return v\n"
+        "def scaled(k):\n    return lambda v: v * k\n"
+        "every = [lor, says, other, scaled(2), of_two, draws]\n"
+    )
+    both = [space(text), space(text, plain=True)]
+    for n in range(6 * CALLS):
+        for names in both:
+            if n == 3 * CALLS:
+                exec("of_two.__defaults__ = (5,)\nother = every[2] = lambda v: v / 2", names)
+        for call in (f"f(every[{n} % 6], y)", "f(lambda v: v + 2, y)"):
+            alike(*(outcome(call, names) for names in both))
+    assert len(both[0]["said"]) == len(both[1]["said"]) == CALLS
+    assert sum(entry.as_whole for entry in both[0]["f"]._entries.values()) == 3
+
+
 def test_methods_of_generators_are_given_out() -> None:
     """They draw from the script's own, and give lazy arrays."""
     text = HEAD + (
