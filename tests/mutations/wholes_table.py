@@ -118,6 +118,38 @@ WHOLES = (
         ids("whole", "each_function_that_is_given_has_its_own_calls"),
     ),
     Mutation(
+        "whole-at-first-of-large-arrays",
+        "capture/calls/tiny.py",
+        "    return not isinstance(size, int) or size <= BITS\n",
+        "    return True\n",
+        "functions of large arrays are wholes before it is known what they do",
+        ids("whole_at_first", "arrays_that_are_large"),
+    ),
+    Mutation(
+        "whole-at-first-that-makes-any-size",
+        "capture/calls/tiny.py",
+        "return name in _OF_A_SIZE and _elements(following) <= _ELEMENTS",
+        "return name in _OF_A_SIZE",
+        "functions that make large arrays are wholes before it is known what they do",
+        ids("whole_at_first", "others_are_not[of_any_size]", "others_are_not[draws_many]"),
+    ),
+    Mutation(
+        "whole-at-first-of-iterators",
+        "capture/calls/tiny.py",
+        "return (calls and (known or _is_looped(name, following))) or name in _NUMBERS",
+        "return calls or name in _NUMBERS",
+        "an iterator that a whole returns gives NumPy's arrays",
+        ids("whole_at_first", "others_are_not[iterators]"),
+    ),
+    Mutation(
+        "whole-at-first-of-any-function-given",
+        _WHOLE,
+        "if twin is None or not twin.is_tiny or any(",
+        "if twin is None or any(",
+        "what functions that are given make is not looked at",
+        ids("whole_at_first", "functions_that_are_given_are_looked_at"),
+    ),
+    Mutation(
         "whole-given-lazy-functions",
         _BORDER,
         "            if value not in self._kinds:\n                raise RecordedError\n"

@@ -25,6 +25,7 @@ from .places import MISSING, Place, Wrapper, is_constant
 from .purity import is_followed
 from .reads import Reads
 from .scan import Scan
+from .tiny import is_tiny
 
 _NAMESPACES = ("cupy", "fusecuda.numpy")
 _OF_MODULES = ("__builtins__", "__name__")
@@ -87,6 +88,7 @@ class FunctionTwin:
         self._classes: list[tuple[type, int]] = []  # and how much they hold
         self.arrays: list[tuple[dict[str, Any], str, Array]] = []
         self._known = scan.reads.functions
+        self.is_tiny = is_tiny(function, scan.reads)
         self.originals: dict[int, Any] = {}  # what stands under names, by the identity of twins
         self.function = self._copied(function)
         self.kinds: dict[Any, Any] = {kind: kind.kind for kind in scan.generators}

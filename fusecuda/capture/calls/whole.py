@@ -4,7 +4,8 @@ Operations on small arrays are NumPy's own work (`arrays/at_once.py`), but each 
 lazy array. Where a call has recorded nothing large, the next ones are made of a twin of the
 function, whose name for the namespace of lazy arrays stands for NumPy: it is given what its arrays
 show, and what it returns becomes lazy arrays again, views of what they are views of. Both ways are
-timed, and the faster one stays. What is not known to be the same both ways is called as it is.
+timed, and the faster one stays. What is `tiny` is made so at once. What is not known to be the same
+both ways is called as it is.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .border import PLAIN, Border, RecordedError, is_given, is_simple, size_of
 from .bytecode import codes_of, strings
 from .objects import kinds_of
 from .places import Wrapper
+from .tiny import BITS, is_little
 from .twins import FunctionTwin, twin_of
 
 _ENTRIES_LIMIT = 256  # sizes of arguments, beyond which others are not looked at
@@ -116,6 +118,9 @@ class Whole(Wrapper):
         """The result by what is known of calls of a size."""
         entry = self._entries.get(size)
         if entry is None:
+            few = len(self._given) < _GIVEN_LIMIT // 2
+            if few and twin.is_tiny and is_little(size) and self._knows(size, twin, args, kwargs):
+                return self._at_once(size, args, kwargs)
             return self._first(size, args, kwargs)
         if not entry.calls and entry.small:  # which no function does that is made each time
             entry.small = self._knows(size, twin, args, kwargs)
@@ -232,6 +237,22 @@ class Whole(Wrapper):
         if entry.small:
             recorder.flush()
             entry.took(thread_time() - begin, whole=False)
+        return result
+
+    def _at_once(self, size: Any, args: Any, kwargs: Any) -> Any:
+        """As a whole; where that takes its time the ways are not compared."""
+        twin = self._twin
+        if twin is None or not twin.is_tiny or any([a.nbytes >> BITS for *_, a in twin.arrays]):
+            return self._first(size, args, kwargs)
+        begin = thread_time()
+        result = self._as_whole(twin, args, kwargs)
+        seconds = thread_time() - begin
+        if len(self._entries) < _ENTRIES_LIMIT:
+            entry = self._entries[size] = Entry()
+            entry.small, entry.as_whole = True, seconds > _LONG
+            if entry.as_whole:
+                entry.calls = _ROUND
+                entry.spent[True].append(seconds)
         return result
 
     def _compared(self, entry: Entry, twin: FunctionTwin, args: Any, kwargs: Any) -> Any:
