@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
-from .bytecode import ATTRIBUTES, codes_of, instructions_of
+from .bytecode import ATTRIBUTES, codes_of, instructions_of, with_calls
 from .places import Wrapper, is_constant
 from .reads import Reads
 
@@ -49,7 +49,9 @@ _TYPES = _names("float32 float64 int32 int64 complex64 complex128 bool_ uint8")
 _MODULES = _names("linalg random")
 _NEVER = _names("BUILD_SET SET_ADD SET_UPDATE CALL_FUNCTION_EX IMPORT_NAME CHECK_EXC_MATCH")
 _FLAGS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
-_BETWEEN = _names("LOAD_CONST KW_NAMES PRECALL BUILD_TUPLE PUSH_NULL CACHE")
+_CALLS = _names("CALL CALL_KW")  # the latter from Python 3.13 on
+_CONSTANTS = _names("LOAD_CONST LOAD_SMALL_INT")
+_BETWEEN = _CONSTANTS | _names("KW_NAMES PRECALL BUILD_TUPLE PUSH_NULL CACHE")
 
 
 def is_tiny(function: types.FunctionType, reads: Reads) -> bool:
@@ -73,7 +75,7 @@ def is_little(size: Any) -> bool:
 
 def _knows(function: types.FunctionType, code: types.CodeType) -> Iterator[bool]:
     """Of each instruction, whether what it does is known."""
-    instructions = instructions_of(code)
+    instructions = with_calls(code)
     for i, instruction in enumerate(instructions):
         name, argument = instruction.opname, instruction.argval
         following = instructions[i + 1 :]
@@ -140,11 +142,11 @@ def _elements(following: Sequence[Any]) -> float:
     """At most as many as a call makes, whose arguments are constants; else infinitely many."""
     count = 1.0
     for one in following:
-        if one.opname == "CALL":
+        if one.opname in _CALLS:
             return count
         if one.opname not in _BETWEEN and one.argval not in _TYPES | {"int", "float", "bool"}:
             break
-        if one.opname == "LOAD_CONST":
+        if one.opname in _CONSTANTS:
             sizes = one.argval if type(one.argval) is tuple else (one.argval,)
             count *= math.prod(max(abs(n), 1) for n in sizes if type(n) in (int, float))
     return math.inf
