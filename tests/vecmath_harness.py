@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from fusecuda.cpu_fallback import compiler, texts
 
@@ -132,6 +133,20 @@ def compile_library(
     text.write_text(source(functions, packs))
     line = [*command, *accepted(command, FLAGS), *extra, f"-I{HEADER_DIR}"]
     return library, run([*line, str(text), "-o", str(library), "-lm"])
+
+
+def compiled_for(target: str, loops: str, folder: Path) -> Path:
+    """A library of ``loops`` behind the kernels' prelude, for this machine but for ``target``.
+
+    The test is skipped where that is a flag of another architecture's.
+    """
+    if target != "-march=native" and "__x86_64__" not in said_by("cc", "-dM", "-E", "-"):
+        pytest.skip(f"{target} is x86's")
+    text, library = folder / "loops.c", folder / "loops.so"
+    text.write_text(texts.unit(texts.prelude(), [loops], texts.epilogue()), "utf-8")
+    flags = accepted(["cc"], [*FLAGS, "-march=native"])
+    run(["cc", *flags, target, "-w", "-fPIC", "-shared", str(text), "-o", str(library), "-lm"])
+    return library
 
 
 def run(command: Sequence[str]) -> str:

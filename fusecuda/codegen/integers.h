@@ -26,14 +26,14 @@
         return (T)r;                                                                               \
     }                                                                                              \
     FC_INLINE U fc_magnitude_##t(T a) { return a < 0 ? 0 - (U)a : (U)a; }                          \
-    FC_INLINE U fc_common_##t(T a, T b) {                                                         \
+    FC_INLINE U fc_common_##t(T a, T b) {                                                          \
         U x = fc_magnitude_##t(a), y = fc_magnitude_##t(b);                                        \
         while (x) { const U r = y % x; y = x; x = r; }                                             \
         return y;                                                                                  \
     }                                                                                              \
-    FC_INLINE T fc_gcd_##t(T a, T b) { return (T)fc_common_##t(a, b); }                           \
+    FC_INLINE T fc_gcd_##t(T a, T b) { return (T)fc_common_##t(a, b); }                            \
     FC_INLINE T fc_lcm_##t(T a, T b) {                                                             \
-        const U g = fc_common_##t(a, b);                                                          \
+        const U g = fc_common_##t(a, b);                                                           \
         return (T)(g == 0 ? 0 : fc_magnitude_##t(a) / g * fc_magnitude_##t(b));                    \
     }
 

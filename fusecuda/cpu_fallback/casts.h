@@ -39,7 +39,8 @@ FC_INLINE float fc_f32_of_s64(int64_t a) {
 // The whole part's upper half, with a sign, and its lower one, each in the last bits of a double.
 FC_INLINE uint64_t fc_halves_of(double x) {
     const double whole = __builtin_trunc(x), high = __builtin_floor(whole * 0x1p-32);
-    const uint64_t upper = fc_bits_of_double(high + 0x1.8p52), lower = fc_bits_of_double(whole - high * 0x1p32 + 0x1p52);
+    const uint64_t upper = fc_bits_of_double(high + 0x1.8p52);
+    const uint64_t lower = fc_bits_of_double(whole - high * 0x1p32 + 0x1p52);
     return (upper << 32) + (lower & 0xFFFFFFFFU);
 }
 FC_INLINE int64_t fc_s64_of_f64(double x) {

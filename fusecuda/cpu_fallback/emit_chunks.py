@@ -275,7 +275,7 @@ class ChunkEmitter(ReductionEmitter):
                         with self.watched(body):
                             self._piece(replace(piece, body=list(body)), place, at, keeps)
             if piece.scan is not None:
-                self._scan(piece.scan, start)
+                self._scan(piece.scan, start, at)
             if piece.search is not None:
                 self.search_run(place, piece.search, start)
 
@@ -317,14 +317,14 @@ class ChunkEmitter(ReductionEmitter):
             return f"{total} {_BY_KIND[r.kind]}= ({NARROW}){value};"
         return f"{total} = {reductions.combined(r, total, value)};"
 
-    def _scan(self, scan: ir.Scan, start: str) -> None:
+    def _scan(self, scan: ir.Scan, start: str, at: str) -> None:
         """The totals of a run, one after the other, from ``start`` on in the buffer."""
         total, values = f"total{scan.out}", f"b{scan.out}"
         if scan.kind in ("max", "min") and scan.dtype in (FLOAT32, FLOAT64):
             name = f"fc_scan_{scan.kind}_{suffix(scan.dtype)}"
             self.w.line(f"{total} = {name}({values}{start}, run, {total});")
             return
-        element = f"{values}[{start[3:]} + k]" if start else f"{values}[k]"
+        element = f"{values}[{at}]"
         with self.w.block("for (int64_t k = 0; k < run; ++k)"):
             self.w.line(f"{total} = {reductions.scan_step(scan, total, element)};")
             self.w.line(f"{element} = {total};")

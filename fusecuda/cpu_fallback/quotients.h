@@ -35,7 +35,7 @@ FC_INLINE bool fc_shared(int64_t run, int64_t size) {
         const T size = __builtin_fabs##f(a);                                                       \
         return (F)((size > by.most) | ((size < by.least) & (size > 0)));                           \
     }                                                                                              \
-    FC_INLINE T fc_divide_by_##t(T a, fc_divisor_##t by) {                                       \
+    FC_INLINE T fc_divide_by_##t(T a, fc_divisor_##t by) {                                         \
         const T q = a * by.r, e = __builtin_fma##f(-q, by.b, a);                                   \
         return __builtin_copysign##f(__builtin_fma##f(e, by.r, q), q);                             \
     }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fusecuda.cpu_fallback import texts
 from tests import vecmath_harness as harness
 
 TARGETS = ("-march=native", "-mno-avx512dq", "-mno-avx2", "-mno-sse4.1")
@@ -30,15 +28,7 @@ LOOPS = "\n".join(
 @pytest.fixture(scope="module", params=TARGETS)
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The loops compiled for one set of instructions."""
-    if request.param != TARGETS[0] and "__x86_64__" not in harness.said_by("cc", "-dM", "-E", "-"):
-        pytest.skip("these are x86's")
-    folder = tmp_path_factory.mktemp("loops")
-    text = folder / "loops.c"
-    text.write_text(texts.unit(texts.prelude(), [LOOPS], texts.epilogue()), "utf-8")
-    flags = harness.accepted(["cc"], [*harness.FLAGS, "-march=native"])
-    command = ["cc", *flags, request.param, "-w", "-fPIC", "-shared", str(text)]
-    subprocess.run([*command, "-o", str(folder / "loops.so"), "-lm"], check=True)
-    return folder / "loops.so"
+    return harness.compiled_for(request.param, LOOPS, tmp_path_factory.mktemp("loops"))
 
 
 def cast(library: Path, to: str, of: str, given: np.ndarray) -> np.ndarray:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fusecuda.cpu_fallback import texts
 from tests import vecmath_harness as harness
 
 TARGETS = ("-march=native", "-mno-avx512f", "-mno-f16c")
@@ -32,15 +30,7 @@ void rounded(const float *a, float *b, int64_t n) {
 @pytest.fixture(scope="module", params=TARGETS)
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The loops compiled for one set of instructions."""
-    if request.param != TARGETS[0] and "__x86_64__" not in harness.said_by("cc", "-dM", "-E", "-"):
-        pytest.skip("these are x86's")
-    folder = tmp_path_factory.mktemp("loops")
-    text = folder / "loops.c"
-    text.write_text(texts.unit(texts.prelude(), [LOOPS], texts.epilogue()), "utf-8")
-    flags = harness.accepted(["cc"], [*harness.FLAGS, "-march=native"])
-    command = ["cc", *flags, request.param, "-w", "-fPIC", "-shared", str(text)]
-    subprocess.run([*command, "-o", str(folder / "loops.so"), "-lm"], check=True)
-    return folder / "loops.so"
+    return harness.compiled_for(request.param, LOOPS, tmp_path_factory.mktemp("loops"))
 
 
 def test_conversions(library: Path) -> None:

@@ -23,6 +23,7 @@ def follow() -> None:
     """From now on, say what is warned of in frames of ours of the user's."""
     show: _Show | None = getattr(warnings, "_showwarnmsg", None)
     if show is not None:
+        # Private, but the one place that C code asks: `showwarning` is not told of sources.
         warnings._showwarnmsg = _followed(show)  # type: ignore[attr-defined]
 
 
