@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from fusecuda.codegen.cache import digest_of
 
 _CANDIDATES = ("cc", "gcc", "clang")
+_OF_LIBRARIES = ("<math.h>", "<pthread.h>")  # headers of what is linked with
+_CALLING_NOTHING = ("-O", "-m")  # how flags begin that put in no calls
+_ALONE, _WITH_LIBM = ("-nostdlib", "-lgcc"), ("-lm",)
 _FEATURES = ("flags", "features")  # how the line of /proc/cpuinfo begins on x86 and on Arm
 
 
@@ -40,6 +43,18 @@ def command_of(argv: tuple[str, ...], flags: tuple[str, ...]) -> tuple[str, ...]
     programs = [i for i, word in enumerate(argv) if _program(word)]
     end = max(programs, default=0) + 1
     return (*argv[:end], *flags, *argv[end:])
+
+
+def libraries(argv: tuple[str, ...], source: str) -> list[tuple[str, ...]]:
+    """What ``source`` is linked with: words to try in turn.
+
+    A text that includes none of their headers needs no library that is not in the process anyway,
+    and the linker a third of its time to find out. Who gives the compiler flags of their own may
+    have put in calls.
+    """
+    own = any(w.startswith("-") and not w.startswith(_CALLING_NOTHING) for w in argv)
+    alone = sys.platform == "linux" and not own and not any(h in source for h in _OF_LIBRARIES)
+    return [_ALONE, _WITH_LIBM] if alone else [_WITH_LIBM]
 
 
 def stamps(argv: tuple[str, ...]) -> list[tuple[str, str, int, int]]:

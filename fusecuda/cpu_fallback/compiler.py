@@ -8,6 +8,7 @@ still serves.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -21,7 +22,13 @@ from functools import partial
 from fusecuda.codegen.cache import default_cache, digest_of
 from fusecuda.codegen.compilations import count_compilation, say_compiling
 from fusecuda.cpu_fallback import texts
-from fusecuda.cpu_fallback.commands import candidates, command_of, stamps, target_features
+from fusecuda.cpu_fallback.commands import (
+    candidates,
+    command_of,
+    libraries,
+    stamps,
+    target_features,
+)
 from fusecuda.cpu_fallback.runs import Patience, SourceRejectedError, TimedOutError
 from fusecuda.errors import CompilerError
 
@@ -74,7 +81,7 @@ FLAGS = (
     Flag(THREADS, "kernels share their work among threads", False),
 )
 
-_FORMAT = "fusecuda-compiler-6"  # changes with the probe or with what it keeps
+_FORMAT = "fusecuda-compiler-7"  # changes with the probe or with what it keeps
 _FOR_CLANG = {  # what Clang is given instead of flags that are gcc's own
     "-fno-tree-loop-distribute-patterns": "-fno-unroll-loops",  # else it takes ten times as long
     "-fno-tree-sink": "",
@@ -260,7 +267,11 @@ def _say_slow(argv: tuple[str, ...]) -> None:
 def _built(argv: tuple[str, ...], flags: tuple[str, ...], source: str, patience: Patience) -> bytes:
     from .invoke import build  # noqa: PLC0415 - most processes run no compiler
 
-    return build(command_of(argv, flags), source, patience)
+    *alone, words = libraries(argv, source)
+    for few in alone:
+        with contextlib.suppress(SourceRejectedError):
+            return build(command_of(argv, flags), source, few, patience)
+    return build(command_of(argv, flags), source, words, patience)
 
 
 def _accepted_flags(argv: tuple[str, ...], patience: Patience) -> tuple[tuple[str, ...], bytes]:

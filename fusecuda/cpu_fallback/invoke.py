@@ -55,12 +55,14 @@ def stop() -> None:
             _kill_group(process)
 
 
-def build(command: Sequence[str], source: str, patience: Patience) -> bytes:
-    """The bytes of the library that `command` makes of `source`.
+def build(
+    command: Sequence[str], source: str, libraries: Sequence[str], patience: Patience
+) -> bytes:
+    """The bytes of the library that `command` makes of `source`, linked with `libraries`.
 
     Each way that there can be none is a CompilerError with a reason.
     """
-    full = [*command, "-o", _PRODUCT, _SOURCE, "-lm"]
+    full = [*command, "-o", _PRODUCT, _SOURCE, *libraries]
     try:
         data = source.encode()
     except UnicodeEncodeError as error:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
+from ..codegen.reached import CutText
 from ..codegen.texts import complex_text, read
 
 ABI = 4
 DRIVER = "fc_run"  # the driver's entry
-SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")  # where kernels use them
+SPECIAL = ("vecmath_gamma.h", "vecmath_normal.h", "vecmath_special.h")
 _PACKED = re.compile(  # by vecmath_packs.h and, of floats that look numbers up, vecmath_lookups.h
     r"\bfc_((?:sin|cos|tan|power|log|log2|log10|log1p)_f(?:64|32)"
     r"|(?:arcsinh|arccosh|arctanh|arctan)_f64|(?:tanh|erf|arctan2)_f32)\("
 )
 _REMAINDER = re.compile(r"\bfc_(?:fmod|remainder|floor_divide)_(f64|f32|s64|u64)\(")
 _DIVIDED = {"f64": "mod_f64", "f32": "mod_f32", "s64": "quotient_s64", "u64": "quotient_u64"}
-_PACKS = {"fc_philox_": "philox_packs.h", "_f16(": "halves_packs.h"}  # for kernels that call such
 _CALLERS = (  # of others
     (re.compile(r"\bfc_(?:exp|sin|cos|sinh|cosh)_c(?:64|128)\("), ("sin_f64", "cos_f64")),
     (re.compile(r"\bfc_log_c(?:64|128)\("), ("log_f64", "log1p_f64")),
@@ -29,21 +28,15 @@ _CALLERS = (  # of others
 
 
 def prelude(traffic: bool = False) -> str:
-    """What stands above the kernels of every translation unit.
-
-    Its first line tells the headers of special functions apart, which `unit` adds for those
-    kernels that call them: whoever keeps what was compiled goes by the prelude and the kernels.
-    """
+    """What kernels may need: of it, `unit` puts above them what they do."""
     return _prelude(traffic)
 
 
 @cache
 def _prelude(traffic: bool) -> str:
     """As `prelude`, which is called with the argument and without, put together once."""
-    special = "".join(read("cpu_fallback", name) for name in (*SPECIAL, *_PACKS.values()))
     return "\n".join(
         [
-            f"/* special functions: {hashlib.sha256(special.encode()).hexdigest()[:16]} */",
             read("cpu_fallback", "abi.h"),
             _vector_math(),
             read("codegen", "integers.h"),
@@ -62,6 +55,9 @@ def _prelude(traffic: bool) -> str:
             read("codegen", "search.h"),
             read("cpu_fallback", "search.h"),
             read("codegen", "reduce.h"),
+            *(read("cpu_fallback", name) for name in SPECIAL),
+            read("cpu_fallback", "philox_packs.h"),
+            read("cpu_fallback", "halves_packs.h"),
             read("cpu_fallback", "traffic.h") if traffic else "",
         ]
     )
@@ -94,22 +90,15 @@ def packed(kernels: Sequence[str]) -> list[str]:
 
 
 def unit(above: str, texts: Iterable[str], below: str) -> str:
-    """The one C text of a library: what stands above the kernels, they, and what stands below."""
+    """The one C text of a library: kernels, above them what of `above` they need, and `below`."""
     kernels = tuple(texts)
-    wanted = [f"#define FC_WANTS_{name}" for name in packed(kernels)]
-    called = {name for text in kernels for name in _CALL.findall(text)}
-    special = (read("cpu_fallback", h) for h in SPECIAL if called & special_functions(h))
-    packs = (read("cpu_fallback", h) for c, h in _PACKS.items() if any(c in k for k in kernels))
-    return "\n".join((*wanted, above, *special, *packs, *kernels, below, ""))
+    wanted = packed(kernels)
+    needed = _cut(above).reached((*kernels, below), wanted)
+    defined = [f"#define FC_WANTS_{name}" for name in wanted]
+    return "\n".join((*defined, needed, *kernels, below, ""))
 
 
-_CALL = re.compile(r"\bfc_(\w+)_f(?:32|64)\(")
-
-
-@cache
-def special_functions(header: str) -> frozenset[str]:
-    """The names of the functions that a header of special functions has for both types."""
-    return frozenset(re.findall(r"FC_FN float fc_(\w+)_f32\(", read("cpu_fallback", header)))
+_cut = lru_cache(maxsize=2)(CutText)
 
 
 @cache

@@ -61,10 +61,8 @@
  * and all results that are doubles are right.
  *
  * SciPy's special functions have headers of their own (vecmath_gamma.h, vecmath_normal.h,
- * vecmath_special.h), which stand above the kernels that call them; docs/functions.md has
+ * vecmath_special.h); docs/functions.md has
  * their errors. */
-#ifndef FUSECUDA_VECMATH_H
-#define FUSECUDA_VECMATH_H
 
 #include <math.h>
 #include <stdint.h>
@@ -87,5 +85,3 @@
 #include "vecmath_mod.h"
 #include "vecmath_packs.h"
 #include "vecmath_lookups.h"
-
-#endif

@@ -3,8 +3,6 @@
  *
  * Conventions: `hi`/`lo` pairs are unevaluated sums with |lo| << |hi|;
  * FC_P<n>(x, c0, ..) is c0 + c1*x + .. by Horner's rule, FC_Q<n> the same for floats. */
-#ifndef FUSECUDA_VECMATH_EXACT_H
-#define FUSECUDA_VECMATH_EXACT_H
 
 typedef struct { double hi, lo; } fc_dd;
 
@@ -146,5 +144,3 @@ FC_FN float fc_felt_f(float x) {
 #define FC_Q7(x, a, ...) fc_fmaf(FC_Q6(x, __VA_ARGS__), x, a)
 #define FC_Q8(x, a, ...) fc_fmaf(FC_Q7(x, __VA_ARGS__), x, a)
 #define FC_Q9(x, a, ...) fc_fmaf(FC_Q8(x, __VA_ARGS__), x, a)
-
-#endif

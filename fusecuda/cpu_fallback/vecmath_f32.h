@@ -4,8 +4,6 @@
  * In double the argument and the result convert exactly or with one rounding, subnormals and
  * overflow come out of the final conversion, and no step needs compensation.  The error is then
  * 0.5 ULP plus the 2^-28 or so of the fits. */
-#ifndef FUSECUDA_VECMATH_F32_H
-#define FUSECUDA_VECMATH_F32_H
 
 /* ---- exponentials ---------------------------------------------------------- */
 
@@ -195,5 +193,3 @@ FC_FN float fc_hypot_f32(float x, float y) {
     double r = __builtin_sqrt(fc_fma(a, a, b * b));
     return (float)(a == inf || b == inf ? inf : r);
 }
-
-#endif

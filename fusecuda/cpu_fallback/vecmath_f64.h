@@ -1,7 +1,5 @@
 /* Double-precision half of vecmath.h but for trigonometry and roots; include that file,
  * not this one.  All coefficients are minimax fits made for these intervals. */
-#ifndef FUSECUDA_VECMATH_F64_H
-#define FUSECUDA_VECMATH_F64_H
 
 #define FC_LN2_HI 0x1.62e42fefa39efp-1
 #define FC_LN2_LO 0x1.abc9e3b39803fp-56
@@ -388,5 +386,3 @@ FC_FN fc_dd fc_times(fc_dd l, double y) {
     p.lo = fc_fma(y, l.lo, p.lo);
     return p;
 }
-
-#endif

@@ -2,8 +2,6 @@
  * not this one.  Stirling's series from 3 on, a polynomial in (x - s) / (x + s) below, and
  * reflection for negative x; the coefficients are near-minimax fits made for these
  * intervals.  The float functions compute in double and round. */
-#ifndef FUSECUDA_VECMATH_GAMMA_H
-#define FUSECUDA_VECMATH_GAMMA_H
 
 /* log x in two words, to 2^-56 of the larger of 1 and itself, for x > 0 and finite */
 FC_FN fc_dd fc_log_two(double x) {
@@ -163,5 +161,3 @@ FC_FN double fc_psi_f64(double x) {
 FC_FN float fc_gammaln_f32(float x) { return (float)fc_gammaln_f64(x); }
 FC_FN float fc_gamma_f32(float x) { return (float)fc_gamma_f64(x); }
 FC_FN float fc_psi_f32(float x) { return (float)fc_psi_f64(x); }
-
-#endif

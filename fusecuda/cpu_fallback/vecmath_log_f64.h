@@ -6,8 +6,6 @@
  * log x = k log 2 - log r + log(1 + f): there is no division, and of 1 + f the logarithm is a short
  * polynomial.  Where the compiler has us write vector functions, a table is looked up within
  * registers (vecmath_packs.h). */
-#ifndef FUSECUDA_VECMATH_LOG_F64_H
-#define FUSECUDA_VECMATH_LOG_F64_H
 
 /* r of each interval */
 static const double fc_nearby[16] = {
@@ -364,5 +362,3 @@ FC_FN double fc_pow_f64(double x, double y) {   /* e^(y log |x|), then the sign 
     r = x != x || y != y ? x + y : r;
     return x == 1.0 || y == 0.0 ? 1.0 : r;
 }
-
-#endif

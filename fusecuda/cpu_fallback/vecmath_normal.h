@@ -2,8 +2,6 @@
  * include that file, not this one.  Coefficients are near-minimax fits made for these
  * intervals; the form of erfinv is Giles's ("Approximating the erfinv function", 2010).
  * The float functions compute in double and round. */
-#ifndef FUSECUDA_VECMATH_NORMAL_H
-#define FUSECUDA_VECMATH_NORMAL_H
 
 #define FC_ROOT_HALF 0x1.6a09e667f3bcdp-1
 
@@ -141,5 +139,3 @@ FC_FN float fc_erfcinv_f32(float x) { return (float)fc_erfcinv_f64(x); }
 FC_FN float fc_ndtri_f32(float x) { return (float)fc_ndtri_f64(x); }
 FC_FN float fc_logit_f32(float x) { return (float)fc_logit_f64(x); }
 FC_FN float fc_log_expit_f32(float x) { return (float)fc_log_expit_f64(x); }
-
-#endif

@@ -1,7 +1,5 @@
 /* The single-precision functions of two operands that look up numbers, as vecmath_tables.h has it,
  * for vecmath.h; include that file, not this one. */
-#ifndef FUSECUDA_VECMATH_PAIRS_H
-#define FUSECUDA_VECMATH_PAIRS_H
 
 /* ---- powers ------------------------------------------------------------------------
  *
@@ -153,5 +151,3 @@ FC_FN float fc_arctan2_f32(float y, float x) {
         fc_arctan_pieces[80 + i], fc_arctan_pieces[96 + i] };
     return fc_arctan2_of_f32(y, x, g, p);
 }
-
-#endif

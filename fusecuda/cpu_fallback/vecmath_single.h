@@ -1,8 +1,6 @@
 /* The functions that float arithmetic is good enough for, for vecmath.h; include that file,
  * not this one.  Twice as many floats as doubles fit a vector, and none are converted.  The
  * fits are made for these intervals, and tests go over every float there is. */
-#ifndef FUSECUDA_VECMATH_SINGLE_H
-#define FUSECUDA_VECMATH_SINGLE_H
 
 FC_FN float fc_capf(float x, float bound) { return x > bound ? bound : x; }
 
@@ -286,5 +284,3 @@ FC_FN float fc_cbrt_f32(float x) {      /* z w^2 with w = z^(-1/3), and one step
     y = fc_fmaf(-rest * 0x1.555556p-2f, ww, y) * fc_scale_one_f(t) * (tiny ? 0x1p-8f : 1.0f);
     return a > 0.0f && a < __builtin_inff() ? __builtin_copysignf(y, x) : x + x;
 }
-
-#endif

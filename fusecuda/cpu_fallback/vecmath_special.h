@@ -1,8 +1,6 @@
 /* Modified Bessel functions, entropies, and functions put together of others, for vecmath.h;
  * include that file, not this one.  Definitions at zeros and infinities are SciPy's.  The
  * float functions compute in double and round. */
-#ifndef FUSECUDA_VECMATH_SPECIAL_H
-#define FUSECUDA_VECMATH_SPECIAL_H
 
 /* ---- modified Bessel functions ------------------------------------------------------- */
 
@@ -205,5 +203,3 @@ FC_FN float fc_boxcox_f32(float x, float k) { return (float)fc_boxcox_f64(x, k);
 FC_FN float fc_boxcox1p_f32(float x, float k) { return (float)fc_boxcox1p_f64(x, k); }
 FC_FN float fc_inv_boxcox_f32(float x, float k) { return (float)fc_inv_boxcox_f64(x, k); }
 FC_FN float fc_inv_boxcox1p_f32(float x, float k) { return (float)fc_inv_boxcox1p_f64(x, k); }
-
-#endif

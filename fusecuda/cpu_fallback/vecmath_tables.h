@@ -4,8 +4,6 @@
  * A row of a table has a number for each of 16 places: a vector of 512 bits holds one, and its
  * lanes are picked in one instruction (vecmath_lookups.h); of 256 bits, two.  A number that the
  * others are corrections of is at a place where it is nearly a float, so that it has no second. */
-#ifndef FUSECUDA_VECMATH_TABLES_H
-#define FUSECUDA_VECMATH_TABLES_H
 
 #if defined(__GNUC__)
 #define FC_TABLE static const __attribute__((aligned(64)))
@@ -262,5 +260,3 @@ FC_FN float fc_log10_f32(float x) {
     fc_log_piece_f p = { fc_log10_parts[i], fc_log10_parts[16 + i] };
     return fc_log10_of_f32(x, p);
 }
-
-#endif

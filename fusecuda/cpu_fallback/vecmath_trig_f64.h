@@ -1,6 +1,4 @@
 /* Trigonometry and roots in double, for vecmath.h; include that file, not this one. */
-#ifndef FUSECUDA_VECMATH_TRIG_F64_H
-#define FUSECUDA_VECMATH_TRIG_F64_H
 
 #define FC_PIO2_HI 0x1.921fb54442d18p+0
 #define FC_PIO2_LO 0x1.1a62633145c07p-54
@@ -327,5 +325,3 @@ FC_FN double fc_cbrt_f64(double x) {
     y *= small ? 0x1p-100 : 0x1p100;
     return a > 0.0 && a < __builtin_inf() ? __builtin_copysign(y, x) : x + x;
 }
-
-#endif

@@ -309,6 +309,6 @@ def _library(text: str) -> bytes:
     found = default_cache().load(key)
     if found is None:
         flags = tuple("-O1" if flag == "-O3" else flag for flag in compiler.flags)
-        found = build(command_of(compiler.argv, flags), text, Patience(_TIMEOUT))
+        found = build(command_of(compiler.argv, flags), text, ("-lm",), Patience(_TIMEOUT))
         default_cache().store(key, found)
     return found

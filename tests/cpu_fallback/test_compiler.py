@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from fusecuda.codegen.compilations import compile_count
 from fusecuda.cpu_fallback import kernels, shared_library, texts
+from fusecuda.cpu_fallback.commands import libraries
 from fusecuda.cpu_fallback.compiler import find_compiler, why_no_compiler
 from fusecuda.cpu_fallback.loader import KernelSource, KernelTable, load_kernels
 from fusecuda.errors import CompilerError
@@ -75,6 +77,25 @@ def test_text_and_paths_reach_no_shell(
     assert call(load(KernelTable(), kernel)["k"]) == 5
     assert [path.name for path in odd.iterdir()] == ["cache dir"]
     assert not list(tmp_path.rglob("pwned"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all is linked with libraries")
+def test_only_what_calls_libraries_is_linked_with_them() -> None:
+    """Not where a user's flags may put in calls, either."""
+    plain, rooted = "int f(void) { return 1; }", "#include <math.h>\nint f(void) { return 2; }"
+    with_libm = [("-lm",)]
+    assert libraries(("cc",), rooted) == libraries(("cc",), "#include <pthread.h>") == with_libm
+    assert libraries(("cc", "-fsanitize=address"), plain) == with_libm
+    for argv in (("cc",), ("ccache", "gcc", "-O1", "-mno-avx512f")):
+        assert libraries(argv, plain) == [("-nostdlib", "-lgcc"), *with_libm]
+
+
+def test_where_linking_alone_fails_libraries_are_linked_with(fake_cc: FakeCc) -> None:
+    log = fake_cc('case "$*" in *-nostdlib*) exit 1;; esac\nexec cc "$@"')
+    assert call(load(KernelTable(), constant("k", 5))["k"]) == 5
+    *_, alone, with_libm = log.read_text().splitlines()
+    assert "-nostdlib" in alone
+    assert with_libm.endswith("-lm")
 
 
 def test_the_environment_may_give_arguments(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,14 +114,6 @@ FUNCTIONS = (
         _ids("vecmath_special", "special_values[i0-f64]"),
     ),
     Mutation(
-        "headers-for-all",
-        "cpu_fallback/texts.py",
-        "if called & special_functions(h))",
-        "if called)",
-        "kernels carry headers that they do not call",
-        _ids("vecmath_special", "only_kernels_that_call_them_hold_the_headers"),
-    ),
-    Mutation(
         "known-by-name",
         "capture/arrays/ufuncs.py",
         'return name if getattr(sys.modules.get("scipy.special"), name, None) is ufunc else None',

@@ -243,7 +243,11 @@ REFUSED = [
     (looks, (fc.spec(4),), "looks at a value"),
     (lambda x: x[x > 0], (fc.spec(4),), "looks at a value"),
     (np.linalg.inv, (fc.spec((4, 4)),), "inv"),
-    (lambda x: np.fft.fft(x + 1), (fc.spec(4),), "numpy.fft.fft is .*test_export.py:.*: do that outside"),
+    (
+        lambda x: np.fft.fft(x + 1),
+        (fc.spec(4),),
+        "numpy.fft.fft is .*test_export.py:.* outside",
+    ),
     (lambda x: x + OUTSIDE, (fc.spec(5),), "float64\\[5\\] that is no argument"),
     (lambda x, n: (x * n, n + 1), (fc.spec(5), 2), "returns a int, which is no array"),
     (lambda x, a: x * np.sin(a), (fc.spec(5), 2.0), "computed from arguments by sin"),
