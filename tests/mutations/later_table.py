@@ -107,6 +107,14 @@ LATER = (
         ids("calls/calls", "what_is_recorded_inside_is_no_measure"),
     ),
     Mutation(
+        "measurements-inside-measured",
+        "capture/calls/entry.py",
+        "        return Trial.measured != before and self.is_spoilt(_MEASURED)",
+        "        return False",
+        "a plain call in which others are fused to be timed decides that plain calls are slow",
+        ids("calls/fused_within", "what_is_measured_inside_is_no_measure"),
+    ),
+    Mutation(
         "inner-blocks-computed-apart",
         "capture/calls/fused.py",
         "            if not joins:\n                recorder",

@@ -18,7 +18,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 from ...interpreted import Interpreted
 from ...options import Options
 from ...streams.launches import is_counting
-from ..record.rest import undisturbed
+from ..record.rest import Trial, undisturbed
 from ..record.summary import summary
 from .entry import Entry
 from .guard import MISS, direct_call, plain_call, while_it_has_turns
@@ -120,23 +120,26 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
         for replay in entry.replays:
             result = replay(args)
             if result is not MISS:
-                entry.raised = 0
-                seconds = perf_counter() - begin
+                seconds, is_usual = perf_counter() - begin, entry.has_ended_well()
                 if meanwhile == Interpreted.meanwhile:
                     entry.trial.took(seconds, plain=False, replayed=self.traces == before)
-                if entry.trial.plain is False and not entry.rest:  # no look-up from now on
+                if is_usual and entry.trial.plain is False and not entry.rest:  # no look-up then
                     self._newest = while_it_has_turns(replay, entry.trial.turns)
                     if type(self) is PassedThrough:
                         self.__class__ = FusedFunction  # type: ignore[assignment]
                 return result
-        return self._record(key, args)
+        is_doubted = entry.raised > 1 and not is_counting()
+        return self._likely_raising(entry, args) if is_doubted else self._record(key, args)
 
     def _timed(self, entry: Entry, args: tuple[Any, ...]) -> Any:
         """What the function itself returns, for the trial."""
         begin, before, spent = perf_counter(), thread_time(), self.budget.spent
+        measured = Trial.measured
         result = self.plain(*args)
         seconds = undisturbed(perf_counter() - begin, thread_time() - before)
         if self.budget.spent != spent and entry.is_spoilt():
+            return result
+        if entry.measures_others(measured):
             return result
         self._took(entry, args, seconds)
         if entry.trial.has_passed:

@@ -79,6 +79,7 @@ class Lifted(FusedFunction[..., Any]):
         self.plain = self._in_place
         self.trial: tuple[Entry, tuple[Any, ...]] | None = None  # for which the block is timed
         self.remark: tuple[Entry, str] | None = None  # what holds if the block raises nothing
+        self._doubted: Entry | None = None  # whose last recorded calls have raised errors
         self.makes_lazy = False  # arrays of NumPy's become lazy ones in it
         self._began = 0.0  # the thread's time when it began to be timed
         self.around = float("inf")  # seconds that an entry takes besides the call
@@ -138,6 +139,10 @@ class Lifted(FusedFunction[..., Any]):
         self.trial, self._began = (entry, args), thread_time()
         raise InPlaceError
 
+    def _likely_raising(self, entry: Entry, args: tuple[Any, ...]) -> Any:
+        self._doubted = entry
+        raise InPlaceError
+
     def _unfused(self, key: Any, why: str, args: tuple[Any, ...]) -> Any:
         if why.startswith("it raised"):
             self.remark = self._entry(key), why
@@ -146,6 +151,9 @@ class Lifted(FusedFunction[..., Any]):
     def ran_in_place(self, seconds: float, raised: bool) -> None:
         """The block ran as it stands."""
         trial, remark, self.trial, self.remark = self.trial, self.remark, None, None
+        doubted, self._doubted = self._doubted, None
+        if doubted is not None:
+            doubted.has_been_plain(raised)
         if raised:
             return
         if trial is not None:

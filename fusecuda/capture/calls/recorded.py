@@ -36,7 +36,7 @@ from .endings import (
     TAKES_MEMORY,
     Unfollowed,
 )
-from .entry import Entries, Replay
+from .entry import Entries, Entry, Replay
 from .guard import MISS, plain_until
 from .host import HostCall
 from .memory import provider
@@ -172,7 +172,7 @@ class RecordedFunction(Wrapper):
             return self._unfused(signature(args), str(unfollowed), args)
         except Exception:
             if isinstance(tracer, HostCall):  # CuPy's arrays may lie where CuPy cannot compute
-                self._raised(signature(args))
+                self._raised(signature(args), resumed=True)
             raise
         self.traces += 1
         if isinstance(tracer, HostCall):  # of others it is not known what they take
@@ -189,13 +189,21 @@ class RecordedFunction(Wrapper):
             self._entries.forget(tree, tracer.path.broken)
         return result
 
-    def _raised(self, key: Any) -> None:
-        """A call that was recorded has raised an error: if the next one does, too, calls rest."""
-        entry = self._entry(key)
-        entry.raised += 1
+    def _raised(self, key: Any, resumed: bool = False) -> None:
+        """A call that was recorded, or ``resumed``, has raised an error."""
         self._newest = never  # so that it is seen when one ends well
-        if entry.raised > 1 and not self.options.strict:
-            entry.postponed()
+        if not self.options.strict:
+            self._entry(key).has_raised(resumed)
+
+    def _likely_raising(self, entry: Entry, args: tuple[Any, ...]) -> Any:
+        """What the function does, as the last calls that were recorded have raised errors."""
+        try:
+            result = self.plain(*args)
+        except Exception:
+            entry.has_been_plain(raised=True)
+            raise
+        entry.has_been_plain(raised=False)
+        return result
 
     def _on_cupy(self, library: Any, key: Any, args: tuple[Any, ...]) -> Any:
         """CuPy arrays in, CuPy arrays out: the call is recorded as a block is."""

@@ -77,3 +77,19 @@ def test_a_bound_one_is_given_its_object(monkeypatch: pytest.MonkeyPatch) -> Non
     for factor in (3.0, 3.0, 7.0):
         monkeypatch.setattr(MODEL, "factor", factor)
         np.testing.assert_array_equal(ours(X), X * factor + 1)
+
+
+def test_what_is_measured_inside_is_no_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain call counts once it is decided how the fused functions that it calls are made."""
+    monkeypatch.setattr("fusecuda.capture.record.rest.Trial.REPLAYS_FIRST", 1 << 20)
+    step = fused(lambda x: x * 2 + 1)
+    ours = fused(lambda x: step(x) - 1)
+    for _ in range(4):
+        ours(X)
+        step(X)
+    (mine,), (its,) = ours._entries.values(), step._entries.values()
+    assert its.trial.plain is None and not mine.trial._plain
+    for counted in (0, 0, 1):
+        its.trial.plain = True if counted else None
+        ours._timed(mine, (X,))
+        assert len(mine.trial._plain) == counted
