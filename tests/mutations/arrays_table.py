@@ -10,6 +10,14 @@ _PLANS = "capture/record/plans.py"
 
 ARRAYS = (
     Mutation(
+        "casts-that-warn-once",
+        "capture/arrays/ufuncs.py",
+        "    return recorder.eager(_warn_of_lost_parts, (), {}) is not NotImplemented",
+        "    return False",
+        "a cast that loses imaginary parts warns when it is recorded and never again",
+        ids("calls/warnings_inside", "warnings_name_the_line_of_the_program[cast]"),
+    ),
+    Mutation(
         "special-functions-that-tell-nothing",
         "capture/arrays/ufuncs.py",
         "    if (name is None or name in SCIPY_NAMES) and _tells_faults(ufunc):",

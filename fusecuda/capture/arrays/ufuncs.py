@@ -160,15 +160,28 @@ def constant(value: Any, dtype: DType) -> Node:
 
 def converted(node: Node, dtype: DType) -> Node:
     """``node`` cast to ``dtype``, by NumPy where kernels do not know one of the types."""
-    if node.dtype.kind == "c" and dtype.kind not in "bc":
-        text = "Casting complex values to real discards the imaginary part"
-        at_line(user_line())(warnings.warn, (text, np.exceptions.ComplexWarning), {})
+    if node.dtype.kind == "c" and dtype.kind not in "bc" and not _warned_by_replays():
+        at_line(user_line())(_warn_of_lost_parts, (), {})
     if node.dtype == dtype or (is_supported(node.dtype) and is_supported(dtype)):
         return build.convert(node, dtype)
     line = user_line()
     return build.library(
         "astype", [node], node.shape, dtype, (Operand(0), type_text(dtype)), line=line
     )
+
+
+def _warned_by_replays() -> bool:
+    """True if each replay warns that imaginary parts are lost, where it is lost now."""
+    recorder = current_recorder()
+    if not recorder.may_compute:
+        return False
+    return recorder.eager(_warn_of_lost_parts, (), {}) is not NotImplemented
+
+
+def _warn_of_lost_parts() -> None:
+    """Warn as NumPy does, of the line of the caller."""
+    text = "Casting complex values to real discards the imaginary part"
+    warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=2)
 
 
 def _counting(array: np.ndarray[Any, Any]) -> Node | None:
