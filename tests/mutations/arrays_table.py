@@ -93,6 +93,22 @@ ARRAYS = (
         ids("capture/calls/views_of_memory", "no_view_within_memory"),
     ),
     Mutation(
+        "types-by-values",
+        "capture/arrays/selection.py",
+        "@handles(np.iscomplexobj)\n",
+        "",
+        "an array is computed to be asked if it is of complex numbers",
+        ids("types_of_results", "what_is_asked_of_types_computes_nothing[f4-iscomplexobj]"),
+    ),
+    Mutation(
+        "lines-of-numpys-text",
+        "capture/arrays/borrowed.py",
+        ', "__name__": __name__}',
+        "}",
+        "lines of NumPy's files are named, not the user's",
+        ids("borrowed", "lines_are_the_users[recorded-corrcoef]"),
+    ),
+    Mutation(
         "rows-taken-by-one-index",
         "capture/arrays/selection.py",
         "    if taken.is_scalar or (index.ndim and not along):\n",

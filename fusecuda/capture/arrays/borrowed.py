@@ -98,7 +98,8 @@ def _on_lazy_arrays(text: types.FunctionType) -> Function:
     inside = [c for c in text.__code__.co_consts if isinstance(c, types.CodeType)]
     names = {name for code in (text.__code__, *inside) for name in code.co_names}
     space = {name: _ours(text.__globals__[name]) for name in names if name in text.__globals__}
-    space |= {"__builtins__": text.__globals__["__builtins__"], "isinstance": _is_instance}
+    builtins = text.__globals__["__builtins__"]
+    space |= {"__builtins__": builtins, "isinstance": _is_instance, "__name__": __name__}
     made = types.FunctionType(
         text.__code__, space, text.__name__, text.__defaults__, text.__closure__
     )

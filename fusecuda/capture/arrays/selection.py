@@ -248,6 +248,24 @@ def ndim_of(a: Any) -> int:
     return len(a.shape)
 
 
+@handles(np.iscomplexobj)
+def iscomplexobj(x: Any) -> bool:
+    """True of complex numbers, whatever their values."""
+    return bool(x.dtype.kind == "c")
+
+
+@handles(np.isrealobj)
+def isrealobj(x: Any) -> bool:
+    """True of all but complex numbers."""
+    return bool(x.dtype.kind != "c")
+
+
+@handles(np.common_type)
+def common_type(*arrays: Any) -> Any:
+    """The floating-point type that holds all of them."""
+    return np.common_type(*[np.empty(0, a.dtype) for a in arrays])
+
+
 @handles(np.size)
 def size_of(a: Any, axis: Any = None) -> int:
     """The number of elements, or the extent of an axis."""

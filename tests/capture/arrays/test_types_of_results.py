@@ -130,3 +130,20 @@ def test_the_order_of_memory(name: str, axes: tuple[int, ...]) -> None:
         strides = [[s for s, is_long in zip(a.strides, longer, strict=True) if is_long]
                    for a in (got, want)]  # fmt: skip
         assert strides[0] == strides[1]
+
+
+OF_TYPES: dict[str, Callable[[Any], Any]] = {
+    "iscomplexobj": np.iscomplexobj,
+    "isrealobj": np.isrealobj,
+    "common_type": lambda x: np.common_type(x, x[:1]),
+}
+
+
+@pytest.mark.parametrize("name", OF_TYPES)
+@pytest.mark.parametrize("dtype", ["i4", "f4", "c8"])
+def test_what_is_asked_of_types_computes_nothing(name: str, dtype: str) -> None:
+    ask, x = OF_TYPES[name], np.ones(1 << 18, dtype)  # of which little is computed at once
+    pending = lazy(x) * x
+    with fc.count_launches() as launches:
+        found = ask(pending)
+    assert found is ask(x) and launches.total == 0
