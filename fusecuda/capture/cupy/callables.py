@@ -27,6 +27,7 @@ from ..arrays.memory import in_force
 from ..arrays.table import TABLE
 from ..record.numbers import TracedScalar
 from . import internals
+from .alike import ALIKE
 
 Function = Callable[..., Any]
 
@@ -45,11 +46,11 @@ def _said(name: str, value: Any) -> bool:
 # --- functions of the namespace that NumPy's handlers record
 
 _SAME = """
-    all amax amin any append argmax argmin argsort column_stack compress concatenate copy cumprod
-    cumsum diff dot dstack empty_like extract flatnonzero full_like hstack inner isclose kron matmul
-    max mean min nan_to_num nanmax nanmean nanmin nanprod nonzero ones_like outer pad prod ptp ravel
-    repeat reshape roll sort stack std sum take tensordot trace tril triu var vdot vstack tile
-    zeros_like
+    all amax amin any append argmax argmin argsort argwhere column_stack compress concatenate copy
+    cumprod cumsum diff dot dstack empty_like extract flatnonzero full_like hstack inner isclose
+    kron matmul max mean min nan_to_num nanmax nanmean nanmin nanprod nonzero ones_like outer pad
+    prod ptp ravel repeat reshape roll sort stack std sum take tensordot trace tril triu var vdot
+    vstack tile zeros_like
 """
 RECORDED: dict[str, Function] = {name: _numpy(getattr(np, name)) for name in _SAME.split()}
 
@@ -76,20 +77,19 @@ def _follows_cupy() -> bool:
     return bool(recorder.cupy_options.device != "cpu")
 
 
-@_recorded("around", "round", "round_")
-def _around(a: Any, decimals: Any = 0, **kwargs: Any) -> Any:
-    """Of halves and singles CuPy rounds to decimals in double precision."""
-    if _follows_cupy() and a.dtype != np.float64 and not (type(decimals) is int and decimals == 0):
-        return NotImplemented
-    return _numpy(np.around)(a, decimals, **kwargs)
+def _where_alike(name: str, is_alike: Callable[..., bool]) -> Function:
+    """What records NumPy's function where the two are alike."""
+    record = _numpy(getattr(np, {"round_": "round"}.get(name, name)))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _follows_cupy() and not is_alike(*args, **kwargs):
+            return NotImplemented
+        return record(*args, **kwargs)
+
+    return call
 
 
-@_recorded("nansum")
-def _nansum(a: Any, *args: Any, **kwargs: Any) -> Any:
-    """Of complex numbers CuPy leaves out the parts that are NaN."""
-    if _follows_cupy() and a.dtype.kind == "c":
-        return NotImplemented
-    return _numpy(np.nansum)(a, *args, **kwargs)
+RECORDED |= {name: _where_alike(name, is_alike) for name, is_alike in ALIKE.items()}
 
 
 @_recorded("clip")
@@ -334,7 +334,7 @@ VIEW = internals.names(
     """
     transpose swapaxes moveaxis rollaxis squeeze expand_dims broadcast_to broadcast_arrays flip
     fliplr flipud rot90 diagonal permute_dims matrix_transpose atleast_1d atleast_2d atleast_3d
-    split array_split hsplit vsplit dsplit real
+    split array_split hsplit vsplit dsplit real imag
     """
 )
 FREE = internals.names(
@@ -364,9 +364,10 @@ COMPOSED = internals.names(
     """
     allclose array_equal array_equiv cross cumulative_prod cumulative_sum ediff1d
     gradient iscomplex isneginf isposinf isreal meshgrid polyval select take_along_axis
-    trapezoid trapz unwrap vander
+    trapezoid trapz tril_indices_from triu_indices_from unwrap vander
     """
 )
+COMPOSED_OF_SCIPY = internals.names("cupyx.scipy.special.logsumexp cupyx.scipy.special.softmax")
 
 # Methods and attributes of `cupy.ndarray` that need no values.
 FREE_ATTRIBUTES = internals.names(
@@ -381,7 +382,7 @@ def class_of(name: str) -> str:
     """What becomes of the function ``name`` of `cupy`, or ``linalg.norm`` and the like."""
     if name.startswith("random.") and name.rpartition(".")[2] not in _SAMPLING:
         return "creating"
-    if name in COMPOSED:
+    if name in COMPOSED or name in COMPOSED_OF_SCIPY:
         return "composed"
     for kind, names in (
         ("recorded", RECORDED),

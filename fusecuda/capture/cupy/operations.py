@@ -18,7 +18,7 @@ from ..record.numbers import TracedScalar
 from ..record.recorder import user_line
 from ..record.structure import leaves
 from ..record.view import address_of
-from . import internals, ufuncs
+from . import internals, own_ufuncs, ufuncs
 from .internals import Pending, PendingMemory, ndarray
 from .region import CupyRegion
 from .step_maker import FLOATS
@@ -32,7 +32,7 @@ def kernel_called(region: CupyRegion, kernel: Any, /, *args: Any, **kwargs: Any)
     """A ufunc or an elementwise kernel is called with a CuPy array among its arguments."""
     ufunc = ufuncs.UFUNCS.get(kernel)
     if ufunc is None:
-        return region.native(kernel, args, kwargs, kernel.name)
+        return _own_called(region, kernel, args, kwargs)
     if not kwargs:
         made = region.record_numbered(ufunc, args, elementwise)
         if made is not NotImplemented:
@@ -57,6 +57,18 @@ def kernel_called(region: CupyRegion, kernel: Any, /, *args: Any, **kwargs: Any)
     if result is NotImplemented:
         return region.native(kernel, args, kwargs, kernel.name)
     return result if out is None else out
+
+
+def _own_called(region: CupyRegion, kernel: Any, args: Any, kwargs: Any) -> Any:
+    """A kernel that is none of NumPy's ufuncs: an assignment, a row of the op table, or CuPy's."""
+    if kernel is own_ufuncs.COPY and len(args) == 2 and not kwargs:
+        setitem(region, args[1], Ellipsis, args[0])
+        return args[1]
+    call = None if kwargs else own_ufuncs.call_of(kernel, args)
+    result = NotImplemented if call is None else region.record(call, args, kwargs)
+    if result is NotImplemented:
+        return region.native(kernel, args, kwargs, kernel.name)
+    return result
 
 
 def elementwise(region: CupyRegion, ufunc: np.ufunc, args: Sequence[Any]) -> Any:

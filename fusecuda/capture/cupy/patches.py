@@ -335,8 +335,7 @@ def _prepare_function(name: str, function: Any) -> None:
     _known.add(id(function))
     original = internals.twin(function)
     if kind == "recorded":
-        names = tuple(inspect.signature(function).parameters)
-        target = _recorded(name, callables.RECORDED[name], original, names[1:])
+        target = _recorded(name, callables.RECORDED[name], original, _positional(function)[1:])
     elif kind == "creating":
         target = _creating(name, original)
     elif kind == "peeking":
@@ -344,6 +343,14 @@ def _prepare_function(name: str, function: Any) -> None:
     else:
         target = _flushing(name, original)
     _functions.append((function, function.__code__, internals.stand_in(function, target)))
+
+
+def _positional(function: Function) -> tuple[str, ...]:
+    """The parameters that arguments by position are; none where there may be any number of them."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return ()
+    return tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
 
 
 __all__ = ["active", "apply", "open_region", "remove"]

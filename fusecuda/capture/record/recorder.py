@@ -56,7 +56,7 @@ SMALL_IN_A_ROW = 16  # operations on small arrays, after which what they wait fo
 AT_ONCE_BELOW = 1 << 18  # bytes of operands, below which recording costs more than kernels save
 VAIN_BELOW = 8  # times as many bytes of results, below which a flush does not save what it costs
 
-_NOT_USER = (__name__.partition(".")[0], "cupy.")
+_NOT_USER = (__name__.partition(".")[0], "cupy.", "cupyx.")
 
 
 class Recorder:

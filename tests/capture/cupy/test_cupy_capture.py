@@ -191,6 +191,8 @@ COMPOSED = {
     "polyval": "m.polyval(x[0], y)", "select": "m.select([x > 0, x < -1], [x, y])",
     "take_along_axis": "m.take_along_axis(x, m.argsort(y, axis=1), 1)",
     "trapezoid": "m.trapezoid(x, dx=0.1)", "trapz": "m.trapezoid(x, y, axis=0)",
+    "tril_indices_from": "m.tril_indices_from(x)[0]",
+    "triu_indices_from": "m.triu_indices_from(x, 1)[1]",
     "unwrap": "m.unwrap(x[0])", "vander": "m.vander(x[0], 3)",
 }  # fmt: skip
 

@@ -33,6 +33,13 @@ CUPYS: list[Callable[[], Any]] = [
     lambda: host(SINGLES).round(-1), lambda: cp.nansum(host(PARTS)),
     lambda: cp.arange(7.0, 8.0, 0.01), lambda: cp.arange(0.5, 5, 1.5, dtype=int),
     lambda: cp.arange(5000, dtype="f2"), lambda: cp.arange(3, step=0.3),
+    lambda: cp.angle(host(SINGLES)), lambda: cp.nancumsum(host(PARTS)),
+    lambda: cp.nanvar(host(HALVES)), lambda: cp.nanstd(host(DOUBLES), ddof=2),
+    lambda: cp.cov(host(DOUBLES), aweights=host(DOUBLES)),
+    lambda: cp.cov(host(DOUBLES), None, True, False, 0, host(np.arange(37))),
+    lambda: cp.corrcoef(host(DOUBLES.reshape(1, 1, 37))),
+    lambda: cp.einsum("i,i->", host(HALVES), host(HALVES)),
+    lambda: cp.einsum(host(DOUBLES), [0], [0]),
 ]  # fmt: skip
 RECORDED: list[Callable[[Any], Any]] = [
     lambda m: m.around(m.asarray(DOUBLES), 2), lambda m: m.round(m.asarray(SINGLES)),
