@@ -38,9 +38,12 @@ def __dir__() -> list[str]:
 def _function(row: str) -> Any:
     arity = OPS[row].arity
 
-    def call(*inputs: Any, out: Any = None) -> Any:
-        if len(inputs) != arity:
-            raise TypeError(f"{row}() takes {counted(arity, 'argument')}, {len(inputs)} were given")
+    def call(*args: Any, out: Any = None) -> Any:
+        inputs, rest = args[:arity], args[arity:]
+        if len(rest) == 1 and out is None:
+            (out,), rest = rest, ()  # by position, as of a ufunc
+        if len(inputs) != arity or rest:
+            raise TypeError(f"{row}() takes {counted(arity, 'argument')}, {len(args)} were given")
         result = ufuncs.apply_row(Array, row, [lift(v) for v in inputs])
         return result if out is None else assign_result(out, result)
 

@@ -58,6 +58,22 @@ FUNCTIONS = (
         _ids("arrays/kept_order", "results_are_laid_out_as_numpys[copy of rows]"),
     ),
     Mutation(
+        "special-outputs-by-position",
+        "numpy/special.py",
+        "            (out,), rest = rest, ()  # by position, as of a ufunc",
+        "            rest = ()",
+        "an array to write to, given by position, is left as it was",
+        _ids("arrays/special", "types_of_the_namespace"),
+    ),
+    Mutation(
+        "callbacks-before-their-stream",
+        "tools/stand_in/cuda.py",
+        "        _wait()\n        callback(arg)",
+        "        callback(arg)",
+        "a function of the host's runs before what its stream does",
+        _ids("tools/stand_in", "streams_events_and_pools"),
+    ),
+    Mutation(
         "numbers-in-rows",
         "capture/arrays/selection.py",
         'in_order_of(made, a, "K")',

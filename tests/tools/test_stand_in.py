@@ -54,8 +54,13 @@ def test_streams_events_and_pools(tmp_path: Path) -> None:
         "    print(pool.used_bytes(), pool.total_bytes())\n"
         "cp.cuda.set_allocator(cp.cuda.MemoryPool().malloc)\n"
         "with cp.cuda.using_allocator(None):\n    print(cp.zeros(2))\n"
+        "z = x + 3\n"
+        "stream.launch_host_func(lambda k: print(k, z.storage.pending), 5)\n"
+        "z += 3\n"
+        "stream.add_callback(lambda s, error, k: print(s is stream, error, z[0, 0], k), 6)\n"
     )
-    prints(tmp_path, text, "True\nFalse\nFalse\nTrue\n0 0\n0 0\n[0. 0.]\n")
+    said = "True\nFalse\nFalse\nTrue\n0 0\n0 0\n[0. 0.]\n5 False\nTrue 0 7.0 6\n"
+    prints(tmp_path, text, said)
 
 
 def test_what_only_cupy_has(tmp_path: Path) -> None:

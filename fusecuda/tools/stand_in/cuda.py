@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, Self
 
@@ -78,6 +78,16 @@ class Stream(_Context):
 
     def wait_event(self, event: Event) -> None:
         """It is over."""
+
+    def launch_host_func(self, callback: Callable[[Any], Any], arg: Any) -> None:
+        """As `cupy.cuda.Stream.launch_host_func`, at once: all before it is computed."""
+        _wait()
+        callback(arg)
+
+    def add_callback(self, callback: Callable[[Any, int, Any], Any], arg: Any) -> None:
+        """As `cupy.cuda.Stream.add_callback`, without an error."""
+        _wait()
+        callback(self, 0, arg)
 
 
 Stream.null = Stream()

@@ -107,6 +107,10 @@ def test_types_of_the_namespace() -> None:
     out = fnp.zeros(X.shape)
     assert fnp.special.erf(X, out=out) is out
     assert float(out[7]) == pytest.approx(float(special.erf(X[7])))
+    assert fnp.special.erfc(X, out) is out  # by position, as of a ufunc
+    assert float(out[7]) == pytest.approx(float(special.erfc(X[7])))
+    with pytest.raises(TypeError, match="takes 1 argument, 3 were given"):
+        fnp.special.erf(X, out, out)
     with pytest.raises(TypeError, match="not defined for complex128"):
         fnp.special.erf(1j)
     with pytest.raises(TypeError, match="takes 2 arguments"):
