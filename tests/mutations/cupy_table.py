@@ -148,6 +148,22 @@ CUPY = (
         _ids("cupy/cupy_rules", "reciprocals_of_integers"),
     ),
     Mutation(
+        "gates-of-others",
+        "capture/cupy/gates.py",
+        "if getattr(self.owner, self.name) is self.function:",
+        "if True:",
+        "a function that a user has put into CuPy is gone after a block",
+        _ids("cupy/gates", "functions_that_others_put_there_stay"),
+    ),
+    Mutation(
+        "gates-once",
+        "capture/cupy/patches.py",
+        "            gates.close_again()\n",
+        "",
+        "a function that a user has put into CuPy between blocks sees what is not computed",
+        _ids("cupy/gates", "functions_that_others_put_there_stay"),
+    ),
+    Mutation(
         "kernels-on-addresses",
         "capture/cupy/gates.py",
         "return (original if taken else gate)(self, *args, **kwargs)",

@@ -48,17 +48,24 @@ _swaps: list[internals.Swap | _Exchanged] = []
 
 
 class _Exchanged:
-    """A function of a module, exchanged by `put` and brought back by `undo`."""
+    """A function of a module, whoever has put it there, between `put` and `undo` in a gate."""
 
-    def __init__(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
-        self.owner, self.name, self.function = owner, name, function
-        self.original = getattr(owner, name)
+    def __init__(
+        self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]
+    ) -> None:
+        self.owner, self.name, self.around = owner, name, around
+        self.original: Any = None
+        self.function: Any = None
 
     def put(self) -> None:
-        setattr(self.owner, self.name, self.function)
+        found = getattr(self.owner, self.name)
+        if found is not self.function:
+            self.original, self.function = found, self.around(found)
+            setattr(self.owner, self.name, self.function)
 
     def undo(self) -> None:
-        setattr(self.owner, self.name, self.original)
+        if getattr(self.owner, self.name) is self.function:  # else another one's is there now
+            setattr(self.owner, self.name, self.original)
 
 
 def close() -> None:
@@ -67,6 +74,13 @@ def close() -> None:
         _prepare()
     for swap in _swaps:
         swap.put()
+
+
+def close_again() -> None:
+    """Put up those in whose place others have put functions meanwhile."""
+    for swap in _swaps:
+        if isinstance(swap, _Exchanged):
+            swap.put()
 
 
 def open_() -> None:
@@ -86,10 +100,9 @@ def _prepare() -> None:
     view = _of_another_class(internals.base.view)
     swaps.append(internals.Swap(internals.base, "view", view))
     for name in _WAITING:
-        waiting = _flushing(getattr(cupy.cuda.runtime, name))
-        swaps.append(_Exchanged(cupy.cuda.runtime, name, waiting))
+        swaps.append(_Exchanged(cupy.cuda.runtime, name, _flushing))
     for name, around in (("set_allocator", _flushing), ("using_allocator", _allocating)):
-        swaps.append(_Exchanged(cupy.cuda, name, around(getattr(cupy.cuda, name))))
+        swaps.append(_Exchanged(cupy.cuda, name, around))
     seen = set()
     for owner, name in _METHODS:
         home = next((c for c in owner.__mro__ if name in vars(c)), object)

@@ -65,6 +65,7 @@ def apply(known_as: weakref.ref[CupyRegion]) -> None:
         if _applied:
             for function, _, code in _functions[known:]:  # of modules imported meanwhile
                 function.__code__ = code
+            gates.close_again()
             return
         for name, value in _attributes.items():
             _saved.setdefault(name, vars(ndarray).get(name, _MISSING))  # put before, if interrupted

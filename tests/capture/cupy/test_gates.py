@@ -13,7 +13,7 @@ import pytest
 from fusecuda import fused
 
 cp = pytest.importorskip("cupy")
-from fusecuda.capture.cupy import internals  # noqa: E402 - it needs CuPy
+from fusecuda.capture.cupy import internals, patches  # noqa: E402 - it needs CuPy
 from tests import cupy_host  # noqa: E402 - it needs CuPy
 from tests.cupy_host import host, seen  # noqa: E402 - it needs CuPy
 
@@ -45,6 +45,22 @@ def test_what_is_pending_is_computed_before(call: Callable[[int], None]) -> None
             call(address)
         assert type(y) is cp.ndarray
         np.testing.assert_array_equal(seen(x), np.arange(1.0, 5.0))
+
+
+def test_functions_that_others_put_there_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a block, while the gates of an earlier one are still up, and inside."""
+    called = []
+    for label in ("before", "between"):
+        monkeypatch.setattr(
+            cp.cuda.runtime, "deviceSynchronize", lambda label=label: called.append(label)
+        )
+        with fused(device="cpu"):
+            y = host(np.arange(4.0)) * 2
+            cp.cuda.runtime.deviceSynchronize()
+            assert type(y) is cp.ndarray
+    patches.settle()
+    cp.cuda.runtime.deviceSynchronize()
+    assert called == ["before", "between", "between"]
 
 
 def test_what_is_recorded_under_an_allocator_is_computed_under_it() -> None:
