@@ -30,10 +30,12 @@ def in_turn(values: Sequence[Any]) -> Sequence[Any]:
 
 
 one_in = pytest.mark.one_in  # `@one_in(5)`: by default every fifth set of parameters, see `sample`
+at_length = pytest.mark.one_in(0)  # takes seconds: by default not at all
+_ALIKE = 5  # sets of parameters, from which on about a third run where nothing else is said
 _GOLDEN = 0.6180339887498949
 
 
-def sample(items: Iterable[pytest.Item], asked: Collection[str]) -> None:
+def sample(items: Sequence[pytest.Item], asked: Collection[str]) -> None:
     """Marks slow what `one_in` leaves out, unless its test or it is ``asked`` for by its own id.
 
     Those that are slow anyway are not counted. The first runs, and of the others those that golden
@@ -41,14 +43,20 @@ def sample(items: Iterable[pytest.Item], asked: Collection[str]) -> None:
     among them where there are enough. FUSECUDA_TEST_MORE=3 makes it three times as many, for runs
     in which no slow tests take part.
     """
+    usual = [item for item in items if item.get_closest_marker("slow") is None]
+    alike = Counter(_name(item) for item in usual)
     seen: Counter[str] = Counter()
     more = float(os.environ.get("FUSECUDA_TEST_MORE", "1"))
-    for item in items:
+    for item in usual:
+        name = _name(item)
         mark = item.get_closest_marker("one_in")
-        if mark is None or item.get_closest_marker("slow") is not None:
-            continue
-        name = item.nodeid.partition("[")[0]
-        step, (count,) = seen[name], mark.args
+        count = mark.args[0] if mark else 3 if alike[name] >= _ALIKE else 1
+        step = seen[name]
         seen[name] += 1
-        if step * _GOLDEN % 1 >= more / count and not {name, item.nodeid} & set(asked):
+        left_out = not count or step * _GOLDEN % 1 >= more / count
+        if left_out and not {name, item.nodeid} & set(asked):
             item.add_marker(pytest.mark.slow)
+
+
+def _name(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]

@@ -11,6 +11,7 @@ from fusecuda.codegen.fission import TOGETHER, parts_of
 from fusecuda.cpu_fallback.interpreted import KERNELS
 from fusecuda.fusion import kernel_ir as ir
 from fusecuda.graph.interpret import interpret
+from tests.marks import at_length
 from tests.strategies import same_bits
 
 ARRAYS = list(np.random.default_rng(6).normal(size=(10, 3000)))
@@ -28,6 +29,7 @@ def stages_of(program: Any) -> list[ir.Stage]:
     return [stage for step in program.assembly.steps for stage in step.lowered.ir.stages]
 
 
+@at_length
 def test_each_statement_has_one_part() -> None:
     def moments(arrays: list[Any]) -> Any:
         """Of pairs, which stay together; all of them make one scale."""

@@ -12,6 +12,7 @@ import pytest
 
 import fusecuda as fc
 from fusecuda.graph.ops import POWERS
+from tests.marks import at_length
 
 RNG = np.random.default_rng(3)
 
@@ -99,6 +100,7 @@ def test_whole_powers_of_complex_numbers(exponent: float) -> None:
     np.testing.assert_allclose(got, want[len(special) :][fine], rtol=2e-5, atol=1e-30)
 
 
+@at_length
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others have it always")
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_bits_without_fused_multiply_add(monkeypatch: pytest.MonkeyPatch) -> None:

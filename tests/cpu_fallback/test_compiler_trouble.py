@@ -24,10 +24,12 @@ from fusecuda.cpu_fallback.compiler import Compiler, find_compiler, why_no_compi
 from fusecuda.cpu_fallback.loader import KernelTable
 from fusecuda.errors import CompilerError
 from tests.c_kernels import FakeCc, call, constant, load, real_compiler
+from tests.marks import at_length
 
 pytestmark = pytest.mark.usefixtures("cache_folder")
 
 
+@at_length
 def test_a_hanging_compiler_is_killed_with_its_children(
     fake_cc: FakeCc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -133,6 +135,7 @@ def test_where_one_compiler_hangs_the_next_is_taken(
     assert tried == ["cc", "gcc"]  # by the first process, so to speak
 
 
+@at_length
 def test_a_kernel_that_takes_too_long_puts_its_compiler_in_doubt(
     fake_cc: FakeCc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

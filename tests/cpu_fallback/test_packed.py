@@ -11,6 +11,7 @@ import pytest
 import fusecuda as fc
 from fusecuda.cpu_fallback.interpreted import KERNELS
 from fusecuda.graph.interpret import interpret
+from tests.marks import at_length
 from tests.strategies import same_bits
 
 SHAPES = (
@@ -67,6 +68,7 @@ def test_bits_are_those_of_long_runs(program: Callable[..., Any], dtype: str) ->
             assert same_bits(np.asarray(one), want), shape
 
 
+@at_length
 def test_numbers_of_elements_and_choices_by_them() -> None:
     def counted(x: Any) -> Any:
         column = np.arange(x.shape[-1])

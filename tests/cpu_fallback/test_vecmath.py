@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests import vecmath_harness as harness
-from tests.marks import one_in
+from tests.marks import at_length, one_in
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -361,6 +361,7 @@ def test_bits_do_not_depend_on_position(lib: harness.Functions, name: str, dtype
             np.testing.assert_array_equal(part, alone[offset : offset + size])
 
 
+@at_length
 def test_loops_are_vectorised(tmp_path: Path) -> None:
     """All of them, for processors with AVX2 and FMA, of whatever kind the one at hand is."""
     if not harness.is_gcc(["cc"]):

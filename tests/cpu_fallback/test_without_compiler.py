@@ -20,7 +20,7 @@ from fusecuda.graph.index_map import axis_map
 from fusecuda.graph.node import Graph
 from fusecuda.graph.structure import STRUCTURES
 from fusecuda.options import Options
-from tests.marks import one_in
+from tests.marks import at_length, one_in
 
 PROGRAM = """
 import sys
@@ -126,6 +126,7 @@ def test_other_compilers_give_the_same_bits(name: str, tmp_path: Path, compiled:
     assert printed.startswith("0"), printed
 
 
+@at_length
 def test_a_warm_cache_needs_no_compiler(tmp_path: Path, compiled: bytes) -> None:
     """Kernels that are on disk run, and nothing is said."""
     for search in (os.environ["PATH"], "/nowhere"):

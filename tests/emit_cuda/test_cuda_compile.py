@@ -24,7 +24,7 @@ from tests.disassembly import accesses, disassembler
 from tests.emit_cuda.test_cuda_shapes import on_device_of
 from tests.fusion.test_random_dags import BATCH, cases
 from tests.machine_code import read
-from tests.marks import chosen, few, one_in
+from tests.marks import at_length, chosen, few, one_in
 from tests.programs import PROGRAMS
 from tests.random_graphs import merge
 
@@ -181,6 +181,7 @@ def test_columns_with_many_reductions_do_not_spill(arch: str, dtype: str) -> Non
 KEPT = (("f4", 65_536), ("f4", 500_000), ("f8", 65_536), ("f2", 90_001))
 
 
+@at_length
 @pytest.mark.parametrize("kept", few(KEPT, 1), ids=lambda kept: f"{kept[0]}-{kept[1]}")
 @pytest.mark.parametrize("arch", chosen(ARCHITECTURES, ("sm_90",)))
 def test_what_clusters_keep_does_not_spill(arch: str, kept: tuple[str, int]) -> None:

@@ -24,7 +24,7 @@ from tests import emulated, emulator
 from tests.emit_cuda.test_cuda_compile import ARCHITECTURES, facts, sources_of
 from tests.emit_cuda.test_cuda_shapes import compare
 from tests.fusion.test_scans import chain, columns, result_of, two
-from tests.marks import chosen, few, one_in
+from tests.marks import at_length, chosen, few, one_in
 from tests.strategies import DTYPES, lay_out, mixed_values, same_bits, strides_of
 
 pytestmark = pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
@@ -156,6 +156,7 @@ extern "C" __global__ void look(
 """
 
 
+@at_length
 def test_what_comes_before_a_tile() -> None:
     """In the order of the tree, of any number of groups of groups."""
     module = emulator.Module(prelude() + LOOK_BACK)

@@ -17,6 +17,7 @@ import fusecuda.numpy as fnp
 from fusecuda.capture.arrays import wrapping
 from fusecuda.capture.arrays.array import Array
 from fusecuda.graph.numpy_rules import parameters_of, power_looks_at, power_ufunc
+from tests.marks import at_length
 
 DTYPES = [np.dtype(c) for c in "?bBhHiIlLefdFD"]
 NUMBERS = [2, 2.0, 0.5, -1, -1.0, 1, 1.0, 0, 0.0, 3, 2.5, True]
@@ -85,6 +86,7 @@ def test_the_ufunc_of_a_power_gives_its_dtype() -> None:
             assert kind_of(np.power, values, exponent) == expected
 
 
+@at_length
 def test_the_values_of_powers() -> None:
     values = np.array([1, 2, 5])
     for dtype, exponent in itertools.product(("?", "u1", "i4", "f4", "f8"), [2, 2.0, STRONG[0]]):

@@ -22,6 +22,7 @@ from fusecuda.streams.schedule import schedule
 from fusecuda.streams.timeline import one_lane, with_events
 from tests.emulated import assembled
 from tests.lazy_device import LazyDevice
+from tests.marks import at_length
 from tests.random_graphs import random_graph
 from tests.strategies import same_bits
 from tests.streams.test_lanes_of_programs import _copy, _is_array, on_lanes
@@ -232,6 +233,7 @@ def test_a_program_is_replayed_from_its_second_call_on() -> None:
         assert len(device.reports) == 2 * launched * (n + 1)
 
 
+@at_length
 def test_random_graphs_replayed_in_any_order() -> None:
     """Random programs on random lanes: a graph has the bits of steps in their order."""
     replayed = 0

@@ -15,6 +15,7 @@ from fusecuda.streams.memory_plan import MemoryPlan, plan_memory
 from fusecuda.streams.timeline import with_events
 from tests.emulated import assembled
 from tests.lazy_device import LazyDevice
+from tests.marks import at_length
 from tests.random_graphs import Case, random_graph
 from tests.strategies import same_bits
 
@@ -108,6 +109,7 @@ def test_many_random_graphs_on_lanes(part: int) -> None:
     assert max(check(seed) for seed in range(100 + 10 * part, 110 + 10 * part)) == LANES
 
 
+@at_length
 def test_a_call_that_fails_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a library call raises, the user's stream waits for what runs, and is current again."""
 

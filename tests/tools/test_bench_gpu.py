@@ -22,7 +22,7 @@ from bench.gpu_cases import CASES, COMPILED, MIB, SWITCHED, Case, flat
 from bench.gpu_worker import DEVICE_LOST, Job, all_jobs, read, work
 from fusecuda.emit_cuda import nvrtc
 from tests import emulated, emulator
-from tests.marks import one_in
+from tests.marks import at_length, one_in
 
 SMALL = 64 << 10
 SUM = next(c for c in CASES if c.name == "full sum")
@@ -322,6 +322,7 @@ def watched(code: str, seconds: float, path: Path) -> str:
     return gpu.watch(process, path, measure.Budget(seconds))
 
 
+@at_length
 def test_processes_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The end, a failure's last words, the end of the time, a hang."""
     path = tmp_path / "rows"
@@ -345,6 +346,7 @@ def test_what_ends_a_process_is_its_error(tmp_path: Path, monkeypatch: pytest.Mo
     assert "TypeError: data type 'no type' not understood" in why
 
 
+@at_length
 def test_outcomes_of_programs() -> None:
     """Passed, failed with its output, stopped, not there."""
     passed = gpu_checks.run([sys.executable, "-c", "print('a'); print('fine')"], 60)
@@ -370,6 +372,7 @@ def test_a_missing_sanitizer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not on PATH" in gpu_checks.sanitizer("memcheck", 60)["outcome"]
 
 
+@at_length
 def test_a_sanitizer_that_does_not_end_has_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from fusecuda.tools.bench import command, rounds
 from fusecuda.tools.bench.peers import OURS, PLAIN
 from fusecuda.tools.programs.rows import named
 from tests.contenders import Here, explained, off_by
+from tests.marks import at_length
 
 
 @pytest.fixture(autouse=True)
@@ -178,6 +179,7 @@ for line in sys.stdin:
 """
 
 
+@at_length
 def test_one_that_takes_too_long_is_interrupted() -> None:
     """And goes on with the next request: what it has imported is not lost."""
     process = rounds.Process([sys.executable, "-S", "-c", SLOW], 1)

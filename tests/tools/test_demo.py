@@ -13,6 +13,7 @@ from fusecuda.tools import demo
 from fusecuda.tools.cli import main
 from fusecuda.tools.demo_shading import shade
 from fusecuda.tools.work import work_of
+from tests.marks import at_length
 
 pytest.importorskip("matplotlib")
 
@@ -39,6 +40,7 @@ def test_demo_writes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert picture[..., :3].std() > 0.05  # something is to be seen
 
 
+@at_length
 def test_a_busy_machine_shows_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ from fusecuda.tools import bisect, outcome, reduce
 from fusecuda.tools.cli import main
 from fusecuda.tools.edited import use_edited
 from fusecuda.tools.resized import resized
+from tests.marks import at_length
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -267,6 +268,7 @@ def test_right_graphs_are_told_to_be_right(dump: Path, capsys: pytest.CaptureFix
         assert capsys.readouterr().out.endswith("the kernels' results are the interpreter's\n")
 
 
+@at_length
 def test_a_faulty_kernel_is_found_and_made_small(
     dump: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -303,6 +305,7 @@ def test_a_faulty_rule_is_found_and_made_small(
     assert len(lines) < 8
 
 
+@at_length
 def test_an_operation_that_is_wrong_alone_is_named(
     dump: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -352,6 +355,7 @@ def test_an_exception_is_followed_too(
     assert len(lines) < 10 and any(" exp(" in each for each in lines)
 
 
+@at_length
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a kernel that crashes takes us with it")
 def test_a_kernel_that_crashes_leaves_us_alive(
     dump: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -373,6 +377,7 @@ def test_a_kernel_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bisect.told(found).startswith("hangs: no result after")
 
 
+@at_length
 def test_a_text_without_values_fails_on_random_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

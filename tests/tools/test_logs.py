@@ -18,6 +18,7 @@ from fusecuda.capture.record import plans
 from fusecuda.codegen.compilations import say_compiling
 from fusecuda.cpu_fallback import compiler
 from fusecuda.cpu_fallback.compiler import find_compiler
+from tests.marks import at_length
 
 PROGRAM = """\
 import sys
@@ -46,6 +47,7 @@ def run(tmp_path: Path, words: str | None) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@at_length
 def test_what_was_compiled_and_recorded_again_is_printed(tmp_path: Path) -> None:
     lines = run(tmp_path, "retraces,kernels").stderr.splitlines()
     compiled = [line for line in lines if line.startswith("fusecuda.compile: ")]

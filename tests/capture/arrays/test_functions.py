@@ -259,6 +259,7 @@ CASES: dict[str, list[Case]] = {
     "full_like": [case(A, 3), case(I, 2.5), case(U, 300), case(A, 1, dtype=np.int8), case(M, True),
                   case(A, 7, shape=(2, 2)), case(F, V), case(ZERO_D, 1)],
     "zeros_like": LIKES, "empty_like": LIKES, "ones_like": LIKES,
+    "iscomplexobj": each(*EVERY), "isrealobj": each(*EVERY), "common_type": each(*EVERY),
     "shape": each(*EVERY), "ndim": each(*EVERY), "size": [*each(*EVERY), case(A, 1), case(A, 2)],
     "result_type": [case(A, F), case(F, 1.0), case(U, 3), case(I, np.float32), case(M, 1)],
 }  # fmt: skip

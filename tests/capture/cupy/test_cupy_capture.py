@@ -19,7 +19,7 @@ from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal, sample  # noqa: E402
 from tests.conftest import cuda_device_count  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402
-from tests.marks import one_in  # noqa: E402
+from tests.marks import at_length, one_in  # noqa: E402
 
 cupy_host.install()
 X = np.arange(24.0).reshape(4, 6) - 7
@@ -390,6 +390,7 @@ def test_a_failed_write_is_raised_at_the_end() -> None:
     equal(seen(a), X)
 
 
+@at_length
 def test_long_loop_is_cut_at_its_period() -> None:
     """Thousands of iterations: no compilation and no new plan after the first periods."""
     u, w = host(np.sin(np.arange(300.0))), np.sin(np.arange(300.0))

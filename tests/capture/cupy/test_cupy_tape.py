@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.marks import at_length
+
 cp = pytest.importorskip("cupy")
 
 import fusecuda as fc  # noqa: E402 - they need CuPy
@@ -46,6 +48,7 @@ def test_a_known_recording_is_followed(watch: Watch) -> None:
         assert watch.look() == (learned, 0, 1, 0)
 
 
+@at_length
 def test_loops_are_cut_where_they_were(watch: Watch) -> None:
     """A long loop in one block is computed in parts that repeat, and settles on following them."""
 

@@ -29,6 +29,7 @@ from fusecuda.graph.node import Graph
 from fusecuda.graph.text import parse_hlo, print_hlo
 from fusecuda.options import Options
 from fusecuda.tools.programs.rows import PROGRAMS
+from tests.marks import at_length
 
 ROOT = Path(__file__).parents[3]
 OWN_FILES = kept.own_files
@@ -91,6 +92,7 @@ def test_a_second_process_plans_and_compiles_nothing(tmp_path: Path) -> None:
     assert told(started(tmp_path)) == (digest, 0, False)
 
 
+@at_length
 def test_processes_that_race_have_the_same_bits(tmp_path: Path) -> None:
     racing = [started(tmp_path) for _ in range(3)]
     digests = {told(process)[0] for process in racing}

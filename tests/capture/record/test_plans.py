@@ -12,7 +12,7 @@ import fusecuda as fc
 import fusecuda.numpy as fnp
 from fusecuda.capture.record import plans
 from tests.capture_check import equal
-from tests.marks import one_in
+from tests.marks import at_length, one_in
 
 X = np.linspace(-3.0, 3.0, 60).reshape(6, 10)
 
@@ -193,6 +193,7 @@ def test_windows_that_move(name: str, length: int, built: list[str]) -> None:
         assert plans_by_step[-1] == plans_by_step[3], plans_by_step
 
 
+@at_length
 def test_windows_move_within_one_block(built: list[str]) -> None:
     """Also where a long loop is cut at its period."""
     x, kept = X.copy(), np.zeros((2000, 10))
