@@ -8,6 +8,7 @@ import random
 HEAD = "import math\nimport cupy as cp\nx = cp.arange(6.0)\ny = cp.ones(6)\nz = cp.arange(12.0)\n"
 
 SAME = {
+    "printed": ("def f(a):\n    print(a)\n    return a + 1\n", "f(x)"),
     "rows": (
         "def f(a, b):\n    out = cp.zeros_like(b)\n    for i in range(len(b)):\n"
         "        out[i] = a[i] * b[i] - out[:i].sum()\n    return out\n", "f(x, y)",
@@ -116,7 +117,6 @@ DIFFERENT = {
     "function_given": "def f(a):\n    return a\nx = [lambda: 1]\n",
     "array_as_default": "def f(a, b=x):\n    b += 1\n    return a\n",
     "matched": "def f(a):\n    match a[0]:\n        case float():\n            return 1\n    return 2\n",
-    "printed": "def f(a):\n    print(a)\n    return a\n",
     "classes": "def f(a):\n    class C:\n        v = a\n    return a\n",
     "context": "def f(a):\n    with cp.errstate(all='ignore'):\n        return a / 0\n",
 }

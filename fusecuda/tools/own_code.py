@@ -10,17 +10,19 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from .own_loops import LOOPS, with_loops
+
 _PACKAGE = __name__.partition(".")[0]
 WHOLES = f"{_PACKAGE}.capture.calls.whole"
-_BETWEEN = (WHOLES, __name__.rpartition(".")[0])
+_BETWEEN = (WHOLES, LOOPS, __name__.rpartition(".")[0])
 _WHOLE = f"__import__({WHOLES!r}, fromlist=('whole',)).whole"
 
 
 def with_wholes(source: bytes, file: str) -> types.CodeType:
-    """The code of a module, whose plain functions are made `whole`.
+    """The code of a module, whose plain functions are made `whole`, and loops are run by turns.
 
-    That are those at its top level and in the classes there, without decorators, of which it does
-    nothing but call them.
+    Functions are those at its top level and in the classes there, without decorators, of which it
+    does nothing but call them; loops are those at top level.
     """
     tree: Any = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
@@ -34,6 +36,7 @@ def with_wholes(source: bytes, file: str) -> types.CodeType:
             _decorate(m for m in methods if not m.name.startswith("__") and m.name not in taken)
         elif isinstance(node, ast.FunctionDef) and node.name not in passed_on:
             _decorate((node,))
+    with_loops(tree, source, file)
     return compile(tree, file, "exec", dont_inherit=True)
 
 
@@ -59,15 +62,24 @@ def _decorator(node: ast.FunctionDef) -> ast.expr:
 
 
 def without_wholes(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """``trace`` without what stands between a function of the script and its caller."""
+    """``trace`` without what stands between a function or a loop of the script and its caller."""
     kept: list[types.TracebackType] = []
     while trace is not None:
         if not trace.tb_frame.f_globals.get("__name__", "").startswith(_BETWEEN):
+            if kept and _is_loop_of(trace, kept[-1]):
+                kept.pop()
             kept.append(trace)
         trace = trace.tb_next
     for one, following in zip(kept, [*kept[1:], None], strict=False):
         one.tb_next = following
     return kept[0] if kept else None
+
+
+def _is_loop_of(trace: types.TracebackType, outer: types.TracebackType) -> bool:
+    """True where a loop of a module has been called by the module itself."""
+    codes = trace.tb_frame.f_code, outer.tb_frame.f_code
+    same = codes[0].co_filename == codes[1].co_filename
+    return same and all(code.co_name == "<module>" for code in codes)
 
 
 class OwnModules(importlib.abc.MetaPathFinder):

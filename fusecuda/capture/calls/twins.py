@@ -22,6 +22,7 @@ from .binding import dressed
 from .bytecode import ATTRIBUTES, codes_of, instructions_of, strings
 from .objects import functions_of, is_only_of_objects, members, stores_to_itself, twin_class
 from .places import MISSING, Place, Wrapper, is_constant
+from .printed import shown as printed
 from .purity import is_followed
 from .reads import Reads
 from .scan import Scan
@@ -168,6 +169,8 @@ class FunctionTwin:
         """Let the twins find at ``place`` what stands for what the function finds there."""
         if place.kind == "builtin":
             self._checks.append([place.hidden_by, place.name, None, None])
+            if value is print:
+                self._space(place.hidden_by)[place.name] = printed
         if place.kind != "global":
             return
         first = place.root.get(place.name)
@@ -242,6 +245,8 @@ class TwinScan(Scan):
         elif isinstance(value, Drawing):
             self._seen(place, value)
             self._typed(type(value))
+        elif value is print and place.kind == "builtin":
+            self._seen(place, value)
         elif _is_drawing(value):
             self._seen(place, value)
             if value.__name__ in _TYPED:
@@ -307,7 +312,7 @@ def _faults(scan: TwinScan) -> Iterator[str]:
         if function.__closure__ or not all(map(is_constant, defaults)):
             yield f"{function.__name__} is a closure, or has arrays as defaults"
         yield from _faults_of(function, _parts(reads), scan)
-    yield from _faults_of_values(reads)
+    yield from _faults_of_values(scan)
 
 
 def _parts(reads: Reads) -> frozenset[str]:
@@ -356,8 +361,8 @@ def _shows_kind(name: str, argument: Any, text: str) -> bool:
     return name == "CONVERT_VALUE" or (name == "LOAD_GLOBAL" and argument in _TELLING)
 
 
-def _faults_of_values(reads: Reads) -> Iterator[str]:
-    for place, value in reads.values.values():
+def _faults_of_values(scan: TwinScan) -> Iterator[str]:
+    for place, value in scan.reads.values.values():
         if place.kind not in ("global", "builtin", "object"):
             yield f"it reads a {place.kind}"
         if place.kind == "object" and place.steps[0][1].startswith("__"):
@@ -365,7 +370,7 @@ def _faults_of_values(reads: Reads) -> Iterator[str]:
         if place.kind == "object" and isinstance(place.root, types.FunctionType):
             yield f"it reads {place.title}"
         if place.kind == "builtin":
-            if place.name in _TELLING:
+            if place.name in _TELLING or (value is print and scan.members):
                 yield f"it calls {place.name}"
             continue
         first = Place(place.kind, place.root, place.name).read()

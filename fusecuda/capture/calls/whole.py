@@ -315,13 +315,18 @@ def whole(function: Any) -> Any:
 
     One that looks at its callers stays itself.
     """
-    if type(function) is not types.FunctionType:
+    if type(function) is not types.FunctionType or looks_at_callers(function):
         return function
+    return Whole(function)
+
+
+def looks_at_callers(function: types.FunctionType) -> bool:
+    """True if ``function`` could see who calls it."""
     for code in codes_of(function.__code__):
         names = {*code.co_names, *strings(code.co_consts)}
         if names & _CALLERS or _asks_inspect(names, function.__globals__):
-            return function
-    return Whole(function)
+            return True
+    return False
 
 
 def _asks_inspect(names: set[str], space: dict[str, Any]) -> bool:

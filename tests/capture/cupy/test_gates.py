@@ -50,17 +50,24 @@ def test_what_is_pending_is_computed_before(call: Callable[[int], None]) -> None
 def test_functions_that_others_put_there_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before a block, while the gates of an earlier one are still up, and inside."""
     called = []
+
+    def put(label: str) -> None:
+        monkeypatch.setattr(cp.cuda.runtime, "deviceSynchronize", lambda: called.append(label))
+
     for label in ("before", "between"):
-        monkeypatch.setattr(
-            cp.cuda.runtime, "deviceSynchronize", lambda label=label: called.append(label)
-        )
+        put(label)
         with fused(device="cpu"):
             y = host(np.arange(4.0)) * 2
             cp.cuda.runtime.deviceSynchronize()
             assert type(y) is cp.ndarray
     patches.settle()
     cp.cuda.runtime.deviceSynchronize()
-    assert called == ["before", "between", "between"]
+    with fused(device="cpu"):
+        host(np.arange(4.0)) * 2
+        put("inside")
+    patches.settle()
+    cp.cuda.runtime.deviceSynchronize()
+    assert called == ["before", "between", "between", "inside"]
 
 
 def test_what_is_recorded_under_an_allocator_is_computed_under_it() -> None:

@@ -1,0 +1,168 @@
+"""Loops of a script, some turns at a time: as they are, or on NumPy's memory as wholes are.
+
+A loop at a script's top level has been made a function of its turns and its variables
+(`tools/own_loops.py`). Its turns are called for both ways at first, one at a time. The way that
+took less makes the next ones, ever more of them at once, and is compared with the other again from
+time to time. Where turns record what is large they are left to themselves: fusing pays there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+from collections.abc import Iterator
+from time import thread_time
+from typing import Any
+
+from ..arrays.memory import in_force
+from .border import PLAIN, Border, RecordedError
+from .objects import kinds_of
+from .twins import FunctionTwin, twin_of
+from .whole import looks_at_callers
+
+UNBOUND = ...  # what a variable without a value is given as, and comes back as
+_TRIES = 2  # of each way, when the two are compared
+_MARGIN = 1.1  # of the time of turns as they are, within which they are wholes
+_LONGEST = 0.1  # seconds of turns at once
+_AGAIN = 8  # times as long as a comparison took, it is not made again
+_TICK = 1e-9  # seconds
+_LARGE = float("inf")
+_MISSING = object()
+
+
+class _Loop:
+    """The variables of one loop, and how its turns are run."""
+
+    def __init__(self, function: types.FunctionType, changed: tuple[str, ...]) -> None:
+        code = function.__code__
+        self.function, self.space = function, function.__globals__
+        self.names = code.co_varnames[1 : code.co_argcount]
+        self.changed = changed
+        self.is_whole = False
+        self.twin: FunctionTwin | None = None
+
+    def values(self) -> list[Any]:
+        """What the variables are now."""
+        return [self.space.get(name, UNBOUND) for name in self.names]
+
+    def keep(self, result: tuple[Any, ...]) -> bool:
+        """Set the variables; True if there may be more turns."""
+        more, *values = result
+        self.space.update(
+            (n, v) for n, v in zip(self.changed, values, strict=True) if v is not UNBOUND
+        )
+        return bool(more)
+
+    def find_twin(self) -> bool:
+        """Whether there is a twin now, which reads what the function reads."""
+        if self.twin is None or not self.twin.holds():
+            made = twin_of(self.function, dict.fromkeys(kinds_of(self.values())))
+            self.twin = None if isinstance(made, str) else made
+        return self.twin is not None
+
+    def as_it_is(self, turns: Iterator[Any]) -> bool:
+        """Some turns on lazy arrays; True if there may be more."""
+        return self.keep(self.function(turns, *self.values()))
+
+    def whole(self, turns: Iterator[Any]) -> bool:
+        """Some turns on the memory of lazy arrays; raises `RecordedError` before the first."""
+        twin = self.twin
+        assert twin is not None, "a loop runs on memory only where it has a twin"
+        border = Border(twin.kinds, twin.originals)
+        given = [v if type(v) in PLAIN or v is UNBOUND else border.given(v) for v in self.values()]
+        for space, name, array in twin.arrays:
+            space[name] = border.shown(array)
+        try:
+            result = twin.function(turns, *given)
+        finally:
+            border.write_back()
+        return self.keep(tuple([v if v is UNBOUND else border.taken(v) for v in result]))
+
+
+def run(
+    function: types.FunctionType, iterable: Any, changed: tuple[str, ...], needed: tuple[str, ...]
+) -> bool:
+    """True if all turns of a loop have been run; else none has.
+
+    ``function`` is given an iterator of turns and the loop's variables, of which it returns those
+    that are ``changed``, behind whether it has gone through all turns; the ``needed`` have to have
+    a value. ``iterable`` is what a `for` goes through, None for a `while`.
+    """
+    code, space = function.__code__, function.__globals__
+    function.__code__ = code.replace(co_name="<module>", co_qualname="<module>")
+    loop, turns = _Loop(function, changed), _turns(iterable)
+    can = turns is not None and in_force().at_once_below and not looks_at_callers(function)
+    if turns is None or not can or not all(map(space.__contains__, needed)):
+        return False
+    if not loop.find_twin():
+        return False
+    _run(loop, turns)
+    return True
+
+
+def _turns(iterable: Any) -> Iterator[Any] | None:
+    """What the loop goes through, if it is nothing but numbers and texts."""
+    if iterable is None:
+        return itertools.repeat(None)
+    is_plain = type(iterable) in (list, tuple, str) and all([type(v) in PLAIN for v in iterable])
+    return iter(iterable) if is_plain or type(iterable) is range else None
+
+
+def _run(loop: _Loop, turns: Iterator[Any]) -> None:
+    """All turns, by the way that is faster."""
+    while True:
+        begin = thread_time()
+        seconds = _compared(loop, turns)
+        if seconds is None:
+            return
+        if seconds == _LARGE:
+            loop.as_it_is(turns)
+            return
+        until = thread_time() + max(_AGAIN * (thread_time() - begin), _LONGEST)
+        count = 1
+        while (before := thread_time()) < until:
+            count = min(4 * count, int(_LONGEST / seconds) + 1)
+            if not _some(loop, turns, count):
+                return
+            seconds = (thread_time() - before) / count + _TICK
+
+
+def _compared(loop: _Loop, turns: Iterator[Any]) -> float | None:
+    """The seconds of a turn by the faster way, as a few turns tell; None if there are no more.
+
+    Turns are `_LARGE` that record more than is done at once.
+    """
+    recorder = in_force()
+    spent: dict[bool, list[float]] = {True: [], False: []}
+    for way in (False, True) * _TRIES:
+        loop.is_whole = way
+        recorder.flush()
+        outer, recorder.touched = recorder.touched, 0
+        begin = thread_time()
+        try:
+            more = _some(loop, turns, 1)
+            recorder.flush()
+        finally:
+            largest = recorder.touched
+            recorder.touched = None if outer is None else max(outer, largest or 0)
+        if not more:
+            return None
+        spent[way].append(thread_time() - begin)
+        if not way and (largest is None or largest > recorder.at_once_below):
+            return _LARGE
+    loop.is_whole = min(spent[True]) < _MARGIN * min(spent[False])
+    return min(spent[loop.is_whole]) + _TICK
+
+
+def _some(loop: _Loop, turns: Iterator[Any], count: int) -> bool:
+    """At most ``count`` turns; False if the loop is over."""
+    first = next(turns, _MISSING)
+    if first is _MISSING:
+        return False
+    some = itertools.chain((first,), itertools.islice(turns, count - 1))
+    if loop.is_whole and loop.find_twin():
+        try:
+            return loop.whole(some)
+        except RecordedError:
+            pass
+    return loop.as_it_is(some)

@@ -1,0 +1,366 @@
+"""Loops at a script's top level, which are run some turns at a time on NumPy's memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fusecuda.capture.calls import loops
+from fusecuda.capture.record.block import Region
+from fusecuda.capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
+from fusecuda.options import Options
+from fusecuda.tools.own_code import with_wholes
+from fusecuda.tools.stand_in import stand_in
+from tests.capture.calls.test_whole import alike, leaves, sharing
+from tests.marks import one_in
+
+
+@pytest.fixture(autouse=True)
+def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """As under ``run``; each call of some turns, True for those that were made as a whole."""
+    monkeypatch.setitem(sys.modules, "cupy", stand_in())
+    monkeypatch.setattr(loops, "_MARGIN", float("inf"))
+    made: list[bool] = []
+    for name, is_whole in (("whole", True), ("as_it_is", False)):
+        plain = getattr(loops._Loop, name)
+
+        def told(self: Any, some: Any, plain: Any = plain, is_whole: bool = is_whole) -> Any:
+            made.append(is_whole)
+            return plain(self, some)
+
+        monkeypatch.setattr(loops._Loop, name, told)
+    region = Region(Options(device="cpu"))
+    region.at_once_below = AT_ONCE_BELOW
+    token = recorder_in_force.set(region)
+    yield made
+    region.flush()
+    recorder_in_force.reset(token)
+
+
+def outcome(text: str, plain: bool) -> tuple[dict[str, Any], str]:
+    """The variables that a script leaves, and the error that it raises."""
+    space: dict[str, Any] = {"__name__": "looping"}
+    text = "import cupy as cp\n" + text
+    error = ""
+    try:
+        if plain:
+            exec(compile(text.replace("cupy", "numpy"), "<p>", "exec"), space)
+        else:
+            exec(with_wholes(text.encode(), "<p>"), space)
+    except Exception as raised:
+        error = f"{type(raised).__name__}: {raised}"
+    kinds = types.ModuleType | types.FunctionType | type
+    names = {n: v for n, v in space.items() if not n.startswith("__") and not isinstance(v, kinds)}
+    kept = {n: v for n, v in names.items() if not callable(v) and "Random" not in type(v).__name__}
+    return kept, error
+
+
+def same(text: str) -> str:
+    """Both ways a script leaves the same, and shares memory alike; what it raises."""
+    (want, error), (got, raised) = outcome(text, plain=True), outcome(text, plain=False)
+    assert raised == error
+    if not error:
+        assert sorted(got) == sorted(want)
+        alike({n: got[n] for n in sorted(got)}, {n: want[n] for n in sorted(got)})
+        names = sorted(got)
+        shared = (leaves([found[n] for n in names]) for found in (got, want))
+        assert [b for _, b in sharing(next(shared))] == [b for _, b in sharing(next(shared))]
+    return error
+
+
+WHOLE = {
+    "sums": """
+s = 0.0
+a = cp.arange(5.0)
+for i in range(40):
+    s = s + a[i % 5]
+""",
+    "in place": """
+a = cp.zeros(9)
+b = a
+for i in range(30):
+    a[i % 9] += i
+    a *= 0.5
+""",
+    "views": """
+a = cp.zeros((4, 5))
+for i in range(20):
+    row = a[i % 4]
+    row += i
+""",
+    "while": """
+x = cp.array(100.0)
+n = 0
+while x > 1e-3:
+    x = x / 2
+    n += 1
+""",
+    "while true": """
+n = 0
+a = cp.ones(3)
+while True:
+    a = a * 2
+    n += 1
+    if n == 17:
+        break
+""",
+    "break": """
+a = cp.arange(50)
+for i in range(50):
+    if a[i] == 23:
+        break
+    k = i
+""",
+    "continue": """
+s = cp.zeros(2)
+for i in range(30):
+    if i % 3:
+        continue
+    s[i % 2] += i
+""",
+    "nested": """
+t = cp.zeros((6, 7), int)
+for i in range(5):
+    for j in range(6):
+        t[i + 1, j + 1] = max(t[i, j + 1], t[i + 1, j]) + (i * j) % 2
+""",
+    "no turns": """
+a = cp.ones(2)
+for i in range(0):
+    a += 1
+    k = 3
+""",
+    "few turns": """
+a = cp.ones(2)
+for i in range(3):
+    a += 1
+""",
+    "lists": """
+h = []
+x = cp.zeros(3)
+for w in ['a', 'b'] * 20:
+    x = x + 1
+    h.append(x[0])
+""",
+    "a list that grows": """
+q = [1]
+a = cp.zeros(4)
+for v in q:
+    a[v % 4] += v
+    if len(q) < 30:
+        q.append(v + 3)
+""",
+    "dicts": """
+d = {'a': cp.zeros(2)}
+for i in range(20):
+    d['a'] = d['a'] + i
+    d[i] = d['a'].sum()
+""",
+    "functions": """
+def f(x, k):
+    return x * k + 1
+y = cp.arange(3.0)
+for i in range(25):
+    y = f(y, 0.5)
+""",
+    "draws": """
+r = cp.random.RandomState(3)
+p = cp.zeros(2)
+for i in range(30):
+    p = p + r.randn(2)
+""",
+    "comprehensions": """
+a = cp.arange(4.0)
+for i in range(20):
+    b = [v * i for v in a]
+    c = sum(b)
+""",
+    "texts": """
+a = cp.arange(4.0)
+s = ''
+for i in range(20):
+    a += 1
+    s += f'{a[0]:.1f},'
+""",
+    "ifs": """
+a = cp.zeros(2)
+if True:
+    for i in range(20):
+        a += i
+""",
+    "errors": """
+a = cp.arange(6)
+for i in range(20):
+    a[i] = a[i] * 2
+""",
+    "errors inside": """
+a = cp.arange(6)
+n = 0
+for i in range(20):
+    try:
+        a[i] += 1
+    except IndexError:
+        n += 1
+""",
+    "tuples": """
+a, b = cp.ones(2), cp.zeros(2)
+for i in range(20):
+    a, b = b, a + b
+""",
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@one_in(2)
+def test_loops_run_on_memory(name: str, turns: list[bool]) -> None:
+    error = same(WHOLE[name])
+    assert bool(error) == (name == "errors")
+    assert any(turns) or name in ("no turns", "few turns"), turns
+    assert name != "no turns" or not turns
+
+
+AS_THEY_STAND = {
+    "read by a function": """
+i = 5
+def f():
+    return i + 1
+a = cp.zeros(3)
+for i in range(9):
+    a += f()
+""",
+    "kept by a function": """
+g = []
+a = cp.ones(2)
+for i in range(9):
+    g.append(lambda: i)
+    a += g[0]()
+""",
+    "imports": """
+a = cp.ones(2)
+for i in range(9):
+    import math
+    a += math.pi
+""",
+    "an else": """
+a = cp.ones(2)
+for i in range(9):
+    a += 1
+else:
+    a += 2
+""",
+    "deleted": """
+a = cp.ones(2)
+for i in range(9):
+    k = a + 1
+    del k
+""",
+    "by text": """
+a = cp.ones(2)
+for i in range(9):
+    a += globals()['i']
+""",
+    "no value": """
+a = cp.ones(2)
+for i in range(9):
+    a += missing
+    missing = 1
+""",
+    "no value at times": """
+a = cp.ones(2)
+for i in range(9):
+    if i > 20:
+        k = 1
+    a += k
+""",
+    "arrays": """
+a = cp.arange(6.0).reshape(3, 2)
+s = 0
+for row in a:
+    s = s + row
+""",
+    "kinds": """
+a = cp.ones(2)
+n = 0
+for i in range(9):
+    a = a + 1
+    n += isinstance(a, list)
+""",
+    "classes": """
+class A:
+    x = 1
+    y = x
+a = cp.ones(2)
+for x in range(9):
+    a += A.y
+""",
+}
+
+
+@pytest.mark.parametrize("name", AS_THEY_STAND)
+@one_in(2)
+def test_loops_that_a_function_could_tell_stay(name: str, turns: list[bool]) -> None:
+    error = same(AS_THEY_STAND[name])
+    assert not turns
+    assert bool(error) == name.startswith("no value")
+
+
+def test_large_work_is_recorded(turns: list[bool]) -> None:
+    """Fusing pays there: no turn but the first is timed."""
+    same("a = cp.zeros(400_000)\nfor i in range(20):\n    a = a * 0.5 + i\n")
+    assert turns == [False, False]
+
+
+def test_the_faster_way_is_taken(turns: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "_MARGIN", 0.0)
+    same(WHOLE["in place"])
+    assert turns[:5] == [False, True, False, True, False]
+    assert not any(turns[4:])
+
+
+def run(script: Path, plain: bool) -> tuple[int, str, str]:
+    command = [sys.executable, str(script)]
+    if not plain:
+        command = [sys.executable, "-m", "fusecuda", "run", "--device", "cpu", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_what_is_shown_is_the_scripts_own(tmp_path: Path) -> None:
+    """Prints and tracebacks name lines of the module, as if there were no functions of loops."""
+    text = (
+        "import cupy as cp\na = cp.arange(8.0)\nfor i in range(20):\n"
+        "    print(i, a[i], a[:2], sep=';')\n    a = a / 2\n"
+    )
+    ours, plain = tmp_path / "ours.py", tmp_path / "plain.py"
+    ours.write_text(text)
+    plain.write_text(text.replace("cupy", "numpy"))
+    got, want = run(ours, plain=False), run(plain, plain=True)
+    assert got[:2] == want[:2]
+    assert got[2].replace("ours.py", "plain.py") == want[2]
+
+
+def test_numbers_in_containers_are_printed_as_lazy_ones(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = """
+a = cp.arange(9.0)
+for i in range(9):
+    print([a[i]], (a[0], 'x'), {1: a[:1]}, a[i])
+"""
+    texts = []
+    for margin in (0.0, float("inf")):
+        monkeypatch.setattr(loops, "_MARGIN", margin)
+        outcome(loop, plain=False)
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] and "rray(8.)" in texts[0]
+
+
+def test_a_plain_module_is_compiled_as_ever() -> None:
+    code = with_wholes(b"x = 1\nif x:\n    y = 2\n", "<p>")
+    assert code.co_code == compile("x = 1\nif x:\n    y = 2\n", "<p>", "exec").co_code
