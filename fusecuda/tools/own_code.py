@@ -25,6 +25,7 @@ def with_wholes(source: bytes, file: str) -> types.CodeType:
     does nothing but call them; loops are those at top level.
     """
     tree: Any = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    once = with_loops(tree, source, file)
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     names = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
     passed_on = {n.id for n in names if isinstance(n.ctx, ast.Load) and id(n) not in called}
@@ -34,9 +35,8 @@ def with_wholes(source: bytes, file: str) -> types.CodeType:
         if isinstance(node, ast.ClassDef) and _is_plain(node):
             methods = (n for n in node.body if isinstance(n, ast.FunctionDef))
             _decorate(m for m in methods if not m.name.startswith("__") and m.name not in taken)
-        elif isinstance(node, ast.FunctionDef) and node.name not in passed_on:
+        elif isinstance(node, ast.FunctionDef) and node.name not in passed_on | once:
             _decorate((node,))
-    with_loops(tree, source, file)
     return compile(tree, file, "exec", dont_inherit=True)
 
 
@@ -64,22 +64,19 @@ def _decorator(node: ast.FunctionDef) -> ast.expr:
 def without_wholes(trace: types.TracebackType | None) -> types.TracebackType | None:
     """``trace`` without what stands between a function or a loop of the script and its caller."""
     kept: list[types.TracebackType] = []
+    in_loop = False
     while trace is not None:
-        if not trace.tb_frame.f_globals.get("__name__", "").startswith(_BETWEEN):
-            if kept and _is_loop_of(trace, kept[-1]):
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        if not name.startswith(_BETWEEN):
+            if kept and in_loop:  # what calls the loop is the place that the loop stands in
                 kept.pop()
             kept.append(trace)
+            in_loop = False
+        in_loop |= name == LOOPS
         trace = trace.tb_next
     for one, following in zip(kept, [*kept[1:], None], strict=False):
         one.tb_next = following
     return kept[0] if kept else None
-
-
-def _is_loop_of(trace: types.TracebackType, outer: types.TracebackType) -> bool:
-    """True where a loop of a module has been called by the module itself."""
-    codes = trace.tb_frame.f_code, outer.tb_frame.f_code
-    same = codes[0].co_filename == codes[1].co_filename
-    return same and all(code.co_name == "<module>" for code in codes)
 
 
 class OwnModules(importlib.abc.MetaPathFinder):

@@ -1,13 +1,15 @@
 """A script's loops at top level, as functions that are called for some turns at a time.
 
-    for i in range(n):              def loop(turns, n, total):
+    for i in range(n):              def loop(turns, i, total):
         total += f(i)         →         for i in turns:
                                             total += f(i)
                                         else:
                                             return True, i, total
                                         return False, i, total
-                                    if not run(loop, range(n)):
+                                    if not run(loop, range(n), …):
                                         the loop as it stands
+
+So are those of functions that are called once, as ``main()`` is.
 
 Whether a turn is faster on NumPy's memory is found out turn by turn (`capture/calls/loops.py`). A
 loop stays as it is where a function could tell: one that reads what the loop sets, one that is
@@ -19,57 +21,105 @@ from __future__ import annotations
 import ast
 import copy
 import symtable
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 LOOPS = f"{__name__.partition('.')[0]}.capture.calls.loops"
 _RUN = f"__import__({LOOPS!r}, fromlist=('run',)).run"
 NAME = "<loop>"  # of the function, which nobody else can name
-_ITERABLE, _TURNS = "<iterable>", "<turns>"
+_ITERABLE, _TURNS, _HELD = "<iterable>", "<turns>", "<variables>"
+_VARIABLES = ("__import__('builtins').locals()", "__import__('builtins').globals()")
 _LEFT_AS_THEY_ARE = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom,
     ast.Global, ast.Nonlocal, ast.Delete, ast.NamedExpr, ast.AnnAssign, ast.Await, ast.Yield,
-    ast.YieldFrom, ast.AsyncFor, ast.AsyncWith, ast.GeneratorExp, ast.Match,
+    ast.YieldFrom, ast.AsyncFor, ast.AsyncWith, ast.GeneratorExp, ast.Match, ast.Return,
 )  # fmt: skip
+_AGAIN = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 _BY_TEXT = frozenset(
     ["exec", "eval", "locals", "globals", "vars", "dir", "input", "open", "breakpoint"]
 )
 
 
-def with_loops(tree: ast.Module, source: bytes, file: str) -> None:
-    """Let the loops at the top level of a script's ``tree`` be run by some turns at a time."""
-    if not any(isinstance(n, ast.For | ast.While) for n in _at_top(tree.body)):
-        return
+def with_loops(tree: ast.Module, source: bytes, file: str) -> frozenset[str]:
+    """Let a script's loops at the top level of its module be run by some turns at a time.
+
+    So are those of functions that are called once: their names.
+    """
+    if not any(isinstance(n, ast.For | ast.While) for n in ast.walk(tree)):
+        return frozenset()
     module = symtable.symtable(source.decode(errors="replace"), file, "exec")
-    shared = frozenset(_named_inside(module))
-    _rewrite(tree.body, module, shared)
+    tables = {(t.get_name(), t.get_lineno()): t for t in module.get_children()}
+    _rewrite(tree.body, "<module>", module)
+    once = set()
+    for function in _called_once(tree):
+        table = tables[function.name, function.lineno]
+        if _rewrite(function.body, function.name, table):
+            once.add(function.name)
+    return frozenset(once)
 
 
-def _at_top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in body:
-        yield node
-        if isinstance(node, ast.If):
-            yield from _at_top(node.body)
-            yield from _at_top(node.orelse)
+def _called_once(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Functions of the module that only one place calls, no place in a loop."""
+    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+    uses = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
+    left: list[ast.stmt] = [n for n in tree.body if not isinstance(n, ast.FunctionDef)]
+    while left:
+        for name in _called_in(left.pop()):
+            function = functions.get(name)
+            if function is None or uses[name] != 1 or function.decorator_list:
+                continue
+            if not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function)):
+                yield function
+                left += function.body
+
+
+def _called_in(statement: ast.stmt) -> list[str]:
+    """The names that a statement calls, no more than once."""
+    if isinstance(statement, ast.If):
+        parts: list[ast.AST] = [statement.test]
+        inner = [name for s in (*statement.body, *statement.orelse) for name in _called_in(s)]
+    elif isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
+        parts, inner = [statement], []
+    else:
+        return []
+    nodes = [n for part in parts for n in ast.walk(part)]
+    if any(isinstance(n, _AGAIN) for n in nodes):
+        return inner
+    calls = (n.func for n in nodes if isinstance(n, ast.Call))
+    return inner + [f.id for f in calls if isinstance(f, ast.Name)]
 
 
 def _named_inside(table: symtable.SymbolTable) -> Iterator[str]:
-    """The module's names that functions, classes and generators of it use."""
+    """The names of a module or function that functions, classes and generators inside it use."""
     for child in table.get_children():
         if child.get_name() not in ("listcomp", "dictcomp", "setcomp"):
-            yield from (s.get_name() for s in child.get_symbols() if s.is_global())
+            symbols = child.get_symbols()
+            yield from (s.get_name() for s in symbols if s.is_global() or s.is_free())
             if child.get_type() == "class":
-                yield from (s.get_name() for s in child.get_symbols())
+                yield from (s.get_name() for s in symbols)
         yield from _named_inside(child)
 
 
-def _rewrite(body: list[ast.stmt], module: symtable.SymbolTable, shared: frozenset[str]) -> None:
-    for place, node in enumerate(body):
+def _rewrite(body: list[ast.stmt], place: str, table: symtable.SymbolTable) -> bool:
+    """True if there was a loop in ``body`` that is run by turns now."""
+    declared = (s.get_name() for s in table.get_symbols() if s.is_declared_global())
+    shared = frozenset((*_named_inside(table), *(declared if place != "<module>" else ())))
+    return _rewritten(body, place, table, shared)
+
+
+def _rewritten(
+    body: list[ast.stmt], place: str, table: symtable.SymbolTable, shared: frozenset[str]
+) -> bool:
+    found = False
+    for number, node in enumerate(body):
         if isinstance(node, ast.If):
-            _rewrite(node.body, module, shared)
-            _rewrite(node.orelse, module, shared)
+            for part in (node.body, node.orelse):
+                found |= _rewritten(part, place, table, shared)
         elif isinstance(node, ast.For | ast.While) and _may_be_function(node, shared):
-            body[place] = _by_turns(node, module)
+            body[number] = _by_turns(node, place, table)
+            found = True
+    return found
 
 
 def _may_be_function(loop: ast.For | ast.While, shared: frozenset[str]) -> bool:
@@ -100,15 +150,17 @@ def _set_by(loop: ast.AST) -> list[str]:
     return sorted({n.id for n in names if isinstance(n.ctx, ast.Store)})
 
 
-def _read_by(loop: ast.AST, module: symtable.SymbolTable) -> list[str]:
-    """The module's variables that a loop reads, which are not made by `def`, `class`, `import`."""
-    known = {s.get_name(): s for s in module.get_symbols()}
+def _read_by(loop: ast.AST, table: symtable.SymbolTable) -> list[str]:
+    """The variables that a loop reads, which are not made by `def`, `class` and `import`."""
+    known = {s.get_name(): s for s in table.get_symbols()}
     names = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name)} & known.keys()
     found = (known[n] for n in sorted(names))
     return [
         s.get_name()
         for s in found
-        if s.is_assigned() and not s.is_imported() and not s.is_namespace()
+        if s.is_local() or table.get_type() == "module"
+        if s.is_assigned() or s.is_parameter()
+        if not s.is_imported() and not s.is_namespace()
     ]
 
 
@@ -141,10 +193,10 @@ def _loaded(part: ast.AST) -> set[str]:
     return {n.id for n in names if isinstance(n.ctx, ast.Load) or id(n) in added_to}
 
 
-def _by_turns(loop: ast.For | ast.While, module: symtable.SymbolTable) -> ast.stmt:
-    """What runs the loop: ``if not run(function, iterable): loop``, behind the function."""
+def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable) -> ast.stmt:
+    """What runs the loop, as the text above shows it."""
     changed = _set_by(loop)
-    read = [name for name in _read_by(loop, module) if name not in changed]
+    read = [name for name in _read_by(loop, table) if name not in changed]
     needed = set[str]()
     if isinstance(loop, ast.While):
         needed |= _loaded(loop.test)
@@ -165,30 +217,38 @@ def _by_turns(loop: ast.For | ast.While, module: symtable.SymbolTable) -> ast.st
     inner.orelse = [_returning(True, changed)]
     function.body.append(_returning(False, changed))
     run = ast.parse(_RUN, mode="eval").body
-    given: list[ast.expr] = [_name(NAME), _name(_ITERABLE)]
-    given += [
-        ast.Tuple([ast.Constant(n) for n in names], ast.Load())
-        for names in (changed, sorted(needed))
-    ]
+    given: list[ast.expr] = [_name(NAME), _name(_ITERABLE), ast.Constant(place)]
+    for names in (changed, sorted(needed)):
+        given.append(ast.Tuple([ast.Constant(n) for n in names], ast.Load()))
+    variables = ast.parse(_VARIABLES[place == "<module>"], mode="eval").body
     as_it_is = copy.deepcopy(loop)
     if isinstance(as_it_is, ast.For):
         as_it_is.iter = _name(_ITERABLE)
+    kept = [] if place == "<module>" else [_kept(name) for name in changed]
     whole = ast.If(
         ast.Constant(True),
         [
             function,
             ast.Assign([ast.Name(_ITERABLE, ast.Store())], iterable),
-            ast.If(ast.UnaryOp(ast.Not(), ast.Call(run, given, [])), [as_it_is], []),
-            ast.Delete([ast.Name(name, ast.Del()) for name in (NAME, _ITERABLE)]),
+            ast.Assign([ast.Name(_HELD, ast.Store())], variables),
+            ast.If(ast.Call(run, [*given, _name(_HELD)], []), [*kept, ast.Pass()], [as_it_is]),
+            ast.Delete([ast.Name(name, ast.Del()) for name in (NAME, _ITERABLE, _HELD)]),
         ],
         [],
     )
-    for part in ast.walk(run):
+    for part in (*ast.walk(run), *ast.walk(variables)):
         if isinstance(part, ast.expr):
             ast.copy_location(part, loop)
     for part in (whole, function, *whole.body):
         ast.copy_location(part, loop)
     return ast.fix_missing_locations(whole)
+
+
+def _kept(name: str) -> ast.stmt:
+    """What gives a function's variable its value, if it has one."""
+    found = ast.Subscript(_name(_HELD), ast.Constant(name), ast.Load())
+    has = ast.Compare(ast.Constant(name), [ast.In()], [_name(_HELD)])
+    return ast.If(has, [ast.Assign([ast.Name(name, ast.Store())], found)], [])
 
 
 def _name(name: str) -> ast.Name:

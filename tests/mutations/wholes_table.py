@@ -257,8 +257,8 @@ WHOLES = (
     Mutation(
         "loops-without-values",
         "capture/calls/loops.py",
-        "or not all(map(space.__contains__, needed))",
-        "",
+        "not all(map(space.__contains__, needed)) or not loop",
+        "not loop",
         "a variable that has no value yet is an Ellipsis in a loop",
         ids("calls/loops", "loops_that_a_function_could_tell_stay[no value]"),
     ),
@@ -289,8 +289,8 @@ WHOLES = (
     Mutation(
         "frames-of-loops",
         "tools/own_code.py",
-        "            if kept and _is_loop_of(trace, kept[-1]):\n                kept.pop()\n",
-        "",
+        "                kept.pop()\n",
+        "                pass\n",
         "a traceback shows a loop of the script twice",
         ids("calls/loops", "what_is_shown_is_the_scripts_own"),
     ),
@@ -301,5 +301,21 @@ WHOLES = (
         "                pass\n",
         "a whole prints numbers in containers as NumPy's",
         ids("calls/loops", "numbers_in_containers_are_printed_as_lazy_ones"),
+    ),
+    Mutation(
+        "loops-of-functions-called-twice",
+        "tools/own_loops.py",
+        "if function is None or uses[name] != 1 or function.decorator_list:",
+        "if function is None or function.decorator_list:",
+        "a function that is called again has no twin, for it has loops of its own",
+        ids("calls/loops", "loops_of_other_functions_stay[two calls]"),
+    ),
+    Mutation(
+        "variables-forgotten",
+        "tools/own_loops.py",
+        'kept = [] if place == "<module>" else [_kept(name) for name in changed]',
+        "kept: list[ast.stmt] = []",
+        "a function's variables are what they were before its loop",
+        ids("calls/loops", "loops_of_a_function_that_is_called_once[sums]"),
     ),
 )

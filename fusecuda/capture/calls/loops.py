@@ -33,9 +33,11 @@ _MISSING = object()
 class _Loop:
     """The variables of one loop, and how its turns are run."""
 
-    def __init__(self, function: types.FunctionType, changed: tuple[str, ...]) -> None:
+    def __init__(
+        self, function: types.FunctionType, changed: tuple[str, ...], space: dict[str, Any]
+    ) -> None:
         code = function.__code__
-        self.function, self.space = function, function.__globals__
+        self.function, self.space = function, space
         self.names = code.co_varnames[1 : code.co_argcount]
         self.changed = changed
         self.is_whole = False
@@ -80,21 +82,21 @@ class _Loop:
 
 
 def run(
-    function: types.FunctionType, iterable: Any, changed: tuple[str, ...], needed: tuple[str, ...]
-) -> bool:
+    function: types.FunctionType, iterable: Any, place: str, changed: tuple[str, ...],
+    needed: tuple[str, ...], space: dict[str, Any],
+) -> bool:  # fmt: skip
     """True if all turns of a loop have been run; else none has.
 
     ``function`` is given an iterator of turns and the loop's variables, of which it returns those
-    that are ``changed``, behind whether it has gone through all turns; the ``needed`` have to have
-    a value. ``iterable`` is what a `for` goes through, None for a `while`.
+    that are ``changed``, behind whether it has gone through all turns. The variables are in
+    ``space``; the ``needed`` have to have a value. ``iterable`` is what a `for` goes through, None
+    for a `while`; ``place`` is the module or function that a traceback names.
     """
-    code, space = function.__code__, function.__globals__
-    function.__code__ = code.replace(co_name="<module>", co_qualname="<module>")
-    loop, turns = _Loop(function, changed), _turns(iterable)
-    can = turns is not None and in_force().at_once_below and not looks_at_callers(function)
-    if turns is None or not can or not all(map(space.__contains__, needed)):
+    function.__code__ = function.__code__.replace(co_name=place, co_qualname=place)
+    loop, turns = _Loop(function, changed, space), _turns(iterable)
+    if turns is None or not in_force().at_once_below or looks_at_callers(function):
         return False
-    if not loop.find_twin():
+    if not all(map(space.__contains__, needed)) or not loop.find_twin():
         return False
     _run(loop, turns)
     return True

@@ -5,10 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import types
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fusecuda.capture.calls import loops
@@ -18,7 +21,8 @@ from fusecuda.options import Options
 from fusecuda.tools.own_code import with_wholes
 from fusecuda.tools.stand_in import stand_in
 from tests.capture.calls.test_whole import alike, leaves, sharing
-from tests.marks import one_in
+from tests.marks import few, one_in
+from tests.programs_of_wholes import Writer
 
 
 @pytest.fixture(autouse=True)
@@ -308,6 +312,66 @@ def test_loops_that_a_function_could_tell_stay(name: str, turns: list[bool]) -> 
     error = same(AS_THEY_STAND[name])
     assert not turns
     assert bool(error) == name.startswith("no value")
+
+
+def in_main(text: str) -> str:
+    """A script that does the same in a function that is called once; `r` has its variables."""
+    kept = "sorted((k, v) for k, v in locals().items() if not (callable(v) or k == 'r'))"
+    return f"def main():\n{indent(text, '    ')}\n    return dict({kept})\nr = main()\n"
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@one_in(2)
+def test_loops_of_a_function_that_is_called_once(name: str, turns: list[bool]) -> None:
+    same(in_main(WHOLE[name]))
+    assert any(turns) or name in ("no turns", "few turns", "functions"), turns
+
+
+@pytest.mark.parametrize("name", AS_THEY_STAND)
+@one_in(2)
+def test_loops_of_functions_that_another_could_tell_stay(name: str, turns: list[bool]) -> None:
+    same(in_main(AS_THEY_STAND[name]))
+    assert not turns
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}    return a\nr = f(cp.ones(2))\ns = f(cp.ones(3))\n",
+        "def f(a):\n    global i\n    for i in range(9):\n        a += i\nf(cp.ones(2))\n",
+        "{}        if i == 4:\n            return a\nr = f(cp.ones(2))\n",
+        "{}        yield a\nr = list(f(cp.ones(2)))\n",
+        "{}    return a\nr = [f(cp.ones(2)) for k in range(3)]\n",
+    ],
+    ids=["two calls", "global", "return", "yield", "in a loop"],
+)  # fmt: skip
+def test_loops_of_other_functions_stay(text: str, turns: list[bool]) -> None:
+    same(text.replace("{}", "def f(a):\n    for i in range(9):\n        a += i\n"))
+    assert not turns
+
+
+_BEGINNINGS = (
+    "for k in range(11):\n    n = k % 4\n    t = a + n\n",
+    "for k in [0, 1, 2, 3, 4, 5]:\n    n = 2\n    t = b\n    if k % 3 == 1:\n        continue\n",
+    "k = 0\nwhile k < 9:\n    k += 1\n    n = 3\n    t = b - n\n    if k == 7:\n        break\n",
+)
+_PAIRS = ("x, y", "x, x", "z[:6], z[3:9]", "z[::2], z[1::2]", "x[::-1], x", "x, w")
+_MADE = "x = cp.arange(6.0)\ny = cp.ones(6)\nz = cp.arange(12.0)\nw = cp.ones(6)\nr = []\n"
+_G = "def g(v, k=2):\n    v[1:] += k\n    return v\n"
+
+
+@pytest.mark.parametrize("seed", few(range(400), 12))
+@one_in(1)
+def test_random_loops(seed: int) -> None:
+    """On arrays that share memory, at top level and in a function, with errors at times."""
+    writer = Writer(seed)
+    body = indent("\n".join(writer.statement() for _ in range(writer.pick([2, 4, 8]))), "    ")
+    loop = writer.pick(_BEGINNINGS) + body
+    end = f"\n    r.append(({writer.result()},))\n    a *= 0.25\n"
+    text = f"{_MADE}a, b = {writer.pick(_PAIRS)}\n{loop}{end}"
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        same(_G + text)
+        same(_G + in_main(text).replace("k == 'r'", "k == ''"))
 
 
 def test_large_work_is_recorded(turns: list[bool]) -> None:
