@@ -137,23 +137,27 @@ def _may_be_function(loop: ast.For | ast.While, shared: frozenset[str]) -> bool:
     return True
 
 
-def _set_by(loop: ast.AST) -> list[str]:
-    """The module's names that a loop sets, in order."""
-    inner = {
-        id(part)
-        for node in ast.walk(loop)
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp)
-        for generator in node.generators
-        for part in ast.walk(generator.target)
-    }
-    names = (n for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in inner)
-    return sorted({n.id for n in names if isinstance(n.ctx, ast.Store)})
+def _names_in(part: ast.AST) -> list[ast.Name]:
+    """The names in a part, but for those that comprehensions have for themselves."""
+    inner: set[int] = set()
+    for node in ast.walk(part):
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):
+            targets = [n for g in node.generators for n in ast.walk(g.target)]
+            bound = {n.id for n in targets if isinstance(n, ast.Name)}
+            names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+            inner.update(id(n) for n in names if n.id in bound)
+    return [n for n in ast.walk(part) if isinstance(n, ast.Name) and id(n) not in inner]
+
+
+def _set_by(part: ast.AST) -> list[str]:
+    """The names that a part sets, in order."""
+    return sorted({n.id for n in _names_in(part) if isinstance(n.ctx, ast.Store)})
 
 
 def _read_by(loop: ast.AST, table: symtable.SymbolTable) -> list[str]:
     """The variables that a loop reads, which are not made by `def`, `class` and `import`."""
     known = {s.get_name(): s for s in table.get_symbols()}
-    names = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name)} & known.keys()
+    names = {n.id for n in _names_in(loop)} & known.keys()
     found = (known[n] for n in sorted(names))
     return [
         s.get_name()
@@ -189,8 +193,8 @@ def _needed(body: Iterable[ast.stmt], known: set[str], needed: set[str]) -> set[
 def _loaded(part: ast.AST) -> set[str]:
     """The names whose values a part reads, also to add to them."""
     added_to = {id(n.target) for n in ast.walk(part) if isinstance(n, ast.AugAssign)}
-    names = (n for n in ast.walk(part) if isinstance(n, ast.Name))
-    return {n.id for n in names if isinstance(n.ctx, ast.Load) or id(n) in added_to}
+    loaded = (n for n in _names_in(part) if isinstance(n.ctx, ast.Load) or id(n) in added_to)
+    return {n.id for n in loaded}
 
 
 def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable) -> ast.stmt:
