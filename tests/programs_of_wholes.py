@@ -99,6 +99,7 @@ DIFFERENT = {
     "cuda": "def f(a):\n    cp.cuda.Stream.null.synchronize()\n    return a\n",
     "isinstance": "def f(a):\n    return isinstance(a[0], float)\n",
     "kind": "def f(a):\n    return type(a).__name__\n",
+    "class": "def f(a):\n    return a.__class__ is x\n",
     "pointer": "def f(a):\n    return a.data is None\n",
     "repr": "def f(a):\n    return f'{a!r}'[:5]\n",
     "text": "def f(a):\n    return str([a[0]])\n",

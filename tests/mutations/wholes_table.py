@@ -318,4 +318,20 @@ WHOLES = (
         "a function's variables are what they were before its loop",
         ids("calls/loops", "loops_of_a_function_that_is_called_once[sums]"),
     ),
+    Mutation(
+        "whole-of-copied-objects",
+        _TWINS,
+        "        if scan.members and getattr",
+        "        if False and getattr",
+        "copies of an object are made of its twin",
+        ids("whole_objects", "objects_that_are_not_known[copied]"),
+    ),
+    Mutation(
+        "whole-of-classes-of-arrays",
+        _TWINS,
+        ' if not name.startswith("_"))\n    | _names("rand ',
+        ')\n    | _names("rand ',
+        "a whole asks an object for its class, which is its twin's",
+        ids("whole_objects", "objects_that_are_not_known[makes_one_of_its_kind]"),
+    ),
 )

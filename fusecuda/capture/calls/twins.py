@@ -49,6 +49,7 @@ _TELLING = _names(
 _DIFFERENT = _names(
     "array2string array_repr array_str may_share_memory shares_memory real imag ndarray"
 )
+_LOOKS_AT_CLASSES = _names("copy dataclasses")  # modules
 _COMPREHENSIONS = _names("<listcomp> <dictcomp> <setcomp> <genexpr>")
 _KEYWORDS = _names("descending device stream")  # which NumPy's functions do not have
 # CuPy's take a dtype.
@@ -57,7 +58,7 @@ _TYPED = _names(
     "sample standard_exponential standard_normal uniform"
 )
 _DRAWS = (
-    _names(" ".join(dir(np.random.Generator)))
+    frozenset(name for name in dir(np.random.Generator) if not name.startswith("_"))
     | _names("rand randint randn random_integers random_sample tomaxint")
 ) - _names("bit_generator spawn")  # what generators have, and arrays have not
 # What lists, dictionaries, texts and numbers have, and arrays have not or alike.
@@ -363,6 +364,8 @@ def _shows_kind(name: str, argument: Any, text: str) -> bool:
 
 def _faults_of_values(scan: TwinScan) -> Iterator[str]:
     for place, value in scan.reads.values.values():
+        if scan.members and getattr(value, "__module__", None) in _LOOKS_AT_CLASSES:
+            yield f"{place.title} tells an object from its twin"
         if place.kind not in ("global", "builtin", "object"):
             yield f"it reads a {place.kind}"
         if place.kind == "object" and place.steps[0][1].startswith("__"):

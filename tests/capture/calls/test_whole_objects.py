@@ -112,6 +112,15 @@ DIFFERENT = {
     "keeps_functions": method("self.f = lambda: self.u"),
     "keeps_the_namespace": method("self.xp = cp\nreturn self.u"),
     "kind": method("return self.__class__.__name__"),
+    "makes_one_of_its_kind": method("return self.__class__(self.u)"),
+    "copied": (
+        HEAD + "import copy\nclass C:\n    def m(self):\n        return copy.copy(self)\nc = C()\n",
+        "c.m()", "",
+    ),
+    "replaced": (
+        HEAD + "from dataclasses import dataclass, replace\n@dataclass\nclass C:\n    u: object\n"
+        "    def m(self):\n        return replace(self, u=self.u + 1)\nc = C(x)\n", "c.m()", "",
+    ),
     "writes_others": method("g.kept = self.u", "def g():\n    pass\n"),
     "writes_by_another_name": method("h = g\nh.kept = self.u", "def g():\n    pass\n"),
     "writes_arrays": method("self.u.shape = 2, 3"),
