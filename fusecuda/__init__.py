@@ -9,20 +9,20 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from . import numpy as numpy  # the namespace of lazy arrays
-from .api import info, lower, spec
-from .capture.calls.function import FusedFunction
-from .capture.calls.fused import fused
-from .codegen.compilations import compile_count
 from .errors import CompilerError, FlushError, FusecudaError, GraphError, NotFusedError
-from .graph.text import parse_hlo
-from .numpy import Array  # whose types are in the stub
 from .options import Options, log_words, warn_of_switches
 from .tools.tracebacks import install as _fold_tracebacks
 from .watch import print_logs
 
 if TYPE_CHECKING:
+    from . import numpy as numpy  # the namespace of lazy arrays
+    from .api import info, lower, spec
+    from .capture.calls.function import FusedFunction
+    from .capture.calls.fused import fused
+    from .codegen.compilations import compile_count
     from .engine import Executable, Kernel
+    from .graph.text import parse_hlo
+    from .numpy import Array  # whose types are in the stub
     from .tools.counting import count_launches
     from .tools.export.export import Exported, export
     from .tools.profile import cost, profile
@@ -53,14 +53,23 @@ __all__ = [
     "spec",
 ]
 
-_LATE = {  # what a program may do without, by module
+_LATE = {  # by module: `run` starts scripts that need none of it
+    "Array": "numpy",
     "Executable": "engine",
     "Exported": "tools.export.export",
+    "FusedFunction": "capture.calls.function",
     "Kernel": "engine",
+    "compile_count": "codegen.compilations",
     "cost": "tools.profile",
     "count_launches": "tools.counting",
     "export": "tools.export.export",
+    "fused": "capture.calls.fused",
+    "info": "api",
+    "lower": "api",
+    "numpy": "",
+    "parse_hlo": "graph.text",
     "profile": "tools.profile",
+    "spec": "api",
 }
 
 
@@ -68,8 +77,8 @@ def __getattr__(name: str) -> _Any:
     """What is in a module that is loaded when it is first asked for."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(_import_module(f".{_LATE[name]}", __name__), name)
-    globals()[name] = value
+    module = _import_module(f".{_LATE[name] or name}", __name__)
+    value = globals()[name] = getattr(module, name) if _LATE[name] else module
     return value
 
 

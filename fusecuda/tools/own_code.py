@@ -6,8 +6,10 @@ import ast
 import importlib.abc
 import importlib.machinery
 import os
+import sys
 import types
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 from .own_loops import LOOPS, with_loops
@@ -15,7 +17,8 @@ from .own_loops import LOOPS, with_loops
 _PACKAGE = __name__.partition(".")[0]
 WHOLES = f"{_PACKAGE}.capture.calls.whole"
 _BETWEEN = (WHOLES, LOOPS, __name__.rpartition(".")[0])
-_WHOLE = f"__import__({WHOLES!r}, fromlist=('whole',)).whole"
+_WHOLE = f"__import__({__name__!r}, fromlist=('whole',)).whole"
+_waiting: list[types.FunctionType] = []  # for lazy arrays to be there
 
 
 def with_wholes(source: bytes, file: str) -> types.CodeType:
@@ -59,6 +62,37 @@ def _decorator(node: ast.FunctionDef) -> ast.expr:
             part.lineno = part.end_lineno = node.lineno
             part.col_offset = part.end_col_offset = node.col_offset
     return made
+
+
+def whole(function: types.FunctionType) -> Any:
+    """``function``, made `whole` as soon as there are lazy arrays: a decorator."""
+    make = getattr(sys.modules.get(WHOLES), "whole", None)
+    if make is not None:
+        return make(function)
+    _waiting.append(function)
+    return function
+
+
+def make_wholes() -> None:
+    """Have what waits for lazy arrays called as wholes: they are there."""
+    make = import_module(WHOLES).whole
+    while _waiting:
+        function = _waiting.pop()
+        owner, _, name = function.__qualname__.rpartition(".")
+        space = function.__globals__
+        if not owner and space.get(name) is function:
+            space[name] = make(function)
+        kind = space.get(owner)
+        if isinstance(kind, type) and vars(kind).get(name) is function:
+            made = make(function)
+            setattr(kind, name, made)
+            if made is not function:
+                made.__set_name__(kind, name)
+
+
+def no_more_wholes() -> None:
+    """Let go of what waits: the script is over."""
+    _waiting.clear()
 
 
 def without_wholes(trace: types.TracebackType | None) -> types.TracebackType | None:

@@ -21,12 +21,15 @@ from __future__ import annotations
 import ast
 import copy
 import symtable
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from typing import Any
 
-LOOPS = f"{__name__.partition('.')[0]}.capture.calls.loops"
-_RUN = f"__import__({LOOPS!r}, fromlist=('run',)).run"
+_PACKAGE = __name__.partition(".")[0]
+LOOPS = f"{_PACKAGE}.capture.calls.loops"
+_RUN = f"__import__({__name__!r}, fromlist=('run',)).run"
 NAME = "<loop>"  # of the function, which nobody else can name
 _ITERABLE, _TURNS, _HELD = "<iterable>", "<turns>", "<variables>"
 _VARIABLES = ("__import__('builtins').locals()", "__import__('builtins').globals()")
@@ -57,6 +60,14 @@ def with_loops(tree: ast.Module, source: bytes, file: str) -> frozenset[str]:
         if _rewrite(function.body, function.name, table):
             once.add(function.name)
     return frozenset(once)
+
+
+def run(function: Any, *given: Any) -> bool:
+    """True if all turns of a loop have been run, as `LOOPS` does where there are lazy arrays."""
+    made = sys.modules.get(LOOPS)
+    if made is None and f"{_PACKAGE}.capture" in sys.modules:
+        made = import_module(LOOPS)
+    return made is not None and bool(made.run(function, *given))
 
 
 def _called_once(tree: ast.Module) -> Iterator[ast.FunctionDef]:

@@ -15,16 +15,18 @@ import importlib.machinery
 import os
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from ..capture.record.block import Region
-from ..capture.record.lines import Tally
-from ..capture.record.recorder import recorder_in_force
 from ..options import Options
-from .own_code import OwnModules, with_wholes, without_wholes
+from .late import CAPTURE, PATH, CupyFinder, StandInFinder
+from .own_code import OwnModules, make_wholes, no_more_wholes, with_wholes, without_wholes
 from .usage import UsageError, one_line
+
+if TYPE_CHECKING:
+    from ..capture.record.block import Region
+    from ..capture.record.lines import Tally
 
 
 def add_parser(commands: Any) -> None:
@@ -102,9 +104,9 @@ class _Following:
     def __init__(self, device: str | None, report: bool, folder: str) -> None:
         self.device = device
         self.folder = folder  # of the script
-        self.tally = Tally() if report else None
+        self.tally = _tally() if report else None
         self.region: Region | None = None
-        self.finder: importlib.abc.MetaPathFinder | None = None  # of CuPy
+        self.finders: list[importlib.abc.MetaPathFinder] = []  # of CuPy
         self.modules: OwnModules | None = None
 
     def code(self, source: bytes, script: str) -> types.CodeType:
@@ -115,22 +117,36 @@ class _Following:
 
     def __enter__(self) -> Self:
         if self.device == "cpu" and not _has_host_space():
-            from .stand_in import follow, install
-
-            self.finder = install()
-            region = follow()
+            finder = StandInFinder(self._stand_in)
+            self._find(finder)
+            if PATH not in sys.path:
+                sys.path.insert(1, PATH)
+            if CAPTURE in sys.modules:  # as for a report
+                finder.enter()
             if self.tally is None:
                 self.modules = OwnModules(self.folder)
                 sys.meta_path.insert(_place_of_path_finder(), self.modules)
-            else:  # a report tells what can be fused, of small arrays too
-                region.at_once_below = 0
-            self._follow(region)
         elif "cupy" in sys.modules:
             self._follow_cupy()
         else:
-            self.finder = _Finder(self._follow_cupy)
-            sys.meta_path.insert(0, self.finder)
+            self._find(CupyFinder(self._follow_cupy))
         return self
+
+    def _find(self, finder: importlib.abc.MetaPathFinder) -> None:
+        self.finders.append(finder)
+        sys.meta_path.insert(0, finder)
+
+    def _stand_in(self) -> None:
+        """Enter what stands in for CuPy, and record from now on."""
+        from .stand_in import follow, install
+
+        self.finders.append(install())
+        region = follow()
+        if self.tally is None:
+            make_wholes()
+        else:  # a report tells what can be fused, of small arrays too
+            region.at_once_below = 0
+        self._follow(region)
 
     def _follow_cupy(self) -> None:
         from ..capture.cupy.patches import open_region
@@ -139,20 +155,20 @@ class _Following:
         self._follow(open_region(Options(device=self.device or "cpu"), chosen))
 
     def _follow(self, region: Region) -> None:
+        from ..capture.record.recorder import recorder_in_force
+
         region.tally = self.tally
         self.region = region
         recorder_in_force.set(region)
         region.open()
 
     def __exit__(self, *exc: object) -> None:
-        for finder in (self.finder, self.modules):
+        for finder in (*self.finders, self.modules):
             if finder is not None and finder in sys.meta_path:
                 sys.meta_path.remove(finder)
+        no_more_wholes()
         if self.region is not None:
-            self.region.flush()
-            self.region.close()
-            if recorder_in_force.get() is self.region:
-                recorder_in_force.set(_default())
+            _end(self.region)
         if self.tally is not None:
             sys.stdout.flush()
             print(self.tally.text(), end="", file=sys.stderr)
@@ -165,47 +181,22 @@ def _place_of_path_finder() -> int:
     return finders.index(files) if files in finders else 0
 
 
-def _default() -> Any:
-    from ..capture.record.recorder import default_recorder
+def _end(region: Region) -> None:
+    from ..capture.record.recorder import default_recorder, recorder_in_force
 
-    return default_recorder
+    region.flush()
+    region.close()
+    if recorder_in_force.get() is region:
+        recorder_in_force.set(default_recorder)
+
+
+def _tally() -> Tally:
+    from ..capture.record.lines import Tally
+
+    return Tally()
 
 
 def _has_host_space() -> bool:
     """True where tests let CuPy arrays lie in host memory."""
     spaces = sys.modules.get("fusecuda.capture.cupy.memory")
     return spaces is not None and "cpu" in spaces.SPACES
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Calls ``then`` once, when `cupy` has been imported."""
-
-    def __init__(self, then: Callable[[], None]) -> None:
-        self.then = then
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != "cupy":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self.then)
-        return spec
-
-
-class _Loader(importlib.abc.Loader):
-    """Loads as ``loader`` does, and says when it is done."""
-
-    def __init__(self, loader: Any, then: Callable[[], None]) -> None:
-        self.loader = loader
-        self.then = then
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.loader, name)
-
-    def create_module(self, spec: Any) -> Any:
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        self.loader.exec_module(module)
-        self.then()

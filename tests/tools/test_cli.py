@@ -104,6 +104,18 @@ def test_a_script_that_is_run_waits_for_no_planner(tmp_path: Path) -> None:
     assert not {"fusecuda.engine", "fusecuda.tools.bisect", "fusecuda.fusion.planner"} & loaded
 
 
+def test_a_script_that_asks_for_no_arrays_waits_for_none(tmp_path: Path) -> None:
+    """Neither NumPy nor lazy arrays are loaded for it; a report needs them."""
+    (tmp_path / "script.py").write_text(
+        "import sys\ndef f():\n    return sys.modules\nprint(*f())\n"
+    )
+    for option, is_loaded in ((), False), (("--report",), True):
+        result = module("run", "--device", "cpu", *option, str(tmp_path / "script.py"))
+        assert result.returncode == 0, result.stderr
+        heavy = {"numpy", "fusecuda.numpy", "fusecuda.capture", "fusecuda.graph"}
+        assert bool(heavy & set(result.stdout.split())) == is_loaded
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     out = capsys.readouterr().out

@@ -64,6 +64,7 @@ def test_scripts_on_cupy_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 def reported(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Any]:
     """The results of a script under ``run`` in this process, and its tally."""
     from fusecuda.capture.cupy import patches
+    from fusecuda.capture.record import lines
     from fusecuda.capture.record.recorder import recorder_in_force
     from fusecuda.tools import run
 
@@ -72,8 +73,8 @@ def reported(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> tuple[d
     before = sys.modules["__main__"]
     outer = recorder_in_force.get()
     tallies = []
-    tally_of = run.Tally
-    monkeypatch.setattr(run, "Tally", lambda: tallies.append(tally_of()) or tallies[-1])
+    tally_of = lines.Tally
+    monkeypatch.setattr(lines, "Tally", lambda: tallies.append(tally_of()) or tallies[-1])
     try:
         assert run.run_script(str(SCRIPTS / f"{name}.py"), [], device, report=True) == 0
         got = vars(sys.modules["__main__"])["results"]

@@ -113,3 +113,38 @@ def test_processes_that_are_started_anew(tmp_path: Path) -> None:
         "        print(pool.map(work, [1, 2]) == [work(1), work(2)])\n"
     )
     prints(tmp_path, text, "True\n")
+
+
+def test_it_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
+    """Whatever is imported first; what was defined before is called as wholes, too."""
+    text = (
+        "import sys, importlib.util\n"
+        "def f(a):\n    return a * 2\n"
+        "class C:\n    def m(self, a):\n        return a + 1\n"
+        "print('cupy' in sys.modules, importlib.util.find_spec('cupy').name)\n"
+        "import {first}\n"
+        "import cupy as cp, cupyx, cupy.fft\n"
+        "print(cp is sys.modules['cupy'], cupyx.scatter_add, cp.fft is cupy.fft)\n"
+        "print(type(globals()['f']).__name__, type(vars(C)['m']).__name__)\n"
+        "print(f(C().m(cp.ones(2))))\n"
+    )
+    for first in "cupy", "cupyx", "cupy.linalg", "fusecuda.numpy":
+        done = start(script(tmp_path, text.replace("{first}", first)))
+        assert done.returncode == 0, done.stderr
+        before, modules, kinds, result = done.stdout.splitlines()
+        assert before == "False cupy"
+        assert modules.startswith("True <function scatter_add") and modules.endswith("True")
+        assert (kinds, result) == ("Whole Whole", "[4. 4.]")
+
+
+def test_what_is_fused_has_the_region_of_the_script(tmp_path: Path) -> None:
+    """A script that never names CuPy records as one that does."""
+    text = (
+        "def g(a):\n    return a + 1\n"
+        "from fusecuda import fused\n"
+        "import numpy as np\n"
+        "from fusecuda.capture.record.recorder import recorder_in_force\n"
+        "f = fused(lambda a: a * 2 + 1)\n"
+        "print(f(np.ones(2)), recorder_in_force.get().array_name, type(globals()['g']).__name__)\n"
+    )
+    prints(tmp_path, text, "[3. 3.] array Whole\n")

@@ -10,7 +10,6 @@ import functools
 import sys
 import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,9 @@ from ...capture.arrays.array import Array
 from ...capture.record.block import Region
 from ...capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
 from ...options import Options
+from ..late import PATH
 from . import cuda, cupyx, random
 
-_PATH = str(Path(__file__).with_name("path"))
 _CALLED_TODAY = {
     "Inf": "inf", "Infinity": "inf", "NAN": "nan", "NaN": "nan", "PINF": "inf", "alltrue": "all",
     "cfloat": "complex128", "complex_": "complex128", "cumproduct": "cumprod", "float_": "float64",
@@ -83,8 +82,8 @@ def install() -> cupyx.Finder:
     parts = {f"cupy.{name}": getattr(_module, name) for name in ("cuda", "fft", "linalg", "random")}
     cupyxs = {"cupyx": cupyx.module, "cupyx.scipy": cupyx.module.scipy}
     sys.modules.update({"cupy": _module, **parts, **cupyxs})
-    if _PATH not in sys.path:
-        sys.path.insert(1, _PATH)
+    if PATH not in sys.path:
+        sys.path.insert(1, PATH)
     finder = cupyx.Finder()
     sys.meta_path.insert(0, finder)
     return finder
