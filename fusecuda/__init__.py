@@ -66,7 +66,7 @@ _LATE = {  # by module: `run` starts scripts that need none of it
     "fused": "capture.calls.fused",
     "info": "api",
     "lower": "api",
-    "numpy": "",
+    "numpy": "numpy",
     "parse_hlo": "graph.text",
     "profile": "tools.profile",
     "spec": "api",
@@ -77,8 +77,10 @@ def __getattr__(name: str) -> _Any:
     """What is in a module that is loaded when it is first asked for."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _import_module(f".{_LATE[name] or name}", __name__)
-    value = globals()[name] = getattr(module, name) if _LATE[name] else module
+    value = _import_module(".numpy", __name__)  # first in each thread: the rest comes behind it
+    if name != "numpy":
+        value = getattr(_import_module(f".{_LATE[name]}", __name__), name)
+    globals()[name] = value
     return value
 
 

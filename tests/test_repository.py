@@ -115,14 +115,23 @@ def test_every_environment_variable_is_in_the_readme() -> None:
 def test_import_loads_no_engine() -> None:
     """Planner and back end are loaded by the first plan, which a program may never come to."""
     late = ("engine", "executable", "back_ends", "fusion.kernel_ir", "streams.memory_plan")
-    program = "import sys, fusecuda; print(*sys.modules)"
+    program = "import sys; from fusecuda import fused; print(*sys.modules)"
     result = run(sys.executable, "-c", program)
     assert result.returncode == 0, result.stderr
     assert not {f"fusecuda.{name}" for name in late} & set(result.stdout.split())
 
 
+def test_whatever_records_has_the_names_of_arrays() -> None:
+    """Each way to `fused` loads the namespace, in which arrays find functions."""
+    for way in ("from fusecuda import fused", "from fusecuda.capture.calls.fused import fused"):
+        result = run(sys.executable, "-c", f"{way}; import sys; print(*sys.modules)")
+        assert result.returncode == 0, result.stderr
+        assert "fusecuda.numpy" in result.stdout.split()
+
+
 def test_import_loads_no_heavy_package() -> None:
-    program = f"import sys, fusecuda; print(*sorted(set({HEAVY_IMPORTS}) & set(sys.modules)))"
+    shown = f"sorted(set({HEAVY_IMPORTS}) & set(sys.modules))"
+    program = f"import sys; from fusecuda import fused; print(*{shown})"
     result = run(sys.executable, "-c", program)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == []

@@ -1,25 +1,25 @@
 """Late: what stands in for CuPy is loaded when a script first asks for it.
 
-A script that uses NumPy alone does not wait for it.
+A script that uses NumPy alone does not wait for it, nor for what Python's own classes of finders
+and of paths are made of.
 """
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.machinery
+import os
 import sys
 import threading
 import types
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-PATH = str(Path(__file__).with_name("stand_in") / "path")  # by which other processes find it
-_PACKAGE = __name__.partition(".")[0]
-CAPTURE, _NAMESPACE = f"{_PACKAGE}.capture", f"{_PACKAGE}.numpy"
+# By which other processes find it.
+PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in", "path")
+NAMESPACE = f"{__name__.partition('.')[0]}.numpy"  # of lazy arrays, without which there are none
 
 
-class CupyFinder(importlib.abc.MetaPathFinder):
+class CupyFinder:
     """Calls ``then`` once, when `cupy` has been imported."""
 
     def __init__(self, then: Callable[[], None]) -> None:
@@ -32,7 +32,7 @@ class CupyFinder(importlib.abc.MetaPathFinder):
         return _and_then(name, path, target, self.then)
 
 
-class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class StandInFinder:
     """Has ``then`` enter what stands in for `cupy`, once: on its import, or that of lazy arrays."""
 
     def __init__(self, then: Callable[[], None]) -> None:
@@ -41,11 +41,11 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name in ("cupy", "cupyx"):
-            return importlib.machinery.ModuleSpec(name, self)
-        is_first = name == CAPTURE and _NAMESPACE not in sys.modules
-        if is_first or name == _NAMESPACE:  # which must be whole, for it is CuPy's
-            return _and_then(name, path, target, self.enter)
-        return None
+            return importlib.machinery.ModuleSpec(name, cast("Any", self))
+        return _and_then(name, path, target, self.enter) if name == NAMESPACE else None
+
+    def create_module(self, spec: Any) -> None:
+        """None: a plain one will do."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Others are among the imported modules under its name then."""
@@ -63,11 +63,11 @@ def _and_then(name: str, path: Any, target: Any, then: Callable[[], None]) -> An
     """How a module is loaded, with ``then`` called when it has been."""
     spec = importlib.machinery.PathFinder.find_spec(name, path, target)
     if spec is not None and spec.loader is not None:
-        spec.loader = _Loader(spec.loader, then)
+        spec.loader = cast("Any", _Loader(spec.loader, then))
     return spec
 
 
-class _Loader(importlib.abc.Loader):
+class _Loader:
     """Loads as ``loader`` does, and says when it is done."""
 
     def __init__(self, loader: Any, then: Callable[[], None]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.abc
 import importlib.machinery
 import os
 import sys
@@ -113,7 +112,7 @@ def without_wholes(trace: types.TracebackType | None) -> types.TracebackType | N
     return kept[0] if kept else None
 
 
-class OwnModules(importlib.abc.MetaPathFinder):
+class OwnModules:
     """Finds modules that lie in the script's own folder, though this package may, too."""
 
     def __init__(self, folder: str) -> None:

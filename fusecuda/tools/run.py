@@ -10,23 +10,23 @@ or not. NumPy arrays cannot be followed from outside: of a NumPy script, ``@fuse
 from __future__ import annotations
 
 import argparse
-import importlib.abc
 import importlib.machinery
 import os
 import sys
 import types
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ..options import Options
-from .late import CAPTURE, PATH, CupyFinder, StandInFinder
+from .late import NAMESPACE, PATH, CupyFinder, StandInFinder
 from .own_code import OwnModules, make_wholes, no_more_wholes, with_wholes, without_wholes
 from .usage import UsageError, one_line
 
 if TYPE_CHECKING:
     from ..capture.record.block import Region
     from ..capture.record.lines import Tally
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def add_parser(commands: Any) -> None:
@@ -51,7 +51,8 @@ def run_script(
 ) -> int:
     """The exit status of ``script``, which is run as ``python script arguments…`` would."""
     try:
-        source = Path(script).read_bytes()
+        with open(script, "rb") as opened:
+            source = opened.read()
     except OSError as error:
         raise UsageError(one_line(error)) from None
     file = os.path.abspath(script)
@@ -76,7 +77,7 @@ def _lead_path(folder: str) -> None:
     if sys.flags.safe_path:
         return
     before, sys.path[:1] = sys.path[:1], [folder]
-    ours = str(Path(__file__).parents[2])
+    ours = os.path.dirname(_PACKAGE)
     if ours in map(os.path.abspath, before) and ours not in sys.path:
         sys.path.append(ours)
 
@@ -106,7 +107,7 @@ class _Following:
         self.folder = folder  # of the script
         self.tally = _tally() if report else None
         self.region: Region | None = None
-        self.finders: list[importlib.abc.MetaPathFinder] = []  # of CuPy
+        self.finders: list[Any] = []  # of CuPy
         self.modules: OwnModules | None = None
 
     def code(self, source: bytes, script: str) -> types.CodeType:
@@ -121,7 +122,7 @@ class _Following:
             self._find(finder)
             if PATH not in sys.path:
                 sys.path.insert(1, PATH)
-            if CAPTURE in sys.modules:  # as for a report
+            if NAMESPACE in sys.modules:  # as for a report
                 finder.enter()
             if self.tally is None:
                 self.modules = OwnModules(self.folder)
@@ -132,7 +133,7 @@ class _Following:
             self._find(CupyFinder(self._follow_cupy))
         return self
 
-    def _find(self, finder: importlib.abc.MetaPathFinder) -> None:
+    def _find(self, finder: Any) -> None:
         self.finders.append(finder)
         sys.meta_path.insert(0, finder)
 
