@@ -375,7 +375,8 @@ def _remembered(problem: str) -> Compiler | None:
 def _probe_key(argv: tuple[str, ...]) -> str:
     flags = (*(flag.text for flag in FLAGS), *_FOR_CLANG.values())
     words = json.dumps(stamps(argv))
-    return digest_of(_FORMAT, words, *flags, target_features(), texts.prelude(), texts.driver())
+    above, kernels, below = texts.probed()
+    return digest_of(_FORMAT, words, *flags, target_features(), above, *kernels, below)
 
 
 def _memory_key() -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from ..codegen.reached import CutText
 from ..codegen.texts import complex_text, read
+
+if TYPE_CHECKING:
+    from ..codegen.reached import CutText
 
 ABI = 4
 DRIVER = "fc_run"  # the driver's entry
@@ -98,7 +101,11 @@ def unit(above: str, texts: Iterable[str], below: str) -> str:
     return "\n".join((*defined, needed, *kernels, below, ""))
 
 
-_cut = lru_cache(maxsize=2)(CutText)
+@lru_cache(maxsize=2)
+def _cut(text: str) -> CutText:
+    from ..codegen.reached import CutText  # noqa: PLC0415 - most processes compile nothing
+
+    return CutText(text)
 
 
 @cache
@@ -107,7 +114,12 @@ def probe() -> str:
 
     It is the very text of the driver's library, so that what the probe builds is of use too.
     """
-    return unit(prelude(), [driver()], epilogue())
+    return unit(*probed())
+
+
+def probed() -> tuple[str, list[str], str]:
+    """What the probe is made of, which tells it apart as well and takes no time."""
+    return prelude(), [driver()], epilogue()
 
 
 def _vector_math() -> str:

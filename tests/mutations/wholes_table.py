@@ -365,8 +365,8 @@ WHOLES = (
     Mutation(
         "lazy-arrays-past-the-region",
         "tools/late.py",
-        "        is_first = name == CAPTURE and",
-        "        is_first = False and",
+        "if name == NAMESPACE else None",
+        "if False else None",
         "a script that asks for lazy arrays and not for CuPy has no region",
         ids("stand_in", "what_is_fused_has_the_region_of_the_script"),
     ),
@@ -377,5 +377,21 @@ WHOLES = (
         "    make = import_module(WHOLES).whole\n",
         "a script waits for lazy arrays that it does not use",
         ids("cli", "a_script_that_asks_for_no_arrays_waits_for_none"),
+    ),
+    Mutation(
+        "capture-without-names",
+        "capture/__init__.py",
+        'import_module(f"',
+        'str(f"',
+        "what is recorded finds no functions of lazy arrays",
+        ids("repository", "whatever_records_has_the_names_of_arrays"),
+    ),
+    Mutation(
+        "a-probe-cut-for-its-key",
+        "cpu_fallback/compiler.py",
+        "    above, kernels, below = texts.probed()\n",
+        '    above, kernels, below = texts.probe(), [""], ""\n',
+        "each process cuts the text that a compiler is tried with",
+        ids("kept", "a_second_process_plans_and_compiles_nothing"),
     ),
 )
