@@ -399,7 +399,7 @@ def test_what_is_shown_is_the_scripts_own(tmp_path: Path) -> None:
     """Prints and tracebacks name lines of the module, as if there were no functions of loops."""
     text = (
         "import cupy as cp\na = cp.arange(8.0)\nfor i in range(20):\n"
-        "    print(i, a[i], a[:2], sep=';')\n    a = a / 2\n"
+        "    print(i, a[i], a[:2], sep=';')\n    a = a / 2 + 1 // (6 - i)\n"
     )
     ours, plain = tmp_path / "ours.py", tmp_path / "plain.py"
     ours.write_text(text)
