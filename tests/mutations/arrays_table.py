@@ -326,7 +326,7 @@ ARRAYS = (
     ),
     Mutation(
         "heaps-are-not-looked-at",
-        "capture/record/structure.py",
+        "capture/record/growing.py",
         "            value.touched = True",
         "            pass",
         "a heap that a call was given counts as a list that it only made longer",

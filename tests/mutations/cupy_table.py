@@ -101,7 +101,7 @@ CUPY = (
     ),
     Mutation(
         "lines-of-cupyx",
-        "capture/record/recorder.py",
+        "capture/record/user_frames.py",
         '"cupy.", "cupyx.")',
         '"cupy.")',
         "a line of CuPy's own text is named, not the user's",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...graph.library import called_at
-from ..record.recorder import is_users_frame
+from ..record.user_frames import is_users_frame
 
 _RUNS = "fusecuda.capture.calls.call"  # the module that calls a function to record it
 Place = tuple[types.CodeType, int, dict[str, Any]]  # of a frame: code, line and globals

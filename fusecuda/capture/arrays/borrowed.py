@@ -19,7 +19,7 @@ from ...graph import build
 from ...graph.dtypes import is_supported
 from ...graph.library import at_line
 from ..record.numbers import TracedScalar
-from ..record.recorder import user_line
+from ..record.user_frames import user_line
 from . import creation, ufuncs
 from .array import Array
 from .gathering import gathered

@@ -17,8 +17,9 @@ from ...graph.dtypes import is_numeric
 from ...graph.library import at_line
 from ..record.flight import recording
 from ..record.numbers import TracedScalar
-from ..record.recorder import current_recorder, user_line
+from ..record.recorder import current_recorder
 from ..record.structure import SEQUENCES
+from ..record.user_frames import user_line
 from . import ufuncs
 from .array import Array
 from .gathering import gathered, takes_arrays, without_objects

@@ -14,8 +14,9 @@ from ...graph.index_map import Shape, axis_map
 from ...graph.node import Node
 from ..record.flight import atomic
 from ..record.numbers import TracedScalar
-from ..record.recorder import current_recorder, user_line
+from ..record.recorder import current_recorder
 from ..record.structure import LISTS
+from ..record.user_frames import user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array

@@ -21,7 +21,8 @@ from ...graph.index_map import Shape
 from ...graph.node import Node
 from ...graph.ops import OPS
 from ..record.numbers import TracedScalar
-from ..record.recorder import current_recorder, user_line
+from ..record.recorder import current_recorder
+from ..record.user_frames import user_line
 from . import ufuncs
 from .array import Array
 from .compaction import Compaction, Index

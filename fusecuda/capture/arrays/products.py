@@ -13,7 +13,7 @@ from ...graph import build, library
 from ...graph.dtypes import BOOL, INT64, is_reducible, is_supported, kind_of, type_text
 from ...graph.index_map import Shape
 from ...graph.node import Operand
-from ..record.recorder import user_line
+from ..record.user_frames import user_line
 from . import ufuncs
 from .held import compute_first
 from .kept_order import along_kept_order, as_joined, in_order_of_stacks

@@ -19,7 +19,8 @@ from ...graph.index_map import axis_map
 from ...graph.library import SCATTERS
 from ...graph.node import Node
 from ..record.flight import atomic
-from ..record.recorder import current_recorder, user_line
+from ..record.recorder import current_recorder
+from ..record.user_frames import user_line
 from . import movement, ufuncs
 from .array import Array
 from .keys import expanded, index_node

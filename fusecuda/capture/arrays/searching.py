@@ -15,7 +15,7 @@ from ...graph.dtypes import BOOL, FLOAT64, INT64, DType, is_supported
 from ...graph.index_map import axis_map
 from ...graph.node import SIDES, Node
 from ..record.numbers import TracedScalar
-from ..record.recorder import user_line
+from ..record.user_frames import user_line
 from . import ufuncs
 from .array import Array
 from .table import handles

@@ -16,7 +16,7 @@ from ...graph.dtypes import BOOL, INT64, DType, is_reducible, is_supported
 from ...graph.index_map import axis_map
 from ...graph.node import Node
 from ..record.flight import atomic
-from ..record.recorder import user_line
+from ..record.user_frames import user_line
 from . import ufuncs
 from .array import Array
 from .kept_order import along_kept_order, as_segments

@@ -17,7 +17,8 @@ from ...graph.node import Node, Operand
 from ...graph.ops import OPS, SCIPY_NAMES
 from ..record.flight import atomic
 from ..record.numbers import TracedScalar, value_seen
-from ..record.recorder import current_recorder, user_line
+from ..record.recorder import current_recorder
+from ..record.user_frames import user_line
 from .array import Array
 from .held import compute_first
 from .kept_order import in_kept_order

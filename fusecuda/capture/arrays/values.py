@@ -11,10 +11,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ...graph.dtypes import is_numeric, kind_of
 from ...graph.node import Node
+from ..record.growing import Growing
 from ..record.numbers import TracedScalar, value_of, value_seen
 from ..record.recorder import current_recorder
 from ..record.storage import Storage
-from ..record.structure import SEQUENCES, Growing, leaves, plain_kind, rebuilt
+from ..record.structure import SEQUENCES, leaves, plain_kind, rebuilt
 from ..record.view import view_within
 from .array import Array
 from .flat import Flat

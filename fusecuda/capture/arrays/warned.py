@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from ..record.recorder import is_users_frame
+from ..record.user_frames import is_users_frame
 
 _PACKAGE = Path(__file__).parents[2]
 _OURS = tuple([f"{_PACKAGE / room}/" for room in ("capture", "numpy")])

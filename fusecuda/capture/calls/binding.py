@@ -19,10 +19,10 @@ from ..arrays.creators import creators, modules_seen
 from ..arrays.gathering import as_numpy_takes_it
 from ..arrays.opaque import StandIn, original, stand_in
 from ..arrays.values import as_float, as_hasattr, as_int, as_isinstance, as_len, as_type
+from ..record.growing import touching
 from ..record.numbers import Computing, TracedScalar, followed
 from ..record.origin import module_of
 from ..record.recorder import current_recorder
-from ..record.structure import touching
 from .by_name import BY_NAME, found_by_name
 from .bytecode import builtins_dict, codes_of, only_called, writes_outside
 from .exchange import Exchange, parts_of

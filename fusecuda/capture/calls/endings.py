@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from ..record.recorder import is_users_frame
+from ..record.user_frames import is_users_frame
 from .path import Path
 
 NO_TIME = "planning and compiling takes too long"

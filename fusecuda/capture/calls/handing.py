@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..record.recorder import user_line
 from ..record.structure import walk
+from ..record.user_frames import user_line
 from .inputs import Inputs
 from .outliving import Outliving
 

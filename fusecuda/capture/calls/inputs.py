@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import Array
+from ..record.growing import Growing
 from ..record.numbers import NUMBERS, TracedScalar
 from ..record.recorder import current_recorder
 from ..record.structure import (
@@ -30,7 +31,6 @@ from ..record.structure import (
     NAMED,
     NAMESPACE,
     SET,
-    Growing,
     Kind,
     Parts,
     Step,

@@ -19,8 +19,8 @@ from ..arrays.dispatch import as_fragment, raising
 from ..arrays.opaque import given, taken
 from ..arrays.scipy_functions import handler_of
 from ..arrays.values import plain, wrap
-from ..record.recorder import user_line
 from ..record.structure import leaves, rebuilt
+from ..record.user_frames import user_line
 from .numpy_calls import is_plain
 from .plain_values import calling, type_meant
 from .purity import may_act

@@ -25,9 +25,10 @@ from ..arrays.values import arrays_in
 from ..record.lines import title_of
 from ..record.numbers import TracedScalar
 from ..record.origin import attribute_of
-from ..record.recorder import current_recorder, user_line
+from ..record.recorder import current_recorder
 from ..record.storage import Storage
 from ..record.structure import SEQUENCES, leaves, plain_kind
+from ..record.user_frames import user_line
 from ..record.view import is_writeable, view_within
 from .error_states import Recording, under
 from .impure import Impure

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays.array import Array
 from ..arrays.creators import numpys
 from ..arrays.opaque import StandIn, original
+from ..record.growing import Growing
 from ..record.numbers import TracedScalar
 from ..record.storage import Storage
 from ..record.structure import (
@@ -21,7 +22,6 @@ from ..record.structure import (
     NAMED,
     SET,
     TUPLE,
-    Growing,
     holds_plain,
     kind_of,
     walk,

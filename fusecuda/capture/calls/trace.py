@@ -22,8 +22,9 @@ from ..record.flight import Flight, Job, versions_of
 from ..record.lines import name_line, title_of
 from ..record.numbers import NUMBERS, TracedScalar, applied, argument_of, is_long, value_of
 from ..record.periods import repeats
-from ..record.recorder import PENDING_LIMIT, Recorder, user_line
+from ..record.recorder import PENDING_LIMIT, Recorder
 from ..record.storage import Storage
+from ..record.user_frames import user_line
 from .endings import (
     KERNELS_ARE_COMPILED,
     NO_TIME,

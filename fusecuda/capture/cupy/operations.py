@@ -15,8 +15,8 @@ from ..arrays import indexing
 from ..arrays.array import Array
 from ..arrays.dispatch import raising
 from ..record.numbers import TracedScalar
-from ..record.recorder import user_line
 from ..record.structure import leaves
+from ..record.user_frames import user_line
 from ..record.view import address_of
 from . import internals, own_ufuncs, ufuncs
 from .internals import Pending, PendingMemory, ndarray

@@ -18,14 +18,9 @@ from ..record.lines import name_line
 from ..record.numbers import argument_of
 from ..record.periods import smallest_period
 from ..record.plans import compacts
-from ..record.recorder import (
-    PENDING_LIMIT,
-    Recorder,
-    default_recorder,
-    recorder_in_force,
-    user_line,
-)
+from ..record.recorder import PENDING_LIMIT, Recorder, default_recorder, recorder_in_force
 from ..record.storage import Storage
+from ..record.user_frames import user_line
 from . import internals
 from .internals import ndarray
 from .keys import OFF

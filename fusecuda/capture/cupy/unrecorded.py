@@ -11,8 +11,9 @@ from ...options import DEVICES, Options
 from ..record import rest as patience
 from ..record.block import Region
 from ..record.numbers import value_seen
-from ..record.recorder import default_recorder, recorder_in_force, user_line
+from ..record.recorder import default_recorder, recorder_in_force
 from ..record.structure import rebuilt
+from ..record.user_frames import user_line
 from .memory import SPACES, Space
 from .storages import complete
 

@@ -11,9 +11,10 @@ from ...options import Options
 from .flight import Flight, Job, versions_of
 from .lines import Tally, title_of
 from .numbers import argument_of
-from .recorder import Recorder, user_line
+from .recorder import Recorder
 from .run import Recorded, Run
 from .storage import Storage
+from .user_frames import user_line
 
 if TYPE_CHECKING:
     from ...engine import Executable

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import contextvars
 import math
-import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from time import perf_counter
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,8 +52,6 @@ PENDING_LIMIT = 512  # operations recorded before a flush is sought
 SMALL_IN_A_ROW = 16  # operations on small arrays, after which what they wait for is computed
 AT_ONCE_BELOW = 1 << 18  # bytes of operands, below which recording costs more than kernels save
 VAIN_BELOW = 8  # times as many bytes of results, below which a flush does not save what it costs
-
-_NOT_USER = (__name__.partition(".")[0], "cupy.", "cupyx.")
 
 
 class Recorder:
@@ -389,32 +384,6 @@ class Recorder:
         options = self.options
         asked = options.strict or options.check or options.device != "cpu"
         return None if asked or watchers else self.budget
-
-
-def user_line(*others: str) -> str:
-    """The file and line of the innermost frame outside this package, CuPy and ``others``."""
-    frame = user_frame(*others)
-    return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def user_frame(*others: str) -> FrameType | None:
-    """The innermost frame outside this package, CuPy and ``others``."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if is_users_frame(frame, *others):
-            break
-        frame = frame.f_back
-    return frame
-
-
-def is_users_frame(frame: FrameType, *others: str) -> bool:
-    """True for a frame outside this package, CuPy and ``others``."""
-    return _is_users(frame.f_globals.get("__name__", ""), others)
-
-
-@lru_cache(maxsize=4096)
-def _is_users(module: str, others: tuple[str, ...]) -> bool:
-    return not module.startswith((*_NOT_USER, *others))
 
 
 default_recorder = Recorder()

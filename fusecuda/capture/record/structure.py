@@ -16,8 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .growing import Growing
 from .origin import is_users, module_of
 from .per_class import per_class
+
+LISTS = frozenset({list, Growing})
+SEQUENCES = LISTS | {tuple}  # which NumPy takes for arrays
 
 # "item" and a key, "attribute" and a name, "slot" and a name; of an heir of dict or list, which may
 # have an opinion of its own on its items, "entry" and a key, or "place" and an index
@@ -45,63 +49,6 @@ class Kind:
     def changes(self) -> bool:
         """True if parts can be set; only attributes can, of heirs of tuple."""
         return self.mutable or self is HEIR_OF_TUPLE
-
-
-class Growing(list[Any]):
-    """A list that knows whether anybody has done more than make it longer."""
-
-    touched = False
-    start = 0  # how long it was
-    __class__ = property(lambda self: list)
-
-    def __getitem__(self, key: Any) -> Any:
-        new = type(key) is int and self.start - list.__len__(self) <= key < 0
-        self.touched = self.touched or not new
-        return list.__getitem__(self, key)
-
-    def extend(self, values: Any) -> None:
-        self.touched = self.touched or values is self
-        list.extend(self, values)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        self.touched = True
-        return list, (), None, list.__iter__(self)  # a copy is a list like any
-
-
-def _touching(name: str) -> Callable[..., Any]:
-    plain = getattr(list, name)
-
-    @functools.wraps(plain)
-    def method(self: Growing, /, *args: Any, **kwargs: Any) -> Any:
-        self.touched = True
-        return plain(self, *args, **kwargs)
-
-    return method
-
-
-def touching(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` of a list, written in C, which asks none of its methods."""
-
-    @functools.wraps(function)
-    def call(value: Any, *args: Any) -> Any:
-        if type(value) is Growing:
-            value.touched = True
-        return function(value, *args)
-
-    return call
-
-
-LISTS = frozenset({list, Growing})
-SEQUENCES = LISTS | {tuple}  # which NumPy takes for arrays
-
-
-for _name in (
-    *("__setitem__", "__delitem__", "__iter__", "__len__", "__contains__"),
-    *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__iadd__"),
-    *("__mul__", "__rmul__", "__imul__", "__reversed__", "__repr__"),
-    *("index", "count", "pop", "remove", "insert", "sort", "reverse", "clear", "copy"),
-):
-    setattr(Growing, _name, _touching(_name))
 
 
 def _items(value: Any) -> Parts:
