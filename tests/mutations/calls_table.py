@@ -300,9 +300,9 @@ CALLS = (
     ),
     Mutation(
         "numbers-in-keys-followed",
-        "capture/calls/inputs.py",
-        "mapped(key, _plain_key) if isinstance(key, tuple | frozenset) else _plain_key(key)",
-        "_plain_key(key)",
+        "capture/calls/effects.py",
+        "mapped(key, _plain_part) if isinstance(key, tuple | frozenset) else _plain_part(key)",
+        "_plain_part(key)",
         "keys that the user gets hold plain numbers",
         ids("capture/calls/calls_attacked", "is_as_plain[keys with numbers in them]"),
     ),
@@ -863,8 +863,8 @@ CALLS = (
     Mutation(
         "methods-of-named-tuples",
         "capture/calls/inputs.py",
-        "        if kind is NAMED or (kind in _CHANGED_BY_PARTS and kind is not DICT):",
-        "        if kind in _CHANGED_BY_PARTS and kind is not DICT:",
+        "        if kind is NAMED or (kind in CHANGED_BY_PARTS and kind is not DICT):",
+        "        if kind in CHANGED_BY_PARTS and kind is not DICT:",
         "what methods of named tuples read stays what it was",
         ids("calls/calls_attacked", "is_as_plain[methods of named tuples]"),
     ),

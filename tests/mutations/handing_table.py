@@ -114,9 +114,9 @@ HANDING = (
     ),
     Mutation(
         "attributes-of-tuples-stay",
-        _INPUTS,
-        "            if not twin.kind.changes:",
-        "            if not twin.kind.mutable:",
+        "capture/calls/effects.py",
+        "        if not twin.kind.changes:",
+        "        if not twin.kind.mutable:",
         "what is written to an attribute of a tuple is not done to the caller's",
         ids("calls/heirs", "heirs[attributes of tuples]"),
     ),

@@ -16,11 +16,12 @@ from ..arrays.opaque import StandIn
 from ..record.budget import Budget
 from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
+from .effects import Effect
 from .endings import ASKS_BY_NAME, RaisedLater, Unfollowed
 from .exchange import Exchange
 from .guard import Guard, unpacked
 from .handing import Handing
-from .inputs import Effect, Inputs
+from .inputs import Inputs
 from .outliving import Outliving
 from .path import ANEW, Path, Tree, key_of
 from .reads import Reads

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays.flat import Flat
 from ..record.origin import attribute_of
 from ..record.structure import slots_of
-from .inputs import plain_step
+from .effects import plain_step
 
 Finished = Callable[[Any], Any]
 _CLOSED = (

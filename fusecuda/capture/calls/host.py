@@ -23,11 +23,11 @@ from ..record.storage import Storage
 from ..record.view import in_memory_order, layout_in, union, view_in
 from .binding import Binder
 from .call import Call
+from .effects import Effect
 from .error_states import ErrorState
 from .exchange import Exchange
 from .guard import MISS, Guard
 from .impure import is_impure
-from .inputs import Effect
 from .memory import DeviceMemory, HostMemory
 from .outcomes import CACHED
 from .overlap import groups_of, mergeable, overlaps_of

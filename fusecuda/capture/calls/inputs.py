@@ -11,34 +11,27 @@ from __future__ import annotations
 import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..arrays.array import Array
 from ..record.growing import Growing
-from ..record.numbers import NUMBERS, TracedScalar
-from ..record.recorder import current_recorder
+from ..record.numbers import NUMBERS
 from ..record.structure import (
     DICT,
     HEIR_OF_DICT,
     HEIR_OF_LIST,
-    HEIR_OF_TUPLE,
-    INSTANCE,
     LIST,
     METHOD,
     NAMED,
-    NAMESPACE,
     SET,
     Kind,
     Parts,
     Step,
     kind_of,
-    mapped,
     slots_of,
 )
-from .identity import Identity
+from .effects import CHANGED_BY_PARTS, Effect, Twin, apply_effect, effects_of, plain_key
 from .impure import is_impure
 from .overlap import why_not
 from .places import MISSING, Place, Wrapper, is_constant, with_methods
@@ -46,30 +39,7 @@ from .purity import is_followed, is_pure
 
 NDArray = np.ndarray[Any, Any]
 _PARTS_LIMIT = 500  # more of them cost more to look at than fusion saves
-
-
-_CHANGED_BY_PARTS = (DICT, INSTANCE, NAMESPACE, HEIR_OF_DICT, HEIR_OF_LIST, HEIR_OF_TUPLE)
 _RAW = {"entry": "dict", "place": "list"}  # whose own methods find the items of heirs
-
-
-@dataclass(slots=True)
-class Twin:
-    """What stands for a container in a call, and what it held when the call began."""
-
-    name: str
-    original: Any
-    built: Any
-    kind: Kind
-    before: Parts
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """A change of a container: a part that is set, or gone, or all that it holds now."""
-
-    twin: Twin
-    step: Step | None  # None: the container is filled anew
-    value: Any  # the part, the parts, or nothing
 
 
 class Inputs:
@@ -192,7 +162,7 @@ class Inputs:
         parts = kind.parts(value)
         if kind in (DICT, HEIR_OF_DICT):
             self._take_keys(name, kind, parts)
-        if kind is NAMED or (kind in _CHANGED_BY_PARTS and kind is not DICT):
+        if kind is NAMED or (kind in CHANGED_BY_PARTS and kind is not DICT):
             self._take_instance(value, name, parts)
         elif kind not in (DICT, METHOD) and (not parts or parts[0][0][0] == "item"):
             self.conditions.append(("length", name, len(value)))
@@ -313,28 +283,7 @@ class Inputs:
 
     def effects(self) -> Iterator[Effect]:
         """The changes of the containers that the call was given."""
-        for twin in self.twins:
-            if not twin.kind.changes:
-                continue
-            now = [(plain_step(s), v) for s, v in twin.kind.parts(twin.built)]
-            if len(now) == len(twin.before) and all(
-                s == t and a is b for (s, a), (t, b) in zip(now, twin.before, strict=True)
-            ):
-                continue
-            steps = [s for s, _ in twin.before]
-            grown = [s for s, _ in now][: len(steps)] == steps
-            if grown and twin.kind is LIST:
-                more = [v for _, v in now[len(steps) :]]
-                if all(a is b for (_, a), (_, b) in zip(now, twin.before, strict=False)):
-                    yield Effect(twin, ("grow", None), more)
-                    continue
-            if not grown or twin.kind not in _CHANGED_BY_PARTS:
-                yield Effect(twin, None, now)
-                continue
-            old = dict(twin.before)
-            for step, value in now:
-                if old.get(step, MISSING) is not value:
-                    yield Effect(twin, step, value)
+        return effects_of(self.twins)
 
     def grown(self) -> tuple[set[str], set[str]]:
         """The names of lists that were made longer and not looked at, and of those that were."""
@@ -360,21 +309,9 @@ class Inputs:
     def settle_sets(self) -> None:
         """Put numbers where followed ones have been put into the caller's sets."""
         for held in self.sets:
-            plain = [(v, _plain(v)) for v in held]
+            plain = [(v, plain_key(v)) for v in held]
             held.difference_update([v for v, number in plain if number is not v])
             held.update([number for v, number in plain if number is not v])
-
-
-def plain_step(step: Step) -> Step:
-    """A step whose key has numbers, which are looked at, for lazy and followed ones."""
-    kind, key = step
-    plain = _plain(key)
-    return step if plain is key else (kind, plain)
-
-
-def _plain(key: Any) -> Any:
-    """A key, or an element of a set, with numbers for lazy and followed ones."""
-    return mapped(key, _plain_key) if isinstance(key, tuple | frozenset) else _plain_key(key)
 
 
 def _is_key(value: Any) -> bool:
@@ -384,35 +321,5 @@ def _is_key(value: Any) -> bool:
     return is_constant(value) or isinstance(value, type)
 
 
-def _plain_key(key: Any) -> Any:
-    if type(key) is Array:
-        return current_recorder().seen(key, _itself)
-    if type(key) is Identity:
-        return key.value
-    return key.seen() if type(key) is TracedScalar else key
-
-
-def _itself(value: Any, name: str = "") -> Any:
+def _itself(value: Any, name: str) -> Any:
     return value
-
-
-def apply_effect(container: Any, step: Step | None, value: Any) -> None:
-    """Set the part of ``container`` behind ``step``, or without one fill it anew."""
-    if step is None:
-        kind = kind_of(container)
-        assert kind is not None
-        kind.fill(container, value)
-    elif step[0] == "grow":
-        container.extend(value)
-    elif step[0] == "item":
-        container[step[1]] = value
-    elif step[0] == "entry":
-        dict.__setitem__(container, step[1], value)
-    elif step[0] == "place" and step[1] == list.__len__(container):
-        list.append(container, value)
-    elif step[0] == "place":
-        list.__setitem__(container, step[1], value)
-    elif step[0] == "attribute":
-        container.__dict__[step[1]] = value
-    else:
-        object.__setattr__(container, step[1], value)

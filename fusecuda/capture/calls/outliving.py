@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..record.structure import Parts, kind_of, walk
+from .effects import apply_effect, plain_step
 from .exchange import contents
-from .inputs import apply_effect, plain_step
 from .places import MISSING, Place
 from .reads import Reads
 

@@ -18,10 +18,10 @@ from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar, value_of
 from ..record.plans import graph_of
 from ..record.storage import Storage
+from .effects import Effect
 from .endings import Unfollowed
 from .function import FusedFunction
 from .host import HostCall
-from .inputs import Effect
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from ..record.structure import (
     walk,
 )
 from ..record.view import address_of, is_writeable
+from .effects import Effect, apply_effect, plain_step
 from .exchange import original as switched_back
 from .guard import Guard
 from .hidden import settled
 from .identity import Identity
-from .inputs import Effect, apply_effect, plain_step
 from .outcomes import ViewOf
 from .places import is_constant
 from .plain_values import type_meant

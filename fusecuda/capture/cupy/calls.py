@@ -17,9 +17,9 @@ from ...errors import FlushError
 from ..arrays.values import as_float, as_type
 from ..calls.binding import Binder
 from ..calls.call import Call, Owner
+from ..calls.effects import Effect
 from ..calls.exchange import Exchange
 from ..calls.guard import Guard
-from ..calls.inputs import Effect
 from ..calls.memory import layout
 from ..calls.path import nothing
 from ..calls.results import OddError
