@@ -69,7 +69,7 @@ WHOLES = (
     ),
     Mutation(
         "whole-draws-types",
-        _TWINS,
+        "capture/calls/twin_scan.py",
         "                self.typed.add(place.steps[-1][1] if place.steps else place.name)\n",
         "                self.typed.add(value.__name__)\n",
         "a type is asked of NumPy's functions that draw, which take none",
@@ -160,7 +160,7 @@ WHOLES = (
     ),
     Mutation(
         "whole-that-tells-kinds",
-        _TWINS,
+        "capture/calls/twin_scan.py",
         "            if name in _LEFT_OUT and not (name",
         "            if False and not (name",
         "a whole sees that its arrays are NumPy's",
@@ -224,7 +224,7 @@ WHOLES = (
     ),
     Mutation(
         "whole-that-draws-of-a-type",
-        _TWINS,
+        "capture/calls/twin_scan.py",
         'or ("dtype" in keywords and not scan.typed.isdisjoint(code.co_names))',
         "",
         "a whole gives NumPy's generators a keyword that only CuPy's have",

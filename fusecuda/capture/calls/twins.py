@@ -1,78 +1,27 @@
 """Twins: a function and those that it calls, with NumPy under the name of the lazy namespace.
 
-A twin reads what the function reads: constants, functions of the user, lazy arrays by name. What
-could tell a NumPy array from a lazy one, what keeps something between calls, and all that is not
-known, has no twin.
+A twin reads what the function reads: constants, functions of the user, lazy arrays by name. Not
+every function has one: see `twin_scan`.
 """
 
 from __future__ import annotations
 
-import inspect
 import types
-from collections.abc import Collection, Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Collection, Iterable
 from typing import Any
-
-import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
 from ..record.origin import is_users
 from .binding import dressed
-from .bytecode import ATTRIBUTES, codes_of, instructions_of, strings
-from .objects import functions_of, is_only_of_objects, members, stores_to_itself, twin_class
-from .places import MISSING, Place, Wrapper, is_constant
+from .objects import twin_class
+from .places import Place, Wrapper, is_constant
 from .printed import shown as printed
 from .purity import is_followed
-from .reads import Reads
-from .scan import Scan
 from .tiny import is_tiny
+from .twin_scan import TwinScan, faults, is_lazy_namespace, numpys_for
 
-_NAMESPACES = ("cupy", "fusecuda.numpy")
 _OF_MODULES = ("__builtins__", "__name__")
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# What outlives a call, and what finds methods that are not followed.
-_LEFT_OUT = _names(
-    "STORE_ATTR DELETE_ATTR STORE_GLOBAL DELETE_GLOBAL IMPORT_NAME MATCH_CLASS LOAD_BUILD_CLASS "
-    "BEFORE_WITH LOAD_SPECIAL SETUP_WITH LOAD_SUPER_ATTR"
-)
-# They tell a NumPy array or number from a lazy one.
-_TELLING = _names(
-    "isinstance issubclass type id repr str ascii format getattr hasattr setattr delattr super "
-    "callable object bytes bytearray memoryview property classmethod staticmethod"
-)
-_DIFFERENT = _names(
-    "array2string array_repr array_str may_share_memory shares_memory real imag ndarray"
-)
-_LOOKS_AT_CLASSES = _names("copy dataclasses")  # modules
-_COMPREHENSIONS = _names("<listcomp> <dictcomp> <setcomp> <genexpr>")
-_KEYWORDS = _names("descending device stream")  # which NumPy's functions do not have
-# CuPy's take a dtype.
-_TYPED = _names(
-    "chisquare exponential gumbel laplace lognormal normal rand randn random random_sample ranf "
-    "sample standard_exponential standard_normal uniform"
-)
-_DRAWS = (
-    frozenset(name for name in dir(np.random.Generator) if not name.startswith("_"))
-    | _names("rand randint randn random_integers random_sample tomaxint")
-) - _names("bit_generator spawn")  # what generators have, and arrays have not
-# What lists, dictionaries, texts and numbers have, and arrays have not or alike.
-_OF_OTHERS = _names(
-    "append extend insert pop remove clear index count reverse items keys values update "
-    "setdefault join split strip startswith endswith upper lower add discard bit_length "
-    "is_integer"
-)
-_OF_ARRAYS = _names(
-    "T mT all any argmax argmin argsort astype clip copy cumprod cumsum diagonal dot dtype fill "
-    "flatten item itemsize max mean min nbytes ndim nonzero prod ravel repeat reshape round "
-    "searchsorted shape size sort squeeze std sum swapaxes take tolist trace transpose var "
-    "conj conjugate choose compress partition argpartition"
-)
 
 
 class FunctionTwin:
@@ -152,7 +101,7 @@ class FunctionTwin:
             return value._numpy
         function = value.function if isinstance(value, Wrapper) else value
         if id(function) not in self._known:
-            return _numpys(value)
+            return numpys_for(value)
         made = self._done.get(id(function))
         if made is None:
             space = self._space(function.__globals__)
@@ -178,7 +127,7 @@ class FunctionTwin:
         space = self._space(place.root)
         own = space if _may_follow(first, first) else None
         self._checks.append([place.root, place.name, first, own])
-        if not place.steps or not isinstance(first, types.ModuleType) or _is_namespace(first):
+        if not place.steps or not isinstance(first, types.ModuleType) or is_lazy_namespace(first):
             space[place.name] = self._copied(first)
             return
         shown = space[place.name] = self._module(first)
@@ -188,7 +137,7 @@ class FunctionTwin:
             if shown is first:  # a library's own
                 return
             outer, first = shown, inner
-            is_module = isinstance(inner, types.ModuleType) and not _is_namespace(inner)
+            is_module = isinstance(inner, types.ModuleType) and not is_lazy_namespace(inner)
             shown = self._module(inner) if is_module else self._copied(inner)
             setattr(outer, name, shown)
             if not is_module:
@@ -201,79 +150,11 @@ class FunctionTwin:
         return self._modules.setdefault(id(module), types.ModuleType(module.__name__))
 
 
-class TwinScan(Scan):
-    """What a function reads, lazy arrays by name among it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.arrays: dict[Any, tuple[Place, Any]] = {}
-        self.members: dict[type, dict[str, Any]] = {}  # of classes of objects that are given
-        self.methods: dict[int, types.FunctionType] = {}
-        self.odd = ""  # what is not known of classes
-        self.generators: set[type[Drawing]] = set()  # that are given
-        self.typed: set[str] = set()  # names of what draws and may take a dtype
-
-    def has(self, name: str) -> bool:
-        """True for an attribute that only objects can have."""
-        return bool(self.members) and is_only_of_objects(name)
-
-    def of_objects(self, kinds: Iterable[type]) -> None:
-        """Follow what instances of ``kinds`` find in their classes."""
-        self.members = {}
-        for kind in kinds:
-            if issubclass(kind, Drawing):
-                self.generators.add(kind)
-                self._typed(kind)
-            else:
-                self.members[kind] = {}
-        known = -1
-        while known < len(self.names):
-            known = len(self.names)
-            for kind, found in self.members.items():
-                for name, member in members(kind, self.names).items():
-                    found[name] = member
-                    functions = functions_of(member)
-                    if functions is None:
-                        self.odd = f"{kind.__name__}.{name} is not known to be the same"
-                    for function in functions or ():
-                        self.methods[id(function)] = function
-                        self.pending.append((function, False))
-            self.run()
-
-    def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
-        if type(value) is Array and not place.steps and place.kind == "global":
-            self.arrays[place.key] = (place, value)
-        elif isinstance(value, Drawing):
-            self._seen(place, value)
-            self._typed(type(value))
-        elif value is print and place.kind == "builtin":
-            self._seen(place, value)
-        elif _is_drawing(value):
-            self._seen(place, value)
-            if value.__name__ in _TYPED:
-                self.typed.add(place.steps[-1][1] if place.steps else place.name)
-        else:
-            super()._native(place, value, bound, name)
-
-    def _typed(self, kind: type[Drawing]) -> None:
-        if kind.kind is np.random.RandomState:
-            self.typed |= _TYPED
-
-
 def _may_follow(now: Any, seen: Any) -> bool:
     """True if a twin may read ``now`` where it has read ``seen``."""
     if isinstance(seen, Drawing):
         return type(now) is type(seen)
     return is_constant(seen) and is_constant(now)
-
-
-def _is_drawing(value: Any) -> bool:
-    """True for functions that draw from NumPy's own generator, and what makes others."""
-    if type(value) is not types.FunctionType or value.__module__ != "fusecuda.numpy.random":
-        return False
-    if value.__name__ == "default_rng":
-        return True
-    return getattr(inspect.unwrap(value), "__self__", None) is np.random.mtrand._rand
 
 
 def twin_of(
@@ -294,140 +175,4 @@ def twin_of(
     scan.run()
     scan.names.add(function.__name__)  # it may be a method
     scan.of_objects(kinds)
-    return next(_faults(scan), None) or FunctionTwin(function, scan, given)
-
-
-def _faults(scan: TwinScan) -> Iterator[str]:
-    """Why there is no twin."""
-    reads = scan.reads
-    yield from filter(None, (reads.opaque, reads.volatile, reads.acts, scan.odd))
-    some: dict[str, Any] = {
-        "keeps data by name": (reads.inputs, reads.constants, reads.device_arrays),
-        "writes what outlives the call": (reads.written,),
-        "uses classes": (reads.classes, reads.members),
-        "calls what nobody knows": (reads.stand_ins,),
-    }
-    yield from (f"it {why}" for why, found in some.items() if any(found))
-    for function in reads.functions.values():
-        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-        if function.__closure__ or not all(map(is_constant, defaults)):
-            yield f"{function.__name__} is a closure, or has arrays as defaults"
-        yield from _faults_of(function, _parts(reads), scan)
-    yield from _faults_of_values(scan)
-
-
-def _parts(reads: Reads) -> frozenset[str]:
-    """The names that are taken of modules."""
-    return frozenset(name for place, _ in reads.values.values() for _, name in place.steps)
-
-
-def _faults_of(
-    function: types.FunctionType, parts: frozenset[str], scan: TwinScan
-) -> Iterator[str]:
-    known = _OF_ARRAYS | _OF_OTHERS | _DRAWS | parts
-    own = function.__code__
-    stores = id(function) in scan.methods and stores_to_itself(function, instructions_of(own))
-    if scan.members:
-        yield from _faults_with_objects(function)
-    for code in codes_of(own):
-        keywords = set(strings(code.co_consts))
-        is_odd = not _KEYWORDS.isdisjoint(keywords)
-        if is_odd or ("dtype" in keywords and not scan.typed.isdisjoint(code.co_names)):
-            yield f"{code.co_name} uses a keyword of its own"
-        for instruction in instructions_of(code):
-            name, argument = instruction.opname, instruction.argval
-            if name in _LEFT_OUT and not (name == "STORE_ATTR" and stores and code is own):
-                yield f"{code.co_name} has {name}"
-            if name in ATTRIBUTES and argument not in known and not scan.has(argument):
-                yield f"{code.co_name} uses .{argument}"
-            if _shows_kind(name, argument, instruction.argrepr):
-                yield f"{code.co_name} looks at kinds"
-
-
-def _faults_with_objects(function: types.FunctionType) -> Iterator[str]:
-    """What could be kept as an attribute, and is not what it stands for."""
-    for code in codes_of(function.__code__):
-        if code is not function.__code__ and code.co_name not in _COMPREHENSIONS:
-            yield f"{function.__name__} makes functions"
-        for one, following in pairwise(instructions_of(code)):
-            passed_on = one.opname == "LOAD_GLOBAL" and following.opname not in ATTRIBUTES
-            if passed_on and _is_namespace(function.__globals__.get(one.argval)):
-                yield f"{function.__name__} passes {one.argval} on"
-
-
-def _shows_kind(name: str, argument: Any, text: str) -> bool:
-    """True for ``f"{x!r}"``, on each Python."""
-    if name == "FORMAT_VALUE":
-        return "repr" in text or "ascii" in text or "str" in text
-    return name == "CONVERT_VALUE" or (name == "LOAD_GLOBAL" and argument in _TELLING)
-
-
-def _faults_of_values(scan: TwinScan) -> Iterator[str]:
-    for place, value in scan.reads.values.values():
-        if scan.members and getattr(value, "__module__", None) in _LOOKS_AT_CLASSES:
-            yield f"{place.title} tells an object from its twin"
-        if place.kind not in ("global", "builtin", "object"):
-            yield f"it reads a {place.kind}"
-        if place.kind == "object" and place.steps[0][1].startswith("__"):
-            continue
-        if place.kind == "object" and isinstance(place.root, types.FunctionType):
-            yield f"it reads {place.title}"
-        if place.kind == "builtin":
-            if place.name in _TELLING or (value is print and scan.members):
-                yield f"it calls {place.name}"
-            continue
-        first = Place(place.kind, place.root, place.name).read()
-        if _is_namespace(first) and place.steps:
-            if place.steps[-1][1] in _DIFFERENT or not _numpy_has(place, value):
-                yield f"NumPy has no {place.title}"
-        elif not _is_alike(value):
-            yield f"{place.title} is not known to be the same"
-
-
-def _numpy_has(place: Place, value: Any) -> bool:
-    """True if NumPy has what a namespace of lazy arrays has at ``place``."""
-    found: Any = np
-    for _, name in place.steps:
-        found = getattr(found, name, None)
-    if isinstance(value, types.ModuleType):
-        return isinstance(found, types.ModuleType)
-    return value is not MISSING and (found is not None or value is None)
-
-
-def _is_alike(value: Any) -> bool:
-    """True for what means the same to NumPy arrays, or has a twin that does."""
-    if isinstance(value, types.ModuleType):
-        return value.__name__.partition(".")[0] != "numpy"
-    if isinstance(value, Drawing):
-        return True
-    if isinstance(value, Wrapper):
-        return value.is_whole
-    if is_constant(value) or (isinstance(value, type) and issubclass(value, np.generic)):
-        return True
-    return not _is_numpys(value) and _numpys(value) is not MISSING
-
-
-def _is_numpys(value: Any) -> bool:
-    """True for functions of NumPy itself, which give NumPy arrays where they are given none."""
-    if isinstance(value, np.ufunc | np.ndarray):
-        return True
-    module = getattr(value, "__module__", None)
-    return isinstance(module, str) and module.partition(".")[0] == "numpy" and callable(value)
-
-
-def _is_namespace(value: Any) -> bool:
-    return isinstance(value, types.ModuleType) and (
-        value.__name__ in _NAMESPACES or value.__name__.startswith("fusecuda.numpy.")
-    )
-
-
-def _numpys(value: Any) -> Any:
-    """What NumPy has for a namespace of lazy arrays, or for a function of one."""
-    name = value.__name__ if _is_namespace(value) else getattr(value, "__module__", None)
-    if not isinstance(name, str) or not (_is_namespace(value) or name.startswith("fusecuda.")):
-        return value
-    found: Any = np
-    path = name.split(".")[2:] if name.startswith("fusecuda.numpy.") else []
-    for part in path if path != ["standard"] else []:
-        found = getattr(found, part, MISSING)
-    return found if _is_namespace(value) else getattr(found, value.__name__, MISSING)
+    return next(faults(scan), None) or FunctionTwin(function, scan, given)
