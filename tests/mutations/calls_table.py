@@ -324,7 +324,7 @@ CALLS = (
     ),
     Mutation(
         "operators-of-subclasses",
-        "capture/calls/scan.py",
+        "capture/calls/classify.py",
         "        if isinstance(value, np.ndarray):  # whose operators are its own\n",
         "        if False:\n",
         "a masked array that a function reads by name is an error of ours",
@@ -445,7 +445,7 @@ CALLS = (
     ),
     Mutation(
         "global-array-as-constant",
-        _READS,
+        "capture/calls/classify.py",
         "            self.reads.inputs[place.key] = (place, value)",
         "            self.reads.values[place.key] = (place, value)",
         "an array that is read by name keeps the contents that it had when recorded",
@@ -574,7 +574,7 @@ CALLS = (
     ),
     Mutation(
         "callers-not-seen",
-        _READS,
+        "capture/calls/classify.py",
         "if sees_caller(value):",
         "if False:",
         "what sees its caller sees us",
@@ -654,7 +654,7 @@ CALLS = (
     ),
     Mutation(
         "methods-never-exchanged",
-        _READS,
+        "capture/calls/classify.py",
         "if parts := parts_of(kind, name, value):",
         "if functions := []:",
         "a class made inside whose methods call np.asarray makes a function unfused",
@@ -854,7 +854,7 @@ CALLS = (
     ),
     Mutation(
         "results-kept-by-twins",
-        "capture/calls/scan.py",
+        "capture/calls/classify.py",
         "        if isinstance(value, CACHED):",
         "        if False:",
         "what a method has kept by its object is not found by what stands for that",
@@ -878,7 +878,7 @@ CALLS = (
     ),
     Mutation(
         "methods-of-enums-by-name",
-        "capture/calls/scan.py",
+        "capture/calls/classify.py",
         "            if is_constant(value):  # of which enums have methods",
         "            if False:",
         "what methods of enums that are read by name read stays what it was",
@@ -886,7 +886,7 @@ CALLS = (
     ),
     Mutation(
         "methods-of-defaults",
-        "capture/calls/scan.py",
+        "capture/calls/classify.py",
         "        if is_constant(value):\n            self.value(value, bound)\n        else:",
         "        if not is_constant(value):",
         "what methods of an enum that is a default read stays what it was",
@@ -894,7 +894,7 @@ CALLS = (
     ),
     Mutation(
         "methods-of-what-classes-hold",
-        "capture/calls/scan.py",
+        "capture/calls/classify.py",
         "            self.value(value, True)",
         "            pass",
         "what methods of an enum that a class holds read stays what it was",

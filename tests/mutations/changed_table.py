@@ -92,7 +92,7 @@ CHANGED = (
     ),
     Mutation(
         "defaults-by-name-written",
-        _SCAN,
+        "capture/calls/classify.py",
         "            self._seen(place, default)  # which may be written there\n",
         "",
         "a default of a keyword that is set where it is stays what it was",
@@ -100,7 +100,7 @@ CHANGED = (
     ),
     Mutation(
         "defaults-of-named-tuples",
-        _SCAN,
+        "capture/calls/classify.py",
         'if made and "_fields" in vars(base):',
         "if False:",
         "defaults of a named tuple stay what they were",
@@ -140,7 +140,7 @@ CHANGED = (
     ),
     Mutation(
         "attributes-of-members",
-        _SCAN,
+        "capture/calls/classify.py",
         "in reached_of_member(member, self.names):",
         "in ():",
         "an attribute of a member of an enum stays what it was",
@@ -148,7 +148,7 @@ CHANGED = (
     ),
     Mutation(
         "attributes-of-members-looked-up",
-        _SCAN,
+        "capture/calls/classify.py",
         "+= marked_members(kind)",
         "+= []",
         "an attribute of a member that is found by the enum stays what it was",

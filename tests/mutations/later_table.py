@@ -140,7 +140,7 @@ LATER = (
     ),
     Mutation(
         "dispatched-functions-unread",
-        "capture/calls/scan.py",
+        "capture/calls/classify.py",
         "                    self.pending.append((chosen, True))",
         "                    pass",
         "what functions read that are registered for a kind is what it was at first",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import dis
 import functools
+import inspect
 import itertools
 import re
 import types
@@ -20,6 +21,13 @@ GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+# Of generators and coroutines, which keep state between calls.
+YIELDS = (
+    inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE
+    | inspect.CO_ITERABLE_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
+)
 
 
 @functools.lru_cache(maxsize=256)  # the same ones are asked for again and again, to read a function

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..record.origin import is_users, module_of
+from ..record.origin import HEAP_TYPE, is_users, module_of
 from ..record.structure import is_frozen, kind_of, walk
 from .identity import Identity
 
@@ -22,7 +22,6 @@ SIMPLE = (
 )  # fmt: skip
 MISSING = object()
 PARTS_LIMIT = 2000  # of what one name leads to
-_HEAP_TYPE = 1 << 9
 
 
 class Wrapper:
@@ -192,7 +191,7 @@ def _has_attributes(kind: Any) -> bool:
 def has_methods(value: Any) -> bool:
     """True for a value whose class is the user's, such as an enum or a kind of numbers."""
     kind: Any = type(value)
-    return bool(kind.__flags__ & _HEAP_TYPE) and is_users(module_of(kind))
+    return bool(kind.__flags__ & HEAP_TYPE) and is_users(module_of(kind))
 
 
 def has_arrays(value: Any) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
-from .bytecode import ATTRIBUTES, codes_of, instructions_of, with_calls
+from .bytecode import ATTRIBUTES, YIELDS, codes_of, instructions_of, with_calls
 from .places import Wrapper, is_constant
 from .reads import Reads
 
@@ -48,7 +48,6 @@ _VALUES = _names("T shape size ndim pi e inf nan newaxis")
 _TYPES = _names("float32 float64 int32 int64 complex64 complex128 bool_ uint8")
 _MODULES = _names("linalg random")
 _NEVER = _names("BUILD_SET SET_ADD SET_UPDATE CALL_FUNCTION_EX IMPORT_NAME CHECK_EXC_MATCH")
-_FLAGS = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
 _CALLS = _names("CALL CALL_KW")  # the latter from Python 3.13 on
 _CONSTANTS = _names("LOAD_CONST LOAD_SMALL_INT")
 _BETWEEN = _CONSTANTS | _names("KW_NAMES PRECALL BUILD_TUPLE PUSH_NULL CACHE")
@@ -61,7 +60,7 @@ def is_tiny(function: types.FunctionType, reads: Reads) -> bool:
     for one in reads.functions.values():
         for code in codes_of(one.__code__):
             own = code is one.__code__ or code.co_name in ("<listcomp>", "<dictcomp>")
-            if not own or code.co_flags & _FLAGS or not all(_knows(one, code)):
+            if not own or code.co_flags & YIELDS or not all(_knows(one, code)):
                 return False
     return True
 

@@ -11,6 +11,7 @@ _FOLDERS = tuple(
     {sysconfig.get_path(name) + "/" for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
 _STANDARD = sysconfig.get_path("stdlib") + "/"
+HEAP_TYPE = 1 << 9  # the flag of classes that Python code defines
 _PLAIN = frozenset({"argparse"})  # of the standard library, with classes that only hold values
 
 

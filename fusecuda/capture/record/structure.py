@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .growing import Growing
-from .origin import is_users, module_of
+from .origin import HEAP_TYPE, is_users, module_of
 from .per_class import per_class
 
 LISTS = frozenset({list, Growing})
@@ -209,7 +209,6 @@ def held_by_attributes(kind: type) -> type:
     return kind
 
 
-_HEAP_TYPE = 1 << 9
 # With these a class decides for itself what its attributes are, or what becomes of a copy.
 _OWN_WAYS = ("__getattribute__", "__del__")
 _WRITING = ("__setattr__", "__delattr__")  # whose code is read like any method's
@@ -267,7 +266,7 @@ def _is_odd(kind: type, root: type) -> bool:
     for base in kind.__mro__:
         if base in (root, object):
             continue
-        if not base.__flags__ & _HEAP_TYPE or _is_native(base):
+        if not base.__flags__ & HEAP_TYPE or _is_native(base):
             return True
         if any(name in vars(base) for name in _OWN_WAYS):
             return True
