@@ -404,7 +404,7 @@ CALLS = (
     ),
     Mutation(
         "nested-failure-not-seen",
-        _TRACE,
+        "capture/calls/fragments.py",
         "(node, *[o for n in named for o in n.operands])",
         "(node,)",
         "an error of an operation within an update is not raised where the program catches it",
@@ -507,7 +507,7 @@ CALLS = (
     ),
     Mutation(
         "run-again-on-another-path",
-        _TRACE,
+        "capture/calls/fragments.py",
         "        if self.path.replaying:\n            shapes = [",
         "        if False:\n            shapes = [",
         "a replay that comes to a new value computes again what it has computed",
@@ -539,7 +539,7 @@ CALLS = (
     ),
     Mutation(
         "drawn-twice",
-        _TRACE,
+        "capture/calls/fragments.py",
         "        self.acts()\n        self.may_resume",
         "        self.may_resume",
         "a call that is made again draws its random numbers again",
@@ -670,7 +670,7 @@ CALLS = (
     ),
     Mutation(
         "slow-recording-goes-on",
-        _TRACE,
+        "capture/calls/fragments.py",
         "        self.at_once_below = sys.maxsize\n",
         "",
         "a long loop that draws random numbers is recorded to its end, for minutes",
@@ -678,7 +678,7 @@ CALLS = (
     ),
     Mutation(
         "replays-recorded-at-once",
-        _TRACE,
+        "capture/calls/fragments.py",
         "if not self.path.replaying:  # what has been done already",
         "if True:  # what has been done already",
         "what a replay has done to arguments is done again",
@@ -686,7 +686,7 @@ CALLS = (
     ),
     Mutation(
         "kernels-counted-as-recording",
-        _TRACE,
+        "capture/calls/fragments.py",
         "            self._begun += max(0.0, thread_time() - before - _SLOWEST)\n",
         "            pass\n",
         "a long call of large arrays is never fused",

@@ -15,7 +15,7 @@ FIRST_RUNS = (
     ),
     Mutation(
         "replays-done-again-without-time",
-        "capture/calls/trace.py",
+        "capture/calls/fragments.py",
         "            if not (last or self.path.replaying):\n",
         "            if not last:\n",
         "where a replay goes on and there is no time to plan, its updates are done twice",
@@ -63,7 +63,7 @@ FIRST_RUNS = (
     ),
     Mutation(
         "what-acts-is-undone",
-        "capture/calls/trace.py",
+        "capture/calls/fragments.py",
         "not (may_undo and self.undoing.keeps(written))",
         "not self.undoing.keeps(written)",
         "copies are made for calls that cannot begin again",
@@ -119,7 +119,7 @@ FIRST_RUNS = (
     ),
     Mutation(
         "opaque-twice",
-        "capture/calls/trace.py",
+        "capture/calls/fragments.py",
         "        if self.failure:  # this is what",
         "        if False:  # this is what",
         "a finally does what it does for a recording that is given up, too",

@@ -82,7 +82,7 @@ IMPURE = (
     ),
     Mutation(
         "done-twice",
-        "capture/calls/trace.py",
+        "capture/calls/fragments.py",
         "            self.flush()\n        self.may_restart = False\n",
         "            self.flush()\n",
         "a call that has printed is started again",
@@ -90,7 +90,7 @@ IMPURE = (
     ),
     Mutation(
         "effects-before-errors",
-        "capture/calls/trace.py",
+        "capture/calls/fragments.py",
         "        if self.may_compute and self._pending_may_fail():",
         "        if False:",
         "a function prints although an index before that is out of bounds",

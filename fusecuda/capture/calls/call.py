@@ -19,6 +19,7 @@ from ..record.storage import Storage
 from .effects import Effect
 from .endings import ASKS_BY_NAME, RaisedLater, Unfollowed
 from .exchange import Exchange
+from .fragments import ignored
 from .guard import Guard, unpacked
 from .handing import Handing
 from .inputs import Inputs
@@ -27,7 +28,7 @@ from .path import ANEW, Path, Tree, key_of
 from .reads import Reads
 from .results import Finisher, OddError, ResultWriter, hides_arrays
 from .scan import reads_of
-from .trace import Trace, ignored
+from .trace import Trace
 
 if TYPE_CHECKING:
     from ...engine import Executable

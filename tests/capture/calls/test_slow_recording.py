@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
-from fusecuda.capture.calls import recorded, trace, undoing
+from fusecuda.capture.calls import fragments, recorded, undoing
 from fusecuda.capture.calls.entry import Entry
 from fusecuda.capture.calls.undoing import Undoing
 from fusecuda.capture.record import plans
@@ -34,7 +34,7 @@ CLOCK = 64  # steps
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recording takes too long from the first look at the clock."""
     monkeypatch.setattr(Budget, "FIRST", 0.0)
-    monkeypatch.setattr(trace, "_LOOK_AT_CLOCK", CLOCK)
+    monkeypatch.setattr(fragments, "_LOOK_AT_CLOCK", CLOCK)
     monkeypatch.setattr(Trial, "wants_plain", property(lambda trial: False))
 
 
@@ -56,8 +56,10 @@ def test_what_cannot_begin_again_goes_on_at_once(
 ) -> None:
     """From then on NumPy does what it would have done, and little is recorded."""
     noted = []
-    note = trace.Trace.note
-    monkeypatch.setattr(trace.Trace, "note", lambda *args: (noted.append(1), note(*args))[1])
+    note = fragments.Fragments.note
+    monkeypatch.setattr(
+        fragments.Fragments, "note", lambda *args: (noted.append(1), note(*args))[1]
+    )
     fused = fc.fused(walk)
     for steps in (40, 200):
         plain, mine = np.linspace(-1, 1, 6), np.linspace(-1, 1, 6)
@@ -78,13 +80,13 @@ def test_random_programs_that_go_on_at_once_or_begin_again(
 ) -> None:
     """After each number of steps, results, arguments, objects are as of plain functions."""
 
-    def gone_on(self: trace.Trace, budget: Budget) -> None:
+    def gone_on(self: fragments.Fragments, budget: Budget) -> None:
         self.may_restart = self.may_restart and again
         check(self, budget)
 
-    check = trace.Trace._check_time
-    monkeypatch.setattr(trace.Trace, "_check_time", gone_on)
-    monkeypatch.setattr(trace, "_LOOK_AT_CLOCK", steps)
+    check = fragments.Fragments._check_time
+    monkeypatch.setattr(fragments.Fragments, "_check_time", gone_on)
+    monkeypatch.setattr(fragments, "_LOOK_AT_CLOCK", steps)
     monkeypatch.setattr(Trial, "wants_plain", property(lambda trial: False))
     monkeypatch.setattr(Budget, "FIRST", -math.inf)
     for seed in range(80 + steps, 84 + steps):
@@ -109,16 +111,16 @@ def test_what_has_been_written_is_undone(
     """A call that is begun again finds its arguments as they were, overlapping ones, too."""
     given_up: list[bool] = []
 
-    def late(self: trace.Trace, budget: Budget) -> None:
+    def late(self: fragments.Fragments, budget: Budget) -> None:
         given_up.append(bool(self.reports))
         if bool(self.reports) is not last:
             return
         monkeypatch.setattr(Budget, "FIRST", -math.inf)
         check(self, budget)
 
-    check = trace.Trace._check_time
-    monkeypatch.setattr(trace.Trace, "_check_time", late)
-    monkeypatch.setattr(trace, "_LOOK_AT_CLOCK", 1)
+    check = fragments.Fragments._check_time
+    monkeypatch.setattr(fragments.Fragments, "_check_time", late)
+    monkeypatch.setattr(fragments, "_LOOK_AT_CLOCK", 1)
     fused = fc.fused(relaxed)
     plain, mine = np.linspace(0, 1, 12), np.linspace(0, 1, 12)
     want = relaxed(*[plain[p] for p in parts], 5)
@@ -138,15 +140,15 @@ def test_what_another_thread_has_written_stays(monkeypatch: pytest.MonkeyPatch) 
                 break
         return shared[row] * 2
 
-    def late(self: trace.Trace, budget: Budget) -> None:
+    def late(self: fragments.Fragments, budget: Budget) -> None:
         if self.reports:
             shared[1] = 9  # as another thread does
             monkeypatch.setattr(Budget, "FIRST", -math.inf)
             check(self, budget)
 
-    check = trace.Trace._check_time
-    monkeypatch.setattr(trace.Trace, "_check_time", late)
-    monkeypatch.setattr(trace, "_LOOK_AT_CLOCK", 1)
+    check = fragments.Fragments._check_time
+    monkeypatch.setattr(fragments.Fragments, "_check_time", late)
+    monkeypatch.setattr(fragments, "_LOOK_AT_CLOCK", 1)
     fused, shared = fc.fused(steps), np.zeros((3, 4))
     assert fused(shared, 2).tolist() == [20] * 4
     assert shared.tolist() == [[0] * 4, [9] * 4, [10] * 4]
@@ -214,7 +216,7 @@ def test_what_cannot_begin_again_keeps_no_copies(monkeypatch: pytest.MonkeyPatch
 
 def test_what_a_replay_has_done_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that goes on is recorded from its beginning, whatever that takes."""
-    monkeypatch.setattr(trace, "_LOOK_AT_CLOCK", 2)
+    monkeypatch.setattr(fragments, "_LOOK_AT_CLOCK", 2)
     monkeypatch.setattr(Trial, "wants_plain", property(lambda trial: False))
 
     def f(x: Any, y: Any) -> Any:
@@ -279,7 +281,7 @@ def test_a_path_that_goes_on_without_time_to_plan(
 def test_what_kernels_take_is_not_recording(slow: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long call of large arrays is recorded to its end."""
     monkeypatch.setattr(Budget, "FIRST", 100.0)
-    monkeypatch.setattr(trace, "_SLOWEST", 1.0)
+    monkeypatch.setattr(fragments, "_SLOWEST", 1.0)
     clock = [0.0]
     computed = Recorder._computed
 
@@ -288,7 +290,7 @@ def test_what_kernels_take_is_not_recording(slow: None, monkeypatch: pytest.Monk
         return computed(*args)
 
     monkeypatch.setattr(Recorder, "_computed", long)
-    monkeypatch.setattr(trace, "thread_time", lambda: clock[0])
+    monkeypatch.setattr(fragments, "thread_time", lambda: clock[0])
 
     @fc.fused
     def f(x: Any) -> Any:
