@@ -61,7 +61,8 @@ SCATTERS = (
         "scatter-in-another-region",
         "fusion/lowering.py",
         "root.dtype, root.scatter.map)",
-        "root.dtype, axis_map([(0, 1, a) for a, _ in enumerate(root.shape)], len(root.shape)))",
+        "root.dtype, IndexMap(root.scatter.map.rank, "
+        "(0,) * len(root.shape), root.scatter.map.coefs))",
         "a scatter in a part of an array goes to its beginning",
         ids("fusion/scatters", "regions[contiguous]", "regions_of_arguments[a part]"),
     ),

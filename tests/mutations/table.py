@@ -189,7 +189,7 @@ EMITTER = (
     ),
     Mutation(
         "numbers-as-found",
-        "fusion/lowering.py",
+        "fusion/levels.py",
         "return self.numbers.setdefault(key, len(self.numbers))",
         "return list(self.values).index(key)",
         "one kernel has another text where other values might be stored",
