@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..fusion import kernel_ir as ir
+from ..fusion.walked_forms import forms_of
 from ..graph.dtypes import BOOL
 from .chosen import step_of
 
@@ -31,7 +32,7 @@ def size_of(kernel: ir.KernelIR, steps: Sequence[int] | None, body: Sequence[ir.
     """
     if steps is None or not all(isinstance(s, _PLAIN) for s in body):
         return 0
-    for form in ir.forms_of(body):
+    for form in forms_of(body):
         at = kernel.forms[form]
         if at.dtype is not None and steps[form] not in (0, 1) and not _is_spread(at, steps[form]):
             return 0

@@ -15,6 +15,7 @@ from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
 from ..fusion.variants import ANY_STEP, COLUMN, LATE, LOOP, ROW, Variant
 from ..fusion.verify import operands
+from ..fusion.walked_forms import forms_chosen
 from .index_tests import made_once
 
 _SKELETONS = (LOOP, LATE, ROW, COLUMN)  # those that make the tests of a run before it
@@ -66,7 +67,7 @@ def _used(
 
 def step_of(load: ir.ChosenLoad, steps: Sequence[int]) -> int:
     """By how many elements ``load`` steps along, whichever source it has."""
-    return steps[next(ir.forms_chosen(load.sources))]
+    return steps[next(forms_chosen(load.sources))]
 
 
 def declared(load: ir.ChosenLoad, steps: Sequence[int]) -> list[str]:

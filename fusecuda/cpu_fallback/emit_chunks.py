@@ -12,8 +12,8 @@ from dataclasses import replace
 from ..codegen import names, reductions, scans
 from ..codegen.scalar import c_type, memory_type, suffix
 from ..fusion import kernel_ir as ir
-from ..fusion.kernel_ir import forms_of
 from ..fusion.packed import is_packable
+from ..fusion.walked_forms import forms_of
 from ..graph.dtypes import BOOL, FLOAT32, FLOAT64
 from ..graph.tree import CHUNK
 from . import lanes

@@ -14,8 +14,8 @@ from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
-from ..fusion.kernel_ir import forms_of
 from ..fusion.variants import COLUMN_BLOCK, Variant
+from ..fusion.walked_forms import forms_of
 from ..graph.dtypes import BOOL
 from .emit_reduction import ReductionEmitter
 from .index_tests import NO_TESTS, Tests, tests_of

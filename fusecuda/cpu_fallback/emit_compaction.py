@@ -14,8 +14,8 @@ from ..codegen import names
 from ..codegen.compactions import needed
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
-from ..fusion.kernel_ir import forms_of
 from ..fusion.verify import operands
+from ..fusion.walked_forms import forms_of
 from .emit import PLACEHOLDER
 from .emit_loop import LoopEmitter
 from .place import Place

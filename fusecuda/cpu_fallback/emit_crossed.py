@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type
 from ..fusion import kernel_ir as ir
-from ..fusion.kernel_ir import forms_of
+from ..fusion.walked_forms import forms_of
 from ..graph.dtypes import computed_in
 from .emit_reduction import ReductionEmitter
 from .emit_rows import RowEmitter

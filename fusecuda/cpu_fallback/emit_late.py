@@ -11,8 +11,8 @@ from __future__ import annotations
 from ..codegen import names
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
-from ..fusion.kernel_ir import forms_of
 from ..fusion.variants import Variant
+from ..fusion.walked_forms import forms_of
 from .emit import PLACEHOLDER
 from .emit_loop import LoopEmitter
 from .place import Place

@@ -11,10 +11,10 @@ from ..codegen import names, scans
 from ..codegen.scalar import c_type, memory_type, stored
 from ..fusion import kernel_ir as ir
 from ..fusion.byte_chains import Chain, chains_of, without
-from ..fusion.kernel_ir import forms_of
 from ..fusion.tallies import tallied
 from ..fusion.variants import ANY_STEP, Variant
 from ..fusion.verify import operands
+from ..fusion.walked_forms import forms_of
 from . import quotients, tallies
 from .emit import PLACEHOLDER
 from .emit_runs import RunEmitter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..codegen import names, reductions
 from ..codegen.scalar import c_type, memory_type
 from ..fusion import kernel_ir as ir
-from ..fusion.kernel_ir import forms_of
+from ..fusion.walked_forms import forms_of
 from .emit import PLACEHOLDER
 from .emit_runs import RunEmitter
 from .place import Place

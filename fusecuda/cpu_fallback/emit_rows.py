@@ -11,7 +11,7 @@ from ..codegen.fission import parts_of
 from ..codegen.scalar import c_type, memory_type
 from ..codegen.scans import scans_of
 from ..fusion import kernel_ir as ir
-from ..fusion.kernel_ir import forms_of
+from ..fusion.walked_forms import forms_of
 from .emit_chunks import ChunkEmitter
 from .place import Place
 

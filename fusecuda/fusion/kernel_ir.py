@@ -13,7 +13,7 @@ indices: the address of an access, or an index as a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..graph.dtypes import DType
@@ -378,33 +378,3 @@ class KernelIR:
         if ordered or self.segment is not None or self.cross:
             return 1  # one element after the other, each row as long as it is, or groups of rows
         return sum(bool(stage.body or stage.reduces) for stage in self.stages)
-
-
-def forms_of(statements: Iterable[Statement]) -> list[int]:
-    """The forms that ``statements`` walk, in order."""
-    found: set[int] = set()
-    for s in statements:
-        if isinstance(s, Load | Index | Gather | Search | Store | Scatter):
-            found.add(s.form)
-        elif isinstance(s, InRange):
-            found.update(form for form, _ in s.tests)
-        elif isinstance(s, ChosenLoad):
-            found.update(forms_chosen(s.sources))
-    return sorted(found)
-
-
-def forms_chosen(sources: Iterable[int | Choice]) -> Iterator[int]:
-    """The forms of a choice, with those of the choices in it."""
-    for source in sources:
-        if isinstance(source, int):
-            yield source
-        else:
-            yield from forms_chosen(source[1])
-
-
-def tests_chosen(tests: Iterable[int], sources: Iterable[int | Choice]) -> Iterator[int]:
-    """The tests of a choice, with those of the choices in it."""
-    yield from tests
-    for source in sources:
-        if not isinstance(source, int):
-            yield from tests_chosen(*source)

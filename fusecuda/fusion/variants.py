@@ -11,6 +11,7 @@ from . import cost, kernel_ir
 from .byte_chains import MANY, chains_of
 from .packed import is_packable
 from .walk import Walk
+from .walked_forms import forms_of
 
 LOOP, ROW, COLUMN, ANY = "loop", "row", "column", "any"
 COMPACTION, COMPACTED_ROWS = "compaction", "compacted rows"
@@ -165,7 +166,7 @@ def _turned(kernel: kernel_ir.KernelIR, walk: Walk) -> tuple[int, ...]:
     plain, others = set[int](), set[int]()
     for s in kernel.statements():
         is_plain = isinstance(s, kernel_ir.Load) and s.guard is None
-        (plain if is_plain else others).update(kernel_ir.forms_of([s]))
+        (plain if is_plain else others).update(forms_of([s]))
     wide = [d is not None and d.itemsize in (4, 8) for d in (f.dtype for f in kernel.forms)]
     across = [
         abs(s[-2]) >= _LINE and _is_beside(kernel, f, s[-1]) for f, s in enumerate(walk.strides)
@@ -246,7 +247,7 @@ def _count_of_short(walk: Walk) -> int:
 
 def stand_side_by_side(kernel: kernel_ir.KernelIR, rows: Walk) -> bool:
     """True if rows that are neighbours along the last axis have the same segment, or are whole."""
-    forms = kernel_ir.forms_of(s for stage in kernel.stages for s in stage.head)
+    forms = forms_of(s for stage in kernel.stages for s in stage.head)
     return kernel.segment is None or not any(rows.strides[f][-1] for f in forms)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..errors import GraphError
 from . import kernel_ir as ir
+from .walked_forms import tests_chosen
 
 
 def verify_kernel(kernel: ir.KernelIR) -> None:
@@ -46,7 +47,7 @@ def operands(statement: ir.Statement) -> tuple[int, ...]:
             return (*tests, *values, otherwise)
         case ir.ChosenLoad(tests=tests, sources=sources, guard=guard):
             own = () if guard is None else (guard,)
-            return (*ir.tests_chosen(tests, sources), *own)
+            return (*tests_chosen(tests, sources), *own)
         case ir.Gather(indices=used) | ir.Compute(operands=used):
             return used
         case ir.Scatter(indices=indices, value=value):
