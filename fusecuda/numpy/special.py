@@ -12,7 +12,7 @@ from typing import Any
 
 from ..capture.arrays import ufuncs
 from ..capture.arrays.array import Array
-from ..capture.arrays.dispatch import assign_result
+from ..capture.arrays.computed import assign_result
 from ..capture.arrays.wrapping import lift, stay_in_namespace
 from ..graph.ops import OPS, SCIPY_NAMES
 from ..words import counted

@@ -70,7 +70,7 @@ ARRAYS = (
     ),
     Mutation(
         "numpys-own-arrays-are-filled",
-        "capture/arrays/dispatch.py",
+        "capture/arrays/computed.py",
         "        current_recorder().fills_in()",
         "        pass",
         "x += y of an array that was made of plain data is recorded anew each time",

@@ -186,7 +186,7 @@ HANDING = (
     ),
     Mutation(
         "names-that-others-have",
-        "capture/arrays/dispatch.py",
+        "capture/arrays/computed.py",
         "def eager(func: Callable[..., Any], /, *args",
         "def eager(func: Callable[..., Any], *args",
         "a function with a keyword argument named func cannot be called",

@@ -84,7 +84,7 @@ _OF_BFLOAT16 = () if find_spec("ml_dtypes") is None else (
     ),
     Mutation(
         "input-is-overwritten",
-        "capture/arrays/dispatch.py",
+        "capture/arrays/computed.py",
         '        kwargs["overwrite_input"] = False',
         '        pass',
         "a median that may overwrite its input fails",

@@ -24,8 +24,8 @@ from ..record.leaf import Leaf
 from ..record.numbers import TracedScalar, followed, value_of
 from ..record.structure import held_by_attributes
 from .array import Array
+from .computed import assign_result
 from .creation import asarray, shape_of
-from .dispatch import assign_result
 
 _PERIOD = 2**64
 _advancing = threading.RLock()

@@ -11,7 +11,7 @@ from ...graph import build
 from ...graph.dtypes import BOOL, INT64, is_supported
 from ...graph.index_map import axis_map
 from .array import Array
-from .dispatch import as_changed, eager
+from .computed import as_changed, eager
 from .movement import diagonal, ravel
 from .table import handles
 from .values import array_of, complete_together, of_node, plain, seen

@@ -12,7 +12,7 @@ import numpy as np
 from ...graph import build
 from ...graph.dtypes import BOOL, is_supported
 from .array import Array
-from .dispatch import eager
+from .computed import eager
 from .movement import ravel
 from .picks import picked, places
 from .table import handles

@@ -20,7 +20,7 @@ from ..record.user_frames import user_line
 from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array
-from .dispatch import as_changed, eager, loosely, update_loosely
+from .computed import as_changed, eager, loosely, update_loosely
 from .gathering import gathered
 from .held import compute_first
 from .keys import expanded, has_arrays, index_node

@@ -17,8 +17,8 @@ from ...graph import build
 from ...graph.dtypes import BOOL, FLOAT64, INT64, computed_in, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
+from .computed import eager
 from .creation import asarray, check_device, zeros
-from .dispatch import eager
 from .memory import in_force
 from .table import handles
 from .ufuncs import affine

@@ -16,7 +16,7 @@ from ...graph.numpy_rules import where_number
 from ..record.numbers import TracedScalar
 from . import ufuncs
 from .array import Array
-from .dispatch import as_changed, assign_result, check_cast, eager
+from .computed import as_changed, assign_result, check_cast, eager
 from .finding import nonzero
 from .held import compute_first
 from .kept_order import axes_by, in_kept_order, in_order_of

@@ -15,7 +15,8 @@ import numpy as np
 
 from ...graph.library import at_line
 from ..arrays.array import Array
-from ..arrays.dispatch import as_fragment, raising
+from ..arrays.computed import as_fragment
+from ..arrays.dispatch import raising
 from ..arrays.opaque import given, taken
 from ..arrays.scipy_functions import handler_of
 from ..arrays.values import plain, wrap
