@@ -25,7 +25,7 @@ from .graph.dtypes import DType
 from .graph.faults import element_error
 from .graph.index_map import Shape, contiguous_strides
 from .graph.node import Graph
-from .interpreted import Interpreted, Patience
+from .interpreted import Interpreted, Patience, warn_interpreted
 from .options import Options
 from .watch import Lap, timed, told, watchers
 
@@ -390,17 +390,3 @@ def _fits(value: Any, shape: Shape, strides: tuple[int, ...], dtype: DType) -> b
     """True for a plain NumPy array, aligned and writeable, that is laid out so."""
     known = type(value) is np.ndarray and value.shape == shape and value.strides == strides
     return known and value.dtype == dtype and value.flags.behaved
-
-
-_warned: set[str] = set()
-
-
-def warn_interpreted(error: CompilerError) -> None:
-    """Say once for each cause that kernels cannot be compiled and NumPy computes instead."""
-    import warnings  # noqa: PLC0415
-
-    text = str(error)
-    if text not in _warned:
-        _warned.add(text)
-        message = f"fusecuda computes with NumPy, unfused, because kernels do not compile: {text}"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from .errors import CompilerError
 from .graph.dtypes import kind_of
 from .graph.interpret import PLAIN, Meaning, interpret
 from .graph.node import Graph, Node
@@ -118,3 +119,17 @@ def _seconds_of(node: Node) -> float:
         length = operand.size // max(node.size, 1)
         return _SECONDS_A_PLACE * node.size * CHUNK * -(-length // CHUNK)
     return 0.0
+
+
+_warned: set[str] = set()
+
+
+def warn_interpreted(error: CompilerError) -> None:
+    """Say once for each cause that kernels cannot be compiled and NumPy computes instead."""
+    import warnings  # noqa: PLC0415
+
+    text = str(error)
+    if text not in _warned:
+        _warned.add(text)
+        message = f"fusecuda computes with NumPy, unfused, because kernels do not compile: {text}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
