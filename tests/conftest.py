@@ -21,7 +21,7 @@ import pytest
 
 import fusecuda
 from fusecuda.back_ends import BACK_ENDS
-from fusecuda.capture.calls import lifted
+from fusecuda.capture.calls import block_sites
 from fusecuda.capture.calls.trace import Trace
 from fusecuda.capture.record import plans, rest
 from fusecuda.capture.record.recorder import default_recorder
@@ -167,7 +167,7 @@ def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def where_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that are entered again and again are recorded each time."""
-    monkeypatch.setattr(lifted, "_FIRST", sys.maxsize)
+    monkeypatch.setattr(block_sites, "_FIRST", sys.maxsize)
 
 
 @pytest.fixture

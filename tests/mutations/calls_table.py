@@ -169,7 +169,7 @@ CALLS = (
     ),
     Mutation(
         "globals-of-another-module",
-        "capture/calls/lifted.py",
+        "capture/calls/block_sites.py",
         "chosen, lazily, id(frame.f_globals)",
         "chosen, lazily",
         "a block in code that two modules share reads the globals of its own",
@@ -201,7 +201,7 @@ CALLS = (
     ),
     Mutation(
         "variables-kept",
-        "capture/calls/lifted.py",
+        "capture/calls/block_sites.py",
         "                space.clear()  # else",
         "                pass  # else",
         "what a block was given dies when its variable gets another value",
@@ -217,7 +217,7 @@ CALLS = (
     ),
     Mutation(
         "lazy-arrays-in-lists",
-        "capture/calls/lifted.py",
+        "capture/calls/block_sites.py",
         "    border.write_back()\n",
         "",
         "lists next to lazy arrays hold what a lifted block has put into them",

@@ -29,7 +29,7 @@ CUPY = (
     ),
     Mutation(
         "what-numpy-does-otherwise",
-        "capture/cupy/callables.py",
+        "capture/cupy/handlers.py",
         "        if _follows_cupy() and not is_alike(*args, **kwargs):",
         "        if False:",
         "on a GPU functions give NumPy's values where CuPy's are others",
@@ -117,7 +117,7 @@ CUPY = (
     ),
     Mutation(
         "bounds-that-are-nan",
-        "capture/cupy/callables.py",
+        "capture/cupy/handlers.py",
         "        low, high = _bound(low, -np.inf), _bound(high, np.inf)",
         "        pass",
         "what has no bound to CuPy is NaN",
@@ -125,7 +125,7 @@ CUPY = (
     ),
     Mutation(
         "steps-that-are-not-whole",
-        "capture/cupy/callables.py",
+        "capture/cupy/handlers.py",
         "    if _follows_cupy() and not all(",
         "    if False and not all(",
         "a range goes by NumPy's first difference, not by CuPy's step",
@@ -133,7 +133,7 @@ CUPY = (
     ),
     Mutation(
         "the-sum-of-no-weights",
-        "capture/cupy/callables.py",
+        "capture/cupy/handlers.py",
         "    return found, np.full_like(found, a.size / max(found.size, 1))",
         "    return _numpy(np.average)(a, axis=axis, returned=True)",
         "the sum of weights is a NumPy array",
@@ -189,7 +189,7 @@ CUPY = (
     ),
     Mutation(
         "copies-by-columns",
-        "capture/cupy/callables.py",
+        "capture/cupy/handlers.py",
         "return selection.copy(a, order) if",
         "return selection.copy(a) if",
         "a copy of a transposed array lies in columns",

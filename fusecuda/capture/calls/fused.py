@@ -21,7 +21,7 @@ from ..record.block import Region
 from ..record.recorder import Recorder, default_recorder, recorder_in_force
 from ..record.rest import Trial
 from ..record.summary import summary
-from . import lifted as lifting
+from . import block_sites
 from .function import FusedFunction
 from .memory import provider
 from .passing import LIBRARY, MOST, Passing
@@ -86,7 +86,7 @@ def _options(_asked: tuple[Any, Any], **given: Any) -> Options:
 _usual: tuple[Any, Options, bool] = ((), Options(check=0.0), False)  # where that was asked for
 _frame = sys._getframe
 _modules = sys.modules
-_sites = lifting.sites
+_sites = block_sites.sites
 
 
 class FusedBlock:
@@ -100,7 +100,7 @@ class FusedBlock:
     _nested: list[Any] = []  # noqa: RUF012 - one of its own once it is entered
     _reports: Sequence[Executable] = ()
     _remarks: Sequence[str] = ()
-    _site: lifting.Site | None = None  # the with statement
+    _site: block_sites.Site | None = None  # the with statement
     _lifted: Any = None  # the `Lifted` that does the work of the body, if it is asked
     _replayed = False  # it has done that
     _trial: Trial | None = None  # of running it as it stands, recorded or at once
@@ -211,7 +211,7 @@ class FusedBlock:
 
     def _is_done(self, frame: FrameType) -> bool:
         """True if a function has done what the body in ``frame`` would do, which is skipped."""
-        self._site = lifting.site_of(frame)
+        self._site = block_sites.site_of(frame)
         try:
             self._lifted, skipped = self._site.enter(frame, self._options, self._chosen)
             if skipped:

@@ -17,7 +17,7 @@ from typing import Any
 import cupy
 from cupy._core import _gufuncs, _reduction, fusion
 
-from . import callables, internals
+from . import handlers, internals
 from .operations import holds_array, kernel_called
 from .region import region_in_force
 from .storages import complete
@@ -147,7 +147,7 @@ def _product(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         region = region_in_force()
         if region is not None and self is cupy.matmul and len(args) == 2 and not kwargs:
-            result = region.record(callables.RECORDED["matmul"], args, {})
+            result = region.record(handlers.RECORDED["matmul"], args, {})
             if result is not NotImplemented:
                 return result
         return gate(self, *args, **kwargs)

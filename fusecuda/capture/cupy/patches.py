@@ -19,7 +19,7 @@ from typing import Any
 import cupy
 
 from ...options import Options
-from . import callables, gates, internals, operations, operators
+from . import callables, gates, handlers, internals, operations, operators
 from .internals import base, getitem, ndarray, setitem
 from .operations import holds_array, is_basic, kernel_called
 from .region import CupyRegion, region_in_force, when_idle
@@ -186,7 +186,7 @@ def _recorded(
     name: str, function: Function, original: Function, names: tuple[str, ...], is_view: bool = False
 ) -> Function:
     """A stand-in that records ``function``; ``names`` are those of positional parameters."""
-    is_itself = callables.ITSELF.get(name)
+    is_itself = handlers.ITSELF.get(name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         region = region_in_force()
@@ -233,7 +233,7 @@ def _creating(name: str, original: Function) -> Function:
         if name in _CONVERSIONS and args and type(args[0]) in internals.OURS:
             lies_so = name == "ascontiguousarray" and args[0].flags.c_contiguous
             how = "asarray" if lies_so else name
-            converted = region.record(callables.convert, (args[0], how, args[1:]), kwargs)
+            converted = region.record(handlers.convert, (args[0], how, args[1:]), kwargs)
             if converted is not NotImplemented:
                 return args[0] if converted is None else converted
         return region.native(original, args, kwargs, name, flush=holds_array((args, kwargs)))
@@ -289,7 +289,7 @@ def _prepare() -> None:
         kind = callables.class_of_method(name)
         escapes = name in _ESCAPING
         if kind == "recorded":
-            names, function = callables.METHODS[name]
+            names, function = handlers.METHODS[name]
             is_view = name in ("reshape", "ravel")
             _attributes[name] = _recorded(name, function, original, names, is_view)
         elif kind == "flushing":
@@ -336,7 +336,7 @@ def _prepare_function(name: str, function: Any) -> None:
     _known.add(id(function))
     original = internals.twin(function)
     if kind == "recorded":
-        target = _recorded(name, callables.RECORDED[name], original, _positional(function)[1:])
+        target = _recorded(name, handlers.RECORDED[name], original, _positional(function)[1:])
     elif kind == "creating":
         target = _creating(name, original)
     elif kind == "peeking":

@@ -14,7 +14,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
-from fusecuda.capture.calls import lifted, skip
+from fusecuda.capture.calls import block_sites, skip
 from fusecuda.capture.record.rest import Trial
 from fusecuda.errors import FusecudaError
 from tests import programs_of_blocks
@@ -36,9 +36,9 @@ def numbers(count: int = 12) -> Any:
     return np.arange(float(count)) - 3
 
 
-def sites() -> list[lifted.Site]:
+def sites() -> list[block_sites.Site]:
     """What is known of the blocks of this file that are entered."""
-    return list(lifted.sites.values())
+    return list(block_sites.sites.values())
 
 
 # --- programs: each is given what makes blocks, and returns all that can be seen afterwards.
@@ -385,7 +385,7 @@ AS_THEY_STAND = {  # part of what is said of blocks that are not lifted
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
 @one_in(4)
 def test_does_what_it_says(program: Callable[[Block], Any]) -> None:
-    lifted.sites.clear()
+    block_sites.sites.clear()
     wanted = program(contextlib.nullcontext)
     for _ in range(2):
         found = program(fc.fused)
@@ -412,7 +412,7 @@ def a_loop(x: Any) -> list[Any]:
 
 def test_is_replayed() -> None:
     """After the first entries nothing is recorded any more, and a block is one launch."""
-    lifted.sites.clear()
+    block_sites.sites.clear()
     blocks = a_loop(numbers(1000))
     (site,) = sites()
     (variant,) = site._variants.values()
@@ -488,7 +488,7 @@ for i in range(8):
     file.write_text(text)
     code = compile(text, str(file), "exec")
     spaces: list[dict[str, Any]] = []
-    lifted.sites.clear()
+    block_sites.sites.clear()
     for block in (contextlib.nullcontext, fc.fused):
         spaces.append({"__name__": "script_of_blocks", "block": block})
         exec(code, spaces[-1])
@@ -599,7 +599,7 @@ def dropped_afterwards(other: Any) -> list[bool]:
 @pytest.mark.parametrize("lazily", [False, True], ids=["replayed", "where it stands"])
 def test_arrays_die_with_their_variables(lazily: bool) -> None:
     """A block keeps nothing that it was given; a recording may, until garbage is collected."""
-    lifted.sites.clear()
+    block_sites.sites.clear()
     alive = dropped_afterwards(fnp.asarray(numbers()) if lazily else numbers())
     assert not any(alive[-4:]), alive
 

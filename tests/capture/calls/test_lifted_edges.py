@@ -18,7 +18,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
-from fusecuda.capture.calls import lifted
+from fusecuda.capture.calls import block_sites
 from fusecuda.capture.record.recorder import default_recorder, recorder_in_force
 from fusecuda.capture.record.rest import Trial
 from tests.real_code.compare import differences
@@ -31,7 +31,7 @@ TURNS = 8
 def always_fused(monkeypatch: pytest.MonkeyPatch) -> None:
     """No measurement decides that a block is left as it is."""
     monkeypatch.setattr(Trial, "wants_plain", property(lambda trial: False))
-    lifted.sites.clear()
+    block_sites.sites.clear()
 
 
 def numbers(count: int = 12) -> Any:
@@ -289,7 +289,7 @@ def _shown(value: Any) -> Any:
 def test_bodies_that_are_lifted_with_lists() -> None:
     lists(fc.fused)
     assert any(v.explain().startswith("block: replayed")
-               for s in lifted.sites.values() for v in s._variants.values())  # fmt: skip
+               for s in block_sites.sites.values() for v in s._variants.values())  # fmt: skip
 
 
 # --- modules, sources, warnings
@@ -360,7 +360,7 @@ def ever_new_shapes() -> Any:
 def test_shapes_that_never_come_again() -> None:
     """Such a block is left alone: it would be recorded each time."""
     assert ever_new_shapes().shape == (104,)
-    (site,) = lifted.sites.values()
+    (site,) = block_sites.sites.values()
     (variant,) = site._variants.values()
     assert variant.traces < 40
 
@@ -409,7 +409,7 @@ def test_handlers_with_blocks_of_their_own() -> None:
     for _ in range(4):
         handler()
     assert interrupted(handler, 6000) == handler.wrong == 0
-    assert all(site._variants for site in lifted.sites.values())
+    assert all(site._variants for site in block_sites.sites.values())
 
 
 def test_handlers_that_raise() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import fusecuda as fc
 import fusecuda.numpy as fnp
-from fusecuda.capture.calls import lifted
+from fusecuda.capture.calls import block_sites
 from fusecuda.capture.calls.passing import Passing
 from fusecuda.capture.record import rest
 from fusecuda.capture.record.recorder import default_recorder
@@ -41,7 +41,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fusecuda.capture.calls.fused.perf_counter", lambda: 1e-6 * next(clock))
     monkeypatch.setattr("fusecuda.capture.calls.fused.provider", lambda: None)
     monkeypatch.setattr(rest, "trial_at", trial_at)
-    lifted.sites.clear()
+    block_sites.sites.clear()
 
 
 def entered(count: int, **options: Any) -> list[bool]:
@@ -196,7 +196,7 @@ def results(values: Any) -> list[Any]:
 def test_results_of_lifted_blocks_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large ones lie in the pool's memory, where the kernels have written them."""
     monkeypatch.setattr(Trial, "wants_plain", property(lambda trial: False))
-    lifted.sites.clear()
+    block_sites.sites.clear()
     values = np.arange(SMALLEST / 8 + 1)
     kept = results(values)
     for y, z in kept:

@@ -9,7 +9,7 @@ import pytest
 
 cp = pytest.importorskip("cupy")
 
-from fusecuda.capture.cupy import callables, gates, internals, patches, ufuncs  # noqa: E402
+from fusecuda.capture.cupy import callables, gates, handlers, internals, patches, ufuncs  # noqa: E402
 
 KNOWN = internals.names(  # the functions of CuPy 13 and 14 that are flushing
     """
@@ -43,7 +43,7 @@ def functions() -> dict[str, types.FunctionType]:
 def test_functions(name: str) -> None:
     """A new function of a new CuPy shows here: it is flushed, which is right; say so above."""
     kind = callables.class_of(name)
-    sets = [callables.RECORDED, callables.VIEW, callables.FREE, callables.CREATING]
+    sets = [handlers.RECORDED, callables.VIEW, callables.FREE, callables.CREATING]
     assert sum(name in s for s in sets) <= 1, f"{name} is in two classes"
     if kind == "flushing":
         assert name in KNOWN, f"{name} is new: flushing, unless it is given another class"
@@ -103,7 +103,7 @@ def test_composed_functions_name_nothing_native(name: str) -> None:
 
 def test_recorded_functions_take_cupys_arguments() -> None:
     """Parameters that CuPy has and a handler lacks make CuPy compute, they are never ignored."""
-    for name in callables.RECORDED:
+    for name in handlers.RECORDED:
         if "." not in name and hasattr(cp, name):
             assert isinstance(getattr(cp, name), types.FunctionType) or name == "matmul", name
             if name != "matmul":

@@ -12,7 +12,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from fusecuda import fused  # noqa: E402 - it needs CuPy
-from fusecuda.capture.calls import lifted  # noqa: E402
+from fusecuda.capture.calls import block_sites  # noqa: E402
 from fusecuda.capture.record import rest  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture.calls import test_lifted as programs  # noqa: E402
@@ -61,9 +61,9 @@ def a_loop(x: Any) -> list[Any]:
 
 
 def test_is_replayed() -> None:
-    lifted.sites.clear()
+    block_sites.sites.clear()
     blocks = a_loop(host(np.arange(1000.0)))
-    (site,) = lifted.sites.values()
+    (site,) = block_sites.sites.values()
     (variant,) = site._variants.values()
     assert variant.traces <= 2
     assert [b.launches for b in blocks] == [1] * 8

@@ -11,7 +11,7 @@ import pytest
 cp = pytest.importorskip("cupy")
 
 from fusecuda import NotFusedError, fused  # noqa: E402
-from fusecuda.capture.cupy import callables, ufuncs  # noqa: E402
+from fusecuda.capture.cupy import handlers, ufuncs  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.cupy_host import host, seen  # noqa: E402
 
@@ -25,7 +25,7 @@ LOW, HIGH = np.array([NAN, 2.0] * 18 + [1.0]), np.array([3.0, NAN, 1.0] * 12 + [
 @pytest.fixture(name="on_gpu", autouse=True)
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Handlers are told that a device computes; the CPU does."""
-    monkeypatch.setattr(callables, "_follows_cupy", lambda: True)
+    monkeypatch.setattr(handlers, "_follows_cupy", lambda: True)
 
 
 CUPYS: list[Callable[[], Any]] = [

@@ -12,7 +12,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from fusecuda import fused  # noqa: E402 - it needs CuPy
-from fusecuda.capture.calls import lifted  # noqa: E402
+from fusecuda.capture.calls import block_sites  # noqa: E402
 from fusecuda.capture.cupy import patches  # noqa: E402
 from fusecuda.capture.cupy.storages import table  # noqa: E402
 from fusecuda.capture.record import rest  # noqa: E402
@@ -60,7 +60,7 @@ def compared(program: Callable[..., Any]) -> list[Any]:
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
 @one_in(2)
 def test_replayed_where_they_can_be(program: Callable[..., Any]) -> None:
-    lifted.sites.clear()
+    block_sites.sites.clear()
     assert OUTCOMES[program.__name__] in compared(program)[-1].explain()
 
 

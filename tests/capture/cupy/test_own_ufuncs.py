@@ -16,7 +16,7 @@ import cupyx  # noqa: E402 - as above
 import cupyx.scipy.special as cupy_special  # noqa: E402
 
 from fusecuda import NotFusedError, fused  # noqa: E402
-from fusecuda.capture.cupy import callables, own_ufuncs  # noqa: E402
+from fusecuda.capture.cupy import handlers, own_ufuncs  # noqa: E402
 from fusecuda.graph.ops import SCIPY_NAMES  # noqa: E402
 from tests import cupy_host  # noqa: E402
 from tests.capture_check import equal  # noqa: E402
@@ -124,7 +124,7 @@ ALIKE: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", ALIKE)
 def test_what_cupy_and_numpy_do_alike(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a GPU it is recorded, too."""
-    monkeypatch.setattr(callables, "_follows_cupy", lambda: True)
+    monkeypatch.setattr(handlers, "_follows_cupy", lambda: True)
     call, want = ALIKE[name], ALIKE[name](np, X)
     for _ in range(2):
         with fused(device="cpu", strict=True):
