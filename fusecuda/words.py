@@ -1,4 +1,4 @@
-"""Words for people: a number and what it counts."""
+"""Words for people: a number and what it counts, and where something stands."""
 
 from __future__ import annotations
 
@@ -14,3 +14,9 @@ def _plural(word: str) -> str:
     if word.endswith("y") and word[-2] not in "aeiou":
         return f"{word[:-1]}ies"
     return f"{word}s"
+
+
+def position(place: str) -> tuple[str, int]:
+    """The file and number of a line given as FILE:NUMBER, by which lines are sorted; else 0."""
+    file, _, number = place.rpartition(":")
+    return (file, int(number)) if number.isdigit() else (place, 0)

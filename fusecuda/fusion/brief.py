@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..graph.structure import operations
-from ..words import counted
+from ..words import counted, position
 from .assembly import Assembly
 from .explain import KernelSummary, bytes_alone, label, recorded_lines, summarize
 from .walk import Launch
@@ -49,7 +49,7 @@ def brief(assembly: Assembly, peak_bytes: int) -> list[str]:
     order = sorted(groups, key=lambda g: -g.bytes)
     for group in order[:_LAUNCHES]:
         lines += _told(group, moved)
-    lines += _more(order[_LAUNCHES:], "launch")
+    lines += _more(order[_LAUNCHES:])
     return lines + _reasons(assembly)
 
 
@@ -71,15 +71,15 @@ def _told(group: _Group, moved: int) -> Iterable[str]:
     s, count = group.summary, len(group.steps)
     times = f"{count:,} × " if count > 1 else ""
     yield f"  {_share(group.bytes, moved):>4}  {times}{s.name} ({s.kind}), {size(group.bytes)}"
-    for line in sorted(group.lines, key=_position)[:_LINES]:
+    for line in sorted(group.lines, key=position)[:_LINES]:
         yield f"        {source(line)}"
     if len(group.lines) > _LINES:
         yield f"        and {counted(len(group.lines) - _LINES, 'line')} more"
 
 
-def _more(rest: Sequence[_Group], word: str) -> list[str]:
+def _more(rest: Sequence[_Group]) -> list[str]:
     count = sum(len(g.steps) for g in rest)
-    return [f"  … and {counted(count, word)} more"] if count else []
+    return [f"  … and {counted(count, 'launch')} more"] if count else []
 
 
 # --- reasons
@@ -117,11 +117,6 @@ def _blame(causes: dict[str, dict[str, list[int]]], line: str, why: str, nbytes:
 
 
 # --- words
-
-
-def _position(place: str) -> tuple[str, int]:
-    file, _, number = place.rpartition(":")
-    return (file, int(number)) if number.isdigit() else (place, 0)
 
 
 def source(place: str) -> str:

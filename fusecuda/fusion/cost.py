@@ -123,7 +123,7 @@ def may_fail(node: Node) -> bool:
 
 
 def broadcast_pays(
-    node: Node, cone_price: float, times: int, follows: bool = False, machine: Machine = CPU
+    node: Node, cone_price: float, times: int, follows: bool, machine: Machine
 ) -> bool:
     """True if computing ``node`` anew ``times`` costs less than a launch that stores it.
 
@@ -135,7 +135,7 @@ def broadcast_pays(
 
 
 def recompute_pays(
-    node: Node, cone_price: float, copies: int, machine: Machine = CPU, read: float = 0.0
+    node: Node, cone_price: float, copies: int, machine: Machine, read: float = 0.0
 ) -> bool:
     """True if computing ``node`` in ``copies`` places costs less than storing and reading it.
 
@@ -147,7 +147,7 @@ def recompute_pays(
     return again <= kept
 
 
-def again_pays(node: Node, cone_price: float, places: int, machine: Machine = CPU) -> bool:
+def again_pays(node: Node, cone_price: float, places: int, machine: Machine) -> bool:
     """As `recompute_pays`, for ``places`` of one kernel, which reads from memory once."""
     if machine.ns_per_near_byte is None:
         return recompute_pays(node, cone_price, places, machine)

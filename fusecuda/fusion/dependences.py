@@ -140,7 +140,7 @@ def _meet(places: Places, others: Places) -> bool:
     return not all(one.is_apart(other) for one in places for other in others)
 
 
-def dependences(touches: Sequence[Touch], commits: int = 0) -> Needs:
+def dependences(touches: Sequence[Touch], commits: int) -> Needs:
     """The needs of each step; the last ``commits`` steps come after all others.
 
     What follows from other needs is left out where that is seen at once: a reader needs the last

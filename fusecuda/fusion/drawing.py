@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from ..graph.node import Graph, Node
-from ..words import counted
+from ..words import counted, position
 from .assembly import Assembly
 from .explain import label, summarize
 from .walk import Launch
@@ -94,12 +94,7 @@ def draw(assembly: Assembly, anchor: str) -> str:
 def line_numbers(assembly: Assembly) -> dict[str, int]:
     """The user's lines that recorded something, numbered from the first to the last."""
     lines = {n.line for n in assembly.plan.graph.nodes() if n.line}
-    return {line: i for i, line in enumerate(sorted(lines, key=_position))}
-
-
-def _position(place: str) -> tuple[str, int]:
-    file, _, number = place.rpartition(":")
-    return (file, int(number)) if number.isdigit() else (place, 0)
+    return {line: i for i, line in enumerate(sorted(lines, key=position))}
 
 
 # --- what is drawn

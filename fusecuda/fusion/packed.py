@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import kernel_ir as ir
+from .byte_chains import QUOTIENTS
 from .cost import FUNCTION_COST, computed_cost
 
 _PLAIN = ir.Load | ir.Index | ir.InRange | ir.Select | ir.Argument | ir.Compute
 _PACKABLE = _PLAIN | ir.Store | ir.Keep | ir.Recall
 
 
-_QUOTIENTS = frozenset({"floor_divide", "remainder", "fmod"})  # which are quick in any loop
-
-
 def is_packable(body: Sequence[ir.Statement]) -> bool:
     """True if ``body`` computes functions of elements that do not depend on each other."""
     if any(not isinstance(s, _PACKABLE) or ir.reports(s) for s in body):
         return False
-    computed = (s for s in body if isinstance(s, ir.Compute) and s.op not in _QUOTIENTS)
+    # Quotients are quick in any loop.
+    computed = (s for s in body if isinstance(s, ir.Compute) and s.op not in QUOTIENTS)
     costs = (computed_cost(s.op, s.operand_dtypes) for s in computed)
     return max(costs, default=0) >= FUNCTION_COST

@@ -9,7 +9,6 @@ from ..graph.node import Graph, Node, users
 from ..graph.structure import structure_of
 from .cone import Roots, runs_apart
 from .cost import (
-    CPU,
     GRAIN_ELEMENTS,
     LARGEST,
     LINE_COST,
@@ -33,7 +32,7 @@ _NEAR = 8  # elements of a run: in shorter ones what stays the same is computed 
 _MOST_AGAIN = MAX_STATEMENTS // 3  # operations that one value makes where it is computed again
 
 
-def choose_roots(graph: Graph, forced: Mapping[Node, str], machine: Machine = CPU) -> Roots:
+def choose_roots(graph: Graph, forced: Mapping[Node, str], machine: Machine) -> Roots:
     """The nodes to materialise on ``machine``, operands first, each with the reason.
 
     Parameters, constants and reshapes are not among them: a parameter has its buffer, a constant

@@ -33,7 +33,7 @@ class _Module:
 def modules_seen(
     members: Iterable[tuple[list[Any], Sequence[tuple[str, Any]], Any]],
     makers: Iterable[types.ModuleType],
-    all_lazy: bool = False,
+    all_lazy: bool,
 ) -> dict[int, Any]:
     """What stands for modules, by identity.
 
@@ -71,7 +71,7 @@ def seen_with(module: Any, others: dict[str, Any]) -> Any:
     return _Module(module, others)
 
 
-def creators(all_lazy: bool = False) -> dict[int, Any]:
+def creators(all_lazy: bool) -> dict[int, Any]:
     """What stands for NumPy's functions that make arrays, by identity."""
     known = _standing(all_lazy)
     found = {

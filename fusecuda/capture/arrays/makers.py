@@ -39,7 +39,7 @@ _UNKNOWN: Any = object()  # for what no maker has been sought yet
 WHOLE = Maker("whole", (), Kind((), FLOAT64))  # of a view that shows all there is, as it is
 _acquire, _release = recording.acquire, recording.release
 _new = object.__new__
-_bits = struct.Struct("d").pack
+bits_of = struct.Struct("d").pack
 
 
 @entry
@@ -172,7 +172,7 @@ def made_of_two(  # noqa: C901, PLR0912 - each call would take longer than what 
     number = other if which == 1 else one
     if which >= 0 and (type(number) is float or type(number) is int):  # as `_give`
         try:
-            node = Node("constant", (), (), FLOAT64, _bits(number))
+            node = Node("constant", (), (), FLOAT64, bits_of(number))
         except OverflowError:
             return None
         run.numbers.append(node)
@@ -263,7 +263,7 @@ def written(recorder: Any, array: Array, view: View, value: Node, place: int) ->
 
 def filled(run: Run, value: float, shape: Shape) -> Node:
     """``value`` as each element of ``shape``; a number of the run."""
-    number = Node("constant", (), (), FLOAT64, _bits(value))
+    number = Node("constant", (), (), FLOAT64, bits_of(value))
     if not shape:
         return number
     run.numbers.append(number)
@@ -292,7 +292,7 @@ def _give(maker: Maker, operands: list[Any], run: Run) -> bool:
             continue
         try:
             operands[i] = (
-                Node("constant", (), (), dtype, _bits(value))
+                Node("constant", (), (), dtype, bits_of(value))
                 if dtype is FLOAT64
                 else constant(value, dtype)
             )

@@ -33,7 +33,7 @@ def reshape(
     target = np.broadcast_to(np.False_, x.shape)
     if type(wanted) is not tuple:
         wanted = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
-    full = _resolved_shape(target.size, tuple(int(n) for n in wanted), x.shape)
+    full = _resolved_shape(target.size, tuple(int(n) for n in wanted))
     if x.is_scalar and not full:
         return x
     view = x.view_of_storage.reshaped(full, x.storage.buffer)
@@ -44,7 +44,7 @@ def reshape(
     return of_node(build.reshape(x.read_node(), full), is_scalar=False)
 
 
-def _resolved_shape(size: int, wanted: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
+def _resolved_shape(size: int, wanted: tuple[int, ...]) -> tuple[int, ...]:
     """``wanted`` with its -1 worked out; raises NumPy's ValueError if the sizes differ."""
     known = math.prod(n for n in wanted if n != -1)
     unknown = wanted.count(-1)

@@ -9,7 +9,6 @@ an error would name.
 from __future__ import annotations
 
 import contextlib
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from ..record.run import Maker, Recorded, Run, kind_of
 from ..record.view import View
 from .array import Array
 from .dispatch import raising
-from .makers import new_array, operand, told
+from .makers import bits_of, new_array, operand, told
 from .table import ENTRIES, entry, place_of_out
 
 _LIMIT = 4096
@@ -35,7 +34,6 @@ _FOLLOWED = frozenset((
     np.where, np.clip, np.cumsum, np.cumprod, np.round, np.dot, np.matmul, np.zeros_like,
     np.ones_like, np.full_like, np.astype,
 ))  # fmt: skip
-_double = struct.Struct("d").pack
 Item = tuple[str, Any, Shape, DType, tuple[int, ...], bool]  # what makes a node of earlier ones
 _patterns: dict[tuple[Any, ...], _Pattern | None] = {}
 
@@ -178,7 +176,7 @@ def _described(recorder: Any, value: Any, operands: list[Node]) -> Any:
     if kind in _LITERALS or issubclass(kind, np.dtype):
         return kind, value
     if kind is float:
-        return _double(value)
+        return bits_of(value)
     if kind is tuple and all([type(v) in _LITERALS for v in value]):
         return (kind, *[(type(v), v) for v in value])
     raise _UnknownError

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...graph import build
 from ...graph.bounds import bounds
-from ...graph.dtypes import INT64, is_numeric, is_supported
+from ...graph.dtypes import FLOAT64, INT64, is_numeric, is_supported
 from ...graph.index_map import axis_map
 from ...graph.library import SCATTERS
 from ...graph.node import Node
@@ -28,7 +28,6 @@ from .table import entry, handles
 from .values import array_of, is_given, of_node, plain, seen
 
 _MOST_CHOICES = 32
-_FLOAT64 = np.dtype(np.float64)
 
 
 def write_at(array: Array, keys: tuple[Any, ...], value: Any, kind: str, fitted: Any) -> bool:
@@ -168,14 +167,14 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         return NotImplemented
     if weights is not None:
         given = array_of(weights)
-        if given.shape != values.shape or not np.can_cast(given.dtype, _FLOAT64, "safe"):
+        if given.shape != values.shape or not np.can_cast(given.dtype, FLOAT64, "safe"):
             return NotImplemented
     if count < 1 or not _are_within(values, 0, count):
         return NotImplemented
     index = build.convert(values.read_node(), INT64)
     if weights is None:
         return sums(index, build.constant(1, INT64), count, INT64)
-    return sums(index, build.convert(given.read_node(), _FLOAT64), count, _FLOAT64)
+    return sums(index, build.convert(given.read_node(), FLOAT64), count, FLOAT64)
 
 
 def are_integers(values: Array) -> bool:

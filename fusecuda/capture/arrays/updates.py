@@ -6,7 +6,6 @@ elsewhere, but where the kinds have been met before one maker tells all of them,
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,20 @@ from ..record.storage import Storage
 from ..record.view import View
 from .array import Array
 from .dispatch import raising
-from .makers import LIMIT, WHOLE, known_maker, made_of_two, maker_of_view, through, told, written
+from .makers import (
+    LIMIT,
+    WHOLE,
+    bits_of,
+    known_maker,
+    made_of_two,
+    maker_of_view,
+    through,
+    told,
+    written,
+)
 from .table import entry
 
 _new = object.__new__
-_bits = struct.Struct("d").pack
 _Seen = tuple[Kind, IndexMap]  # what is read of memory, and how
 
 
@@ -91,7 +99,7 @@ def _part_updated(recorder: Any, ufunc: np.ufunc, array: Any, other: Any) -> boo
         return False
     entry: tuple[Any, ...] = (maker, version.place, at)
     if node is None:
-        node, entry = Node("constant", (), (), FLOAT64, _bits(other)), (maker, version.place)
+        node, entry = Node("constant", (), (), FLOAT64, bits_of(other)), (maker, version.place)
         run.numbers.append(node)
     elif maker.read is not None:
         node = _made("index", (node,), *maker.read)

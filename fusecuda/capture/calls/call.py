@@ -18,6 +18,7 @@ from ..record.recorder import recorder_in_force
 from ..record.storage import Storage
 from .effects import Effect
 from .endings import ASKS_BY_NAME, RaisedLater, Unfollowed
+from .entry import Replay
 from .exchange import Exchange
 from .fragments import ignored
 from .guard import Guard, unpacked
@@ -33,7 +34,6 @@ from .trace import Trace
 if TYPE_CHECKING:
     from ...engine import Executable
 
-Replay = Callable[[tuple[Any, ...]], Any]
 _NAMED = 16  # recordings of a function that note the lines of its operations
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lower_function(
-    function: Any, args: Sequence[Any], options: Options, longest: int | None = None
+    function: Any, args: Sequence[Any], options: Options, longest: int | None
 ) -> Executable:
     """The executable of one trace of ``function`` with ``args``, callable, not yet run.
 

@@ -54,8 +54,8 @@ class FunctionTwin:
             for name in found:
                 base = next(b for b in kind.__mro__ if name in vars(b))
                 self._checks.append([vars(base), name, vars(base)[name], None])
-        for place, value in scan.reads.values.values():
-            self._enter(place, value)
+        for place, _ in scan.reads.values.values():
+            self._enter(place)
         for place, array in scan.arrays.values():
             self._checks.append([place.root, place.name, array, None])
             self.arrays.append((self._space(place.root), place.name, array))
@@ -115,7 +115,7 @@ class FunctionTwin:
             self.originals[id(made)] = named if is_named else function
         return made
 
-    def _enter(self, place: Place, value: Any) -> None:
+    def _enter(self, place: Place) -> None:
         """Let the twins find at ``place`` what stands for what the function finds there."""
         if place.kind == "builtin":
             self._checks.append([place.hidden_by, place.name, None, None])

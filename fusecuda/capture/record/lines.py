@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...graph.node import Node
-from ...words import counted
+from ...words import counted, position
 
 if TYPE_CHECKING:
     from ...engine import Executable
@@ -147,7 +147,7 @@ class Tally:
         ]
         if self.lines:
             texts.append(f"{'before':>10} {'after':>10} {'bytes saved':>16}  line")
-        for place in sorted(self.lines, key=_place):
+        for place in sorted(self.lines, key=position):
             texts += self._rows(place, self.lines[place])
         if self._other.after:
             texts.append(f"{0:10} {self._other.after:10,} {round(-self._other.moved):16,}  copies")
@@ -159,13 +159,13 @@ class Tally:
         return "\n".join(texts) + "\n"
 
     def _rows(self, place: str, line: Line) -> Iterable[str]:
-        source = linecache.getline(*_place(place)).strip()
+        source = linecache.getline(*position(place)).strip()
         saved = round(line.alone - line.moved)
         yield f"{line.before:10,} {line.after:10,} {saved:16,}  {_short(place)}: {source}"
-        others = sorted(line.together - {place}, key=_place)
+        others = sorted(line.together - {place}, key=position)
         if others:
-            file = _place(place)[0]
-            names = [str(_place(o)[1]) if _place(o)[0] == file else _short(o) for o in others]
+            file = position(place)[0]
+            names = [str(position(o)[1]) if position(o)[0] == file else _short(o) for o in others]
             yield f"{'':38}  fused with {', '.join(names)}"
 
 
@@ -190,11 +190,6 @@ def _steps_of(executable: Executable) -> list[_Step]:
     return found
 
 
-def _place(place: str) -> tuple[str, int]:
-    file, _, number = place.rpartition(":")
-    return (file, int(number)) if number.isdigit() else (place, 0)
-
-
 def _short(place: str) -> str:
-    file, number = _place(place)
+    file, number = position(place)
     return f"{os.path.basename(file)}:{number}"

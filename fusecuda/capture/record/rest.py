@@ -252,7 +252,7 @@ _operations: dict[tuple[int, int], Operation] = {}
 _NOT_USER = (__name__.partition(".")[0], "numpy.")
 
 
-def operation_rests(noted: list[Operation | None], possible: bool, nodes: int = 1) -> bool:
+def operation_rests(noted: list[Operation | None], possible: bool, nodes: int) -> bool:
     """True if what the user's line does now is to be left to NumPy, which is ``possible``.
 
     Else it is ``noted``, as ``nodes`` that will be recorded.
