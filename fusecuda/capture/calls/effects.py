@@ -6,7 +6,7 @@ what differs is done to the originals, and again by each replay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +59,7 @@ def effects_of(twins: Iterable[Twin]) -> Iterator[Effect]:
         if not twin.kind.changes:
             continue
         now = [(plain_step(s), v) for s, v in twin.kind.parts(twin.built)]
-        if len(now) == len(twin.before) and all(
-            s == t and a is b for (s, a), (t, b) in zip(now, twin.before, strict=True)
-        ):
+        if are_alike(twin.before, now):
             continue
         steps = [s for s, _ in twin.before]
         grown = [s for s, _ in now][: len(steps)] == steps
@@ -77,6 +75,13 @@ def effects_of(twins: Iterable[Twin]) -> Iterator[Effect]:
         for step, value in now:
             if old.get(step, MISSING) is not value:
                 yield Effect(twin, step, value)
+
+
+def are_alike(before: Sequence[tuple[Any, Any]], now: Sequence[tuple[Any, Any]]) -> bool:
+    """True if the same objects stand behind equal steps, or under equal names."""
+    return len(before) == len(now) and all(
+        s == t and a is b for (s, a), (t, b) in zip(before, now, strict=True)
+    )
 
 
 def apply_effect(container: Any, step: Step | None, value: Any) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from ...graph.dtypes import is_supported
 from ..record.numbers import NUMBERS
 from ..record.structure import HEIR_OF_TUPLE, LIST, NAMED, TUPLE, Kind, kind_of, leaves
-from ..record.view import View, address_of, displaced, is_writeable
+from ..record.view import View, address_of, displaced, is_writeable, outermost_first
 from .impure import methods_of
 from .path import Environment
 
@@ -83,7 +83,7 @@ def _tight(values: Sequence[Any], result: Any) -> tuple[Any, Any]:
     given = (v for v in leaves(list(values)) if isinstance(v, np.ndarray))
     if any(np.may_share_memory(part, g) for g in given):
         return structure, part
-    order = _order_of(part)
+    order = outermost_first(part.strides)
     made = np.require(part.transpose(order), requirements=["C", "W"])
     if order == tuple(range(part.ndim)):
         return structure, made
@@ -92,11 +92,6 @@ def _tight(values: Sequence[Any], result: Any) -> tuple[Any, Any]:
 
 def _is_behaved(array: NDArray) -> bool:
     return array.flags.c_contiguous and array.flags.aligned and is_writeable(array)
-
-
-def _order_of(array: NDArray) -> tuple[int, ...]:
-    """The axes of ``array`` as they lie in memory, the outermost first."""
-    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
 
 
 def call_impure(impure: Any, tight: bool, called: Callable[..., Any], values: Any) -> list[Any]:

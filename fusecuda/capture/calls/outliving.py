@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..record.structure import Parts, kind_of, walk
-from .effects import apply_effect, plain_step
+from .effects import apply_effect, are_alike, plain_step
 from .exchange import contents
 from .places import MISSING, Place
 from .reads import Reads
@@ -42,10 +42,10 @@ class Outliving:
                 return f"it writes {place.title}"
         for kind, before in self._classes:
             now = [(k, v) for k, v in contents(kind).items() if k not in _OF_COPIES]
-            if not _alike([(k, v) for k, v in before.items() if k not in _OF_COPIES], now):
+            if not are_alike([(k, v) for k, v in before.items() if k not in _OF_COPIES], now):
                 return f"it writes to the class {kind.__name__}"
         for value, parts in self._containers:
-            if not _alike(parts, _parts(value)):
+            if not are_alike(parts, _parts(value)):
                 return f"it writes to a {type(value).__name__} that a method reads by name"
         return ""
 
@@ -66,7 +66,7 @@ class Outliving:
                 if now.get(name, MISSING) is not value:
                     type.__setattr__(kind, name, value)
         for container, parts in self._containers:
-            if not _alike(parts, _parts(container)):
+            if not are_alike(parts, _parts(container)):
                 apply_effect(container, None, parts)
 
     def finish(self, finished: Callable[[Any], Any]) -> None:
@@ -87,7 +87,7 @@ class Outliving:
         """As `finish`, of containers alone."""
         for container, parts in self._containers:
             now = _parts(container)
-            if not _alike(parts, now):
+            if not are_alike(parts, now):
                 apply_effect(container, None, [(plain_step(s), finished(v)) for s, v in now])
 
 
@@ -97,9 +97,3 @@ _OF_COPIES = ("__slotnames__",)  # which `copy` notes in a class
 def _parts(value: Any) -> Parts:
     kind = kind_of(value)
     return [] if kind is None else kind.parts(value)
-
-
-def _alike(before: list[tuple[Any, Any]], now: list[tuple[Any, Any]]) -> bool:
-    return len(before) == len(now) and all(
-        k == n and a is b for (k, a), (n, b) in zip(before, now, strict=True)
-    )

@@ -135,7 +135,7 @@ def in_memory_order(
     """An array of the elements of ``a`` in the order of its memory, and ``a`` as a view of that."""
     if a.flags.c_contiguous:
         return a, View.whole(a.shape)
-    order = _order_of(a.strides)
+    order = outermost_first(a.strides)
     rows: list[tuple[int, int, int | None]] = []
     for d in order:
         step = (a.strides[d] > 0) - (a.strides[d] < 0)
@@ -148,13 +148,14 @@ def memory_in_order(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The elements of ``a`` in the order of its memory, each once."""
     if a.flags.c_contiguous:
         return a
-    order = _order_of(a.strides)
+    order = outermost_first(a.strides)
     key = _key_of(a.strides)
     return a.transpose(order) if key is None else a.transpose(order)[key]
 
 
 @functools.lru_cache(maxsize=1024)
-def _order_of(strides: tuple[int, ...]) -> tuple[int, ...]:
+def outermost_first(strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of an array with such ``strides`` as they lie in memory."""
     return tuple(sorted(range(len(strides)), key=lambda d: -abs(strides[d])))
 
 
@@ -163,7 +164,7 @@ def _key_of(strides: tuple[int, ...]) -> tuple[slice, ...] | None:
     """What takes axes from their beginnings on, and one element of what is broadcast."""
     if min(strides) > 0:
         return None
-    steps = [strides[d] for d in _order_of(strides)]
+    steps = [strides[d] for d in outermost_first(strides)]
     return tuple([slice(0, 1) if s == 0 else slice(None, None, -1 if s < 0 else 1) for s in steps])
 
 
