@@ -35,6 +35,8 @@ HEAVY_IMPORTS = ("cupy", "matplotlib", "scipy")
 
 ENVIRONMENT_NAME = re.compile(r"FUSECUDA_[A-Z0-9_]+")
 C_GETENV = re.compile(r'getenv\s*\(\s*"(FUSECUDA_[A-Z0-9_]+)"')
+PATH_OF_FILE = re.compile(r"(?<![\w*{}<>./-])\w[\w-]*(?:/[\w-]+)+\.(?:py|h|c|md)\b")
+HOME_OF_NAMES = re.compile(r"\| `([\w/]+\.py)`: (`\w+`(?:, `\w+`)*)")
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
@@ -135,3 +137,31 @@ def test_import_loads_no_heavy_package() -> None:
     result = run(sys.executable, "-c", program)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == []
+
+
+def test_files_that_are_named_are_there() -> None:
+    """Pages and the package name files by their paths, or by the ends of these."""
+    files = repository_files()
+    paths = ["/" + file.relative_to(ROOT).as_posix() for file in files]
+    missing: list[str] = []
+    for file in files:
+        if file.suffix == ".md" or (file.suffix == ".py" and PACKAGE in file.parents):
+            named = set(PATH_OF_FILE.findall(file.read_text(encoding="utf-8")))
+            missing += [
+                f"{file.relative_to(ROOT)}: {name}"
+                for name in sorted(named)
+                if not any(path.endswith("/" + name) for path in paths)
+            ]
+    assert not missing, "\n".join(missing)
+
+
+def test_state_is_where_the_architecture_says() -> None:
+    """A name in the table of the process's state is a word of the file that it is said to be in."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    homes = HOME_OF_NAMES.findall(text)
+    assert len(homes) > 20
+    for end, names in homes:
+        candidates = [p for p in PACKAGE.rglob("*.py") if p.as_posix().endswith("/" + end)]
+        words = {word for p in candidates for word in re.findall(r"\w+", p.read_text("utf-8"))}
+        missing = set(re.findall(r"\w+", names)) - words
+        assert not missing, f"{end} has no {', '.join(sorted(missing))}"

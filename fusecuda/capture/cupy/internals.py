@@ -1,4 +1,4 @@
-"""All that touches the inside of CuPy; each use has a test in tests/test_cupy_internals.py.
+"""All that touches the inside of CuPy; tests/capture/cupy/test_cupy_internals.py tests each use.
 
 A pending array is a `cupy.ndarray` of the subclass `Pending` over a `PendingMemory`: addresses that
 no device has, each range used once. Views of it that CuPy makes are pending too, and are entered in
