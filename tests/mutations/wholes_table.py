@@ -320,7 +320,7 @@ WHOLES = (
     ),
     Mutation(
         "whole-of-copied-objects",
-        _TWINS,
+        "capture/calls/twin_scan.py",
         "        if scan.members and getattr",
         "        if False and getattr",
         "copies of an object are made of its twin",
@@ -328,7 +328,7 @@ WHOLES = (
     ),
     Mutation(
         "whole-of-classes-of-arrays",
-        _TWINS,
+        "capture/calls/twin_scan.py",
         ' if not name.startswith("_"))\n    | _names("rand ',
         ')\n    | _names("rand ',
         "a whole asks an object for its class, which is its twin's",
