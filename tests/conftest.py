@@ -64,7 +64,9 @@ def cuda_device_count() -> int:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests for a GPU go where there is none; of many alike most are slow."""
-    sample(items, config.args)
+    if others := sample(items, config.args):
+        items[:] = [item for item in items if item not in others]
+        config.hook.pytest_deselected(items=others)
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if not on_gpu or cuda_device_count() > 0:
         return

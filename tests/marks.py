@@ -25,8 +25,13 @@ def chosen(values: Iterable[Any], usual: Collection[Any]) -> list[Any]:
 
 def in_turn(values: Sequence[Any]) -> Sequence[Any]:
     """All ``values``, or the part that FUSECUDA_TURN names: 0/4 to 3/4 of four equal ones."""
-    part, parts = map(int, os.environ.get("FUSECUDA_TURN", "0/1").split("/"))
+    part, parts = _turn()
     return values[part::parts]
+
+
+def _turn() -> tuple[int, int]:
+    part, parts = map(int, os.environ.get("FUSECUDA_TURN", "0/1").split("/"))
+    return part, parts
 
 
 one_in = pytest.mark.one_in  # `@one_in(5)`: by default every fifth set of parameters, see `sample`
@@ -35,8 +40,10 @@ _ALIKE = 5  # sets of parameters, from which on about a third run where nothing 
 _GOLDEN = 0.6180339887498949
 
 
-def sample(items: Sequence[pytest.Item], asked: Collection[str]) -> None:
+def sample(items: Sequence[pytest.Item], asked: Collection[str]) -> set[pytest.Item]:
     """Marks slow what `one_in` leaves out, unless its test or it is ``asked`` for by its own id.
+
+    What of it has another turn than FUSECUDA_TURN says is returned.
 
     Those that are slow anyway are not counted. The first runs, and of the others those that golden
     steps meet: they fall in with the period of no parameter, so each value of each parameter is
@@ -47,6 +54,8 @@ def sample(items: Sequence[pytest.Item], asked: Collection[str]) -> None:
     alike = Counter(_name(item) for item in usual)
     seen: Counter[str] = Counter()
     more = float(os.environ.get("FUSECUDA_TEST_MORE", "1"))
+    part, parts = _turn()
+    others: set[pytest.Item] = set()
     for item in usual:
         name = _name(item)
         mark = item.get_closest_marker("one_in")
@@ -56,6 +65,9 @@ def sample(items: Sequence[pytest.Item], asked: Collection[str]) -> None:
         left_out = not count or step * _GOLDEN % 1 >= more / count
         if left_out and not {name, item.nodeid} & set(asked):
             item.add_marker(pytest.mark.slow)
+            if step % parts != part:
+                others.add(item)
+    return others
 
 
 def _name(item: pytest.Item) -> str:

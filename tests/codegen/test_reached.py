@@ -105,7 +105,12 @@ def test_the_text_of_a_small_kernel_is_short() -> None:
     assert "fc_max" not in text
 
 
-@pytest.mark.parametrize("name", marks.chosen(_NAMES, ["fc_sin_f64", *_NAMES[::40]]))
+_USUAL = ("fc_sin_f64", *_NAMES[::40])
+
+
+@pytest.mark.parametrize(
+    "name", marks.chosen(dict.fromkeys((*_USUAL, *marks.in_turn(_NAMES))), _USUAL)
+)
 def test_all_that_is_reached_is_whole(name: str, tmp_path: Path) -> None:
     """No text names what only the whole has: a compiler takes it for each of the processors."""
     targets = [[]]

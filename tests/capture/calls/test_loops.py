@@ -21,7 +21,7 @@ from fusecuda.options import Options
 from fusecuda.tools.own_code import with_wholes
 from fusecuda.tools.stand_in import stand_in
 from tests.capture.calls.test_whole import alike, leaves, sharing
-from tests.marks import few, one_in
+from tests.marks import few, in_turn, one_in
 from tests.programs_of_wholes import Writer
 
 
@@ -360,7 +360,7 @@ _MADE = "x = cp.arange(6.0)\ny = cp.ones(6)\nz = cp.arange(12.0)\nw = cp.ones(6)
 _G = "def g(v, k=2):\n    v[1:] += k\n    return v\n"
 
 
-@pytest.mark.parametrize("seed", few(range(400), 12))
+@pytest.mark.parametrize("seed", few(in_turn(range(400)), 12))
 @one_in(1)
 def test_random_loops(seed: int) -> None:
     """On arrays that share memory, at top level and in a function, with errors at times."""
