@@ -25,6 +25,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from importlib.util import decode_source
 from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
@@ -51,13 +52,13 @@ def with_loops(tree: ast.Module, source: bytes, file: str) -> frozenset[str]:
     """
     if not any(isinstance(n, ast.For | ast.While) for n in ast.walk(tree)):
         return frozenset()
-    module = symtable.symtable(source.decode(errors="replace"), file, "exec")
+    module = symtable.symtable(decode_source(source), file, "exec")
     tables = {(t.get_name(), t.get_lineno()): t for t in module.get_children()}
     _rewrite(tree.body, "<module>", module)
     once = set()
     for function in _called_once(tree):
-        table = tables[function.name, function.lineno]
-        if _rewrite(function.body, function.name, table):
+        table = tables.get((function.name, function.lineno))
+        if table is not None and _rewrite(function.body, function.name, table):
             once.add(function.name)
     return frozenset(once)
 

@@ -425,6 +425,13 @@ for i in range(9):
     assert texts[0] == texts[1] and "rray(8.)" in texts[0]
 
 
+def test_sources_say_their_encoding() -> None:
+    text = "# coding: latin-1\nümlaut = 0\nfor é in range(9):\n    ümlaut += é\n"
+    made: dict[str, Any] = {}
+    exec(with_wholes(text.encode("latin-1"), "<p>"), made)
+    assert made["ümlaut"] == sum(range(9))
+
+
 def test_a_plain_module_is_compiled_as_ever() -> None:
     code = with_wholes(b"x = 1\nif x:\n    y = 2\n", "<p>")
     assert code.co_code == compile("x = 1\nif x:\n    y = 2\n", "<p>", "exec").co_code
