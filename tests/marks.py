@@ -56,6 +56,7 @@ def sample(items: Sequence[pytest.Item], asked: Collection[str]) -> set[pytest.I
     more = float(os.environ.get("FUSECUDA_TEST_MORE", "1"))
     part, parts = _turn()
     others: set[pytest.Item] = set()
+    left = 0
     for item in usual:
         name = _name(item)
         mark = item.get_closest_marker("one_in")
@@ -65,8 +66,9 @@ def sample(items: Sequence[pytest.Item], asked: Collection[str]) -> set[pytest.I
         left_out = not count or step * _GOLDEN % 1 >= more / count
         if left_out and not {name, item.nodeid} & set(asked):
             item.add_marker(pytest.mark.slow)
-            if step % parts != part:
+            if left % parts != part:
                 others.add(item)
+            left += 1
     return others
 
 

@@ -257,8 +257,8 @@ WHOLES = (
     Mutation(
         "loops-without-values",
         "capture/calls/loops.py",
-        "not all(map(space.__contains__, needed)) or not loop",
-        "not loop",
+        "if not loop.needed <= space.keys() or not",
+        "loop.needed &= space.keys()\n    if not",
         "a variable that has no value yet is an Ellipsis in a loop",
         ids("calls/loops", "loops_that_a_function_could_tell_stay[no value]"),
     ),
@@ -393,5 +393,13 @@ WHOLES = (
         '    above, kernels, below = texts.probe(), [""], ""\n',
         "each process cuts the text that a compiler is tried with",
         ids("kept", "a_second_process_plans_and_compiles_nothing"),
+    ),
+    Mutation(
+        "iterators-let-through",
+        "capture/calls/loops.py",
+        "border = _Variables(twin.kinds, twin.originals)",
+        "border = Border(twin.kinds, twin.originals)",
+        "a loop on NumPy's memory appends to a list that nobody has made a twin of",
+        ids("calls/loops", "what_holds_arrays_unseen_stays_out[method]"),
     ),
 )

@@ -14,13 +14,16 @@ from collections.abc import Iterator
 from time import thread_time
 from typing import Any
 
+from ..arrays.array import Array
 from ..arrays.memory import in_force
-from .border import PLAIN, Border, RecordedError
+from .border import PLAIN, Border, RecordedError, is_given
 from .objects import kinds_of
+from .places import is_constant
 from .twins import FunctionTwin, twin_of
 from .whole import looks_at_callers
 
-UNBOUND = ...  # what a variable without a value is given as, and comes back as
+UNBOUND = ...  # what a variable is given as that needs no value, and comes back as if it has none
+_CONTAINERS = (list, tuple, dict, range)
 _TRIES = 2  # of each way, when the two are compared
 _MARGIN = 1.1  # of the time of turns as they are, within which they are wholes
 _LONGEST = 0.1  # seconds of turns at once
@@ -30,22 +33,35 @@ _LARGE = float("inf")
 _MISSING = object()
 
 
+class _Variables(Border):
+    """Lets no iterator, bound method or the like through, which may hold lazy arrays unseen."""
+
+    def given(self, value: Any) -> Any:
+        kind = type(value)
+        is_followed = kind is Array or kind in _CONTAINERS or is_given(value)
+        if kind.__module__ == "builtins" and not (is_followed or is_constant(value)):
+            raise RecordedError
+        return super().given(value)
+
+
 class _Loop:
     """The variables of one loop, and how its turns are run."""
 
     def __init__(
-        self, function: types.FunctionType, changed: tuple[str, ...], space: dict[str, Any]
-    ) -> None:
+        self, function: types.FunctionType, changed: tuple[str, ...], needed: tuple[str, ...],
+        space: dict[str, Any],
+    ) -> None:  # fmt: skip
         code = function.__code__
         self.function, self.space = function, space
         self.names = code.co_varnames[1 : code.co_argcount]
         self.changed = changed
+        self.needed = frozenset(needed)
         self.is_whole = False
         self.twin: FunctionTwin | None = None
 
     def values(self) -> list[Any]:
-        """What the variables are now."""
-        return [self.space.get(name, UNBOUND) for name in self.names]
+        """What the variables are now that a turn may read before it sets them."""
+        return [self.space[n] if n in self.needed else UNBOUND for n in self.names]
 
     def keep(self, result: tuple[Any, ...]) -> bool:
         """Set the variables; True if there may be more turns."""
@@ -70,7 +86,7 @@ class _Loop:
         """Some turns on the memory of lazy arrays; raises `RecordedError` before the first."""
         twin = self.twin
         assert twin is not None, "a loop runs on memory only where it has a twin"
-        border = Border(twin.kinds, twin.originals)
+        border = _Variables(twin.kinds, twin.originals)
         given = [v if type(v) in PLAIN or v is UNBOUND else border.given(v) for v in self.values()]
         for space, name, array in twin.arrays:
             space[name] = border.shown(array)
@@ -93,10 +109,10 @@ def run(
     for a `while`; ``place`` is the module or function that a traceback names.
     """
     function.__code__ = function.__code__.replace(co_name=place, co_qualname=place)
-    loop, turns = _Loop(function, changed, space), _turns(iterable)
+    loop, turns = _Loop(function, changed, needed, space), _turns(iterable)
     if turns is None or not in_force().at_once_below or looks_at_callers(function):
         return False
-    if not all(map(space.__contains__, needed)) or not loop.find_twin():
+    if not loop.needed <= space.keys() or not loop.find_twin():
         return False
     _run(loop, turns)
     return True

@@ -314,6 +314,31 @@ def test_loops_that_a_function_could_tell_stay(name: str, turns: list[bool]) -> 
     assert bool(error) == name.startswith("no value")
 
 
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        ("h = []\nput = h.append", "put(a * i)"),
+        ("it = iter([cp.ones(2), cp.ones(2) * 3])", "a = a + next(it, a)"),
+        ("h = []\nputs = [h.append]", "puts[0](a * i)"),
+        ("it = map(cp.sqrt, [a] * 40)", "a = a + next(it)"),
+    ],
+    ids=["method", "iterator", "methods in a list", "map"],
+)
+def test_what_holds_arrays_unseen_stays_out(made: str, line: str, turns: list[bool]) -> None:
+    """It would see NumPy's arrays, or bring lazy ones in."""
+    (want, _), (got, _) = (
+        outcome(f"a = cp.ones(2)\n{made}\nfor i in range(30):\n    {line}\n    a *= 0.5\n", plain)
+        for plain in (True, False)
+    )
+    alike([got["a"], got.get("h", [])], [want["a"], want.get("h", [])])
+    assert turns.count(False) >= 2
+
+
+def test_what_a_turn_sets_first_need_not_be_known(turns: list[bool]) -> None:
+    same("a = cp.ones(2)\nfor i in range(30):\n    z = iter(a)\n    a = a + next(z)\n    z = 1\n")
+    assert any(turns)
+
+
 def in_main(text: str) -> str:
     """A script that does the same in a function that is called once; `r` has its variables."""
     kept = "sorted((k, v) for k, v in locals().items() if not (callable(v) or k == 'r'))"
