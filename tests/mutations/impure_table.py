@@ -30,7 +30,7 @@ IMPURE = (
         "            outside = [*now, *outside]",
         "            pass",
         "a warning in a replay names no caller of that call",
-        ids("impure", "warnings_name_a_caller[False-3]"),
+        ids("impure", "warnings_name_a_caller[False-4]"),
     ),
     Mutation(
         "methods-of-libraries-taken-apart",
