@@ -16,6 +16,14 @@ _NUMPY_CALLS = "capture/calls/numpy_calls.py"
 
 CALLS = (
     Mutation(
+        "names-that-a-partial-is-given-are-lost",
+        "capture/calls/function.py",
+        "            made = call_first if function is _called else call",
+        "            made = call",
+        "a partial that is given arguments by name is called as it is, recorded each time",
+        ids("calls", "partials_are_replayed[by name]"),
+    ),
+    Mutation(
         "errors-as-numbers",
         _TRACE,
         "        return kind is not item_of\n",

@@ -26,6 +26,7 @@ from .keywords import Orders
 from .path import ANEW
 from .places import Wrapper
 from .recorded import RecordedFunction, joins, signature
+from .why import line_of
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -55,7 +56,8 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
         self, function: Callable[P, R], options: Options, device_chosen: bool = True
     ) -> None:
         self.device_chosen = device_chosen
-        self.__name__ = type(function).__name__
+        whole = _whole(function)
+        self.__name__ = getattr(whole, "__name__", type(whole).__name__)
         functools.update_wrapper(self, function)
         if _runs_later(function):  # by which `inspect` tells
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
@@ -69,7 +71,7 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
         self._inner: dict[Any, FusedFunction[..., Any]] = {}
 
     def _plain_function(self, function: Any) -> Any:
-        """The function to be recorded; of a method or an object that is called, with its self."""
+        """The function to be recorded, of what is called; `head` is what it is given first."""
         if isinstance(function, Wrapper) and function.is_whole:
             function = function.function
         while isinstance(function, FusedFunction):
@@ -77,6 +79,9 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
         if isinstance(function, types.MethodType):
             self.head = (function.__self__,)
             return function.__func__
+        if isinstance(function, functools.partial):
+            self.head = (function,)
+            return _called
         call = inspect.getattr_static(type(function), "__call__", None)
         if isinstance(call, types.FunctionType):
             self.head = (function,)
@@ -187,12 +192,20 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
             def call(*values: Any) -> Any:
                 return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
-            inner = FusedFunction(call, self.options, self.device_chosen)
+            def call_first(given: Any, *values: Any) -> Any:
+                named = dict(zip(names, values[count - 1 :], strict=True))
+                return given(*values[: count - 1], **named)
+
+            made = call_first if function is _called else call
+            inner = FusedFunction(made, self.options, self.device_chosen)
             inner.__name__ = self.__name__
             self._inner[count, names] = inner
         result = inner(*args, *kwargs.values())
         self._why, self._reports, self._history = inner._why, inner._reports, inner._history
         return result
+
+    def _where(self) -> str:
+        return super()._where() if self.function is not _called else line_of(_whole(self._given))
 
     def explain(self, full: bool = False) -> str:
         """Text on the last recorded call: its outcome and why, and its plans, hottest first.
@@ -240,6 +253,18 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
         if found is self:
             return name
         return FusedFunction, (self._given, self.options, self.device_chosen)
+
+
+def _whole(function: Any) -> Any:
+    """What ``function`` is a part of, if it is a partial."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def _called(given: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """What ``given`` returns: a partial is taken apart as any argument is."""
+    return given(*args, **kwargs)
 
 
 def _runs_later(function: Any) -> bool:

@@ -535,6 +535,32 @@ def test_what_can_be_called_can_be_fused() -> None:
         equal(fused(X), function(X))
 
 
+def _scaled(by: Any, x: Any, plus: float = 1.0) -> Any:
+    return np.sqrt(np.abs(x)) * by + plus
+
+
+@pytest.mark.parametrize(
+    ("partial", "calls"),
+    [
+        (functools.partial(_scaled, 2.0), [((X,), {}), ((X + 1,), {}), ((X,), {"plus": 2.0})]),
+        (functools.partial(_scaled, X, plus=3.0), [((X,), {}), ((X,), {"plus": 4.0})]),
+        (functools.partial(functools.partial(_scaled, 2.0), plus=2), [((X,), {})]),
+        (functools.partial(_scaled, by=2.0), [((), {"x": X}), ((), {"x": X, "by": 3.0})]),
+        (functools.partial(fc.fused(_scaled), 2.0), [((X,), {})]),
+    ],
+    ids=["a number", "an array", "of a partial", "by name", "of a fused function"],
+)
+def test_partials_are_replayed(partial: Any, calls: Any) -> None:
+    """With what they hold and what a call says instead, by name too."""
+    fused = fc.fused(partial, strict=True)
+    for args, kwargs in calls:
+        for _ in range(3):
+            equal(fused(*args, **kwargs), partial(*args, **kwargs))
+        assert fused.explain().startswith("_scaled: replayed")
+    partial.keywords["plus"] = 5.0
+    equal(fused(*calls[-1][0], **calls[-1][1]), partial(*calls[-1][0], **calls[-1][1]))
+
+
 # --- times
 
 
