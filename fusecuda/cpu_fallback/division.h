@@ -113,6 +113,28 @@ FC_PACKS(FC_TWO, vv, quotient, u64, uint64_t)
         return (T)((r != 0) & ((a < 0) != (b < 0)) ? (U)r - (U)b : (U)r);                          \
     }
 
+// Of numbers below 2^21, which are divided as floats: 3 bits are left as above.
+FC_INLINE int32_t fc_small_quotient(int32_t a, int32_t b) {
+    const int32_t q = fc_whole_float((float)a, (float)(b == 0 ? 1 : b));
+    return q & (0 - (b != 0));
+}
+#define FC_SMALL_DIVISION(t, T)                                                                    \
+    FC_INLINE T fc_small_floor_divide_##t(T a, T b) {                                              \
+        return (T)fc_small_quotient((int32_t)a, (int32_t)b);                                       \
+    }                                                                                              \
+    FC_INLINE T fc_small_remainder_##t(T a, T b) {                                                 \
+        const int32_t r = (int32_t)a - fc_small_quotient((int32_t)a, (int32_t)b) * (int32_t)b;     \
+        return (T)(r & (0 - (b != 0)));                                                            \
+    }                                                                                              \
+    FC_INLINE T fc_small_fmod_##t(T a, T b) {                                                      \
+        const int32_t d = (int32_t)b, r = (int32_t)fc_small_remainder_##t(a, b);                   \
+        return (T)(r - (d & (0 - ((r != 0) & (((int32_t)a < 0) != (d < 0))))));                    \
+    }
+
+FC_SMALL_DIVISION(s32, int32_t)
+FC_SMALL_DIVISION(s64, int64_t)
+FC_SMALL_DIVISION(u32, uint32_t)
+FC_SMALL_DIVISION(u64, uint64_t)
 FC_DIVISION(s8, int8_t, uint32_t)
 FC_DIVISION(s16, int16_t, uint32_t)
 FC_DIVISION(s32, int32_t, uint32_t)

@@ -47,6 +47,10 @@ class Place(Scope):
             given = statement.op, statement.dtype, self.name(value), divisor
             text, note = quotients.quotient(*given)
             return [self.define(statement.out, c_type(statement.dtype), text), note]
+        if isinstance(statement, ir.Compute) and statement.is_small:
+            both = ", ".join(map(self.name, statement.operands))
+            text = f"fc_small_{statement.op}_{suffix(statement.dtype)}({both})"
+            return [self.define(statement.out, c_type(statement.dtype), text)]
         return super().lines(statement)
 
     def _is_by_shared_divisor(self, statement: ir.Compute) -> bool:

@@ -24,7 +24,7 @@ _DEAREST = 10  # times a division that its elements may cost for each one that i
 
 def is_quotient(s: ir.Statement) -> TypeGuard[ir.Compute]:
     """True for a division, of floats or of whole numbers of 64 bits, that can do without one."""
-    return isinstance(s, ir.Compute) and s.dtype in _DIVIDED.get(s.op, ())
+    return isinstance(s, ir.Compute) and s.dtype in _DIVIDED.get(s.op, ()) and not s.is_small
 
 
 def divides(body: Sequence[ir.Statement]) -> bool:

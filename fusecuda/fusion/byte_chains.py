@@ -70,11 +70,10 @@ def _is_of_one(s: ir.Compute, froms: set[ir.Load], known: Mapping[int, ir.Load |
 
 def _cost(s: ir.Compute) -> int:
     """What an element of ``s`` costs; quotients of narrow integers are few products of floats."""
-    is_quick = s.op in QUOTIENTS and s.dtype.kind in "iu" and s.dtype.itemsize <= _NARROW
+    is_quick = s.op in ir.QUOTIENTS and s.dtype.kind in "iu" and s.dtype.itemsize <= _NARROW
     return min(OPS[s.op].cost, _QUICK) if is_quick else OPS[s.op].cost
 
 
-QUOTIENTS = frozenset({"floor_divide", "remainder", "fmod"})
 _NARROW, _QUICK = 2, 6  # bytes, units of the op table
 
 

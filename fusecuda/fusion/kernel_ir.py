@@ -134,7 +134,10 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """``out`` is op-table row ``op`` of the operands, which have ``operand_dtype``."""
+    """``out`` is op-table row ``op`` of the operands, which have ``operand_dtype``.
+
+    A quotient ``is_small`` if what it is of is below `SMALL` in size.
+    """
 
     out: int
     dtype: DType
@@ -142,6 +145,11 @@ class Compute:
     operands: tuple[int, ...]
     operand_dtypes: tuple[DType, ...]
     site: int = -1
+    is_small: bool = False
+
+
+QUOTIENTS = frozenset({"floor_divide", "remainder", "fmod"})
+SMALL = 1 << 21  # integers below that are divided as floats (cpu_fallback/division.h)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Container
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..graph.bounds import are_inside
+from ..graph.bounds import are_inside, bounds
 from ..graph.dtypes import BOOL, INT64
 from ..graph.index_map import IndexMap, Shape
 from ..graph.node import Node
@@ -262,7 +262,8 @@ class _Lowering(Levels):
     def _compute(self, node: Node, out: int, operands: list[int]) -> ir.Compute:
         site = self._site(node) if OPS[node.op].may_fail else -1
         dtypes = tuple(o.dtype for o in node.operands)
-        return ir.Compute(out, node.dtype, node.op, tuple(operands), dtypes, site)
+        is_small = node.op in ir.QUOTIENTS and all(map(_is_small, node.operands))
+        return ir.Compute(out, node.dtype, node.op, tuple(operands), dtypes, site, is_small)
 
     def _inside(self, key: Key, out: int) -> ir.InRange:
         """Whether the index lies inside: one test for each axis on which it may not."""
@@ -302,6 +303,12 @@ class _Lowering(Levels):
         """The number by which a kernel says that ``node`` could not be computed."""
         self.out.sites.append(node)
         return len(self.out.sites) - 1
+
+
+def _is_small(node: Node) -> bool:
+    """True for integers that are surely below `ir.SMALL` in size."""
+    known = bounds(node) if node.dtype.itemsize > 2 else None  # narrower ones are as they are
+    return known is not None and known[0] > -ir.SMALL and known[1] < ir.SMALL
 
 
 def _select(node: Node, out: int, numbers: list[int]) -> ir.Select:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import kernel_ir as ir
-from .byte_chains import QUOTIENTS
 from .cost import FUNCTION_COST, computed_cost
 
 _PLAIN = ir.Load | ir.Index | ir.InRange | ir.Select | ir.Argument | ir.Compute
@@ -21,6 +20,6 @@ def is_packable(body: Sequence[ir.Statement]) -> bool:
     if any(not isinstance(s, _PACKABLE) or ir.reports(s) for s in body):
         return False
     # Quotients are quick in any loop.
-    computed = (s for s in body if isinstance(s, ir.Compute) and s.op not in QUOTIENTS)
+    computed = (s for s in body if isinstance(s, ir.Compute) and s.op not in ir.QUOTIENTS)
     costs = (computed_cost(s.op, s.operand_dtypes) for s in computed)
     return max(costs, default=0) >= FUNCTION_COST

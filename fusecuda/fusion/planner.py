@@ -18,6 +18,7 @@ from .cone import Cone, Roots, domain, reached, runs_apart
 from .cost import CPU, Machine, may_fail, price, recompute_pays
 from .kernel_ir import ELEMENT, ROW
 from .legalize import Decisions, Legal, legalize
+from .narrowed import narrowed
 from .order import Order
 from .overwriting import can_wait, overlaps, place_of, versions_of
 from .placed import never_seen, placed
@@ -70,7 +71,7 @@ def preparations(machine: Machine) -> list[Callable[[Graph], Graph]]:
     found += [read_back] if machine.waits else []
     found.append(partial(scanned, machine=machine))
     found += [scattered] if machine.ordered else []
-    return [*found, partial(compacted, machine=machine)]
+    return [*found, partial(narrowed, machine=machine), partial(compacted, machine=machine)]
 
 
 def plan_prepared(

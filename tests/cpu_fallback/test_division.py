@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from fusecuda.cpu_fallback import texts
+from fusecuda.fusion.kernel_ir import SMALL as SMALLER
 from tests import vecmath_harness as harness
 from tests.marks import few, one_in
 
@@ -31,10 +32,12 @@ void {op}_by_{t}(T *y, const T *a, const T *b, int64_t n) {{
     for (int64_t i = 0; i < n; i++) y[i] = fc_{op}_{t}(a[i], by);
 }}
 """
+SMALL = tuple(f"small_{op}" for op in OPERATIONS)
 LOOPS = "".join(
     _LOOP.format(op=op, t=t).replace("T ", f"{'u' if t[0] == 'u' else ''}int{t[1:]}_t ")
-    for op in OPERATIONS
-    for t in TYPES.values()
+    for op in (*OPERATIONS, *SMALL)
+    for dtype, t in TYPES.items()
+    if op in OPERATIONS or dtype.itemsize >= 4
 )
 
 
@@ -58,10 +61,10 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return ctypes.CDLL(str(folder / "loops.so"))
 
 
-def _operands(dtype: np.dtype[Any]) -> tuple[list[int], list[int]]:
+def _operands(dtype: np.dtype[Any], below: int) -> tuple[list[int], list[int]]:
     """Pairs of all magnitudes, what is beside multiples, and the ends of the type and of halves."""
     rng, info = random.Random(3), np.iinfo(dtype)
-    low, high = int(info.min), int(info.max)
+    low, high = max(int(info.min), 1 - below), min(int(info.max), below - 1)
     signs = (1, -1) if low < 0 else (1,)
     sizes = [*range(1, info.bits), 49, 50, 51, 52, 53]
     a, b = [], []
@@ -104,15 +107,24 @@ def test_wide_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
     _demand_values(library, op, dtype)
 
 
-def _demand_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
+@pytest.mark.parametrize("dtype", [d for d in TYPES if d.itemsize >= 4], ids=str)
+@pytest.mark.parametrize("op", SMALL)
+@one_in(3)
+def test_small_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
+    """Which are divided as floats, up to the largest that may be."""
+    _demand_values(library, op, dtype, SMALLER)
+
+
+def _demand_values(library: Any, op: str, dtype: np.dtype[Any], below: int = 1 << 64) -> None:
     """Demand exact ones in packs with near and far neighbours, and by one number for all."""
-    a, b = _operands(dtype)
+    a, b = _operands(dtype, below)
+    exact = op.removeprefix("small_")
     n = len(a)
     x, y, got = np.array(a, dtype), np.array(b, dtype), np.empty(n, dtype)
     pointers = [ctypes.c_void_p(v.ctypes.data) for v in (got, x, y)]
     library[f"{op}_{TYPES[dtype]}"](*pointers, ctypes.c_int64(n))
-    assert got.tolist() == [_exact(op, i, j, dtype) for i, j in zip(a, b, strict=True)]
+    assert got.tolist() == [_exact(exact, i, j, dtype) for i, j in zip(a, b, strict=True)]
     for by in sorted(set(b[-12:]) | set(b[:5])):
         y[0] = by
         library[f"{op}_by_{TYPES[dtype]}"](*pointers, ctypes.c_int64(n))
-        assert got.tolist() == [_exact(op, i, by, dtype) for i in a], by
+        assert got.tolist() == [_exact(exact, i, by, dtype) for i in a], by

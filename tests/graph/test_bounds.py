@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fusecuda.graph import build
-from fusecuda.graph.bounds import bounds
+from fusecuda.graph.bounds import _COMBINED, _OF_ONE, bounds
 from fusecuda.graph.dtypes import BOOL, FLOAT64, INT64
 from fusecuda.graph.interpret import evaluate
 from fusecuda.graph.node import Node
@@ -16,7 +16,7 @@ from tests.marks import one_in
 from tests.strategies import SPECIALS
 
 INTEGERS = [d for d in SPECIALS if d.kind in "iu"]
-OPS = ("add", "subtract", "multiply", "minimum", "maximum", "remainder", "bitwise_and", "where")
+OPS = tuple(_COMBINED)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
@@ -38,6 +38,7 @@ def test_values_are_within_their_bounds(dtype: Any) -> None:
                 pool.append(build.where(mask, a, b))
             else:
                 pool.append(build.elementwise(op, [a, b], dtype))
+            pool.append(build.elementwise(str(rng.choice(list(_OF_ONE))), [pool[-1]], dtype))
         pool += [build.convert(pool[-1], d) for d in INTEGERS]
         pool.append(build.gather(pool[-1], [build.broadcast_to(build.constant(3, INT64), (5,))]))
         for node in pool:

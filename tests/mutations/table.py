@@ -25,6 +25,7 @@ from .layouts_table import LAYOUTS
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
+from .narrowed_table import NARROWED
 from .runs_table import RUNS
 from .scatters_table import SCATTERS
 from .searches_table import SEARCHES
@@ -679,6 +680,7 @@ MUTATIONS = (
     *COMPACTIONS,
     *LATE,
     *LAYOUTS,
+    *NARROWED,
     *SHARED_DIVISORS,
     *SPEED,
     *BLOCKS,

@@ -1,0 +1,83 @@
+"""Planted bugs in the narrower types of integers, and in what is known of their values."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+_NARROWED = "fusion/narrowed.py"
+_BOUNDS = "graph/bounds.py"
+
+NARROWED = (
+    Mutation(
+        "narrowed-by-what-is-given-alone",
+        _NARROWED,
+        "(*values, *([] if node.op in _COMPARED else [node]))",
+        "(*values,)",
+        "a product of two shorts is made as a short",
+        ids("narrowed", "values_are_the_same[0]"),
+    ),
+    Mutation(
+        "narrowed-by-what-is-made-alone",
+        _NARROWED,
+        "(*values, *([] if node.op in _COMPARED else [node]))",
+        "([] if node.op in _COMPARED else [node])",
+        "a quotient of long numbers is made of what is left of them in few bits",
+        ids("narrowed", "values_are_the_same[0]"),
+    ),
+    Mutation(
+        "narrowed-casts-that-wrap-around",
+        _NARROWED,
+        'is_kept = node.dtype.kind in "iu" and given is not None and given == known',
+        'is_kept = node.dtype.kind in "iu" and given is not None',
+        "a negative byte as a number without sign is taken for negative",
+        ids("narrowed", "values_are_the_same[0]"),
+    ),
+    Mutation(
+        "narrowed-out-of-wide-lanes",
+        _NARROWED,
+        "dtype.itemsize < max(lanes, 1) or",
+        "",
+        "bools of doubles are packed and unpacked",
+        ids("narrowed", "lanes_are_not_packed_to_be_unpacked"),
+    ),
+    Mutation(
+        "narrowed-casts-made-again",
+        _NARROWED,
+        "made = self._made.get((operand, dtype))",
+        "made = None",
+        "each operation casts its operands",
+        ids("narrowed", "a_cast_is_made_once"),
+    ),
+    Mutation(
+        "bounds-of-quotients-by-what-may-be-negative",
+        _BOUNDS,
+        "    if b[0] > 0:\n",
+        "    if True:\n",
+        "a quotient by numbers of both signs is thought to be between those by the ends",
+        ids("bounds", "values_are_within_their_bounds[int16]"),
+    ),
+    Mutation(
+        "bounds-of-common-bits-of-negative-numbers",
+        _BOUNDS,
+        "if low >= 0]",
+        "]",
+        "the common bits of a negative number and another one are thought to be few",
+        ids("bounds", "values_are_within_their_bounds[int16]"),
+    ),
+    Mutation(
+        "quotients-of-numbers-that-floats-lack",
+        "fusion/kernel_ir.py",
+        "SMALL = 1 << 21",
+        "SMALL = 1 << 24",
+        "numbers of 24 bits are divided as floats",
+        ids("cpu_fallback/division", "small_values[library0-small_floor_divide-int32]"),
+    ),
+    Mutation(
+        "small-remainders-by-zero",
+        "cpu_fallback/division.h",
+        "        return (T)(r & (0 - (b != 0)));",
+        "        return (T)r;",
+        "a small number has a remainder by 0",
+        ids("cpu_fallback/division", "small_values[library0-small_remainder-int32]"),
+    ),
+)
