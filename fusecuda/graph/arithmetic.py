@@ -128,6 +128,17 @@ def merge_conversions(node: Node) -> Node | None:
     return None
 
 
+def convert_chosen_constants(node: Node) -> Node | None:
+    """A cast of one or another constant is the choice between these, cast: none is cast again."""
+    if node.op != "convert" or node.operands[0].op != "where":
+        return None
+    condition, *values = node.operands[0].operands
+    if not all(v.op == "constant" for v in values):
+        return None
+    placed = (condition, *[build.convert(v, node.dtype) for v in values])
+    return Node("where", placed, node.shape, node.dtype)
+
+
 def is_lossless(source: DType, target: DType) -> bool:
     """True if every value of ``source`` is a value of ``target`` and casting back restores it."""
     if target.kind == "c" and source.kind != "c":

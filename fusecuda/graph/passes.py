@@ -14,6 +14,7 @@ from math import gcd
 
 from . import build, index_map
 from .arithmetic import (
+    convert_chosen_constants,
     decide_where,
     divide_by_powers_of_two,
     divide_by_shifts,
@@ -265,6 +266,7 @@ RULES: tuple[Rule, ...] = (
     forward_writes,
     unwrap_scalar_operands,
     merge_conversions,
+    convert_chosen_constants,
     fold_constants,
     drop_identity_arithmetic,
     divide_by_shifts,

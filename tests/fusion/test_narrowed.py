@@ -162,3 +162,17 @@ def test_a_cast_is_made_once() -> None:
 
     graph = narrowed(fc.lower(tripled, PHOTO).graph, CPU)
     assert [n.dtype for n in graph.nodes() if n.op == "convert"] == [np.int16, np.int64]
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.uint8, np.int8, np.uint16, np.int16])
+@pytest.mark.parametrize("rows", [3, 40, 512, 513, 1100])
+@one_in(3)
+def test_sums_side_by_side(kind: Any, rows: int) -> None:
+    """Of the largest and the smallest numbers there are, in chunks and in trees of them."""
+    ends = [True, False] if kind is np.bool_ else [np.iinfo(kind).max, np.iinfo(kind).min]
+    for end in ends:
+        x = np.full((rows, 70), end, kind)
+        x[:, 1::3] = 1
+        fused = fc.lower(lambda x: (x.sum(axis=0), (x != 1).sum(axis=0), x.mean(axis=0)), x)
+        for got, wanted in zip(fused(x), (x.sum(0), (x != 1).sum(0), x.mean(0)), strict=True):
+            assert same_bits(got, wanted)

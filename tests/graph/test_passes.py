@@ -204,6 +204,16 @@ def test_casts_merge_only_where_nothing_is_lost() -> None:
                 assert not ends_lost and not negative_to_unsigned, (source, target)
 
 
+def test_what_is_chosen_of_constants_is_cast_before() -> None:
+    """One constant or another is cast where it stands; a value is cast when it is known."""
+    test = build.elementwise("less", [X, S], BOOL)
+    (after,) = simplified(build.convert(build.where(test, const(1, INT64), const(-1, INT64)), F32))
+    assert after.op == "where" and after.operands[0].op == "less"
+    assert [o.value for o in after.operands[1:]] == [np.float32(1), np.float32(-1)]
+    (after,) = simplified(build.convert(build.where(test, I, const(-1, INT64)), F32))
+    assert after.op == "convert"
+
+
 def test_equal_nodes_become_one() -> None:
     """Common subexpressions meet; constants are compared by bits, so ±0 and types stay apart."""
     a, b = (op("add", op("multiply", X, X), S) for _ in range(2))
