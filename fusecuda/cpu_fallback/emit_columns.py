@@ -65,12 +65,6 @@ class ColumnEmitter(ReductionEmitter):
         for s in rows:
             if not isinstance(s, ir.Effect):
                 self.row_values[s.out] = c_type(s.dtype)
-        self.casts = {  # of small integers, which others want wide, from what
-            s.out: s.operand_dtypes[0]
-            for stage in kernel.stages
-            for s in stage.body
-            if isinstance(s, ir.Compute) and s.op == "convert" and _is_small_cast(s)
-        }
 
     def emit(self) -> str:
         kernel = self.kernel
@@ -277,35 +271,25 @@ class ColumnEmitter(ReductionEmitter):
         return f"{lane} = {leaf if self.is_first else self.combined(reduce, lane, leaf)};"
 
     def lane_type(self, reduce: ir.Reduce) -> str:
-        """The C type of what waits in lanes.
-
-        Bools are as wide as what they are found by; small integers are added up in a type that
-        holds the sum of a chunk.
-        """
-        if not self.has_own_type(reduce):
+        """The C type of what waits in lanes: bools are as wide as what they are found by."""
+        if not self.is_wide(reduce):
             return reductions.partial_type(reduce)
-        if reduce.value_dtype != BOOL:
-            return "int16_t" if self.casts[reduce.value] == BOOL else "int32_t"
         read = (f.dtype.itemsize for f in self.kernel.forms if f.dtype and not f.store)
         return {1: "uint8_t", 2: "uint16_t"}.get(max(read, default=1), "int32_t")
 
-    def has_own_type(self, reduce: ir.Reduce) -> bool:
-        """True for bools, with which nothing is computed in vectors, and sums of small integers."""
-        if reduce.value_dtype == BOOL:
-            return reduce.kind in _WIDENED
-        return reduce.kind == "sum" and reduce.value in self.casts
+    def is_wide(self, reduce: ir.Reduce) -> bool:
+        """True for bools, with which nothing is computed in vectors."""
+        return reduce.kind in _WIDENED and reduce.value_dtype == BOOL
 
     def leaf(self, reduce: ir.Reduce, value: str, position: str) -> str:
         """The text of one element as it meets others."""
         name = reductions.tree_name(reduce)
-        if self.has_own_type(reduce):
-            return value if reduce.value_dtype == BOOL else f"({self.lane_type(reduce)}){value}"
-        return f"fc_leaf_{name}({value}, {position})"
+        return value if self.is_wide(reduce) else f"fc_leaf_{name}({value}, {position})"
 
     def combined(self, reduce: ir.Reduce, one: str, other: str) -> str:
         """The text of two that have met."""
-        if self.has_own_type(reduce):
-            return f"{one} {_WIDENED.get(reduce.kind, '+')} {other}"
+        if self.is_wide(reduce):
+            return f"{one} {_WIDENED[reduce.kind]} {other}"
         return f"fc_combine_{reductions.tree_name(reduce)}({one}, {other})"
 
     def across(self, reduce: ir.Reduce) -> str:
@@ -366,12 +350,6 @@ class ColumnEmitter(ReductionEmitter):
 _WIDENED = {"any": "|", "all": "&", "max": "|", "min": "&"}
 _AT_ONCE = 8
 _WIDE = 32  # rows side by side for which that pays: a few stay in the first cache anyway
-
-
-def _is_small_cast(cast: ir.Compute) -> bool:
-    """True if a chunk of what is cast from adds up to a number of 32 bits."""
-    (source,) = cast.operand_dtypes
-    return source.kind in "biu" and cast.dtype.kind in "iu" and source.itemsize <= 2
 
 
 def _is_light(stage: ir.Stage) -> bool:
