@@ -142,7 +142,7 @@ class ChunkEmitter(ReductionEmitter):
         found = {}
         for r in stage.reduces:
             if reductions.has_no_order(r) and r.out not in across:
-                found[r.out] = NARROW if _is_narrow(stage.body, r) else c_type(r.value_dtype)
+                found[r.out] = NARROW if is_narrow(stage.body, r) else c_type(r.value_dtype)
         return found
 
     def searched(self, stage: ir.Stage) -> ir.Load | None:
@@ -313,7 +313,7 @@ class ChunkEmitter(ReductionEmitter):
         value, total = names.value(r.value), f"sum{r.out}"
         if r.out not in self.totals:
             return f"{self.buffers}{r.out}[{at}] = {value};"
-        if _is_narrow(body, r):
+        if is_narrow(body, r):
             return f"{total} {_BY_KIND[r.kind]}= ({NARROW}){value};"
         return f"{total} = {reductions.combined(r, total, value)};"
 
@@ -330,7 +330,7 @@ class ChunkEmitter(ReductionEmitter):
             self.w.line(f"{element} = {total};")
 
 
-def _is_narrow(body: Sequence[ir.Statement], reduce: ir.Reduce) -> bool:
+def is_narrow(body: Sequence[ir.Statement], reduce: ir.Reduce) -> bool:
     """True for bools that are looked for, and sums of bools and of integers of at most 16 bits."""
     if reduce.value_dtype == BOOL:
         return reduce.kind in _BY_KIND and reduce.kind != "sum"

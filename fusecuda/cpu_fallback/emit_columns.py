@@ -1,8 +1,9 @@
 """Emission of reductions in columns: blocks of rows that lie side by side themselves.
 
 The rows of a block, COLUMN_BLOCK at most, advance together, and every row value is an array over
-the block. The tree is that of the row skeleton; where little is computed, _AT_ONCE elements that
-one lane takes one after the other are read together: lanes are written once for all of them.
+the block, unless it is the same number for all rows. The tree is that of the row skeleton; where
+little is computed, _AT_ONCE elements that one lane takes one after the other are read together:
+lanes are written once for all of them. What has no order needs no lanes: one total for each row.
 """
 
 from __future__ import annotations
@@ -17,37 +18,11 @@ from ..fusion import kernel_ir as ir
 from ..fusion.variants import COLUMN_BLOCK, Variant
 from ..fusion.walked_forms import forms_of
 from ..graph.dtypes import BOOL
+from .column_place import ColumnPlace, numbers_of
+from .emit_chunks import NARROW, is_narrow
 from .emit_reduction import ReductionEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
 from .lanes import is_light
-from .place import Place
-
-
-class ColumnPlace(Place):
-    """A scope of the column skeleton: row values are arrays over the block of rows."""
-
-    def __init__(self, emitter: ColumnEmitter, base: str, tests: Tests = NO_TESTS) -> None:
-        super().__init__(emitter, "c", emitter.dims.row_axes[-1], base, tests)
-        self.columns = emitter
-        self.row_values = emitter.row_values
-
-    def name(self, number: int) -> str:
-        name = names.value(number)
-        return f"{name}[c]" if number in self.row_values else name
-
-    def define(self, number: int, ctype: str, text: str) -> str:
-        if number in self.row_values:
-            return f"{names.value(number)}[c] = {text};"
-        return super().define(number, ctype, text)
-
-    def scan(self, statement: ir.Scan) -> list[str]:
-        total = f"total{statement.out}[c]"
-        step = reductions.scan_step(statement, total, self.name(statement.value))
-        line = f"{total} = {step};"
-        return [line, self.define(statement.out, c_type(statement.dtype), total)]
-
-    def kept(self, slot: int) -> str:
-        return f"row_keep{slot}[({self.columns.at_hand}) * block + c]"
 
 
 class ColumnEmitter(ReductionEmitter):
@@ -61,9 +36,9 @@ class ColumnEmitter(ReductionEmitter):
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         super().__init__(kernel, variant, traffic)
         self.row_values: dict[int, str] = {r.out: c_type(r.dtype) for r in self.inner}
-        rows = [s for stage in kernel.stages for s in stage.head] + kernel.tail
-        for s in rows:
-            if not isinstance(s, ir.Effect):
+        self.numbers = numbers_of(kernel)
+        for s in self._row_statements():
+            if not isinstance(s, ir.Effect) and s.out not in self.numbers:
                 self.row_values[s.out] = c_type(s.dtype)
 
     def emit(self) -> str:
@@ -119,8 +94,16 @@ class ColumnEmitter(ReductionEmitter):
         if not statements and not (with_outer and self.kernel.outer):
             return
         place = ColumnPlace(self, "row_")
-        with self.watched(statements), self.loop("for (int64_t c = 0; c < width; ++c)"):
-            for statement in statements:
+        own = []
+        for statement in statements:
+            if isinstance(statement, ir.Effect) or statement.out not in self.numbers:
+                own.append(statement)
+            else:
+                self.w.lines(place.lines(statement))
+        if not own and not (with_outer and self.kernel.outer):
+            return
+        with self.watched(own), self.loop("for (int64_t c = 0; c < width; ++c)"):
+            for statement in own:
                 self.w.lines(place.lines(statement))
             if with_outer:
                 for number, reduce in enumerate(self.kernel.outer):
@@ -139,16 +122,7 @@ class ColumnEmitter(ReductionEmitter):
         self.start_scans(stage)
         with self.w.block(f"for (int64_t at = 0; at < {length}; at += FC_CHUNK)"):
             self.w.line(f"const int64_t count = fc_min(FC_CHUNK, {length} - at);")
-            if stage.reduces:
-                self.w.line("const int64_t lanes_used = fc_min(FC_LANES, count);")
-            self.w.line("int64_t done = 0;")
-            if self.typed and not self.traffic and _is_light(stage):
-                self._first(stage)
-                self._at_once(stage)
-            else:
-                for r in stage.reduces:
-                    if not reductions.finds_place(r):  # of a place the first element is the start
-                        self._start(r)
+            self._start(stage)
             with self.w.block("for (; done < count; ++done)"):
                 self.elements(stage)
             for r in stage.reduces:
@@ -174,12 +148,44 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line(f"{reductions.place_type(r)} place{r.out}[{COLUMN_BLOCK}];")
             self.w.line(f"{partial} lane{r.out}[{COLUMN_BLOCK}];")
         else:
-            self.w.line(f"{partial} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
+            self.w.line(f"{partial} lane{r.out}[{self.lanes_of(r)}{COLUMN_BLOCK}];")
         self.w.line(f"fc_tree_{name} tree{r.out}[{COLUMN_BLOCK}];")
         self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
         self.w.line(f"    fc_start_{name}(&tree{r.out}[c]);")
 
-    def _start(self, r: ir.Reduce) -> None:
+    def has_lanes(self, r: ir.Reduce) -> bool:
+        """True if elements wait in lanes: a place is found without, and so is what has no order."""
+        return not reductions.finds_place(r) and not reductions.has_no_order(r)
+
+    def lanes_of(self, r: ir.Reduce) -> str:
+        """How many times over a block has something of ``r`` that waits, as a factor."""
+        return "FC_LANES * " if self.has_lanes(r) else ""
+
+    def start_total(self, r: ir.Reduce) -> None:
+        """The total of each row begins with the identity."""
+        identity = f"fc_identity_{reductions.tree_name(r)}()"
+        self.w.line(f"for (int64_t c = 0; c < width; ++c) lane{r.out}[c] = {identity};")
+
+    def waiting(self, r: ir.Reduce, lanes: str) -> str:
+        """Where the element at hand meets others, if those of its lane are from ``lanes`` on."""
+        return f"lane{r.out}[{lanes} + c]" if self.has_lanes(r) else f"lane{r.out}[c]"
+
+    def _start(self, stage: ir.Stage) -> None:
+        """What a chunk begins with: of a place the first element is the start."""
+        is_light = self.typed and not self.traffic and _is_light(stage)
+        if stage.reduces:
+            self.w.line("const int64_t lanes_used = fc_min(FC_LANES, count);")
+        for r in stage.reduces:
+            if reductions.has_no_order(r):
+                self.start_total(r)
+            elif not is_light and self.has_lanes(r):
+                self._start_lanes(r)
+        self.w.line("int64_t done = 0;")
+        if is_light:
+            self._first(stage)
+            self._at_once(stage)
+
+    def _start_lanes(self, r: ir.Reduce) -> None:
         """Every lane of a chunk begins with the identity."""
         self.w.line("for (int64_t l = 0; l < lanes_used; ++l)")
         self.w.line("    for (int64_t c = 0; c < width; ++c)")
@@ -216,7 +222,7 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line("#pragma GCC ivdep")
             with self.w.block("for (int64_t c = 0; c < width; ++c)"):
                 for r in stage.reduces:
-                    kind, lane = self.lane_type(r), f"lane{r.out}[l * block + c]"
+                    kind, lane = self.lane_type(r), self.waiting(r, "l * block")
                     self.w.line(f"{kind} sum{r.out} = {lane};")
                 with self.w.block(f"for (int64_t k = 0; k < {_AT_ONCE}; ++k)"):
                     for f in forms:
@@ -227,7 +233,7 @@ class ColumnEmitter(ReductionEmitter):
                         leaf = self.leaf(r, place.name(r.value), "0")
                         self.w.line(f"sum{r.out} = {self.combined(r, f'sum{r.out}', leaf)};")
                 for r in stage.reduces:
-                    self.w.line(f"lane{r.out}[l * block + c] = sum{r.out};")
+                    self.w.line(f"{self.waiting(r, 'l * block')} = sum{r.out};")
 
     def elements(self, stage: ir.Stage) -> None:
         """One element of each row of the block."""
@@ -267,11 +273,14 @@ class ColumnEmitter(ReductionEmitter):
 
     def met(self, reduce: ir.Reduce, value: str) -> str:
         """The statement by which ``value`` meets others of its lane."""
-        lane, leaf = f"lane{reduce.out}[lanes + c]", self.leaf(reduce, value, "position")
-        return f"{lane} = {leaf if self.is_first else self.combined(reduce, lane, leaf)};"
+        lane, leaf = self.waiting(reduce, "lanes"), self.leaf(reduce, value, "position")
+        begins = self.is_first and self.has_lanes(reduce)
+        return f"{lane} = {leaf if begins else self.combined(reduce, lane, leaf)};"
 
     def lane_type(self, reduce: ir.Reduce) -> str:
         """The C type of what waits in lanes: bools are as wide as what they are found by."""
+        if self.is_narrow(reduce):
+            return NARROW
         if not self.is_wide(reduce):
             return reductions.partial_type(reduce)
         read = (f.dtype.itemsize for f in self.kernel.forms if f.dtype and not f.store)
@@ -281,13 +290,22 @@ class ColumnEmitter(ReductionEmitter):
         """True for bools, with which nothing is computed in vectors."""
         return reduce.kind in _WIDENED and reduce.value_dtype == BOOL
 
+    def is_narrow(self, reduce: ir.Reduce) -> bool:
+        """True for sums of bools and of small integers, of which those of a chunk are narrow."""
+        bodies = (s.body for s in self.kernel.stages if reduce in s.reduces)
+        return reduce.kind == "sum" and any(is_narrow(body, reduce) for body in bodies)
+
     def leaf(self, reduce: ir.Reduce, value: str, position: str) -> str:
         """The text of one element as it meets others."""
         name = reductions.tree_name(reduce)
+        if self.is_narrow(reduce):
+            return f"({NARROW}){value}"
         return value if self.is_wide(reduce) else f"fc_leaf_{name}({value}, {position})"
 
     def combined(self, reduce: ir.Reduce, one: str, other: str) -> str:
         """The text of two that have met."""
+        if self.is_narrow(reduce):
+            return f"{one} + {other}"
         if self.is_wide(reduce):
             return f"{one} {_WIDENED[reduce.kind]} {other}"
         return f"fc_combine_{reductions.tree_name(reduce)}({one}, {other})"
@@ -326,7 +344,8 @@ class ColumnEmitter(ReductionEmitter):
             self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
             self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
             return
-        self.fold_lanes(r, "lanes_used")
+        if self.has_lanes(r):
+            self.fold_lanes(r, "lanes_used")
         self.w.line("for (int64_t c = 0; c < width && !is_chunk; ++c)")
         self.w.line(f"    fc_push_{name}(&tree{out}[c], lane{out}[c]);")
 

@@ -41,7 +41,8 @@ class ShortEmitter(ColumnEmitter):
             if reductions.finds_place(r):
                 found = self.place_in_row(f"place{r.out}[c]")
             else:
-                self.fold_lanes(r, length)
+                if self.has_lanes(r):
+                    self.fold_lanes(r, length)
                 found = reductions.result(r, f"lane{r.out}[c]")
             self.w.line("for (int64_t c = 0; c < width; ++c)")
             self.w.line(f"    {names.value(r.out)}[c] = {found};")
@@ -52,12 +53,13 @@ class ShortEmitter(ColumnEmitter):
             self.w.line(f"{c_type(r.value_dtype)} best{r.out}[{COLUMN_BLOCK}];")
             self.w.line(f"{reductions.place_type(r)} place{r.out}[{COLUMN_BLOCK}];")
             return
-        self.w.line(f"{self.lane_type(r)} lane{r.out}[FC_LANES * {COLUMN_BLOCK}];")
-        if self.kernel.segment is not None:
-            identity = f"fc_identity_{reductions.tree_name(r)}()"
-            self.w.line(f"for (int64_t c = 0; c < width; ++c) lane{r.out}[c] = {identity};")
+        self.w.line(f"{self.lane_type(r)} lane{r.out}[{self.lanes_of(r)}{COLUMN_BLOCK}];")
+        if self.kernel.segment is not None or not self.has_lanes(r):
+            self.start_total(r)
 
     def met(self, reduce: ir.Reduce, value: str) -> str:
+        if not self.has_lanes(reduce):
+            return super().met(reduce, value)
         return f"lane{reduce.out}[lanes + c] = {self.leaf(reduce, value, 'position')};"
 
 

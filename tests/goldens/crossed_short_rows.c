@@ -34,7 +34,7 @@ FC_CROSS(sum_s64, int64_t)
 #define FC_HAVE_CROSS_sum_f64
 FC_CROSS(sum_f64, double)
 #endif
-void reduce_argmax_iota_equal_sum_where_b81c8e4a145f(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_argmax_iota_equal_sum_where_fcad8d75e8e9(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -76,11 +76,7 @@ void reduce_argmax_iota_equal_sum_where_b81c8e4a145f(const fc_args *a, int64_t b
             const char *row_in2 = a->ptr[1] + first * s2_m0;
             char *row_out3 = a->ptr[2] + first * s3_m0;
             int64_t v1[64];
-            double v6[64];
-            #pragma GCC ivdep
-            for (int64_t c = 0; c < width; ++c) {
-                v6[c] = a->scalar[0].f64;
-            }
+            const double v6 = a->scalar[0].f64;
             double best1[64];
             int64_t place1[64];
             for (int64_t done = 0; done < length; ++done) {
@@ -112,7 +108,7 @@ void reduce_argmax_iota_equal_sum_where_b81c8e4a145f(const fc_args *a, int64_t b
                     const bool v3 = v2 == v1[c];
                     const int64_t v4 = (int64_t)v3;
                     const double v7 = *(const double *)(in2 + c * s2_m0);
-                    const double v8 = v3 ? v7 : v6[c];
+                    const double v8 = v3 ? v7 : v6;
                     (waiting5 + position * FC_PITCH + row - chunk)[c] = v4;
                     (waiting9 + position * FC_PITCH + row - chunk)[c] = v8;
                 }
@@ -128,7 +124,7 @@ void reduce_argmax_iota_equal_sum_where_b81c8e4a145f(const fc_args *a, int64_t b
             left9[item * length + k] = fc_fold_sum_f64(waiting9 + k * FC_PITCH, behind - chunk, 0);
     }
 }
-void reduce_argmax_iota_equal_sum_where_b81c8e4a145f_finish(const fc_args *a) {
+void reduce_argmax_iota_equal_sum_where_fcad8d75e8e9_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
