@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ..graph.tree import LANES
 from . import cost, kernel_ir
 from .byte_chains import MANY, chains_of
 from .packed import is_packable
@@ -84,7 +85,8 @@ def choose(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> Variant:
         return Variant(CROSSED, by_row)
     by_column = _pattern(kernel, rows) if stand_side_by_side(kernel, rows) else None
     in_step = by_column is not None and overlap(kernel, rows, elements)
-    if by_row is not None and not in_step and not are_short(kernel, rows, elements):
+    is_short = are_short(kernel, rows, elements) and not _fill_lanes(kernel, elements)
+    if by_row is not None and not in_step and not is_short:
         return Variant(ROW, by_row)
     many = FEWEST if elements.extents[-1] > 1 else cost.GRAIN_ELEMENTS
     if by_column is not None and rows.extents[-1] >= many:
@@ -257,6 +259,21 @@ def are_short(kernel: kernel_ir.KernelIR, rows: Walk, elements: Walk) -> bool:
     if not is_many or not stand_side_by_side(kernel, rows):
         return False
     return 0 < math.prod(elements.extents) <= SHORT_ROW
+
+
+def _fill_lanes(kernel: kernel_ir.KernelIR, elements: Walk) -> bool:
+    """True for rows that are added up in one pass, each of as many elements as there are lanes.
+
+    They are whole vectors one after the other; side by side each is read from lines of its own.
+    What computes functions fills longer vectors then.
+    """
+    (stage, *others) = kernel.stages
+    computed = [s for s in stage.body if isinstance(s, kernel_ir.Compute)]
+    costs = [cost.computed_cost(s.op, s.operand_dtypes) for s in computed]
+    summed = all(r.kind == "sum" or r.value_dtype.kind in "iub" for r in stage.reduces)
+    places = any(r.kind.startswith("arg") for r in stage.reduces)
+    plain = summed and not places and max(costs, default=0) < cost.FUNCTION_COST
+    return plain and not others and tuple(elements.extents) == (LANES,)
 
 
 def _pattern(

@@ -55,3 +55,21 @@ def test_what_goes_by_the_order_of_rows() -> None:
     fused = fc.fused(picked)
     for _ in range(3):
         equal(fused(x, y), picked(x, y), 14)
+
+
+def skeletons(function: Callable[..., Any], x: Any) -> list[str]:
+    """How each kernel takes rows; the values are those of rows that lie apart."""
+    apart = np.repeat(x, 2, axis=1)[:, ::2]
+    lowered = fc.lower(function, x, device="cpu")
+    equal(lowered(x), fc.lower(function, apart)(apart))
+    return [step.variant.skeleton for step in lowered.assembly.steps]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i8", "f4", "f8"])
+def test_rows_that_fill_the_lanes(dtype: str) -> None:
+    """What is added up is, one row after the other; what is looked for, or shorter, is not."""
+    x = (RNG.normal(size=(300, 32)) * 9).astype(dtype)
+    assert skeletons(lambda x: np.sum(x * x + x, axis=1), x) == ["row"]
+    assert skeletons(lambda x: np.sum(x * x, axis=1), x[:, :31].copy()) == ["any"]
+    assert skeletons(lambda x: np.argmax(x * 3, axis=1), x) == ["any"]
+    assert skeletons(lambda x: np.sum(np.exp(x * 0.25), axis=1), x) == ["any"]

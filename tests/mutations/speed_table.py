@@ -176,6 +176,14 @@ SPEED = (
         _ids("any_order", "elements_are_taken_as_they_lie[max-backwards]"),
     ),
     Mutation(
+        "rows-of-any-length",
+        "fusion/variants.py",
+        "tuple(elements.extents) == (LANES,)",
+        "tuple(elements.extents) <= (LANES,)",
+        "rows that leave part of their vectors empty are added up one after the other",
+        _ids("cpu_fallback/short_rows", "rows_that_fill_the_lanes[f8]"),
+    ),
+    Mutation(
         "one-total-for-all",
         "cpu_fallback/emit_columns.py",
         'if self.has_lanes(r) else f"lane{r.out}[c]"',
