@@ -49,14 +49,6 @@ NARROWED = (
         ids("narrowed", "a_cast_is_made_once"),
     ),
     Mutation(
-        "sums-side-by-side-of-few-bits",
-        "cpu_fallback/emit_columns.py",
-        'return "int16_t" if self.casts[reduce.value] == BOOL else "int32_t"',
-        'return "int16_t"',
-        "bytes side by side are added up in 16 bits",
-        ids("narrowed", "sums_side_by_side[512-uint8]"),
-    ),
-    Mutation(
         "bounds-of-quotients-by-what-may-be-negative",
         _BOUNDS,
         "    if b[0] > 0:\n",
