@@ -144,8 +144,6 @@ def _may_be_function(loop: ast.For | ast.While, shared: frozenset[str]) -> bool:
             return False
         if isinstance(node, ast.Name) and (node.id in _BY_TEXT or node.id.startswith("__")):
             return False
-        if isinstance(node, ast.Constant) and node.value is ...:  # see UNBOUND in loops.py
-            return False
     return True
 
 
@@ -156,7 +154,8 @@ def _names_in(part: ast.AST) -> list[ast.Name]:
         if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):
             targets = [n for g in node.generators for n in ast.walk(g.target)]
             bound = {n.id for n in targets if isinstance(n, ast.Name)}
-            names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+            outer = {id(n) for n in ast.walk(node.generators[0].iter)}  # where the part stands
+            names = (n for n in ast.walk(node) if isinstance(n, ast.Name) and id(n) not in outer)
             inner.update(id(n) for n in names if n.id in bound)
     return [n for n in ast.walk(part) if isinstance(n, ast.Name) and id(n) not in inner]
 
@@ -190,14 +189,16 @@ def _needed(body: Iterable[ast.stmt], known: set[str], needed: set[str]) -> set[
             needed |= _loaded(node.test) - known
             known = _needed(node.body, known, needed) & _needed(node.orelse, known, needed)
         elif isinstance(node, ast.For):
-            needed |= _loaded(node.iter) - known
-            _needed([*node.body, *node.orelse], known | set(_set_by(node.target)), needed)
+            needed |= (_loaded(node.iter) | _loaded(node.target)) - known
+            _needed(node.body, known | set(_set_by(node.target)), needed)
+            _needed(node.orelse, known, needed)  # there may have been no turns
         elif isinstance(node, ast.While):
             needed |= _loaded(node.test) - known
-            _needed([*node.body, *node.orelse], known, needed)
+            _needed(node.body, known, needed)
+            _needed(node.orelse, known, needed)
         else:
             needed |= _loaded(node) - known
-            if not isinstance(node, ast.Try | ast.With):
+            if not isinstance(node, ast.Try | ast.TryStar | ast.With):
                 known = known | set(_set_by(node))
     return known
 
@@ -213,9 +214,7 @@ def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable
     """What runs the loop, as the text above shows it."""
     changed = _set_by(loop)
     read = [name for name in _read_by(loop, table) if name not in changed]
-    needed = set[str]()
-    if isinstance(loop, ast.While):
-        needed |= _loaded(loop.test)
+    needed = _loaded(loop.test if isinstance(loop, ast.While) else loop.target)
     first = set(_set_by(loop.target)) if isinstance(loop, ast.For) else set()
     _needed(loop.body, first, needed)
     needed &= {*changed, *read}

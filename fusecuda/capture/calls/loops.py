@@ -22,7 +22,7 @@ from .places import is_constant
 from .twins import FunctionTwin, twin_of
 from .whole import looks_at_callers
 
-UNBOUND = ...  # what a variable is given as that needs no value, and comes back as if it has none
+UNBOUND = object()  # given for what needs no value; what comes back so has none
 _CONTAINERS = (list, tuple, dict, range)
 _TRIES = 2  # of each way, when the two are compared
 _MARGIN = 1.1  # of the time of turns as they are, within which they are wholes

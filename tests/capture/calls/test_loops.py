@@ -217,6 +217,52 @@ a, b = cp.ones(2), cp.zeros(2)
 for i in range(20):
     a, b = b, a + b
 """,
+    "a comprehension of its own name": """
+x = [1.0, 2.0]
+s = cp.zeros(2)
+for i in range(20):
+    y = [x * 2 for x in x]
+    x = [1.0, y[1] - i]
+    s = s + sum(y)
+""",
+    "elements as targets": """
+a, b = cp.zeros(3), cp.zeros(3)
+for a[1] in range(20):
+    b = b + 1
+    for b[2] in (3, 4):
+        b[0] += 1
+    if b[0] > 30:
+        a = a * 2
+""",
+    "an else of no turns": """
+a, v = cp.zeros(3), 7
+for i in range(20):
+    for j in range(i % 2):
+        v = i
+    else:
+        a = a + v
+    n = i % 3
+    while n:
+        n, w = 0, v
+    else:
+        a[0] += v
+""",
+    "an ellipsis": """
+k, m, a = ..., 0, cp.zeros(3)
+for i in range(20):
+    a[k] += i
+    k, m = m, k
+    other = Ellipsis
+""",
+    "except groups": """
+a, v, s = cp.arange(4.0), 1, 0.0
+for i in range(30):
+    try:
+        v = a[i % 7]
+    except* IndexError:
+        pass
+    s = s + v
+""",
 }
 
 
