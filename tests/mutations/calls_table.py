@@ -200,6 +200,14 @@ CALLS = (
         ids("capture/calls/lifted", "does_what_it_says[names_of_one_array]"),
     ),
     Mutation(
+        "own-names-of-comprehensions-in-blocks",
+        "capture/calls/body_names.py",
+        "        self.visit(first)\n        self._hidden.append(inside)",
+        "        self._hidden.append(inside)\n        self.visit(first)",
+        "a lifted body reads a global where a comprehension goes through a name of its own",
+        ids("capture/calls/lifted", "does_what_it_says[comprehensions_over_their_own_names]"),
+    ),
+    Mutation(
         "handlers-of-first-lines",
         "capture/calls/body.py",
         'is_ours = any(i.opname == "WITH_EXCEPT_START" for i in handler)',

@@ -108,8 +108,15 @@ class Names(ast.NodeVisitor):
             super().generic_visit(node)
             return
         inside = {n for g in node.generators for n in bound_by(g.target)}
+        first = node.generators[0].iter  # which is computed where the comprehension stands
+        self.visit(first)
         self._hidden.append(inside)
-        super().generic_visit(node)
+        for part in ast.iter_child_nodes(node):
+            if part is node.generators[0]:
+                for inner in (part.target, *part.ifs):
+                    self.visit(inner)
+            else:
+                self.visit(part)
         self._hidden.pop()
 
 

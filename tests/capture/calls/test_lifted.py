@@ -325,6 +325,19 @@ def comprehensions(block: Block) -> Any:
     return parts, named, best, y, k
 
 
+PART = 100.0
+
+
+def comprehensions_over_their_own_names(block: Block) -> Any:
+    PART, last = [numbers(), numbers() + 1], []
+    for i in range(TURNS):
+        with block():
+            last = [PART * 2 for PART in PART if PART.size]
+            PART = [last[1] * 0.25, last[0] + i]
+            pairs = [[n * i for n in n] for n in PART]
+    return PART, last, pairs
+
+
 def held_by_comprehensions(block: Block) -> Any:
     x, seen = numbers(), []
     for i in range(TURNS):
@@ -368,7 +381,7 @@ PROGRAMS = (
     variables_of_inner_functions, variables_that_inner_functions_read, globals_written, errors,
     left_early, returned_from, several_managers, entered_twice_at_once, tries_first, swallows_all,
     shapes_that_change, comprehensions, held_by_comprehensions, kept_by_generators,
-    taken_by_what_is_called_list,
+    taken_by_what_is_called_list, comprehensions_over_their_own_names,
 )  # fmt: skip
 AS_THEY_STAND = {  # part of what is said of blocks that are not lifted
     "kept_by_generators": "an inner function holds 'scale'",
