@@ -10,6 +10,46 @@ _PHILOX, _COUNTERS = "codegen/philox.h", "capture/arrays/counters.py"
 
 FUNCTIONS = (
     Mutation(
+        "integers-keep-no-axes",
+        "capture/arrays/values.py",
+        "keepdims is not np._NoValue and bool(operator.index(keepdims))",
+        "keepdims is True",
+        "a reduction with keepdims=1 has no axes of extent 1",
+        _ids("arrays/functions", "function_of_the_table[recorded-sum-29]"),
+    ),
+    Mutation(
+        "operands-promoted-unasked",
+        "capture/arrays/dispatch.py",
+        '    if casting not in ("safe", "same_kind", "unsafe"):',
+        "    if False:",
+        "operands are promoted where casting= forbids it",
+        _ids("arrays/functions", "out[recorded-<lambda>15-float64]"),
+    ),
+    Mutation(
+        "bools-as-axes",
+        "capture/arrays/values.py",
+        "    if isinstance(axis, bool):\n",
+        "    if False:\n",
+        "a bool is taken as an axis, which NumPy refuses",
+        _ids("arrays/functions", "function_of_the_table[recorded-sum-35]"),
+    ),
+    Mutation(
+        "integers-as-masks",
+        "capture/arrays/values.py",
+        "    if not is_number_or_list:",
+        "    if False:",
+        "an array of numbers is taken as a mask, which NumPy refuses",
+        _ids("arrays/functions", "function_of_the_table[recorded-sum-44]"),
+    ),
+    Mutation(
+        "tiles-in-rows",
+        "capture/arrays/composed.py",
+        "    if all(n == 1 for n in counts):",
+        "    if False:",
+        "an array that is tiled once lies in rows, whichever way it lay",
+        _ids("arrays/kept_order", "results_are_laid_out_as_numpys[tiled once]"),
+    ),
+    Mutation(
         "vectors-as-they-are",
         "capture/arrays/products.py",
         'return np.conj(x) if x.dtype.kind == "c" else x',

@@ -6,7 +6,6 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph.dtypes import is_supported
 from ..record.numbers import TracedScalar
@@ -14,7 +13,7 @@ from . import movement, products
 from .dispatch import raising
 from .selection import astype, copy, result_type
 from .table import entry, handles
-from .values import array_of, axes_of, is_any_picked, is_given, seen
+from .values import array_of, axes_of, axis_of, is_any_picked, is_given, keeps, reduced_axes, seen
 
 
 @handles(np.repeat)
@@ -25,7 +24,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     x = array_of(a)
     if axis is None:
         x, axis = movement.ravel(x), 0
-    along = normalize_axis_index(axis, x.ndim)
+    along = axis_of(axis, x.ndim)
     shape = (*x.shape[: along + 1], int(repeats), *x.shape[along + 1 :])
     wider = movement.broadcast_to(movement.expand_dims(x, along + 1), shape)
     final = (*x.shape[:along], x.shape[along] * int(repeats), *x.shape[along + 1 :])
@@ -44,6 +43,8 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - as NumPy has it
     counts = [1] * (rank - len(counts)) + counts
     if any(n < 0 for n in counts) or not is_supported(x.dtype):
         return NotImplemented
+    if all(n == 1 for n in counts):  # NumPy copies it as it lies
+        return copy(movement.reshape(x, shape), "K")
     apart = [n for m in shape for n in (1, m)]
     wider = [n for pair in zip(counts, shape, strict=True) for n in pair]
     final = tuple(n * m for n, m in zip(counts, shape, strict=True))
@@ -155,7 +156,7 @@ def composed_reduce(
     axis = 0 if axis is None and x.ndim == 1 else axis
     if others or type(axis) is not int or not x.size or x.dtype not in (np.float32, np.float64):
         return NotImplemented
-    zero, one, keep = x.dtype.type(0), x.dtype.type(1), keepdims is True
+    zero, one, keep = x.dtype.type(0), x.dtype.type(1), keeps(keepdims)
 
     def largest(keep: bool) -> Any:
         found = np.max(x if ufunc in _EXPONENTIALS else np.abs(x), axis=axis, keepdims=keep)
@@ -220,8 +221,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return NotImplemented
     if a.dtype.kind in "iu":
         a = a.astype(float)
-    axes = () if axis is None and ord is None else axes_of(a, axis)
-    if len(axes) > 2:
+    of_all = axis is None and ord is None
+    axes = () if of_all else (reduced_axes if isinstance(axis, tuple) else axes_of)(a, axis)
+    if len(axes) > 2 or not (axes or of_all):
         return NotImplemented
     made = _of_matrices if len(axes) == 2 else _of_vectors
     return made(a, ord, axes or None, keepdims)

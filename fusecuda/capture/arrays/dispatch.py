@@ -21,7 +21,7 @@ from .computed import as_changed, assign_result, check_cast, eager, loosely
 from .gathering import gathered, takes_arrays, without_objects
 from .opaque import StandIn
 from .table import ENTRIES, TABLE, entry, place_of_out, positional_names
-from .values import array_of, complete_together, is_any_picked, plain
+from .values import array_of, complete_together, is_any_picked, mask_of, plain
 
 
 @entry
@@ -224,6 +224,8 @@ def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dic
     told = out is None or kwargs.get("dtype") is not None  # what is cast but the result
     if (out is None and where is not True) or (casting != "same_kind" and told):
         return NotImplemented
+    if casting not in ("safe", "same_kind", "unsafe"):  # operands may not be promoted then
+        return NotImplemented
     result = ufuncs.apply(array_type, ufunc, inputs, kwargs.get("dtype"))
     if result is NotImplemented and ufunc.signature is not None and kwargs.keys() <= {"out"}:
         result = TABLE[ufunc](*inputs) if ufunc in TABLE else result
@@ -234,7 +236,7 @@ def _recorded(array_type: type[Array], ufunc: np.ufunc, inputs: Any, kwargs: dic
         return NotImplemented if where is not True else assign_result(target, result, casting)
     if where is not True:
         check_cast(result.dtype, target.dtype, casting)
-        result = np.where(where, result.astype(target.dtype, copy=False), target)
+        result = np.where(mask_of(where), result.astype(target.dtype, copy=False), target)
     return assign_result(target, result, casting)
 
 

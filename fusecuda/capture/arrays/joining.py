@@ -19,7 +19,7 @@ from .kept_order import along_kept_order, as_joined, axes_by, axes_of_copy, rela
 from .movement import broadcast_to, expand_dims, ravel, reshape, transpose
 from .selection import astype, copy
 from .table import handles
-from .values import array_of, is_given, of_node, rank_of, seen
+from .values import array_of, axis_of, is_given, of_node, rank_of, seen
 
 
 @handles(np.concatenate)
@@ -39,7 +39,7 @@ def concatenate(
         return NotImplemented
     if not all(is_supported(d) for d in (common, *(p.dtype for p in parts))):
         return NotImplemented
-    along = normalize_axis_index(axis, parts[0].ndim)
+    along = axis_of(axis, parts[0].ndim)
     compute_first(parts)
     return along_kept_order(_concatenated, parts, along, common, rule=as_joined)
 

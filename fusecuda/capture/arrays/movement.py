@@ -117,8 +117,9 @@ def squeeze(a: Any, axis: Any = None) -> Array:
 def expand_dims(a: Any, axis: Any) -> Array:
     """A view with new axes of extent 1."""
     x = array_of(a)
-    count = len(axis) if isinstance(axis, tuple | list) else 1
-    axes = normalize_axis_tuple(axis, x.ndim + count)
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    count = len(given)
+    axes = normalize_axis_tuple(given, x.ndim + count)
     return x[(*(None if d in axes else slice(None) for d in range(x.ndim + count)), ...)]
 
 

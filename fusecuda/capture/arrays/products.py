@@ -19,7 +19,7 @@ from .held import compute_first
 from .kept_order import along_kept_order, as_joined, in_order_of_stacks
 from .movement import ravel
 from .table import Handler, entry, handles
-from .values import array_of, of_node, plain
+from .values import array_of, axis_of, of_node, plain
 
 
 @handles(np.matmul)
@@ -136,7 +136,7 @@ def _sorted(name: str, index: bool) -> Handler:
         if axis is None:
             x, axis = ravel(x), 0
         stable = kwargs.pop("stable", None)
-        along = normalize_axis_index(axis, x.ndim)
+        along = (axis_of if index else normalize_axis_index)(axis, x.ndim)
         dtype = INT64 if index else x.dtype
         option = ("kind", "stable" if stable else kind)
         if index:  # which NumPy gives in rows
@@ -155,7 +155,7 @@ def _accumulated(name: str, total: Any) -> Handler:
         x = array_of(a)
         if axis is None:
             x, axis = ravel(x), 0
-        along = normalize_axis_index(axis, x.ndim)
+        along = axis_of(axis, x.ndim)
         kind = np.dtype(dtype) if dtype is not None else total(np.empty(0, x.dtype)).dtype
         return along_kept_order(_along, (x,), along, name, kind, ("dtype", type_text(kind)))
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
 from ...graph.dtypes import (
@@ -29,12 +28,12 @@ from .array import Array
 from .kept_order import axes_by, relaid
 from .memory import in_force
 from .table import Handler, handles
-from .values import array_of, as_int, axes_of, of_node
+from .values import array_of, as_int, axes_of, axis_of, keeps, mask_of, of_node, reduced_axes
 
 
 def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array:
     """``node``, the value of ``a``, reduced: in the order of memory if its elements keep theirs."""
-    axes = axes_of(a, axis)
+    axes = reduced_axes(a, axis)
     order = None if in_force().dispatching else axes_by(a, "K")
     in_rows = kind.startswith("arg") and a.ndim > 2  # which NumPy gives in rows
     if order is None or in_rows:
@@ -45,13 +44,13 @@ def _reduced(a: Array, node: Node, kind: str, axis: Any, keepdims: Any) -> Array
     shape = tuple(a.shape[d] for d in order)
     laid = build.index(node, transpose(order), shape)
     result = of_node(_shaped(build.reduce(kind, laid, inner), shape, inner, keepdims))
-    kept = order if keepdims is True else [d for d in order if d not in axes]
+    kept = order if keeps(keepdims) else [d for d in order if d not in axes]
     return relaid(result, tuple(sorted(kept).index(d) for d in kept))
 
 
 def _shaped(result: Node, shape: Shape, axes: Sequence[int], keepdims: Any) -> Node:
     """``result``, of ``shape`` without ``axes``, with these as axes of extent 1 if asked for."""
-    if keepdims is not True:
+    if not keeps(keepdims):
         return result
     return build.reshape(result, tuple(1 if d in axes else n for d, n in enumerate(shape)))
 
@@ -60,8 +59,7 @@ def _selected(node: Node, where: Any, fill: Any) -> Node:
     """``node`` where ``where`` holds, ``fill`` (an identity) elsewhere."""
     if not _masks(where):
         return node
-    if (mask := array_of(where)).dtype != BOOL:
-        raise TypeError(f"{mask.dtype} is no mask")  # NumPy says so in words of its own
+    mask = mask_of(where)
     if build.broadcast_shapes(mask.shape, node.shape) != node.shape:
         raise ValueError(f"a mask of {mask.shape} does not fit {node.shape}")  # as for this
     holds = build.broadcast_to(mask.read_node(), node.shape)
@@ -70,6 +68,11 @@ def _selected(node: Node, where: Any, fill: Any) -> Node:
 
 def _masks(where: Any) -> bool:
     return where is not True and where is not np._NoValue
+
+
+def _counts_values(where: Any) -> bool:
+    """True if NumPy's moments count elements by the sum of a mask that is of numbers."""
+    return _masks(where) and array_of(where).dtype != BOOL
 
 
 def _plus_initial(result: Array, initial: Any, ufunc: np.ufunc) -> Any:
@@ -152,8 +155,9 @@ def _arg_extreme(kind: str) -> Handler:
         x = array_of(a)
         if not is_reducible(kind, x.dtype):
             return NotImplemented
-        axes = axes_of(x, axis if axis is None else normalize_axis_index(axis, x.ndim))
-        return _reduced(x, x.read_node(), kind, axes, keepdims is True)
+        axes = axes_of(x, axis if axis is None else axis_of(axis, x.ndim))
+        keep = keepdims is not np._NoValue and bool(keepdims)
+        return _reduced(x, x.read_node(), kind, axes, keep)
 
     return handler
 
@@ -169,7 +173,7 @@ def _mean_type(x: Array, dtype: Any) -> Any:
 
 
 def _count(x: Array, axis: Any) -> int:
-    return math.prod(x.shape[a] for a in axes_of(x, axis))
+    return math.prod(x.shape[a] for a in reduced_axes(x, axis))
 
 
 def _warns(x: Array, axis: Any, ddof: Any) -> bool:
@@ -187,10 +191,10 @@ def mean(
     loop = _mean_type(x, dtype)
     if not is_supported(x.dtype) or not is_supported(loop):
         return NotImplemented
-    if kind_of(loop) not in "fc" or _warns(x, axis, 0):
+    if kind_of(loop) not in "fc" or _warns(x, axis, 0) or _counts_values(where):
         return NotImplemented
     wider = computed_in(loop)
-    keep = keepdims is True
+    keep = keeps(keepdims)
     total: Any = np.sum(x, axis=axis, dtype=wider, keepdims=keep, where=where)
     if _masks(where):
         counted = np.broadcast_to(array_of(where), x.shape)
@@ -216,10 +220,11 @@ def var(
         or (dtype is not None and loop.kind == "c")  # NumPy's result is complex then
         or any(v is not np._NoValue and v is not True for v in kwargs.values())
         or _warns(x, axis, ddof)
+        or _counts_values(where)
     ):
         return NotImplemented
     if _masks(where):
-        return _var_under(x, axis, loop, ddof, keepdims is True, array_of(where))
+        return _var_under(x, axis, loop, ddof, keeps(keepdims), array_of(where))
     count, wider = _count(x, axis), computed_in(loop)  # sums, and counts, of which are rounded once
     center: Any = np.sum(x, axis=axis, dtype=wider, keepdims=True)
     center = center / wider.type(count)
@@ -229,7 +234,7 @@ def var(
         squares = np.square(distance.real) + np.square(distance.imag)
     else:
         squares = distance * distance
-    total: Any = np.sum(squares, axis=axis, dtype=wider, keepdims=keepdims is True)
+    total: Any = np.sum(squares, axis=axis, dtype=wider, keepdims=keeps(keepdims))
     found = total / wider.type(max(count - ddof, 0))
     return found if wider == loop else found.astype(loop)
 
@@ -261,7 +266,7 @@ std = handles(np.std)(_root_of(var))
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
     """The largest minus the smallest."""
     x = array_of(a)
-    keep = keepdims is True
+    keep = keeps(keepdims)
     return np.max(x, axis=axis, keepdims=keep) - np.min(x, axis=axis, keepdims=keep)
 
 
@@ -303,7 +308,7 @@ def _number(value: Any) -> Array:
 
 def _extreme_but_nan(reduce: Handler, least: float) -> Handler:
     def handler(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
-        x, keep = array_of(a), keepdims is True
+        x, keep = array_of(a), keeps(keepdims)
         if not is_supported(x.dtype) or x.dtype.kind == "c":
             return NotImplemented
         if kind_of(x.dtype) != "f":
@@ -325,7 +330,7 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False
 ) -> Any:
     """Sum over count of what is not NaN."""
-    x, keep = array_of(a), keepdims is True
+    x, keep = array_of(a), keeps(keepdims)
     if dtype is not None or not is_supported(x.dtype) or x.dtype.kind == "c":
         return NotImplemented
     if x.dtype.kind != "f":
@@ -341,7 +346,7 @@ def nanvar(
     keepdims: Any = False,
 ) -> Any:  # fmt: skip
     """As `var`, of what is not NaN; NaN where the degrees of freedom are none."""
-    x, keep = array_of(a), keepdims is True
+    x, keep = array_of(a), keeps(keepdims)
     if dtype is not None or not is_supported(x.dtype) or x.dtype.kind == "c":
         return NotImplemented
     if x.dtype.kind != "f":

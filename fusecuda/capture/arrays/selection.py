@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from ...graph import build
 from ...graph.dtypes import BOOL, is_numeric, is_supported, kind_of
@@ -25,8 +24,10 @@ from .movement import ravel
 from .table import entry, handles
 from .values import (
     array_of,
+    axis_of,
     complete_together,
     is_given,
+    mask_of,
     of_node,
     plain,
     rank_of,
@@ -112,6 +113,8 @@ def round_(a: Any, decimals: Any = 0, out: None = None) -> Any:
     if not is_given(decimals):
         return NotImplemented
     x, decimals = array_of(a), operator.index(seen(decimals))
+    if abs(decimals) >> 31:  # NumPy's errors for what is no C integer
+        return NotImplemented
     if x.dtype.kind in "iu" and decimals >= 0:
         return copy(x) if x.ndim else copy(x)[()]
     if kind_of(x.dtype) != "f":
@@ -187,7 +190,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if (lead := src.ndim - np.ndim(dst)) > 0 and all(n == 1 for n in src.shape[:lead]):
         src = src[(0,) * lead]  # as in any write
     if where is not True:
-        src = np.where(where, src.astype(dst.dtype), dst)
+        src = np.where(mask_of(where), src.astype(dst.dtype), dst)
     assign_result(dst, array_of(src), casting)
 
 
@@ -199,7 +202,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: Any = "
         return NotImplemented
     if axis is None:
         x, axis = ravel(x), 0
-    along = normalize_axis_index(axis, x.ndim)
+    along = axis_of(axis, x.ndim)
     index = indices if hasattr(indices, "dtype") else np.asarray(plain(indices))
     if index.dtype.kind not in "iu":
         return NotImplemented

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ...graph.dtypes import is_numeric, kind_of
+from ...graph.dtypes import BOOL, is_numeric, kind_of
 from ...graph.node import Node
 from ..record.growing import Growing
 from ..record.numbers import TracedScalar, value_of, value_seen
@@ -171,3 +171,42 @@ def of_node(node: Node, is_scalar: bool | None = None) -> Array:
 def axes_of(a: Array, axis: Any) -> tuple[int, ...]:
     """The axes that ``axis`` names, all of them for None."""
     return tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
+
+
+def axis_of(axis: Any, rank: int) -> int:
+    """The axis of ``rank`` that ``axis`` names, for functions to which NumPy's bools name none."""
+    return normalize_axis_index(_no_bool(axis), rank)
+
+
+def reduced_axes(a: Array, axis: Any) -> tuple[int, ...]:
+    """As `axes_of`, where NumPy takes None, an integer or a tuple of such, and no bool."""
+    given = axis if isinstance(axis, tuple) else (axis,)
+    named = axis if axis is None else tuple([operator.index(_no_bool(one)) for one in given])
+    return axes_of(a, named)
+
+
+def _no_bool(axis: Any) -> Any:
+    if isinstance(axis, bool):
+        raise TypeError("an integer is required")  # NumPy says so in words of its own
+    return axis
+
+
+def keeps(keepdims: Any) -> bool:
+    """Whether reduced axes stay, by what NumPy takes as ``keepdims``: a bool or an integer."""
+    if type(keepdims) is bool:
+        return keepdims
+    return keepdims is not np._NoValue and bool(operator.index(keepdims))
+
+
+def mask_of(where: Any) -> Array:
+    """``where`` as truths, as NumPy takes it: numbers and lists by their truth, arrays of bools."""
+    mask = array_of(where)
+    if mask.dtype == BOOL:
+        return mask
+    is_number_or_list = (
+        where.is_scalar if isinstance(where, Array) else type(where) is not np.ndarray
+    )
+    if not is_number_or_list:
+        raise TypeError(f"{mask.dtype} is no mask")  # NumPy says so in words of its own
+    truths: Array = mask.astype(BOOL)
+    return truths

@@ -40,22 +40,33 @@ INITIALS = [
     case(A, initial=None), case(EMPTY, initial=None), case(F, 0, initial=[2.0]),
     case(C, 0, initial=np.ones(5)), case(F, initial=np.float64(1.5)), case(A, initial=()),
 ]  # fmt: skip
+ODD = [  # keywords of other kinds than those that are documented
+    *(case(A, 0, keepdims=k) for k in (1, 0, 2, None, np.int8(1), 1.5)),
+    *(case(A, axis=k) for k in (True, (0, True), [0], np.int8(1), np.array([0]), 1.0)),
+]
+MASKS = [case(A, 0, where=k) for k in (1, 1.5, [[2], [0], [1], [1]], I, np.int8(1), A)]
 SUMS = [
     *each(*EVERY, EMPTY, H, Z),
     case(A, 0), case(A, axis=1, keepdims=True), case(C, (0, 2)), case(C, -1),
     case(I, dtype=np.float32), case(F, 0, np.float64), case(A, where=M), case(A, initial=2.0),
     case(A, axis=2), case(A.T, 0), case(A[::-2, ::2], 1), case(EMPTY, 0), case(M, dtype=bool),
-    *INITIALS,
+    *INITIALS, *ODD, *MASKS,
 ]  # fmt: skip
 EXTREMES = [
     *each(*EVERY, N, Z, H), case(A, 0), case(C, (0, 1), keepdims=True), case(EMPTY), case(EMPTY, 1),
     case(A, initial=3.0), case(A, where=M, initial=-100.0), case(A, axis=5), *INITIALS,
+    *ODD,
 ]  # fmt: skip
-ARGS = [*each(*EVERY, N), case(A, 0), case(A, -1, keepdims=True), case(EMPTY), case(A, axis=7)]
-LOGICAL = [*each(*EVERY, EMPTY, N), case(M, 0), case(M, axis=(0, 1)), case(M, 1, where=A > 0)]
+ARGS = [
+    *each(*EVERY, N), case(A, 0), case(A, -1, keepdims=True), case(EMPTY), case(A, axis=7), *ODD,
+]  # fmt: skip
+LOGICAL = [
+    *each(*EVERY, EMPTY, N), case(M, 0), case(M, axis=(0, 1)), case(M, 1, where=A > 0),
+    *ODD, *MASKS,
+]  # fmt: skip
 MOMENTS = [
     *each(A, F, I, U, M, C, ZERO_D, H, Z), case(A, 0), case(A, 1, keepdims=True), case(C, (0, 2)),
-    case(F, dtype=np.float64),
+    case(F, dtype=np.float64), *ODD, *MASKS,
 ]  # fmt: skip
 FILTERS = [
     *(case(A.ravel(), V, mode) for mode in ("full", "same", "valid", "odd")),
@@ -153,7 +164,7 @@ CASES: dict[str, list[Case]] = {
         case(M, [A]), case(M, [A, B], mode="clip"), case(M, [A, 1.5]), case(M, C[:2]),
     ],
     "round": [*each(A, F, I, M, H, N), case(A / 3, 2), case(F / 3, 1), case(I, 1), case(I, -1),
-              case(A * 37, -1), case(ZERO_D), case(A, decimals=0)],
+              case(A * 37, -1), case(ZERO_D), case(A, decimals=0), case(I, 2**40)],
     "astype": [case(A, t) for t in (bool, np.int8, np.float32, np.float16, complex)]
     + [case(A, np.int32, copy=False), case(Z, np.float64), case(I, "U5"),
        case(A, float, copy=False)],
@@ -168,7 +179,7 @@ CASES: dict[str, list[Case]] = {
     "swapaxes": [case(C, 0, 2), case(C, -1, 1), case(C, 0, 3)],
     "moveaxis": [case(C, 0, -1), case(C, (0, 1), (1, 2)), case(C, 3, 0)],
     "squeeze": [case(C[:1]), case(C[:1, :, :1]), case(C[:1], 0), case(C, 0), case(A)],
-    "expand_dims": [case(A, 0), case(A, -1), case(A, (0, 2)), case(A, 5)],
+    "expand_dims": [case(A, 0), case(A, -1), case(A, (0, 2)), case(A, 5), case(A, np.array([0]))],
     "broadcast_to": [case(V, (3, 5)), case(A, (2, 4, 5)), case(A, (4, 6)), case(ZERO_D, (2, 2)),
                      case(V, 5)],
     **dict.fromkeys(("flip", "fftshift", "ifftshift"), FLIPS),
@@ -343,6 +354,9 @@ OUT_CALLS: list[Callable[[Any, Any], Any]] = [
     lambda a, out: np.add.accumulate(a[0], 0, None, out),
     lambda a, out: np.matmul(a[0, :4], a, out=out),
     lambda a, out: np.dot(a[0, :4], a, out),
+    lambda a, out: np.add(a[0], F[0], out=out, casting="equiv"),
+    lambda a, out: np.add(a[0], 1, out=out, where=I[0]),
+    lambda a, out: np.add(a[0], 1, out=out, where=[1, 0, 2, 0, 1], casting="unsafe"),
 ]
 
 

@@ -57,6 +57,7 @@ MADE: dict[str, Callable[[Any, Any], Any]] = {
     "flatten F": lambda x, y: x.flatten("F"),
     "ravel A, backwards": lambda x, y: x[::-1].copy("C")[::-1].ravel("A"),
     "flatten A, backwards": lambda x, y: x[::-1].flatten("A"),
+    "tiled once": lambda x, y: np.tile(x, 1),
     "array in rows": lambda x, y: np.array(x, order="C"),
     "array in columns": lambda x, y: np.array(x, np.float32, order="F") * 1,
     "asarray in columns": lambda x, y: np.asarray(x[:, :2], order="F") + 0,
