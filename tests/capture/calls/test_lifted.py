@@ -325,7 +325,7 @@ def comprehensions(block: Block) -> Any:
     return parts, named, best, y, k
 
 
-PART = 100.0
+PART = [np.full(4, 100.0)]
 
 
 def comprehensions_over_their_own_names(block: Block) -> Any:
@@ -333,8 +333,8 @@ def comprehensions_over_their_own_names(block: Block) -> Any:
     for i in range(TURNS):
         with block():
             last = [PART * 2 for PART in PART if PART.size]
-            PART = [last[1] * 0.25, last[0] + i]
-            pairs = [[n * i for n in n] for n in PART]
+            pairs = [[n * i for n in n] for n in last]
+        PART = [last[1] * 0.25, last[0] + i]
     return PART, last, pairs
 
 

@@ -226,16 +226,13 @@ for i in range(20):
     s = s + sum(y)
 """,
     "elements as targets": """
-a, b = cp.zeros(3), cp.zeros(3)
+a, b, c = cp.zeros(3), cp.zeros(3), cp.zeros(3)
 for a[1] in range(20):
-    b = b + 1
     for b[2] in (3, 4):
-        b[0] += 1
-    if b[0] > 30:
-        a = a * 2
+        c += 1
 """,
     "an else of no turns": """
-a, v = cp.zeros(3), 7
+a, v, w = cp.zeros(3), 7, 5
 for i in range(20):
     for j in range(i % 2):
         v = i
@@ -243,9 +240,9 @@ for i in range(20):
         a = a + v
     n = i % 3
     while n:
-        n, w = 0, v
+        n, w = 0, i
     else:
-        a[0] += v
+        a[0] += w
 """,
     "an ellipsis": """
 k, m, a = ..., 0, cp.zeros(3)
