@@ -19,6 +19,22 @@ _OF_BFLOAT16 = () if find_spec("ml_dtypes") is None else (
         ids("arrays/aliases", "parts_of_memory_that_others_keep"),
     ),
     Mutation(
+        "deviations-of-real-parts",
+        "capture/arrays/reductions.py",
+        '"c" in (loop.kind, x.dtype.kind)',
+        'loop.kind == "c"',
+        "deviations of complex numbers in a real type leave out imaginary parts",
+        ids("arrays/halves_and_complex", "deviations_of_complex_numbers_in_a_real_type[recorded]"),
+    ),
+    Mutation(
+        "lists-that-wrap",
+        "capture/arrays/indexing.py",
+        "np.asarray(value, dtype)  # each as in a write",
+        "np.asarray(value)",
+        "a list of numbers that are too big for an array is written to it",
+        ids("arrays/array", "writes[recorded-u1-list of big ones]"),
+    ),
+    Mutation(
         "arrays-as-elements",
         "capture/arrays/indexing.py",
         "not region.ndim and Ellipsis not in keys)",

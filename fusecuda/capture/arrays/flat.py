@@ -12,6 +12,7 @@ import numpy as np
 
 from ..record.numbers import TracedScalar
 from .array import Array
+from .gathering import gathered
 from .table import entry
 
 
@@ -89,7 +90,9 @@ class Flat:
             return
         key = operator.index(key) if type(key) is TracedScalar else key
         count = np.size(_blank(self.base.shape).flat[key])
-        if np.ndim(value) or isinstance(value, list | tuple):
+        if isinstance(value, list | tuple) and type(value := gathered(value)) is not Array:
+            value = np.asarray(value, self.base.dtype)  # each as in a write
+        if np.ndim(value):
             value = np.ravel(value)
             size = np.size(value)
             if not size or count < 1:  # an error, or nothing

@@ -148,7 +148,7 @@ def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
     """``value`` cast to ``dtype`` and broadcast to ``shape``; raises NumPy's errors."""
     if isinstance(value, list | tuple):
         value = gathered(value)
-        value = value if type(value) is Array else np.asarray(value)
+        value = value if type(value) is Array else np.asarray(value, dtype)  # each as in a write
     if not isinstance(
         value, Array | np.ndarray | TracedScalar | np.generic | int | float | complex
     ):

@@ -217,7 +217,7 @@ def var(
         not is_supported(x.dtype)
         or not is_supported(loop)
         or kind_of(loop) not in "fc"
-        or (dtype is not None and loop.kind == "c")  # NumPy's result is complex then
+        or (dtype is not None and "c" in (loop.kind, x.dtype.kind))  # NumPy mixes them
         or any(v is not np._NoValue and v is not True for v in kwargs.values())
         or _warns(x, axis, ddof)
         or _counts_values(where)

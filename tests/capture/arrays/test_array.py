@@ -247,6 +247,10 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
     "put": lambda a, b: np.put(a, [0, 3], 7),
     "methods": lambda a, b: in_place(a),
     "broadcast view": lambda a, b: np.broadcast_to(a, (2, 4, 5)).__setitem__(0, 1),
+    "list of big ones": lambda a, b: a.__setitem__(0, [300, 1, 2, 3, 4]),
+    "list with nan": lambda a, b: a.__setitem__(0, [float("nan"), 1, 2, 3, 4]),
+    "places of big ones": lambda a, b: a.__setitem__(([0, 1], [2, 3]), (300, 8)),
+    "flat list of big ones": lambda a, b: a.flat.__setitem__(slice(2, 4), [300, 1]),
     "flat": lambda a, b: a.flat.__setitem__(slice(2, 5), 1),
 }  # fmt: skip
 

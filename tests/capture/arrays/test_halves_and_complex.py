@@ -61,6 +61,16 @@ def test_reductions(dtype: str) -> None:
     agree(reduced, values(dtype, (30, 600)), near=20 * NEAR[dtype])
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_deviations_of_complex_numbers_in_a_real_type() -> None:
+    """NumPy drops imaginary parts of the mean, not of the distances from it."""
+
+    def deviations(x: Any) -> Any:
+        return x.std(axis=0, dtype=np.float64), x.var(dtype=np.float64)
+
+    agree(deviations, values("complex128", (30, 6)), near=NEAR["complex128"])
+
+
 def test_a_sum_of_halves_is_rounded_once() -> None:
     """4096 ones and then a half each: in halves, nothing more would be added."""
     x = np.ones(6000, np.float16)
