@@ -30,6 +30,7 @@ SAME = {
         "def f(a):\n    found = []\n    for v in a:\n        found.append(v * 2)\n"
         "    return found, {'sum': a.sum(), 'n': 3}, (a, (a[0], 1))\n", "f(x)",
     ),
+    "fills_a_list_by_name": ("l = []\ndef f(a):\n    l.append(a[0])\n    return a\n", "f(x)"),
     "fills_a_list": ("l = [1, 2]\ndef f(a, l):\n    l[0] = 5\n    return l\n", "f(x, l)"),
     "list_of_arrays": (
         "l = [x, y]\ndef f(l, n):\n    for v in l:\n        v += n\n    return l, l[0], l[1][1:]\n", "f(l, 2)",
@@ -107,7 +108,6 @@ DIFFERENT = {
     "shape_written": "def f(a):\n    b = a.copy()\n    b.shape = 2, 3\n    return b\n",
     "numpys_own": "import numpy\ndef f(a):\n    return numpy.zeros(3)\n",
     "global_written": "n = 0\ndef f(a):\n    global n\n    n = a[0]\n    return n\n",
-    "global_list": "l = []\ndef f(a):\n    l.append(a[0])\n    return a\n",
     "attribute_kept": "def g():\n    pass\ndef f(a):\n    g.kept = a\n    return a\n",
     "closure": "def f(a):\n    return lambda: a\n",
     "generator": "def f(a):\n    yield a\n",
@@ -115,7 +115,9 @@ DIFFERENT = {
     "generator_of_bits": "r = cp.random.default_rng(1)\ndef f(a):\n    return r.bit_generator is a\n",
     "generator_of_others": "import random\nr = random.Random(1)\ndef f(a):\n    return a + r.random()\n",
     "holds_itself": "def f(a):\n    return len(a)\nx = [x]\nx.append(x)\n",
-    "function_given": "def f(a):\n    return a\nx = [lambda: 1]\n",
+    "function_returned": "def f(a):\n    return a\nx = [lambda: 1]\n",
+    "bound_method_given": "def f(a):\n    return a\nx = [y.sum]\n",
+    "global_set": "l = set()\ndef f(a):\n    l.add(float(a[0]))\n    return a\n",
     "array_as_default": "def f(a, b=x):\n    b += 1\n    return a\n",
     "matched": "def f(a):\n    match a[0]:\n        case float():\n            return 1\n    return 2\n",
     "classes": "def f(a):\n    class C:\n        v = a\n    return a\n",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
+from contextlib import suppress
+from types import BuiltinFunctionType, CellType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,19 @@ from ...graph.dtypes import is_numeric
 from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
 from ..arrays.wrapping import DRAWING, Drawing
+from ..record.origin import is_users
 from ..record.structure import HEIR_OF_TUPLE, NAMED, kind_of
 from ..record.view import view_in
-from .objects import is_own
-from .places import Wrapper, is_constant
+from .binding import dressed
+from .objects import is_given, is_own
+from .places import is_constant
 
 _ndarray = np.ndarray
 _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _ITEMS_LIMIT = 10_000  # of a list that is passed on
 _ARRAYS_LIMIT = 32  # of one that holds arrays
+_NAMED_LIMIT = 256  # of one that is read by name
 _DEPTH_LIMIT = 4
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
@@ -35,7 +39,7 @@ class RecordedError(Exception):
 def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
     """How large each argument is, within a factor of two; None if there is a kind not known.
 
-    A function that is an argument itself is its own size.
+    A function is its own size.
     """
     found: list[Any] = []
     for value in args:
@@ -46,9 +50,11 @@ def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
             found.append(size.bit_length())
         elif kind is int:
             found.append(-value.bit_length())
-        elif kind in PLAIN or issubclass(kind, np.generic | np.dtype | type | Drawing):
+        elif (
+            kind in PLAIN or issubclass(kind, np.generic | np.dtype | Drawing) or _is_others(value)
+        ):
             found.append(kind)
-        elif not depth and is_given(value):
+        elif is_given(value):
             found.append(value)
         else:
             size = _size_inside(kind, value, depth)
@@ -73,9 +79,9 @@ def _size_inside(kind: type, value: Any, depth: int) -> Any:
     return size_of(parts, depth + 1) if len(value) <= _ARRAYS_LIMIT else None
 
 
-def is_given(value: Any) -> bool:
-    """True for functions that may have a twin where they are given to others."""
-    return type(value) is FunctionType or (isinstance(value, Wrapper) and value.is_whole)
+def _is_others(value: Any) -> bool:
+    """True for a class that is not the script's, whose objects could hold arrays."""
+    return type(value) is type and not is_users(value.__module__)
 
 
 def is_simple(result: Any) -> bool:
@@ -126,6 +132,14 @@ class Border:
             shown = shown.view()
         self._known[id(shown)] = shown, array
         return shown
+
+    def read(self, value: Any) -> Any:
+        """What stands for what is read by name; raises `RecordedError`."""
+        kind = type(value)
+        is_long = kind in (list, tuple, dict) and len(value) > _NAMED_LIMIT
+        if kind is not Array and (is_long or size_of((value,)) is None):
+            raise RecordedError
+        return self.given(value)
 
     def given(self, value: Any) -> Any:
         """What stands for an argument; raises `RecordedError`."""
@@ -225,7 +239,8 @@ class Border:
     def _original(self, kind: type, value: Any) -> Any:
         """The function that ``value`` is the twin of, or the method of the object itself."""
         if kind is FunctionType:
-            return self._originals.get(id(value), value)
+            known = self._originals.get(id(value))
+            return self._function(value) if known is None else known
         home = value.__self__
         if type(home) is _ndarray or type(home) in _GENERATORS:
             return getattr(self.taken(home), value.__name__)
@@ -234,6 +249,30 @@ class Border:
             self.odd = kind.__name__
             return value
         return getattr(known[1], value.__name__)
+
+    def _function(self, value: Any) -> Any:
+        """A function that has been made in a twin, with the globals of the script."""
+        space = self._originals.get(id(value.__globals__))
+        if space is None:
+            return value
+        cells = tuple(map(self._cell, value.__closure__ or ())) or None
+        made = FunctionType(value.__code__, space, value.__name__, None, cells)
+        self._remembered(value, made)
+        for cell, own in zip(value.__closure__ or (), cells or (), strict=True):
+            with suppress(ValueError):  # it has no value
+                if own is not self._originals.get(id(cell)):
+                    own.cell_contents = self.taken(cell.cell_contents)
+        made.__defaults__ = self.taken(value.__defaults__)
+        made.__kwdefaults__ = self.taken(value.__kwdefaults__)
+        dressed(made, value)
+        return made
+
+    def _cell(self, cell: CellType) -> Any:
+        """The closure variable that ``cell`` stands for, or one to be filled in."""
+        if id(cell) in self._originals:
+            return self._originals[id(cell)]
+        known = self._known.get(id(cell))
+        return self._remembered(cell, CellType()) if known is None else known[1]
 
     def _generator(self, value: Any) -> Any:
         """What ``value`` stands for, or what stands for one that was made."""
@@ -257,6 +296,8 @@ class Border:
             value.update(made)
         elif (held := kind_of(value)) in (NAMED, HEIR_OF_TUPLE):
             return held.make(value, [self.taken(part) for _, part in held.parts(value)])
+        elif id(value) in self._originals:  # a function of NumPy's
+            return self._originals[id(value)]
         else:
             self.odd = kind.__name__
         return value

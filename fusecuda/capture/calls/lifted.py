@@ -111,7 +111,9 @@ class Lifted(FusedFunction[..., Any]):
     def _looks_at_kinds(self) -> str:
         """How the body could tell lazy arrays from what it is given for them, if at all."""
         twin = twin_of(self.function) if self.lazily else ""
-        return twin if isinstance(twin, str) else ""
+        if isinstance(twin, str):
+            return twin
+        return "it keeps data by name" if twin.keeps else ""
 
     def _in_place(self, *args: Any) -> Any:
         raise InPlaceError

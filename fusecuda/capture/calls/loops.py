@@ -16,8 +16,8 @@ from typing import Any
 
 from ..arrays.array import Array
 from ..arrays.memory import in_force
-from .border import PLAIN, Border, RecordedError, is_given
-from .objects import kinds_of
+from .border import PLAIN, Border, RecordedError
+from .objects import is_given, kinds_of
 from .places import is_constant
 from .twins import FunctionTwin, twin_of
 from .whole import looks_at_callers
@@ -33,13 +33,18 @@ _LARGE = float("inf")
 _MISSING = object()
 
 
+def _is_known(value: Any) -> bool:
+    """False for an iterator, a bound method or the like, which may hold arrays unseen."""
+    kind = type(value)
+    is_followed = kind is Array or kind in _CONTAINERS or is_given(value)
+    return kind.__module__ != "builtins" or is_followed or is_constant(value)
+
+
 class _Variables(Border):
-    """Lets no iterator, bound method or the like through, which may hold lazy arrays unseen."""
+    """Lets nothing through that is not known."""
 
     def given(self, value: Any) -> Any:
-        kind = type(value)
-        is_followed = kind is Array or kind in _CONTAINERS or is_given(value)
-        if kind.__module__ == "builtins" and not (is_followed or is_constant(value)):
+        if not _is_known(value):
             raise RecordedError
         return super().given(value)
 
@@ -58,6 +63,7 @@ class _Loop:
         self.needed = frozenset(needed)
         self.is_whole = False
         self.twin: FunctionTwin | None = None
+        self.crossing = 0.0  # seconds that the last turns on memory took to come and go
 
     def values(self) -> list[Any]:
         """What the variables are now that a turn may read before it sets them."""
@@ -71,10 +77,16 @@ class _Loop:
         )
         return bool(more)
 
+    def is_known(self) -> bool:
+        """True if the variables hold nothing in which arrays could lie unseen."""
+        return all(_is_known(self.space[n]) for n in self.changed if n in self.space)
+
     def find_twin(self) -> bool:
         """Whether there is a twin now, which reads what the function reads."""
-        if self.twin is None or not self.twin.holds():
-            made = twin_of(self.function, dict.fromkeys(kinds_of(self.values())))
+        kinds = dict.fromkeys(kinds_of(self.values()))
+        twin = self.twin
+        if twin is None or not twin.holds() or not kinds.keys() <= twin.kinds.keys():
+            made = twin_of(self.function, kinds)
             self.twin = None if isinstance(made, str) else made
         return self.twin is not None
 
@@ -86,15 +98,20 @@ class _Loop:
         """Some turns on the memory of lazy arrays; raises `RecordedError` before the first."""
         twin = self.twin
         assert twin is not None, "a loop runs on memory only where it has a twin"
+        begin = thread_time()
         border = _Variables(twin.kinds, twin.originals)
         given = [v if type(v) in PLAIN or v is UNBOUND else border.given(v) for v in self.values()]
-        for space, name, array in twin.arrays:
-            space[name] = border.shown(array)
+        for space, name, value in twin.named:
+            space[name] = border.given(value)
+        entered = left = thread_time()
         try:
             result = twin.function(turns, *given)
+            left = thread_time()
         finally:
             border.write_back()
-        return self.keep(tuple([v if v is UNBOUND else border.taken(v) for v in result]))
+        more = self.keep(tuple([v if v is UNBOUND else border.taken(v) for v in result]))
+        self.crossing = thread_time() - left + entered - begin
+        return more
 
 
 def run(
@@ -148,12 +165,12 @@ def _run(loop: _Loop, turns: Iterator[Any]) -> None:
 def _compared(loop: _Loop, turns: Iterator[Any]) -> float | None:
     """The seconds of a turn by the faster way, as a few turns tell; None if there are no more.
 
-    Turns are `_LARGE` that record more than is done at once.
+    Turns are `_LARGE` that record more than is done at once, and such that leave what is not known.
     """
     recorder = in_force()
     spent: dict[bool, list[float]] = {True: [], False: []}
     for way in (False, True) * _TRIES:
-        loop.is_whole = way
+        loop.is_whole, loop.crossing = way, 0.0
         recorder.flush()
         outer, recorder.touched = recorder.touched, 0
         begin = thread_time()
@@ -165,8 +182,13 @@ def _compared(loop: _Loop, turns: Iterator[Any]) -> float | None:
             recorder.touched = None if outer is None else max(outer, largest or 0)
         if not more:
             return None
-        spent[way].append(thread_time() - begin)
-        if not way and (largest is None or largest > recorder.at_once_below):
+        seconds = thread_time() - begin
+        if way:  # turns that take so long at once come and go once
+            inside = seconds - loop.crossing
+            seconds = inside + loop.crossing * min(inside / _LONGEST, 1.0)
+        spent[way].append(seconds)
+        is_large = largest is None or largest > recorder.at_once_below
+        if not way and (is_large or not loop.is_known()):
             return _LARGE
     loop.is_whole = min(spent[True]) < _MARGIN * min(spent[False])
     return min(spent[loop.is_whole]) + _TICK

@@ -6,8 +6,10 @@ that are reached without a name, no bases but such classes.
 
 from __future__ import annotations
 
+import abc
 import functools
 import types
+import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -22,15 +24,21 @@ from .places import Wrapper, is_constant
 _SPECIAL = frozenset((
     "__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__",
     "__firstlineno__", "__static_attributes__", "__annotate__", "__annotate_func__",
-    "__annotations_cache__", "__init__", "__repr__", "__str__", "__post_init__",
+    "__annotations_cache__", "__init__", "__repr__", "__str__", "__post_init__", "__call__",
 ))  # fmt: skip
 _OF_DATACLASSES = frozenset((
     "__dataclass_fields__", "__dataclass_params__", "__match_args__", "__replace__", "__eq__",
     "__hash__",
 ))  # fmt: skip
+_OF_ABSTRACT_CLASSES = frozenset((
+    "__abstractmethods__", "__parameters__", "__orig_bases__", "__subclasshook__",
+    "__protocol_attrs__", "__callable_proto_members_only__", "__non_callable_proto_members__",
+))  # fmt: skip
+_ABSTRACT: tuple[Any, ...] = (abc.ABC, typing.Protocol, typing.Generic)  # which add nothing
+_METACLASSES = (type, abc.ABCMeta, type(typing.Protocol))
 _KNOWN_KINDS = (
     np.ndarray, np.generic, np.float64, np.int64, np.dtype, np.ufunc, Array, str, bytes, list, dict,
-    set, frozenset, tuple, int, float, complex, slice, type, property, types.FunctionType,
+    set, frozenset, tuple, int, float, complex, type, property, types.FunctionType,
     types.ModuleType, types.GeneratorType, types.MethodType, types.BuiltinFunctionType,
     types.CodeType, BaseException,
 )  # fmt: skip
@@ -42,20 +50,31 @@ def is_own(kind: Any) -> bool:
     """True for classes whose instances are nothing but their attributes."""
     if kind.__mro__[-1] is not object or not getattr(kind, "__dictoffset__", 0):
         return False
+    if type(kind) not in _METACLASSES:
+        return False
     for base in kind.__mro__[:-1]:
         names = vars(base)
         known = _SPECIAL | (_OF_DATACLASSES if "__dataclass_fields__" in names else frozenset())
+        if type(kind) is not type:
+            known |= _OF_ABSTRACT_CLASSES
         special = {n for n in names if n.startswith("__") and n.endswith("__")}
-        if type(base) is not type or not is_users(base.__module__) or special - known:
+        if base not in _ABSTRACT and (not is_users(base.__module__) or special - known):
             return False
     return len(kind.__mro__) > 1
 
 
-def kinds_of(values: Iterable[Any], depth: int = 0) -> Iterator[type]:
-    """The classes of objects and generators among ``values`` and their attributes."""
+def is_given(value: Any) -> bool:
+    """True for functions that may have a twin where they are given to others."""
+    return type(value) is types.FunctionType or (isinstance(value, Wrapper) and value.is_whole)
+
+
+def kinds_of(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
+    """The classes of objects and generators among ``values`` and their attributes; functions."""
     for value in values if depth <= _DEPTH_LIMIT else ():
         kind: Any = type(value)
-        if kind in (list, tuple):
+        if is_given(value):
+            yield value
+        elif kind in (list, tuple):
             yield from kinds_of(value, depth + 1)
         elif kind is dict:
             yield from kinds_of(value.values(), depth + 1)
@@ -76,7 +95,7 @@ def members(kind: type, names: set[str]) -> dict[str, Any]:
     """What instances of ``kind`` find in their classes under ``names``; wholes as functions."""
     found: dict[str, Any] = {}
     for base in reversed(kind.__mro__[:-1]):
-        for name in vars(base).keys() & names:
+        for name in vars(base).keys() & (names | {"__call__"}):
             value = vars(base)[name]
             found[name] = value.function if isinstance(value, Wrapper) else value
     return found
@@ -86,8 +105,12 @@ def functions_of(member: Any) -> Iterator[types.FunctionType] | None:
     """The functions that a member of a class calls; None if it is not known what it does."""
     if type(member) is types.FunctionType:
         return iter((member,))
-    if type(member) is property and member.fset is None and member.fdel is None:
-        return iter((member.fget,)) if type(member.fget) is types.FunctionType else None
+    if type(member) is staticmethod and type(member.__func__) is types.FunctionType:
+        return iter((member.__func__,))
+    if type(member) is property and member.fdel is None:
+        parts = [part for part in (member.fget, member.fset) if part is not None]
+        functions = [part for part in parts if isinstance(part, types.FunctionType)]
+        return iter(functions) if len(functions) == len(parts) else None
     return iter(()) if is_constant(member) else None
 
 
@@ -95,8 +118,12 @@ def twin_class(kind: type, found: dict[str, Any], copied: Callable[[Any], Any]) 
     """A class with the members ``found`` of ``kind``, whose functions are ``copied``."""
     space: dict[str, Any] = {}
     for name, value in found.items():
-        is_property = type(value) is property
-        space[name] = property(copied(value.fget)) if is_property else copied(value)
+        if type(value) is property:
+            space[name] = property(copied(value.fget), copied(value.fset))
+        elif type(value) is staticmethod:
+            space[name] = staticmethod(copied(value.__func__))
+        else:
+            space[name] = copied(value)
     for name in ("__eq__", "__hash__"):
         if "__dataclass_fields__" in vars(kind) and name in vars(kind):
             space[name] = vars(kind)[name]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import sys
 import types
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -53,26 +53,49 @@ _CONSTANTS = _names("LOAD_CONST LOAD_SMALL_INT")
 _BETWEEN = _CONSTANTS | _names("KW_NAMES PRECALL BUILD_TUPLE PUSH_NULL CACHE")
 
 
-def is_tiny(function: types.FunctionType, reads: Reads) -> bool:
-    """True if a call has loops, and all that it makes is as small as what it is given."""
+class _Reading(Protocol):
+    """What a function reads, and of which objects."""
+
+    reads: Reads
+
+    def parts(self) -> frozenset[str]:
+        """The names that are taken of modules."""
+
+    def has(self, name: str) -> bool:
+        """True for an attribute that only objects can have."""
+
+
+def is_tiny(function: types.FunctionType, reading: _Reading, given: Iterable[Any]) -> bool:
+    """True if a call has loops, and all that it makes is as small as what it is given.
+
+    So has what the functions do that are ``given``.
+    """
     if not any("BACKWARD" in i.opname for i in instructions_of(function.__code__)):
         return False
-    for one in reads.functions.values():
+    parts = reading.parts()
+    for one in reading.reads.functions.values():
         for code in codes_of(one.__code__):
             own = code is one.__code__ or code.co_name in ("<listcomp>", "<dictcomp>")
-            if not own or code.co_flags & YIELDS or not all(_knows(one, code)):
+            if not own or code.co_flags & YIELDS or not all(_knows(one, code, reading, parts)):
                 return False
-    return True
+    values = reading.reads.values.values()
+    closed = (v for p, v in values if p.kind == "cell" and not p.steps)
+    return all(
+        isinstance(value, types.ModuleType) or _knows_value(value, True, ())
+        for value in (*closed, *given)
+    )
 
 
 def is_little(size: Any) -> bool:
     """True for arguments of a size, as `size_of` gives it, that are small."""
     if isinstance(size, tuple):
         return all(map(is_little, size))
-    return not isinstance(size, int) or size <= BITS
+    return size <= BITS if isinstance(size, int) else size is not None
 
 
-def _knows(function: types.FunctionType, code: types.CodeType) -> Iterator[bool]:
+def _knows(
+    function: types.FunctionType, code: types.CodeType, reading: _Reading, parts: frozenset[str]
+) -> Iterator[bool]:
     """Of each instruction, whether what it does is known."""
     instructions = with_calls(code)
     for i, instruction in enumerate(instructions):
@@ -83,6 +106,8 @@ def _knows(function: types.FunctionType, code: types.CodeType) -> Iterator[bool]
         elif name == "LOAD_GLOBAL":
             calls = "NULL" in instruction.argrepr
             yield _knows_global(function.__globals__, argument, calls, following)
+        elif name in ATTRIBUTES and argument not in parts and reading.has(argument):
+            yield True  # its functions are read, too
         elif name in ATTRIBUTES and _is_called(instructions, i):
             yield _knows_call(argument, following)
         elif name in ATTRIBUTES:

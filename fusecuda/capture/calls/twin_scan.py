@@ -17,9 +17,8 @@ import numpy as np
 from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
 from .bytecode import ATTRIBUTES, codes_of, instructions_of, strings
-from .objects import functions_of, is_only_of_objects, members, stores_to_itself
+from .objects import functions_of, is_only_of_objects, is_own, members, stores_to_itself
 from .places import MISSING, Place, Wrapper, is_constant
-from .reads import Reads
 from .scan import Scan
 
 _NAMESPACES = ("cupy", "fusecuda.numpy")
@@ -74,11 +73,17 @@ class TwinScan(Scan):
     def __init__(self) -> None:
         super().__init__()
         self.arrays: dict[Any, tuple[Place, Any]] = {}
+        self.named: dict[Any, tuple[Place, Any]] = {}  # those, containers and objects
         self.members: dict[type, dict[str, Any]] = {}  # of classes of objects that are given
         self.methods: dict[int, types.FunctionType] = {}
         self.odd = ""  # what is not known of classes
         self.generators: set[type[Drawing]] = set()  # that are given
         self.typed: set[str] = set()  # names of what draws and may take a dtype
+
+    def parts(self) -> frozenset[str]:
+        """The names that are taken of modules."""
+        values = self.reads.values.values()
+        return frozenset(name for place, _ in values for _, name in place.steps)
 
     def has(self, name: str) -> bool:
         """True for an attribute that only objects can have."""
@@ -107,9 +112,17 @@ class TwinScan(Scan):
                         self.pending.append((function, False))
             self.run()
 
+    def _contents(self, place: Place, value: Any, bound: bool, name: str) -> None:
+        kind: Any = type(value)
+        is_known = kind in (list, tuple, dict) or (kind.__module__ != "builtins" and is_own(kind))
+        if is_known and not bound and not place.steps and place.kind in ("global", "cell"):
+            self.named[place.key] = (place, value)
+        else:
+            super()._contents(place, value, bound, name)
+
     def _native(self, place: Place, value: Any, bound: bool, name: str) -> None:
-        if type(value) is Array and not place.steps and place.kind == "global":
-            self.arrays[place.key] = (place, value)
+        if type(value) is Array and not place.steps and place.kind in ("global", "cell"):
+            self.arrays[place.key] = self.named[place.key] = (place, value)
         elif isinstance(value, Drawing):
             self._seen(place, value)
             self._typed(type(value))
@@ -149,15 +162,10 @@ def faults(scan: TwinScan) -> Iterator[str]:
     yield from (f"it {why}" for why, found in some.items() if any(found))
     for function in reads.functions.values():
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-        if function.__closure__ or not all(map(is_constant, defaults)):
-            yield f"{function.__name__} is a closure, or has arrays as defaults"
-        yield from _faults_of(function, _parts(reads), scan)
+        if not all(map(is_constant, defaults)):
+            yield f"{function.__name__} has arrays as defaults"
+        yield from _faults_of(function, scan.parts(), scan)
     yield from _faults_of_values(scan)
-
-
-def _parts(reads: Reads) -> frozenset[str]:
-    """The names that are taken of modules."""
-    return frozenset(name for place, _ in reads.values.values() for _, name in place.steps)
 
 
 def _faults_of(
@@ -205,7 +213,7 @@ def _faults_of_values(scan: TwinScan) -> Iterator[str]:
     for place, value in scan.reads.values.values():
         if scan.members and getattr(value, "__module__", None) in _LOOKS_AT_CLASSES:
             yield f"{place.title} tells an object from its twin"
-        if place.kind not in ("global", "builtin", "object"):
+        if place.kind not in ("global", "builtin", "object", "cell"):
             yield f"it reads a {place.kind}"
         if place.kind == "object" and place.steps[0][1].startswith("__"):
             continue
@@ -244,6 +252,16 @@ def _is_alike(value: Any) -> bool:
     if is_constant(value) or (isinstance(value, type) and issubclass(value, np.generic)):
         return True
     return not _is_numpys(value) and numpys_for(value) is not MISSING
+
+
+def is_numpys_too(value: Any) -> bool:
+    """True for functions of lazy arrays that NumPy has, too, and that draw nothing."""
+    if type(value) is not types.FunctionType or value.__name__ in _DIFFERENT:
+        return False
+    module = value.__module__ or ""
+    if not module.startswith("fusecuda."):
+        return False
+    return not module.endswith(".random") and numpys_for(value) is not MISSING
 
 
 def _is_numpys(value: Any) -> bool:

@@ -7,21 +7,54 @@ every function has one: see `twin_scan`.
 from __future__ import annotations
 
 import types
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
 from ..record.origin import is_users
 from .binding import dressed
-from .objects import twin_class
-from .places import Place, Wrapper, is_constant
+from .objects import is_given, kinds_of, twin_class
+from .places import MISSING, Place, Wrapper, is_constant
 from .printed import shown as printed
 from .purity import is_followed
 from .tiny import is_tiny
-from .twin_scan import TwinScan, faults, is_lazy_namespace, numpys_for
+from .twin_scan import TwinScan, faults, is_lazy_namespace, is_numpys_too, numpys_for
 
 _OF_MODULES = ("__builtins__", "__name__")
+_KINDS_LIMIT = 32  # of functions and classes of objects that a twin is given
+
+
+class ClosureVariable:
+    """A closure variable as the one item of a dictionary."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: types.CellType) -> None:
+        self.cell = cell
+
+    def get(self, name: str) -> Any:
+        """What the variable is, None if it has no value."""
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return None
+
+    def __contains__(self, name: str) -> bool:
+        try:
+            return self.cell.cell_contents is not MISSING
+        except ValueError:
+            return False
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.cell.cell_contents = value
+
+
+Variables = dict[str, Any] | ClosureVariable
+
+
+def variables(place: Place) -> Variables:
+    """Where the function finds what is at ``place``."""
+    return ClosureVariable(place.root) if place.kind == "cell" else place.root
 
 
 class FunctionTwin:
@@ -35,11 +68,12 @@ class FunctionTwin:
         ]
         self._spaces: dict[int, dict[str, Any]] = {}
         self._done: dict[int, types.FunctionType] = {}
+        self._cells: dict[int, types.CellType] = {}  # of the twins, by the identity of the others
         self._modules: dict[int, types.ModuleType] = {}
         self._classes: list[tuple[type, int]] = []  # and how much they hold
-        self.arrays: list[tuple[dict[str, Any], str, Array]] = []
+        self.named: list[tuple[Variables, str, Any]] = []  # arrays and containers that it reads
         self._known = scan.reads.functions
-        self.is_tiny = is_tiny(function, scan.reads)
+        self.is_tiny = is_tiny(function, scan, given)
         self.originals: dict[int, Any] = {}  # what stands under names, by the identity of twins
         self.function = self._copied(function)
         self.kinds: dict[Any, Any] = {kind: kind.kind for kind in scan.generators}
@@ -56,9 +90,10 @@ class FunctionTwin:
                 self._checks.append([vars(base), name, vars(base)[name], None])
         for place, _ in scan.reads.values.values():
             self._enter(place)
-        for place, array in scan.arrays.values():
-            self._checks.append([place.root, place.name, array, None])
-            self.arrays.append((self._space(place.root), place.name, array))
+        for place, value in scan.named.values():
+            self._checks.append([variables(place), place.name, value, None])
+            self.named.append((self._variables(place), place.name, value))
+        self.keeps = bool(self._cells) or len(scan.arrays) < len(self.named)
 
     def holds(self) -> bool:
         """True while all that the function reads by name is what it was, or another constant."""
@@ -92,7 +127,20 @@ class FunctionTwin:
         if space is None:
             space = {name: value for name, value in real.items() if name in _OF_MODULES}
             self._spaces[id(real)] = space
+            self.originals[id(space)] = real
         return space
+
+    def _variables(self, place: Place) -> Variables:
+        """Where the twins find what the function finds at ``place``."""
+        if place.kind == "cell":
+            return ClosureVariable(self._cell(place.root))
+        return self._space(place.root)
+
+    def _cell(self, real: types.CellType) -> types.CellType:
+        """The closure variable of the twins of functions with the variable ``real``."""
+        made = self._cells.setdefault(id(real), types.CellType())
+        self.originals[id(made)] = real
+        return made
 
     def _copied(self, value: Any) -> Any:
         """The twin of a function, NumPy's own generator; other values are themselves."""
@@ -106,7 +154,8 @@ class FunctionTwin:
         if made is None:
             space = self._space(function.__globals__)
             name, defaults = function.__name__, function.__defaults__
-            made = types.FunctionType(function.__code__, space, name, defaults)
+            cells = tuple(map(self._cell, function.__closure__ or ())) or None
+            made = types.FunctionType(function.__code__, space, name, defaults, cells)
             made.__kwdefaults__ = function.__kwdefaults__
             dressed(made, function)
             self._done[id(function)] = made
@@ -121,14 +170,17 @@ class FunctionTwin:
             self._checks.append([place.hidden_by, place.name, None, None])
             if place.name == "print":
                 self._space(place.hidden_by)[place.name] = printed
-        if place.kind != "global":
+        if place.kind not in ("global", "cell"):
             return
-        first = place.root.get(place.name)
-        space = self._space(place.root)
+        outer_space, space = variables(place), self._variables(place)
+        first = outer_space.get(place.name)
         own = space if _may_follow(first, first) else None
-        self._checks.append([place.root, place.name, first, own])
+        self._checks.append([outer_space, place.name, first, own])
         if not place.steps or not isinstance(first, types.ModuleType) or is_lazy_namespace(first):
             space[place.name] = self._copied(first)
+            value = place.read()
+            if is_numpys_too(value):
+                self.originals[id(numpys_for(value))] = value
             return
         shown = space[place.name] = self._module(first)
         for _, name in place.steps:
@@ -157,22 +209,27 @@ def _may_follow(now: Any, seen: Any) -> bool:
     return is_constant(seen) and is_constant(now)
 
 
-def twin_of(
-    function: types.FunctionType, kinds: Iterable[type] = (),
-    given: Collection[Any] = (),
-) -> FunctionTwin | str:  # fmt: skip
+def twin_of(function: types.FunctionType, kinds: Iterable[Any] = ()) -> FunctionTwin | str:
     """The twin of ``function``, or why it has none.
 
-    It is given objects of ``kinds``, and functions among ``given``.
+    It is given objects of ``kinds``, and functions among them.
     """
-    if not all(map(is_followed, given)):
-        return "it is given functions of others"
     scan = TwinScan()
     scan.pending.append((function, False))
     scan.run()
-    functions = (one.function if isinstance(one, Wrapper) else one for one in given)
-    scan.pending.extend((one, False) for one in functions)
-    scan.run()
     scan.names.add(function.__name__)  # it may be a method
-    scan.of_objects(kinds)
+    known = dict.fromkeys(kinds)
+    before = -1
+    while before < len(known) <= _KINDS_LIMIT:
+        before = len(known)
+        given = [one for one in known if is_given(one)]
+        if not all(is_followed(one) or is_numpys_too(one) for one in given):
+            return "it is given functions of others"
+        functions = (one.function if isinstance(one, Wrapper) else one for one in given)
+        scan.pending.extend((one, False) for one in functions if is_followed(one))
+        scan.run()
+        scan.of_objects(kind for kind in known if not is_given(kind))
+        known.update(dict.fromkeys(kinds_of(value for _, value in scan.named.values())))
+    if len(known) > _KINDS_LIMIT:
+        return "it is given functions and objects of many kinds"
     return next(faults(scan), None) or FunctionTwin(function, scan, given)

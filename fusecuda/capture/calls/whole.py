@@ -17,11 +17,11 @@ from time import thread_time
 from typing import Any
 
 from ..arrays.memory import in_force
-from .border import PLAIN, Border, RecordedError, is_given, is_simple, size_of
+from .border import PLAIN, Border, RecordedError, is_simple, size_of
 from .bytecode import codes_of, strings
-from .objects import kinds_of
+from .objects import is_given, kinds_of
 from .places import Wrapper
-from .tiny import BITS, is_little
+from .tiny import is_little
 from .twins import FunctionTwin, twin_of
 
 _ENTRIES_LIMIT = 256  # sizes of arguments, beyond which others are not looked at
@@ -119,11 +119,11 @@ class Whole(Wrapper):
         entry = self._entries.get(size)
         if entry is None:
             few = len(self._given) < _GIVEN_LIMIT // 2
-            if few and twin.is_tiny and is_little(size) and self._knows(size, twin, args, kwargs):
+            if few and twin.is_tiny and is_little(size) and self._knows(twin, args, kwargs):
                 return self._at_once(size, args, kwargs)
             return self._first(size, args, kwargs)
         if not entry.calls and entry.small:  # which no function does that is made each time
-            entry.small = self._knows(size, twin, args, kwargs)
+            entry.small = self._knows(twin, args, kwargs)
         if entry.small and self._twin is not None:
             twin = self._twin
             entry.calls += 1
@@ -192,24 +192,23 @@ class Whole(Wrapper):
         if self._twins > _TWINS_LIMIT:
             self.refused = "what it reads changes again and again"
             return None
-        made = twin_of(self.function, dict.fromkeys(kinds_of(given)), self._given)
+        kinds = [kind for kind in kinds_of(given) if isinstance(kind, type)]
+        made = twin_of(self.function, [*kinds, *self._given])
         if isinstance(made, str):
             self.refused = made
             return None
         self._twin = made
         return made
 
-    def _knows(self, size: Any, twin: FunctionTwin, args: Any, kwargs: Any) -> bool:
+    def _knows(self, twin: FunctionTwin, args: Any, kwargs: Any) -> bool:
         """True if the twin knows the functions that are given; it is made anew for a few."""
-        given = [one for one in size if is_given(one)]
-        if all([one in twin.kinds for one in given]):
+        kinds = dict.fromkeys(kinds_of((*args, *kwargs.values())))
+        if kinds.keys() <= twin.kinds.keys():
             return True
-        every = self._given | dict.fromkeys(given)
+        every = self._given | {k: None for k in kinds if is_given(k)}
         if len(every) > _GIVEN_LIMIT:
             return False
-        kinds = [kind for kind in twin.kinds if isinstance(kind, type)]
-        kinds += kinds_of((*args, *kwargs.values()))
-        made = twin_of(self.function, dict.fromkeys(kinds), every)
+        made = twin_of(self.function, [*twin.kinds, *kinds, *every])
         if isinstance(made, str):
             return False
         self._twin, self._given = made, every
@@ -242,7 +241,7 @@ class Whole(Wrapper):
     def _at_once(self, size: Any, args: Any, kwargs: Any) -> Any:
         """As a whole; where that takes its time the ways are not compared."""
         twin = self._twin
-        if twin is None or not twin.is_tiny or any([a.nbytes >> BITS for *_, a in twin.arrays]):
+        if twin is None or not twin.is_tiny or not is_little(size_of(v for *_, v in twin.named)):
             return self._first(size, args, kwargs)
         begin = thread_time()
         result = self._as_whole(twin, args, kwargs)
@@ -286,8 +285,8 @@ class Whole(Wrapper):
         try:
             given = [v if type(v) in PLAIN else border.given(v) for v in args]
             named = {name: border.given(v) for name, v in kwargs.items()}
-            for space, name, array in twin.arrays:
-                space[name] = border.shown(array)
+            for space, name, value in twin.named:
+                space[name] = border.read(value)
         except RecordedError:
             return self.function(*args, **kwargs)
         try:

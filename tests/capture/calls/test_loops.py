@@ -377,6 +377,54 @@ def test_what_holds_arrays_unseen_stays_out(made: str, line: str, turns: list[bo
     assert turns.count(False) >= 2
 
 
+def test_what_holds_arrays_unseen_is_not_left(turns: list[bool]) -> None:
+    """The first turn, which is made as it is, tells what is kept behind the loop."""
+    made = "a = cp.ones(2)\ndef g(v):\n    yield v * 2\n"
+    got, _ = outcome(f"{made}for i in range(30):\n    q = g(a)\n    a += 1\n", plain=False)
+    assert not isinstance(next(got["q"]), np.ndarray) and float(got["a"][0]) == 31
+    assert turns and not any(turns)
+
+
+FUNCTIONS = {
+    "held": "class C:\n    def __init__(self, f, u):\n        self.f, self.u = f, u\n"
+    "    def m(self):\n        self.u = self.f(self.u) + 1\n        return self.u\n"
+    "c = C(lambda v: v * 0.5, a)\nfor i in range(30):\n    a = a + c.m()\nf = 0\ndel c, C\n",
+    "closures": "def scaled(k):\n    return lambda v: v * k + b\nfs = [scaled(0.5), scaled(0.2)]\n"
+    "for i in range(30):\n    a = fs[i % 2](a)\ndel fs\n",
+    "exchanged": "fs = [lambda v: v + 1, cp.tanh]\nfor i in range(30):\n    g = fs[0]\n"
+    "    a = g(a)\n    fs[0], fs[1] = fs[1], g\ng = fs = 0\n",
+    "by name": "seen, by = [], {'k': lambda v: v - 1}\ndef put(v):\n    seen.append(by['k'](v))\n"
+    "    by['n'] = len(seen)\nfor i in range(30):\n    put(a * i)\nn = by.pop('n')\ndel by\n",
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_that_turns_reach(name: str, turns: list[bool]) -> None:
+    """In objects, containers and closures, and containers that functions read."""
+    same(f"a, b = cp.arange(3.0), cp.ones(3)\n{FUNCTIONS[name]}")
+    assert any(turns)
+
+
+def test_a_turn_does_not_come_and_go_each_time(
+    turns: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The border is crossed once for many turns, so that what it takes hardly counts."""
+    monkeypatch.setattr(loops, "_MARGIN", 1.0)
+    times = iter(range(10**9))
+    crossing = loops._Loop.whole
+
+    def whole(self: Any, some: Any) -> bool:
+        more = crossing(self, some)
+        self.crossing = 4.5
+        return more
+
+    monkeypatch.setattr(loops._Loop, "whole", whole)
+    monkeypatch.setattr(loops, "thread_time", lambda: float(next(times)))
+    monkeypatch.setattr(loops, "_LONGEST", 1e9)
+    outcome("a = cp.ones(2)\nfor i in range(30):\n    a = a * 0.5\n", plain=False)
+    assert turns[4] is True
+
+
 def test_what_a_turn_sets_first_need_not_be_known(turns: list[bool]) -> None:
     same("a = cp.ones(2)\nfor i in range(30):\n    z = iter(a)\n    a = a + next(z)\n    z = 1\n")
     assert any(turns)
