@@ -508,6 +508,14 @@ WHOLES = (
         ids("whole_functions", "methods_that_loop_are_wholes_at_first"),
     ),
     Mutation(
+        "whole-at-first-without-lists",
+        "capture/calls/tiny.py",
+        "    if type(value) in (list, dict):",
+        "    if type(value) is dict:",
+        "a method that loops and notes something in a list is none at first",
+        ids("whole_functions", "methods_that_loop_are_wholes_at_first"),
+    ),
+    Mutation(
         "generators-out-of-loops",
         "capture/calls/loops.py",
         "(is_large or not loop.is_known())",

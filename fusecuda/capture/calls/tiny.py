@@ -130,6 +130,8 @@ def _knows_value(value: Any, calls: bool, following: Sequence[Any]) -> bool:
         return value.is_whole
     if isinstance(value, Array | Drawing) or is_constant(value):
         return True
+    if type(value) in (list, dict):  # how much is in it, and which functions, is looked at
+        return True
     if str(getattr(value, "__module__", "")).startswith("fusecuda."):
         return calls and _knows_call(getattr(value, "__name__", ""), following)
     return isinstance(value, types.FunctionType) or (calls and value in vars(math).values())

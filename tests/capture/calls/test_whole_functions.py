@@ -287,7 +287,7 @@ def test_methods_that_loop_are_wholes_at_first(monkeypatch: pytest.MonkeyPatch) 
     """Where what they call by attributes, closures or arguments is known to be small."""
     wholes = counted(monkeypatch)
     loop = "    def go(self):\n        while self.n < 5:\n            self.m()\n"
-    small = ("double", "scaled(2.0)", "cp.tanh", "after(double, cp.sin)")
+    small = ("double", "scaled(2.0)", "cp.tanh", "after(double, cp.sin)", "noted")
     large = ("cp.zeros", "after(cp.ones)", "lambda v: cp.tile(v, 2)", "lambda v: cp.zeros(len(v))")
     for made in (*small, *large):
         wholes.clear()
