@@ -272,8 +272,9 @@ class ChunkEmitter(ReductionEmitter):
             with self.streaming(piece.body):
                 for body in self.mostly(piece.body, tests, later):
                     for _ in self.attempts(body, piece.taken):
-                        with self.watched(body):
-                            self._piece(replace(piece, body=list(body)), place, at, keeps)
+                        for _ in self.asking(() if piece.taken else body):
+                            with self.watched(body):
+                                self._piece(replace(piece, body=list(body)), place, at, keeps)
             if piece.scan is not None:
                 self._scan(piece.scan, start, at)
             if piece.search is not None:
@@ -296,6 +297,7 @@ class ChunkEmitter(ReductionEmitter):
 
     def _element_of(self, piece: scans.Piece, place: Place, at: str) -> None:
         """The element at hand of a loop over a run."""
+        self.asked(place.axis)
         for number, kind in piece.taken.items():
             self.w.line(f"const {kind} {names.value(number)} = b{number}[{at}];")
         for statement in piece.body:

@@ -8,7 +8,7 @@ lanes are written once for all of them. What has no order needs no lanes: one to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from ..codegen import names, reductions
@@ -260,16 +260,26 @@ class ColumnEmitter(ReductionEmitter):
         place = ColumnPlace(self, "", tests)
         loop = f"for (int64_t c = {first}; c < {last}; ++c)"
         body = [] if tests else stage.body
-        with self.streaming(body, last), self.watched(stage.body), self.loop(loop):
-            for statement in stage.body:
-                self.w.lines(place.lines(statement))
-            for r in stage.reduces:
-                if reductions.finds_place(r):
-                    self._found(r, place.name(r.value))
-                    continue
-                self.w.line(self.met(r, place.name(r.value)))
-            for r in stage.cross:
-                self.w.line(f"{self.across(r)}[c] = {place.name(r.value)};")
+        with self.streaming(body, last):
+            for _ in self.asking(stage.body):
+                with self.watched(stage.body), self.loop(loop):
+                    self.asked(place.axis, "c", last)
+                    self._column(stage, place)
+
+    def shared_numbers(self) -> Collection[int]:
+        return self.numbers
+
+    def _column(self, stage: ir.Stage, place: ColumnPlace) -> None:
+        """One element of the row at hand."""
+        for statement in stage.body:
+            self.w.lines(place.lines(statement))
+        for r in stage.reduces:
+            if reductions.finds_place(r):
+                self._found(r, place.name(r.value))
+                continue
+            self.w.line(self.met(r, place.name(r.value)))
+        for r in stage.cross:
+            self.w.line(f"{self.across(r)}[c] = {place.name(r.value)};")
 
     def met(self, reduce: ir.Reduce, value: str) -> str:
         """The statement by which ``value`` meets others of its lane."""

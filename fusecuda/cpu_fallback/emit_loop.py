@@ -277,11 +277,12 @@ class LoopEmitter(RunEmitter):
         """One loop over a run, of which the values ``kept`` go into buffers."""
         with self.streaming(piece.body), self.nearing(piece.body, element.axis):
             for body in self.mostly(piece.body, element.tests, kept):
+                run = self.over_run if not found and not piece.taken else self._in_turn
                 for _ in self.attempts(body, piece.taken):
-                    run = self.over_run if not found and not piece.taken else self._in_turn
-                    with self.watched([s for s in body if s not in found]):
-                        for _ in run(body):
-                            self._element(piece, body, element, found, kept)
+                    for _ in self.asking(() if found or piece.taken else body):
+                        with self.watched([s for s in body if s not in found]):
+                            for _ in run(body):
+                                self._element(piece, body, element, found, kept)
 
     def _element(
         self,
@@ -292,6 +293,7 @@ class LoopEmitter(RunEmitter):
         kept: Sequence[int],
     ) -> None:
         """The element at hand of a loop over ``body``."""
+        self.asked(element.axis)
         for value, kind in piece.taken.items():
             self.w.line(f"const {kind} {names.value(value)} = b{value}[k];")
         for s in body:

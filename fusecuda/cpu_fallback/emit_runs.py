@@ -12,6 +12,7 @@ from ..fusion.packed import is_packable
 from ..fusion.variants import ANY_STEP
 from ..graph.dtypes import DType
 from . import blocks, chosen, interiors, quotients
+from .ahead import DISTANCE, Ahead, ahead_of, are_large
 from .emit import KernelEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
 from .place import Place
@@ -26,7 +27,8 @@ class RunEmitter(KernelEmitter):
     ``streamed`` are the forms of stores that it may put on the stack; ``spread`` the pointers that
     step over elements, and where a block of these is; ``grouped`` the forms whose runs may be put
     together, and which one is at hand; ``near`` the forms whose elements have been put side by
-    side; ``divisors`` those that it needs no division for.
+    side; ``divisors`` those that it needs no division for; ``ahead`` is what it asks memory for
+    before that is due.
     """
 
     streamed: Sequence[int] = ()
@@ -34,6 +36,7 @@ class RunEmitter(KernelEmitter):
     grouped: Mapping[int, str] = {}
     near: Collection[int] = ()
     divisors: Mapping[int, DType] = {}
+    ahead: Ahead | None = None
     watched_sites: frozenset[int] = frozenset()  # of what fails in it: told behind it
 
     @contextmanager
@@ -53,7 +56,7 @@ class RunEmitter(KernelEmitter):
         It is cut into blocks if it can be, if little is computed beside a loop for short runs.
         ``keeps`` is where the run is in what is kept of a row.
         """
-        plain = self.traffic or self.watched_sites or self.divisors or self.near
+        plain = self.traffic or self.watched_sites or self.divisors or self.near or self.ahead
         size = 0 if plain else blocks.size_of(self.kernel, self.variant.steps, body)
         if not size:
             with self.loop("for (int64_t k = 0; k < run; ++k)", body):
@@ -161,6 +164,36 @@ class RunEmitter(KernelEmitter):
             self.divisors = {}
         with self.w.block(f"if (!at_once || {far})"):
             yield
+
+    def asking(self, body: Sequence[ir.Statement]) -> Iterator[None]:
+        """Where the loop over ``body`` is written: once or, by ahead.py, twice."""
+        ahead = None if self.traffic else ahead_of(body, self.shared_numbers())
+        if ahead is None:
+            yield
+            return
+        places = [[names.limit(n) for n in s.limits[0]] for s in ahead.gathers]
+        with self.w.block(f"if ({are_large([(extent, stride) for extent, stride in places])})"):
+            self.ahead = ahead
+            yield
+            self.ahead = None
+        with self.w.block("else"):
+            yield
+
+    def shared_numbers(self) -> Collection[int]:
+        """The values that are the same for all elements of a loop."""
+        heads = (s for stage in self.kernel.stages for s in stage.head)
+        return {s.out for s in heads if not isinstance(s, ir.Effect)}
+
+    def asked(self, axis: str, at: str = "k", end: str = "run") -> None:
+        """What the loop along ``axis`` that is at ``at`` asks memory for, which is due later."""
+        if self.ahead is None:
+            return
+        place = Place(self, "ahead", axis, "")
+        self.w.line(f"const int64_t ahead = fc_min({at} + {DISTANCE}, {end} - 1);")
+        with self.w.block():
+            for s in self.ahead.sources:
+                self.w.lines(place.lines(s))
+            self.w.lines([place.asked(s) for s in self.ahead.gathers])
 
     def mostly(
         self, body: Sequence[ir.Statement], tests: Tests, taken: Iterable[int] = ()

@@ -190,6 +190,13 @@ class Place(Scope):
         failed = f"}} else a->status[0] = {statement.site + 1};"
         return [*lines, f"if ({inside}) {{", *(f"    {line}" for line in written), failed]
 
+    def asked(self, statement: ir.Gather) -> str:
+        """The statement by which memory is asked for a gather's element, wherever that leads."""
+        indices = zip(statement.indices, statement.limits, strict=True)
+        terms = [f" + {self.name(index)} * {names.limit(stride)}" for index, (_, stride) in indices]
+        pointer = self.base + names.pointer(self.emitter.kernel, statement.form)
+        return f"__builtin_prefetch((const char *){pointer}{''.join(terms)});"
+
     def found(self, statement: ir.Gather) -> list[str]:
         """Where a gather reads from, if the indices are the same for all of a run."""
         out = statement.out

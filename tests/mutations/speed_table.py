@@ -7,6 +7,30 @@ from .mutation import ids as _ids
 
 SPEED = (
     Mutation(
+        "asked-for-behind-the-end",
+        "cpu_fallback/emit_runs.py",
+        'fc_min({at} + {DISTANCE}, {end} - 1);"',
+        '{at} + {DISTANCE};"',
+        "indices behind the last one are read to ask memory for what they lead to",
+        _ids("cpu_fallback/ahead", "no_index_behind_the_last_is_read"),
+    ),
+    Mutation(
+        "asked-for-whatever-it-takes",
+        "cpu_fallback/ahead.py",
+        "work + _LOOKED_UP * len(gathers) < _SEEN * len(places)",
+        "False",
+        "loops that look up and do little else ask memory beforehand",
+        _ids("cpu_fallback/ahead", "what_is_light_is_left_alone"),
+    ),
+    Mutation(
+        "keys-of-parts-that-are-apart",
+        "capture/arrays/keys.py",
+        "return before if places[-1] - places[0] == len(places) - 1 else 0",
+        "return before",
+        "what is picked with a slice in between stands where the first index stood",
+        _ids("mixed_keys", "they_are_fused[apart]"),
+    ),
+    Mutation(
         "the-last-pack",
         "cpu_fallback/emit_packed.py",
         "|| (at + run == end{last})",

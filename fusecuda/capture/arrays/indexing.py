@@ -23,7 +23,7 @@ from .array import Array
 from .computed import as_changed, eager, loosely, update_loosely
 from .gathering import gathered
 from .held import compute_first
-from .keys import expanded, has_arrays, index_node
+from .keys import has_arrays, index_node, parted, shown_by
 from .picks import picked, put_picked, spread
 from .scatters import is_within, write_at
 from .table import as_numpy_fails, entry
@@ -181,24 +181,23 @@ def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
 
 
 def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
-    """``array[keys]`` with integer index arrays and full slices, or None for other keys."""
-    found = expanded(keys, array.ndim)
+    """``array[keys]`` with integer index arrays beside basic indices, or None for other keys."""
+    found = parted(keys, array.ndim)
     if found is None or not is_supported(array.dtype):
         return None
-    indexed = [a for a, k in enumerate(found) if k is not None]
-    rest = [a for a in range(array.ndim) if a not in indexed]
-    nothing = any(array.shape[a] == 0 for a in rest)  # is read, so no kernel looks at the indices
-    if nothing and not all(is_within(found[a], array.shape[a]) for a in indexed):
+    shown = shown_by(array, found)
+    indexed = [a for a, k in enumerate(found.picks) if k is not None]
+    rest = [a for a in range(shown.ndim) if a not in indexed]
+    nothing = any(shown.shape[a] == 0 for a in rest)  # is read, so no kernel looks at the indices
+    if nothing and not all(is_within(found.picks[a], shown.shape[a]) for a in indexed):
         return None
-    indices = [index_node(found[a]) for a in indexed]
-    source = movement.transpose(array, indexed + rest).read_node()
+    indices = [index_node(found.picks[a]) for a in indexed]
+    source = movement.transpose(shown, indexed + rest).read_node()
     node = build.gather(source, indices, user_line())
-    rank = len(node.shape) - len(rest)
-    # NumPy puts the index's axes where the indexed ones were, if those stand side by side. (In
-    # memory it leaves them in front; ours lie row by row, which takes a quarter of the time.)
-    together = indexed == list(range(indexed[0], indexed[0] + len(indexed)))
-    if together and indexed[0] and rest:
-        lead = indexed[0]
+    rank, lead = len(node.shape) - len(rest), found.lead
+    # NumPy puts the index's axes where the indexed ones were. (In memory it leaves them in front;
+    # ours lie row by row, which takes a quarter of the time.)
+    if lead:
         axes = [*range(rank, rank + lead), *range(rank), *range(rank + lead, len(node.shape))]
         rows = [(0, 1, axes.index(a)) for a in range(len(axes))]
         shape = tuple(node.shape[a] for a in axes)

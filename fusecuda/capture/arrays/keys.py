@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...graph.dtypes import INT64
 from ...graph.node import Node
+from ..record.view import basic_index
 from . import ufuncs
 from .array import Array
 
@@ -29,6 +31,63 @@ def expanded(keys: tuple[Any, ...], ndim: int) -> list[Any] | None:
     if len(found) != ndim or all(k is None for k in found):
         return None
     return found
+
+
+class Parted(NamedTuple):
+    """A key in two steps: what is ``shown`` of an array, and what of that is picked by arrays.
+
+    ``picks`` has an entry for each axis of what is shown, None for all of it; ``lead`` axes of
+    these come before those of the picks in what NumPy gives. Nothing is ``shown`` by full slices.
+    """
+
+    shown: tuple[Any, ...]
+    picks: list[Any]
+    lead: int
+
+
+def parted(keys: tuple[Any, ...], ndim: int) -> Parted | None:
+    """A key with integer arrays beside slices, numbers and new axes; None for any other one.
+
+    Numbers beside arrays count as arrays: what is picked stands where these stood, or in front if
+    anything is between them.
+    """
+    found = expanded(keys, ndim)
+    if found is not None:
+        indexed = [axis for axis, k in enumerate(found) if k is not None]
+        return Parted((), found, _lead(indexed, indexed[0]))
+    consumed = sum(k is not None and k is not Ellipsis for k in keys)
+    at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
+    whole = [*keys[:at], *[slice(None)] * (ndim - consumed), *keys[at + 1 :]]
+    if consumed > ndim or (consumed == ndim and 0 < at < len(keys) - 1):  # stands for no axis
+        return None
+    picking = [i for i, k in enumerate(whole) if _is_number(k) or _is_index_array(k)]
+    others = [k for i, k in enumerate(whole) if i not in picking]
+    if not all(k is None or isinstance(k, slice) for k in others):
+        return None
+    picks = [None if k is None or isinstance(k, slice) else k for k in whole if not _is_number(k)]
+    if all(k is None for k in picks):
+        return None
+    shown = [slice(None) if _is_index_array(k) else k for k in whole]
+    return Parted(tuple(shown), picks, _lead(picking, picking[0]))
+
+
+def shown_by(array: Array, key: Parted) -> Array:
+    """The view that ``key`` picks from."""
+    if not key.shown:
+        return array
+    view = array.view_of_storage
+    found = basic_index(view.shape, key.shown)
+    assert found is not None
+    return array.seen_through(view.mapped(*found))
+
+
+def _lead(places: Sequence[int], before: int) -> int:
+    """How many axes come before those of the indices at ``places`` of a key."""
+    return before if places[-1] - places[0] == len(places) - 1 else 0
+
+
+def _is_number(key: Any) -> bool:
+    return isinstance(key, int | np.integer) and not isinstance(key, bool)
 
 
 def has_arrays(key: Any) -> bool:

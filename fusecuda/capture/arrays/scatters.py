@@ -14,8 +14,8 @@ import numpy as np
 
 from ...graph import build
 from ...graph.bounds import bounds
-from ...graph.dtypes import FLOAT64, INT64, is_numeric, is_supported
-from ...graph.index_map import axis_map
+from ...graph.dtypes import FLOAT64, INT64, DType, is_numeric, is_supported
+from ...graph.index_map import Shape, axis_map
 from ...graph.library import SCATTERS
 from ...graph.node import Node
 from ..record.flight import atomic
@@ -23,7 +23,7 @@ from ..record.recorder import current_recorder
 from ..record.user_frames import user_line
 from . import movement, ufuncs
 from .array import Array
-from .keys import expanded, index_node
+from .keys import index_node, parted, shown_by
 from .table import entry, handles
 from .values import array_of, is_given, of_node, plain, seen
 
@@ -33,22 +33,24 @@ _MOST_CHOICES = 32
 def write_at(array: Array, keys: tuple[Any, ...], value: Any, kind: str, fitted: Any) -> bool:
     """Write ``value`` at ``array[keys]``, or combine it by ``kind`` with what is there.
 
-    False, with nothing done, for keys that are not integer arrays and full slices. ``fitted`` makes
-    the node of a value from the dtype and the shape that NumPy would broadcast it to.
+    False, with nothing done, for keys without integer arrays. ``fitted`` makes the node of a value
+    from the dtype and the shape that NumPy would broadcast it to.
     """
-    found = expanded(keys, array.ndim)
+    found = parted(keys, array.ndim)
     if found is None or not is_supported(array.dtype) or not array.size:
         return False
-    indexed = [a for a, k in enumerate(found) if k is not None]
-    rest = [a for a in range(array.ndim) if a not in indexed]
-    if not all(reaches(found[a], array.shape[a]) for a in indexed):
+    shown = shown_by(array, found)
+    indexed = [a for a, k in enumerate(found.picks) if k is not None]
+    rest = [a for a in range(shown.ndim) if a not in indexed]
+    if not shown.size or not all(reaches(found.picks[a], shown.shape[a]) for a in indexed):
         return False
-    indices = [index_node(found[a]) for a in indexed]  # read when all has been looked at
+    indices = [index_node(found.picks[a]) for a in indexed]  # read when all has been looked at
     common = np.broadcast_shapes(*(i.shape for i in indices))
-    node = _in_order(value, array, indexed, common, fitted)
+    extents = [shown.shape[a] for a in rest]
+    node = _in_order(fitted, value, array.dtype, extents, common, found.lead)
     if not node.size:
         return False
-    target = movement.transpose(array, indexed + rest)
+    target = movement.transpose(shown, indexed + rest)
     written = build.scatter(kind, target.read_node(), node, indices, user_line())
     target.write_node(written)
     return True
@@ -85,15 +87,10 @@ def _are_within(values: Array, low: int, high: int) -> bool:
 
 
 def _in_order(
-    value: Any, array: Array, indexed: Sequence[int], common: tuple[int, ...], fitted: Any
+    fitted: Any, value: Any, dtype: DType, rest: Sequence[int], common: Shape, lead: int
 ) -> Node:
-    """The node of ``value`` with the axes of the indices first.
-
-    NumPy has them where the indexed axes were, if those stand side by side.
-    """
-    lead = indexed[0] if list(indexed) == list(range(indexed[0], indexed[-1] + 1)) else 0
-    rest = [array.shape[a] for a in range(array.ndim) if a not in indexed]
-    node: Node = fitted(value, array.dtype, (*rest[:lead], *common, *rest[lead:]))
+    """The node of ``value`` with the axes of the indices first, not ``lead`` others as in NumPy."""
+    node: Node = fitted(value, dtype, (*rest[:lead], *common, *rest[lead:]))
     if not lead:
         return node
     rank = len(common)
