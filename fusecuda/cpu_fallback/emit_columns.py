@@ -37,6 +37,7 @@ class ColumnEmitter(ReductionEmitter):
         super().__init__(kernel, variant, traffic)
         self.row_values: dict[int, str] = {r.out: c_type(r.dtype) for r in self.inner}
         self.numbers = numbers_of(kernel)
+        self._given: set[int] = set()  # the numbers that have been declared
         for s in self._row_statements():
             if not isinstance(s, ir.Effect) and s.out not in self.numbers:
                 self.row_values[s.out] = c_type(s.dtype)
@@ -98,7 +99,8 @@ class ColumnEmitter(ReductionEmitter):
         for statement in statements:
             if isinstance(statement, ir.Effect) or statement.out not in self.numbers:
                 own.append(statement)
-            else:
+            elif statement.out not in self._given:  # by the stage that had it first
+                self._given.add(statement.out)
                 self.w.lines(place.lines(statement))
         if not own and not (with_outer and self.kernel.outer):
             return

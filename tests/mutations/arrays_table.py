@@ -375,7 +375,7 @@ ARRAYS = (
     Mutation(
         "indices-that-nothing-reads-by",
         "capture/arrays/indexing.py",
-        "    nothing = any(array.shape[a] == 0 for a in rest)",
+        "    nothing = any(shown.shape[a] == 0 for a in rest)",
         "    nothing = False",
         "an index out of bounds raises no error where no element is read",
         ids("calls/behind_errors", "the_index_that_an_error_names[shape1-slice(None), i]"),

@@ -133,7 +133,7 @@ SCATTERS = (
     Mutation(
         "scatter-before-the-look",
         _USERS,
-        "    if not all(reaches(found[a], array.shape[a]) for a in indexed):\n"
+        "    if not shown.size or not all(reaches(found.picks[a], shown.shape[a]) for a in indexed):\n"
         "        return False\n",
         "",
         "indices are not looked at: the error comes late, and without NumPy's text",

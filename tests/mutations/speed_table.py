@@ -7,6 +7,14 @@ from .mutation import ids as _ids
 
 SPEED = (
     Mutation(
+        "numbers-given-to-each-stage",
+        "cpu_fallback/emit_columns.py",
+        "self._given.add(statement.out)",
+        "pass",
+        "a number that two stages share is declared twice: nothing compiles",
+        _ids("cpu_fallback/totals", "a_number_is_given_once_to_all_stages"),
+    ),
+    Mutation(
         "asked-for-behind-the-end",
         "cpu_fallback/emit_runs.py",
         'fc_min({at} + {DISTANCE}, {end} - 1);"',
