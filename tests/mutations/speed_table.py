@@ -7,12 +7,12 @@ from .mutation import ids as _ids
 
 SPEED = (
     Mutation(
-        "numbers-given-to-each-stage",
+        "numbers-given-to-each",
         "cpu_fallback/emit_columns.py",
         "self._given.add(statement.out)",
         "pass",
-        "a number that two stages share is declared twice: nothing compiles",
-        _ids("cpu_fallback/totals", "a_number_is_given_once_to_all_stages"),
+        "a number that elements and rows share is declared twice: nothing compiles",
+        _ids("cpu_fallback/totals", "a_number_is_given_once_to_all"),
     ),
     Mutation(
         "asked-for-behind-the-end",
