@@ -77,6 +77,11 @@ FLAGS = (
         "a call moves into no branch of a choice, which would keep its loop from vectors",
         False,
     ),
+    Flag(
+        "-fno-tree-pre",
+        "a choice of floats whose bits are looked at next stays one, an instruction of its own",
+        False,
+    ),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )
@@ -85,6 +90,7 @@ _FORMAT = "fusecuda-compiler-7"  # changes with the probe or with what it keeps
 _FOR_CLANG = {  # what Clang is given instead of flags that are gcc's own
     "-fno-tree-loop-distribute-patterns": "-fno-unroll-loops",  # else it takes ten times as long
     "-fno-tree-sink": "",
+    "-fno-tree-pre": "",
 }
 
 

@@ -155,19 +155,39 @@ PROGRAMS = (
 @one_in(5)
 def test_loops_over_elements(function: Callable[..., Any], tmp_path: Path) -> None:
     """All of them, for processors with AVX2 and FMA; whether this one has does not matter."""
-    if not harness.is_gcc(["cc"]) or "__x86_64__" not in harness.said_by("cc", "-dM", "-E", "-"):
-        pytest.skip("cc is not gcc for x86-64, whose report is read")
-    executable = fc.lower(function, X, Y)
-    sources = [source.text for source in executable.sources]
-    text = tmp_path / "kernels.c"
-    text.write_text(texts.unit(texts.prelude(), sources, texts.epilogue()))
-    flags = [f for f in harness.accepted(["cc"], harness.FLAGS) if not f.startswith("-march")]
-    command = ["cc", *flags, "-march=x86-64-v3", "-fopt-info-vec"]
-    said = harness.run([*command, str(text), "-o", str(tmp_path / "kernels.so"), "-lm"])
+    text, command = _compiling(function, tmp_path)
+    said = harness.run([*command, "-fopt-info-vec", "-o", str(tmp_path / "kernels.so"), "-lm"])
     done = {int(n) for n in re.findall(r"kernels\.c:(\d+):.*loop vectorized", said)}
     lines = text.read_text().splitlines()
     loops = [n for n, line in enumerate(lines, 1) if lines[n - 2].strip() == "#pragma GCC ivdep"]
     assert loops and done.issuperset(loops), [lines[n - 1] for n in loops if n not in done]
+
+
+def extremes(x: Any, y: Any) -> Any:
+    """Of what others have given, and of what is read."""
+    least = np.minimum(np.minimum(np.minimum(x + y, x), y * 2), x)
+    return np.maximum(np.maximum(least, x - 1), y), np.fmin(np.fmax(least, y), x)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_extremes_are_instructions(kind: Any, tmp_path: Path) -> None:
+    """No comparison of sizes with a choice behind it."""
+    _, command = _compiling(lambda x, y: extremes(x.astype(kind), y.astype(kind)), tmp_path)
+    code = tmp_path / "kernels.s"
+    harness.run([*command, "-S", "-o", str(code)])
+    found = set(re.findall(r"\bv(?:min|max|cmpn?[gl][et])p[sd]\b", code.read_text()))
+    assert found == {f"v{name}p{'d' if kind is np.float64 else 's'}" for name in ("min", "max")}
+
+
+def _compiling(function: Callable[..., Any], folder: Path) -> tuple[Path, list[str]]:
+    """The kernels' text, and what compiles it for processors with AVX2 and FMA."""
+    if not harness.is_gcc(["cc"]) or "__x86_64__" not in harness.said_by("cc", "-dM", "-E", "-"):
+        pytest.skip("cc is not gcc for x86-64, whose report is read")
+    sources = [source.text for source in fc.lower(function, X, Y).sources]
+    text = folder / "kernels.c"
+    text.write_text(texts.unit(texts.prelude(), sources, texts.epilogue()))
+    flags = [f for f in harness.accepted(["cc"], harness.FLAGS) if not f.startswith("-march")]
+    return text, ["cc", *flags, "-march=x86-64-v3", str(text)]
 
 
 def test_totals_without_an_order_wait_in_no_buffer() -> None:

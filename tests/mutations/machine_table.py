@@ -58,6 +58,14 @@ MACHINE = (
         _ids("vectorised", "loops_over_elements[looked_up]"),
     ),
     Mutation(
+        "extremes-behind-comparisons",
+        _COMPILER,
+        '"-fno-tree-pre",\n        "a choice',
+        '"-fno-tree-sink",\n        "a choice',
+        "the least of a float that was chosen by its bits takes a comparison and a choice",
+        _ids("vectorised", "extremes_are_instructions[float64]"),
+    ),
+    Mutation(
         "no-logarithm-is-seldom",
         "cpu_fallback/vecmath_lookups.h",
         "if (__builtin_expect(FC_BEYOND_##code(from, end), 0))",
