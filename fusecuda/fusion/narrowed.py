@@ -4,7 +4,8 @@ NumPy's integers are of 64 bits where nobody says otherwise, and of 32 where som
 bytes, counts and small constants a quarter would do, of which a vector holds four times as many,
 and there are instructions for products, quotients and conversions of 32 bits that 64 lack. The
 values are the same: what an operation gives, and what it is given, lies within the bounds that are
-known of it (graph/bounds.py), so nothing wraps around that did not before.
+known of it (graph/bounds.py), so nothing wraps around that did not before; or it is no more than
+the last bits of what does (last_bits.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..graph.bounds import Bounds, bounds_by, of_type
 from ..graph.dtypes import DType
 from ..graph.node import Graph, Node
 from .cost import Machine
+from .last_bits import LAST_BITS, LastBits
 
 
 def narrowed(graph: Graph, machine: Machine) -> Graph:
@@ -26,7 +28,7 @@ def narrowed(graph: Graph, machine: Machine) -> Graph:
     if not any(n.op in _COMPUTED and _widest(n) >= _WIDE for n in nodes):
         return graph
     least = max(_LEAST, machine.narrowest)
-    narrowing = _Narrowing([d for d in _TYPES if d.itemsize >= least])
+    narrowing = _Narrowing(graph, [d for d in _TYPES if d.itemsize >= least])
     for node in nodes:
         narrowing.add(node)
     return graph.with_outputs(tuple(narrowing.new[o] for o in graph.outputs))
@@ -50,8 +52,9 @@ _COMPUTED = _ARITHMETIC | _COMPARED
 class _Narrowing:
     """New nodes for those of a graph, and for some the same values in narrower types."""
 
-    def __init__(self, types: Sequence[DType]) -> None:
+    def __init__(self, graph: Graph, types: Sequence[DType]) -> None:
         self.types = types
+        self._last_bits = LastBits(graph, lambda o: self._as_type(o, LAST_BITS))
         self.new: dict[Node, Node] = {}
         self._small: dict[Node, Node] = {}  # of nodes of a graph, whose values these have
         self._made: dict[tuple[Node, DType], Node] = {}
@@ -69,6 +72,11 @@ class _Narrowing:
             self._convert(node)
         elif node.op in _COMPUTED:
             self._compute(node)
+        self._last_bits.add(node)
+        masked = self._last_bits.masked(node)
+        if masked is not None and node not in self._small:
+            self._small[node], self._lanes[masked] = masked, masked.dtype.itemsize
+            self.new[node] = build.convert(masked, node.dtype)
 
     def _bounds_of(self, node: Node) -> Bounds | None:
         if node.op == "iota":
@@ -136,10 +144,8 @@ class _Narrowing:
         """The values of ``operand`` in that type, in one node for all who want them."""
         made = self._made.get((operand, dtype))
         if made is None:
-            small = self._small.get(operand)
-            if small is None:
-                number = _number(operand)
-                assert number is not None
+            small, number = self._small.get(operand, self.new[operand]), _number(operand)
+            if operand not in self._small and number is not None:
                 small = build.broadcast_to(build.convert(number, dtype), operand.shape)
             made = self._made[operand, dtype] = build.convert(small, dtype)
         return made

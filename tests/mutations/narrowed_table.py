@@ -6,6 +6,7 @@ from .mutation import Mutation, ids
 
 _NARROWED = "fusion/narrowed.py"
 _BOUNDS = "graph/bounds.py"
+_LAST_BITS = "fusion/last_bits.py"
 
 NARROWED = (
     Mutation(
@@ -79,5 +80,45 @@ NARROWED = (
         "        return (T)r;",
         "a small number has a remainder by 0",
         ids("cpu_fallback/division", "small_values[library0-small_remainder-int32]"),
+    ),
+    Mutation(
+        "last-bits-of-a-wider-mask",
+        _LAST_BITS,
+        "if _is_within(mask, 1 << _BITS):",
+        "if _is_within(mask, 2 << _BITS):",
+        "a mask of 33 bits loses the first of them",
+        ids("last_bits", "types_of_products[one_bit_more]"),
+    ),
+    Mutation(
+        "last-bits-of-what-moves-others-there",
+        _LAST_BITS,
+        '"invert", "left_shift"}',
+        '"invert", "left_shift", "right_shift"}',
+        "bits that a shift moves to the end are dropped before",
+        ids("last_bits", "types_of_products[shifted_right]"),
+    ),
+    Mutation(
+        "last-bits-of-any-shift",
+        _LAST_BITS,
+        'if node.op == "left_shift" and not _is_within(constant_of(node.operands[1]), _BITS):',
+        'if node.op == "left_shift" and False:',
+        "a shift by more than 32 bits can hold is one by less",
+        ids("last_bits", "shifts_by_more_than_32_bits_hold"),
+    ),
+    Mutation(
+        "last-bits-of-what-is-wanted-whole",
+        _LAST_BITS,
+        "return operand in self._wrapped and self._uses[operand] == 1",
+        "return operand in self._wrapped",
+        "a product is computed twice, once of each width",
+        ids("last_bits", "types_of_products[wanted_elsewhere]"),
+    ),
+    Mutation(
+        "last-bits-without-gain",
+        _LAST_BITS,
+        "pays = self._products[node] > 0 and mask_of(node) is not None",
+        "pays = mask_of(node) is not None",
+        "sums of wide numbers are cast to be as quick as before",
+        ids("last_bits", "types_of_products[without_products]"),
     ),
 )
