@@ -11,11 +11,14 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+from ..text_codes import enter
 from .own_loops import LOOPS, with_loops
+from .own_texts import Showing, makes_texts
 
 _PACKAGE = __name__.partition(".")[0]
 WHOLES = f"{_PACKAGE}.capture.calls.whole"
-_BETWEEN = (WHOLES, LOOPS, __name__.rpartition(".")[0])
+_TEXTS = f"{_PACKAGE}.capture.calls.printed"
+_BETWEEN = (WHOLES, LOOPS, _TEXTS, __name__.rpartition(".")[0])
 _WHOLE = f"__import__({__name__!r}, fromlist=('whole',)).whole"
 _waiting: list[types.FunctionType] = []  # for lazy arrays to be there
 
@@ -39,7 +42,10 @@ def with_wholes(source: bytes, file: str) -> types.CodeType:
             _decorate(m for m in methods if not m.name.startswith("__") and m.name not in taken)
         elif isinstance(node, ast.FunctionDef) and node.name not in passed_on | once:
             _decorate((node,))
-    return compile(tree, file, "exec", dont_inherit=True)
+    code = compile(tree, file, "exec", dont_inherit=True)
+    if makes_texts(tree):
+        enter(code, lambda: compile(Showing().visit(tree), file, "exec", dont_inherit=True))
+    return code
 
 
 def _is_plain(node: ast.ClassDef) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...cpu_fallback.pool import has_own_memory
 from ...graph.dtypes import is_numeric
+from ...text_codes import as_written
 from ..arrays.array import Array
 from ..arrays.memory import completed, new, view
 from ..arrays.wrapping import DRAWING, Drawing
@@ -18,8 +19,9 @@ from ..record.origin import is_users
 from ..record.structure import HEIR_OF_TUPLE, NAMED, kind_of
 from ..record.view import view_in
 from .binding import dressed
-from .objects import is_given, is_own
+from .objects import ORIGINAL, is_given, is_own
 from .places import is_constant
+from .running import is_running, step_by_step, taken_over
 
 _ndarray = np.ndarray
 _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
@@ -168,6 +170,8 @@ class Border:
             if own is value:
                 return twin
         twin = object.__new__(twin_kind)
+        if ORIGINAL in vars(twin_kind):
+            vars(twin_kind)[ORIGINAL].__set__(twin, value)
         self._known[id(twin)] = twin, value
         before: dict[str, Any] = {}
         self._containers.append((twin, value, before))
@@ -256,7 +260,7 @@ class Border:
         if space is None:
             return value
         cells = tuple(map(self._cell, value.__closure__ or ())) or None
-        made = FunctionType(value.__code__, space, value.__name__, None, cells)
+        made = FunctionType(as_written(value.__code__), space, value.__name__, None, cells)
         self._remembered(value, made)
         for cell, own in zip(value.__closure__ or (), cells or (), strict=True):
             with suppress(ValueError):  # it has no value
@@ -294,13 +298,24 @@ class Border:
             made = {self._key(key): self.taken(part) for key, part in value.items()}
             value.clear()
             value.update(made)
+        elif kind is Array:
+            return value
         elif (held := kind_of(value)) in (NAMED, HEIR_OF_TUPLE):
             return held.make(value, [self.taken(part) for _, part in held.parts(value)])
         elif id(value) in self._originals:  # a function of NumPy's
             return self._originals[id(value)]
+        elif is_running(value):
+            own = taken_over(value, self.taken, self._functions())
+            if own is None:
+                self.odd, own = kind.__name__, step_by_step(value, self.taken)
+            return self._remembered(value, own)
         else:
             self.odd = kind.__name__
         return value
+
+    def _functions(self) -> list[Any]:
+        """Those for which a twin stands."""
+        return [one for one in self._originals.values() if is_given(one)]
 
     def _key(self, key: Any) -> Any:
         return key if type(key) in PLAIN or is_constant(key) else self.taken(key)

@@ -8,6 +8,7 @@ import functools
 import inspect
 import itertools
 import re
+import sys
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -41,6 +42,20 @@ def with_calls(code: types.CodeType) -> Sequence[dis.Instruction]:
     """As `instructions_of`, with what makes room for calls: it tells what attributes are called."""
     skipped = _SKIPPED - {"PUSH_NULL"}
     return tuple(i for i in dis.get_instructions(code) if i.opname not in skipped)
+
+
+def is_called(instructions: Sequence[Any], i: int) -> bool:
+    """True if the attribute that an instruction loads is called then."""
+    one = instructions[i]
+    if one.opname == "LOAD_METHOD" or "NULL" in one.argrepr:
+        return True
+    if sys.version_info >= (3, 13):
+        return bool(instructions[i + 1].opname == "PUSH_NULL")
+    while one.opname in ATTRIBUTES:
+        i -= 1
+        one = instructions[i]
+    before = instructions[i - 1].opname
+    return one.opname == "LOAD_GLOBAL" and ("NULL" in one.argrepr or before == "PUSH_NULL")
 
 
 def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -110,7 +110,7 @@ class Lifted(FusedFunction[..., Any]):
 
     def _looks_at_kinds(self) -> str:
         """How the body could tell lazy arrays from what it is given for them, if at all."""
-        twin = twin_of(self.function) if self.lazily else ""
+        twin = twin_of(self.function, shows=False) if self.lazily else ""
         if isinstance(twin, str):
             return twin
         return "it keeps data by name" if twin.keeps else ""

@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from time import thread_time
 from typing import Any
 
+from ...text_codes import enter_copy
 from ..arrays.array import Array
 from ..arrays.memory import in_force
 from .border import PLAIN, Border, RecordedError
 from .objects import is_given, kinds_of
 from .places import is_constant
+from .running import raised
 from .twins import FunctionTwin, twin_of
 from .whole import looks_at_callers
 
@@ -92,7 +94,27 @@ class _Loop:
 
     def as_it_is(self, turns: Iterator[Any]) -> bool:
         """Some turns on lazy arrays; True if there may be more."""
-        return self.keep(self.function(turns, *self.values()))
+        try:
+            result = self.function(turns, *self.values())
+        except BaseException as error:
+            self.leave(self.function, error, None)
+            raise
+        return self.keep(result)
+
+    def leave(
+        self, function: types.FunctionType, error: BaseException, border: Border | None
+    ) -> None:
+        """Set the variables to what they were in ``function`` when ``error`` left it."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code is not function.__code__:
+            trace = trace.tb_next
+        if trace is None:
+            return
+        found = trace.tb_frame.f_locals
+        for name in self.changed:
+            value = found.get(name, UNBOUND)
+            if value is not UNBOUND:
+                self.space[name] = value if border is None else border.taken(value)
 
     def whole(self, turns: Iterator[Any]) -> bool:
         """Some turns on the memory of lazy arrays; raises `RecordedError` before the first."""
@@ -107,6 +129,10 @@ class _Loop:
         try:
             result = twin.function(turns, *given)
             left = thread_time()
+        except BaseException as error:
+            raised(error, border.taken)
+            self.leave(twin.function, error, border)
+            raise
         finally:
             border.write_back()
         more = self.keep(tuple([v if v is UNBOUND else border.taken(v) for v in result]))
@@ -125,7 +151,9 @@ def run(
     ``space``; the ``needed`` have to have a value. ``iterable`` is what a `for` goes through, None
     for a `while`; ``place`` is the module or function that a traceback names.
     """
-    function.__code__ = function.__code__.replace(co_name=place, co_qualname=place)
+    written = function.__code__
+    function.__code__ = written.replace(co_name=place, co_qualname=place)
+    enter_copy(function.__code__, written)
     loop, turns = _Loop(function, changed, needed, space), _turns(iterable)
     if turns is None or not in_force().at_once_below or looks_at_callers(function):
         return False

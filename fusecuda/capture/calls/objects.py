@@ -20,6 +20,7 @@ from ..arrays.wrapping import Drawing
 from ..record.origin import is_users
 from ..record.per_class import per_class
 from .places import Wrapper, is_constant
+from .printed import of_dataclass as represented_by
 
 _SPECIAL = frozenset((
     "__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__",
@@ -42,6 +43,9 @@ _KNOWN_KINDS = (
     types.ModuleType, types.GeneratorType, types.MethodType, types.BuiltinFunctionType,
     types.CodeType, BaseException,
 )  # fmt: skip
+ORIGINAL = "_original"  # a slot, which is none of the attributes
+_OF_TEXTS = {"__repr__", "__str__"}
+_MAKE_TEXTS = {"repr", "str", "ascii", "format", "print"}
 _DEPTH_LIMIT = 4
 
 
@@ -92,17 +96,30 @@ def is_only_of_objects(name: str) -> bool:
 
 
 def members(kind: type, names: set[str]) -> dict[str, Any]:
-    """What instances of ``kind`` find in their classes under ``names``; wholes as functions."""
+    """What instances of ``kind`` find in their classes under ``names``; wholes as functions.
+
+    So do texts that are made of them.
+    """
     found: dict[str, Any] = {}
+    known = names | {"__call__"} | (_OF_TEXTS if names & _MAKE_TEXTS else set())
     for base in reversed(kind.__mro__[:-1]):
-        for name in vars(base).keys() & (names | {"__call__"}):
+        for name in vars(base).keys() & known:
             value = vars(base)[name]
             found[name] = value.function if isinstance(value, Wrapper) else value
     return found
 
 
+def is_of_dataclass(member: Any) -> bool:
+    """True for a `__repr__` that a dataclass has been given."""
+    wrapped = getattr(member, "__wrapped__", None)
+    is_made = isinstance(wrapped, types.FunctionType) and wrapped.__code__.co_filename == "<string>"
+    return is_made and member.__name__ == "__repr__"
+
+
 def functions_of(member: Any) -> Iterator[types.FunctionType] | None:
     """The functions that a member of a class calls; None if it is not known what it does."""
+    if is_of_dataclass(member):
+        return iter(())
     if type(member) is types.FunctionType:
         return iter((member,))
     if type(member) is staticmethod and type(member.__func__) is types.FunctionType:
@@ -114,11 +131,16 @@ def functions_of(member: Any) -> Iterator[types.FunctionType] | None:
     return iter(()) if is_constant(member) else None
 
 
-def twin_class(kind: type, found: dict[str, Any], copied: Callable[[Any], Any]) -> type:
+def twin_class(kind: Any, found: dict[str, Any], copied: Callable[[Any], Any]) -> type:
     """A class with the members ``found`` of ``kind``, whose functions are ``copied``."""
-    space: dict[str, Any] = {}
+    space: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    if kind.__repr__ is object.__repr__:  # which tells an object by its place
+        space |= {"__slots__": (ORIGINAL, "__dict__"), "__repr__": _as_the_original}
     for name, value in found.items():
-        if type(value) is property:
+        if is_of_dataclass(value):
+            owner = next(base for base in kind.__mro__ if vars(base).get(name) is value)
+            space[name] = represented_by(owner)
+        elif type(value) is property:
             space[name] = property(copied(value.fget), copied(value.fset))
         elif type(value) is staticmethod:
             space[name] = staticmethod(copied(value.__func__))
@@ -128,6 +150,10 @@ def twin_class(kind: type, found: dict[str, Any], copied: Callable[[Any], Any]) 
         if "__dataclass_fields__" in vars(kind) and name in vars(kind):
             space[name] = vars(kind)[name]
     return type(kind.__name__, (), space)
+
+
+def _as_the_original(twin: Any) -> str:
+    return object.__repr__(getattr(twin, ORIGINAL))
 
 
 def stores_to_itself(function: types.FunctionType, instructions: Sequence[Any]) -> bool:

@@ -8,7 +8,6 @@ but arrays, numbers and containers of them.
 from __future__ import annotations
 
 import math
-import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
@@ -17,7 +16,7 @@ import numpy as np
 
 from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
-from .bytecode import ATTRIBUTES, YIELDS, codes_of, instructions_of, with_calls
+from .bytecode import ATTRIBUTES, YIELDS, codes_of, instructions_of, is_called, with_calls
 from .places import Wrapper, is_constant
 from .reads import Reads
 
@@ -108,7 +107,7 @@ def _knows(
             yield _knows_global(function.__globals__, argument, calls, following)
         elif name in ATTRIBUTES and argument not in parts and reading.has(argument):
             yield True  # its functions are read, too
-        elif name in ATTRIBUTES and _is_called(instructions, i):
+        elif name in ATTRIBUTES and is_called(instructions, i):
             yield _knows_call(argument, following)
         elif name in ATTRIBUTES:
             leads_on = argument in _MODULES and following[0].opname in ATTRIBUTES
@@ -135,20 +134,6 @@ def _knows_value(value: Any, calls: bool, following: Sequence[Any]) -> bool:
     if str(getattr(value, "__module__", "")).startswith("fusecuda."):
         return calls and _knows_call(getattr(value, "__name__", ""), following)
     return isinstance(value, types.FunctionType) or (calls and value in vars(math).values())
-
-
-def _is_called(instructions: Sequence[Any], i: int) -> bool:
-    """True if the attribute that an instruction loads is called then."""
-    one = instructions[i]
-    if one.opname == "LOAD_METHOD" or "NULL" in one.argrepr:
-        return True
-    if sys.version_info >= (3, 13):
-        return bool(instructions[i + 1].opname == "PUSH_NULL")
-    while one.opname in ATTRIBUTES:
-        i -= 1
-        one = instructions[i]
-    before = instructions[i - 1].opname
-    return one.opname == "LOAD_GLOBAL" and ("NULL" in one.argrepr or before == "PUSH_NULL")
 
 
 def _is_looped(name: str, following: Sequence[Any]) -> bool:

@@ -7,6 +7,7 @@ not known, has no twin.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -14,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ...text_codes import showing
 from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
-from .bytecode import ATTRIBUTES, codes_of, instructions_of, strings
+from .bytecode import ATTRIBUTES, codes_of, instructions_of, is_called, strings, with_calls
 from .objects import functions_of, is_only_of_objects, is_own, members, stores_to_itself
 from .places import MISSING, Place, Wrapper, is_constant
 from .scan import Scan
+from .settings import makes_texts
 
 _NAMESPACES = ("cupy", "fusecuda.numpy")
 
@@ -35,9 +38,11 @@ _LEFT_OUT = _names(
 )
 # They tell a NumPy array or number from a lazy one.
 _TELLING = _names(
-    "isinstance issubclass type id repr str ascii format getattr hasattr setattr delattr super "
+    "isinstance issubclass type id getattr hasattr setattr delattr super "
     "callable object bytes bytearray memoryview property classmethod staticmethod"
 )
+_TEXTS = _names("repr str ascii format")  # which do so without a stand-in
+_LEADS_ON = re.compile(r"\{[^{}:!]*[.\[]")  # to a part of what is given
 _DIFFERENT = _names(
     "array2string array_repr array_str may_share_memory shares_memory real imag ndarray"
 )
@@ -70,8 +75,9 @@ _OF_ARRAYS = _names(
 class TwinScan(Scan):
     """What a function reads, lazy arrays by name among it."""
 
-    def __init__(self) -> None:
+    def __init__(self, shows: bool) -> None:
         super().__init__()
+        self.shows = shows  # values through stand-ins, in texts
         self.arrays: dict[Any, tuple[Place, Any]] = {}
         self.named: dict[Any, tuple[Place, Any]] = {}  # those, containers and objects
         self.members: dict[type, dict[str, Any]] = {}  # of classes of objects that are given
@@ -126,7 +132,7 @@ class TwinScan(Scan):
         elif isinstance(value, Drawing):
             self._seen(place, value)
             self._typed(type(value))
-        elif value is print and place.kind == "builtin":
+        elif place.kind == "builtin" and not place.steps and _is_text(value, self.shows):
             self._seen(place, value)
         elif _is_drawing(value):
             self._seen(place, value)
@@ -171,7 +177,7 @@ def faults(scan: TwinScan) -> Iterator[str]:
 def _faults_of(
     function: types.FunctionType, parts: frozenset[str], scan: TwinScan
 ) -> Iterator[str]:
-    known = _OF_ARRAYS | _OF_OTHERS | _DRAWS | parts
+    known = _OF_ARRAYS | _OF_OTHERS | _DRAWS | parts | {"format"}  # which is looked at
     own = function.__code__
     stores = id(function) in scan.methods and stores_to_itself(function, instructions_of(own))
     if scan.members:
@@ -187,8 +193,9 @@ def _faults_of(
                 yield f"{code.co_name} has {name}"
             if name in ATTRIBUTES and argument not in known and not scan.has(argument):
                 yield f"{code.co_name} uses .{argument}"
-            if _shows_kind(name, argument, instruction.argrepr):
+            if name == "LOAD_GLOBAL" and argument in _TELLING:
                 yield f"{code.co_name} looks at kinds"
+        yield from _faults_of_texts(code, scan.shows)
 
 
 def _faults_with_objects(function: types.FunctionType) -> Iterator[str]:
@@ -202,11 +209,31 @@ def _faults_with_objects(function: types.FunctionType) -> Iterator[str]:
                 yield f"{function.__name__} passes {one.argval} on"
 
 
-def _shows_kind(name: str, argument: Any, text: str) -> bool:
-    """True for ``f"{x!r}"``, on each Python."""
-    if name == "FORMAT_VALUE":
-        return "repr" in text or "ascii" in text or "str" in text
-    return name == "CONVERT_VALUE" or (name == "LOAD_GLOBAL" and argument in _TELLING)
+def _faults_of_texts(code: types.CodeType, shows: bool) -> Iterator[str]:
+    """Texts that would tell a NumPy array or number from a lazy one."""
+    knows = shows and showing(code) is not None
+    instructions = with_calls(code)
+    for i, one in enumerate(instructions):
+        before = instructions[i - 1]
+        converts = one.opname == "CONVERT_VALUE" or (
+            one.opname == "FORMAT_VALUE" and (one.arg or 0) & 3 != 0
+        )
+        fills = one.opname.startswith("FORMAT_") or makes_texts(one.argrepr, code)
+        if (converts or (shows and fills)) and not knows:
+            yield f"{code.co_name} makes texts"
+        if one.opname in ATTRIBUTES and one.argval == "format":
+            text = before.argval if before.opname == "LOAD_CONST" else None
+            if not knows or type(text) is not str or _LEADS_ON.search(text):
+                yield f"{code.co_name} uses .format"
+        if one.opname == "LOAD_GLOBAL" and one.argval in _TEXTS:
+            maps = before.opname == "LOAD_GLOBAL" and before.argval == "map"
+            if not shows or (one.argval == "str" and not (maps or is_called(instructions, i))):
+                yield f"{code.co_name} looks at kinds"
+
+
+def _is_text(value: Any, shows: bool) -> bool:
+    """True for what makes texts and has a stand-in."""
+    return value is print or (shows and any(value is one for one in (str, repr, ascii, format)))
 
 
 def _faults_of_values(scan: TwinScan) -> Iterator[str]:
@@ -220,7 +247,7 @@ def _faults_of_values(scan: TwinScan) -> Iterator[str]:
         if place.kind == "object" and isinstance(place.root, types.FunctionType):
             yield f"it reads {place.title}"
         if place.kind == "builtin":
-            if place.name in _TELLING or (value is print and scan.members):
+            if place.name in _TELLING or (place.name in _TEXTS and not scan.shows):
                 yield f"it calls {place.name}"
             continue
         first = Place(place.kind, place.root, place.name).read()

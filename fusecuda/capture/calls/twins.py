@@ -10,12 +10,13 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from ...text_codes import showing
 from ..arrays.wrapping import Drawing
 from ..record.origin import is_users
 from .binding import dressed
 from .objects import is_given, kinds_of, twin_class
 from .places import MISSING, Place, Wrapper, is_constant
-from .printed import shown as printed
+from .printed import SHOWING, STAND_INS
 from .purity import is_followed
 from .tiny import is_tiny
 from .twin_scan import TwinScan, faults, is_lazy_namespace, is_numpys_too, numpys_for
@@ -126,6 +127,7 @@ class FunctionTwin:
         space = self._spaces.get(id(real))
         if space is None:
             space = {name: value for name, value in real.items() if name in _OF_MODULES}
+            space.update(SHOWING)
             self._spaces[id(real)] = space
             self.originals[id(space)] = real
         return space
@@ -155,7 +157,8 @@ class FunctionTwin:
             space = self._space(function.__globals__)
             name, defaults = function.__name__, function.__defaults__
             cells = tuple(map(self._cell, function.__closure__ or ())) or None
-            made = types.FunctionType(function.__code__, space, name, defaults, cells)
+            code = showing(function.__code__) or function.__code__
+            made = types.FunctionType(code, space, name, defaults, cells)
             made.__kwdefaults__ = function.__kwdefaults__
             dressed(made, function)
             self._done[id(function)] = made
@@ -168,8 +171,10 @@ class FunctionTwin:
         """Let the twins find at ``place`` what stands for what the function finds there."""
         if place.kind == "builtin":
             self._checks.append([place.hidden_by, place.name, None, None])
-            if place.name == "print":
-                self._space(place.hidden_by)[place.name] = printed
+            builtin = place.read()
+            if builtin in STAND_INS:
+                made = self._space(place.hidden_by)[place.name] = STAND_INS[builtin]
+                self.originals[id(made)] = builtin
         if place.kind not in ("global", "cell"):
             return
         outer_space, space = variables(place), self._variables(place)
@@ -209,12 +214,15 @@ def _may_follow(now: Any, seen: Any) -> bool:
     return is_constant(seen) and is_constant(now)
 
 
-def twin_of(function: types.FunctionType, kinds: Iterable[Any] = ()) -> FunctionTwin | str:
+def twin_of(
+    function: types.FunctionType, kinds: Iterable[Any] = (), shows: bool = True
+) -> FunctionTwin | str:
     """The twin of ``function``, or why it has none.
 
-    It is given objects of ``kinds``, and functions among them.
+    It is given objects of ``kinds``, and functions among them. Texts that it makes show values
+    through stand-ins, if it ``shows`` them.
     """
-    scan = TwinScan()
+    scan = TwinScan(shows)
     scan.pending.append((function, False))
     scan.run()
     scan.names.add(function.__name__)  # it may be a method

@@ -21,6 +21,7 @@ from .border import PLAIN, Border, RecordedError, is_simple, size_of
 from .bytecode import codes_of, strings
 from .objects import is_given, kinds_of
 from .places import Wrapper
+from .running import raised
 from .tiny import is_little
 from .twins import FunctionTwin, twin_of
 
@@ -291,6 +292,9 @@ class Whole(Wrapper):
             return self.function(*args, **kwargs)
         try:
             result = twin.function(*given, **named)
+        except BaseException as error:
+            raised(error, border.taken)
+            raise
         finally:
             border.write_back()
         if type(result) not in PLAIN:
