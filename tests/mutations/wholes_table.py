@@ -603,4 +603,28 @@ WHOLES = (
         "variables are old when an error has left a loop",
         ids("whole_texts", "variables_of_a_loop_that_an_error_leaves"),
     ),
+    Mutation(
+        "classes-by-name-passed-on",
+        "capture/calls/twin_scan.py",
+        "if is_loaded and following.opname not in ATTRIBUTES:",
+        "if False:",
+        "a whole calls what stands for a class, or passes it on",
+        ids("whole_classes", "classes_by_name"),
+    ),
+    Mutation(
+        "classes-by-name-as-they-were",
+        _TWINS,
+        "self._checks.append([vars(base), name, vars(base)[name], own])",
+        "",
+        "a whole reads what a class held before",
+        ids("whole_classes", "classes_by_name"),
+    ),
+    Mutation(
+        "get-of-arrays",
+        "capture/calls/bytecode.py",
+        'if one.opname in ("KW_NAMES", "CALL_KW") or',
+        "if",
+        "a whole asks NumPy's arrays for what only CuPy's have",
+        ids("whole_classes", "items_of_dictionaries_with_defaults[by_keyword]"),
+    ),
 )

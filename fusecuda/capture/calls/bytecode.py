@@ -21,6 +21,8 @@ _SKIPPED = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "PUSH_NULL", "RESUME", "PR
 GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 OUTLIVING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+_DISPLAYS = frozenset({"BUILD_LIST", "BUILD_MAP"})
+_CONSTANTS = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 # Of generators and coroutines, which keep state between calls.
 YIELDS = (
@@ -56,6 +58,29 @@ def is_called(instructions: Sequence[Any], i: int) -> bool:
         one = instructions[i]
     before = instructions[i - 1].opname
     return one.opname == "LOAD_GLOBAL" and ("NULL" in one.argrepr or before == "PUSH_NULL")
+
+
+def gets_an_item(instructions: Sequence[dis.Instruction], i: int) -> bool:
+    """True if instruction ``i`` loads ``get`` to call it as only dictionaries know it.
+
+    An array's is given a stream and an order, never a text first or anything else second.
+    """
+    if instructions[i].argval != "get" or not is_called(instructions, i):
+        return False
+    depth, last = 0, instructions[i]
+    for one in instructions[i + 1 : i + 12]:
+        if one.opname == "CALL":
+            starts_with = instructions[i + 1 + (instructions[i + 1].opname == "PUSH_NULL")]
+            is_text = starts_with.opname in _CONSTANTS and type(starts_with.argval) is str
+            number = last.argval if last.opname in _CONSTANTS else None
+            is_other = last.opname in _DISPLAYS or type(number) in (int, float, tuple)
+            return one.arg == depth and (is_text or (depth == 2 and is_other))
+        if one.opname != "PUSH_NULL":
+            if one.opname in ("KW_NAMES", "CALL_KW") or "JUMP" in one.opname:
+                return False
+            depth += dis.stack_effect(one.opcode, one.arg, jump=False)
+        last = one
+    return False
 
 
 def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -18,7 +18,17 @@ import numpy as np
 from ...text_codes import showing
 from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
-from .bytecode import ATTRIBUTES, codes_of, instructions_of, is_called, strings, with_calls
+from ..record.origin import is_users
+from .bytecode import (
+    ATTRIBUTES,
+    GLOBALS,
+    codes_of,
+    gets_an_item,
+    instructions_of,
+    is_called,
+    strings,
+    with_calls,
+)
 from .objects import functions_of, is_only_of_objects, is_own, members, stores_to_itself
 from .places import MISSING, Place, Wrapper, is_constant
 from .scan import Scan
@@ -83,6 +93,7 @@ class TwinScan(Scan):
         self.members: dict[type, dict[str, Any]] = {}  # of classes of objects that are given
         self.methods: dict[int, types.FunctionType] = {}
         self.odd = ""  # what is not known of classes
+        self.classes_by_name: dict[Any, tuple[Place, type, dict[str, Any]]] = {}  # what is read
         self.generators: set[type[Drawing]] = set()  # that are given
         self.typed: set[str] = set()  # names of what draws and may take a dtype
 
@@ -94,6 +105,21 @@ class TwinScan(Scan):
     def has(self, name: str) -> bool:
         """True for an attribute that only objects can have."""
         return bool(self.members) and is_only_of_objects(name)
+
+    def of_classes(self) -> None:
+        """Follow what functions read of classes by name."""
+        known = -1
+        while known < len(self.reads.functions):
+            known = len(self.reads.functions)
+            for function in list(self.reads.functions.values()):
+                for kind, name, found in _read_of_classes(function, self.classes_by_name):
+                    member = members(kind, {name}).get(name)
+                    if type(member) is property or functions_of(member) is None:
+                        self.odd = f"{kind.__name__}.{name} is not known to be the same"
+                        continue
+                    found[name] = member
+                    self.pending += [(one, False) for one in functions_of(member) or ()]
+            self.run()
 
     def of_objects(self, kinds: Iterable[type]) -> None:
         """Follow what instances of ``kinds`` find in their classes."""
@@ -117,6 +143,14 @@ class TwinScan(Scan):
                         self.methods[id(function)] = function
                         self.pending.append((function, False))
             self.run()
+
+    def _classify(self, place: Place, value: Any, bound: bool, what: str) -> None:
+        is_plain = type(value) is type and place.kind == "global" and not place.steps
+        if is_plain and is_users(value.__module__) and self.shows:
+            self._seen(place, value)
+            self.classes_by_name.setdefault(place.key, (place, value, {}))
+        else:
+            super()._classify(place, value, bound, what)
 
     def _contents(self, place: Place, value: Any, bound: bool, name: str) -> None:
         kind: Any = type(value)
@@ -144,6 +178,29 @@ class TwinScan(Scan):
     def _typed(self, kind: type[Drawing]) -> None:
         if kind.kind is np.random.RandomState:
             self.typed |= _TYPED
+
+
+def _read_of_classes(
+    function: types.FunctionType, classes: dict[Any, tuple[Place, type, dict[str, Any]]]
+) -> Iterator[tuple[type, str, dict[str, Any]]]:
+    """The classes that a function reads something of, its name, and what is known of the class."""
+    for code in codes_of(function.__code__):
+        for one, following in pairwise(instructions_of(code)):
+            if one.opname != "LOAD_GLOBAL" or following.opname not in ATTRIBUTES:
+                continue
+            for place, kind, found in classes.values():
+                if place.root is function.__globals__ and place.name == one.argval:
+                    yield kind, following.argval, found
+
+
+def _faults_of_classes(function: types.FunctionType, classes: Iterable[Any]) -> Iterator[str]:
+    """Classes that are called or passed on: their objects are others than those of the twin."""
+    names = {place.name for place, *_ in classes if place.root is function.__globals__}
+    for code in codes_of(function.__code__) if names else ():
+        for one, following in pairwise(instructions_of(code)):
+            is_loaded = one.opname in GLOBALS and one.argval in names
+            if is_loaded and following.opname not in ATTRIBUTES:
+                yield f"{code.co_name} uses {one.argval}"
 
 
 def _is_drawing(value: Any) -> bool:
@@ -177,11 +234,14 @@ def faults(scan: TwinScan) -> Iterator[str]:
 def _faults_of(
     function: types.FunctionType, parts: frozenset[str], scan: TwinScan
 ) -> Iterator[str]:
-    known = _OF_ARRAYS | _OF_OTHERS | _DRAWS | parts | {"format"}  # which is looked at
+    known = _OF_ARRAYS | _OF_OTHERS | _DRAWS | parts | {"format", "get"}  # which are looked at
     own = function.__code__
     stores = id(function) in scan.methods and stores_to_itself(function, instructions_of(own))
     if scan.members:
         yield from _faults_with_objects(function)
+    by_name = scan.classes_by_name.values()
+    yield from _faults_of_classes(function, by_name)
+    of_classes = {name for *_, found in by_name for name in found if is_only_of_objects(name)}
     for code in codes_of(own):
         keywords = set(strings(code.co_consts))
         is_odd = not _KEYWORDS.isdisjoint(keywords)
@@ -191,11 +251,18 @@ def _faults_of(
             name, argument = instruction.opname, instruction.argval
             if name in _LEFT_OUT and not (name == "STORE_ATTR" and stores and code is own):
                 yield f"{code.co_name} has {name}"
-            if name in ATTRIBUTES and argument not in known and not scan.has(argument):
+            is_known = argument in known or argument in of_classes
+            if name in ATTRIBUTES and not (is_known or scan.has(argument)):
                 yield f"{code.co_name} uses .{argument}"
             if name == "LOAD_GLOBAL" and argument in _TELLING:
                 yield f"{code.co_name} looks at kinds"
         yield from _faults_of_texts(code, scan.shows)
+        calls = with_calls(code)
+        if any(
+            one.opname in ATTRIBUTES and one.argval == "get" and not gets_an_item(calls, i)
+            for i, one in enumerate(calls)
+        ):
+            yield f"{code.co_name} uses .get"
 
 
 def _faults_with_objects(function: types.FunctionType) -> Iterator[str]:

@@ -91,6 +91,8 @@ class FunctionTwin:
                 self._checks.append([vars(base), name, vars(base)[name], None])
         for place, _ in scan.reads.values.values():
             self._enter(place)
+        for place, kind, found in scan.classes_by_name.values():
+            self._enter_class(place, kind, found)
         for place, value in scan.named.values():
             self._checks.append([variables(place), place.name, value, None])
             self.named.append((self._variables(place), place.name, value))
@@ -200,6 +202,18 @@ class FunctionTwin:
             if not is_module:
                 return
 
+    def _enter_class(self, place: Place, kind: type, found: dict[str, Any]) -> None:
+        """Let the twins find in the place of a class what is read of it."""
+        shown = types.SimpleNamespace()
+        for name, value in found.items():
+            base = next(b for b in kind.__mro__ if name in vars(b))
+            own = vars(shown) if is_constant(value) else None
+            self._checks.append([vars(base), name, vars(base)[name], own])
+            inner = value.__func__ if isinstance(value, staticmethod) else value
+            setattr(shown, name, self._copied(inner))
+        self._classes += [(base, len(vars(base))) for base in kind.__mro__[:-1]]
+        self._space(place.root)[place.name] = shown
+
     def _module(self, module: types.ModuleType) -> types.ModuleType:
         """What stands for a module, with the parts that are read."""
         if not is_users(module.__name__):
@@ -225,6 +239,7 @@ def twin_of(
     scan = TwinScan(shows)
     scan.pending.append((function, False))
     scan.run()
+    scan.of_classes()
     scan.names.add(function.__name__)  # it may be a method
     known = dict.fromkeys(kinds)
     before = -1
@@ -237,6 +252,7 @@ def twin_of(
         scan.pending.extend((one, False) for one in functions if is_followed(one))
         scan.run()
         scan.of_objects(kind for kind in known if not is_given(kind))
+        scan.of_classes()
         known.update(dict.fromkeys(kinds_of(value for _, value in scan.named.values())))
     if len(known) > _KINDS_LIMIT:
         return "it is given functions and objects of many kinds"
