@@ -122,7 +122,8 @@ ERRORS = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(name: str) -> None:
     """What an error holds is lazy, as are arguments of those that led to it."""
-    text = f"{HEAD}def f(a, n):\n    a += 1\n    {ERRORS[name]}\n"
+    later = "    return g(a, n) if n % 4 == 3 else a\n"
+    text = f"{HEAD}def g(a, n):\n    a += 1\n    {ERRORS[name]}\ndef f(a, n):\n{later}"
     got = both_ways(text, "f(x, n)", None)
     assert "float64" not in repr(got)
 
