@@ -33,6 +33,7 @@ OF_CLASSES = {
     "arrays": ("a + B.held", False),
     "called": ("B().go(a)", False),
     "passed_on": ("isinstance(b, B), a", False),
+    "held": ("(B, a)[1]", False),
 }
 CHANGES = ("", "B.K = i", "Base.w += 1; B.w = i % 3", "B.added = staticmethod(lambda a, b: a + b)")
 
