@@ -12,6 +12,7 @@ from ...graph.dtypes import BOOL, INT64, is_supported
 from ...graph.index_map import axis_map
 from .array import Array
 from .computed import as_changed, eager
+from .gathering import listed
 from .movement import diagonal, ravel
 from .table import handles
 from .values import array_of, complete_together, of_node, plain, seen
@@ -53,7 +54,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Any:
     if not isinstance(a, Array):
         return np.fill_diagonal(a, plain(val), wrap)
     count = min(a.shape, default=0)
-    value = val if hasattr(val, "dtype") or np.ndim(plain(val)) == 0 else array_of(val)
+    value = val if hasattr(val, "dtype") or np.ndim(plain(val)) == 0 else listed(val, a.dtype)
     square = len(set(a.shape)) == 1 or (a.ndim == 2 and not (wrap and a.shape[0] > count + 1))
     if a.ndim < 2 or not square or (np.ndim(value) and value.size < count):
         complete_together(a, val)

@@ -23,13 +23,18 @@ from .opaque import StandIn
 from .table import ENTRIES, TABLE, entry, place_of_out, positional_names
 from .values import array_of, complete_together, is_any_picked, mask_of, plain
 
+# What writes to its first argument, and could not write to what NumPy is given of ours.
+WRITERS = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
+_BY_ELEMENT = WRITERS - {np.copyto}  # which write what is in a list one by one
+
 
 @entry
 def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     """The result of NumPy's ``func``: recorded if the table has it, else computed by NumPy."""
-    if _has_subclass(args) or (kwargs and _has_subclass(kwargs.values())):
+    is_odd = _has_subclass(args) or (kwargs and _has_subclass(kwargs.values()))
+    if is_odd and func not in WRITERS:
         return eager(func, *args, **kwargs)
-    if _has_list(args) and takes_arrays(func):
+    if _has_list(args) and takes_arrays(func) and func not in _BY_ELEMENT:
         args = tuple(map(gathered, args))
     result = _of_any_extent(func, func, args, kwargs)
     if result is not NotImplemented:
@@ -40,12 +45,12 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
         kwargs = {**kwargs, **dict(list(named)[place:])}
         args = args[:place]
     out = kwargs.get("out")
-    if handler is not None and not raising():
+    if handler is not None and (func in WRITERS or not raising()):
         rest = {k: v for k, v in kwargs.items() if k != "out"}
         try:
             result = handler(*args, **rest)
         except (TypeError, OverflowError):
-            if func is np.copyto:  # which could not write to what NumPy is given of ours
+            if func in WRITERS:
                 raise
             result = NotImplemented  # NumPy knows better which arguments it takes
         if result is not NotImplemented:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..record.numbers import TracedScalar
 from .array import Array
-from .gathering import gathered
+from .gathering import listed
 from .table import entry
 
 
@@ -90,8 +90,8 @@ class Flat:
             return
         key = operator.index(key) if type(key) is TracedScalar else key
         count = np.size(_blank(self.base.shape).flat[key])
-        if isinstance(value, list | tuple) and type(value := gathered(value)) is not Array:
-            value = np.asarray(value, self.base.dtype)  # each as in a write
+        if isinstance(value, list | tuple):
+            value = listed(value, self.base.dtype)
         if np.ndim(value):
             value = np.ravel(value)
             size = np.size(value)

@@ -72,6 +72,12 @@ def gathered(value: Any, dtype: DType | None = None) -> Any:
     return Array.of_node(_joined(value, like.shape, like.dtype), is_scalar=False)
 
 
+def listed(value: Any, dtype: DType) -> Any:
+    """The array that a list or tuple stands for where it is written to one of ``dtype``."""
+    value = gathered(value, dtype)
+    return value if type(value) is Array else np.asarray(value, dtype)  # each as in a write
+
+
 def of_object(value: Any, dtype: Any) -> Any:
     """What a user's object says that it is as an array, None for anything else."""
     kind: Any = type(value)

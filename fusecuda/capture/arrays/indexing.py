@@ -21,7 +21,7 @@ from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array
 from .computed import as_changed, eager, loosely, update_loosely
-from .gathering import gathered
+from .gathering import gathered, listed
 from .held import compute_first
 from .keys import has_arrays, index_node, parted, shown_by
 from .picks import picked, put_picked, spread
@@ -147,8 +147,7 @@ def _settled(key: Any) -> Any:
 def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
     """``value`` cast to ``dtype`` and broadcast to ``shape``; raises NumPy's errors."""
     if isinstance(value, list | tuple):
-        value = gathered(value)
-        value = value if type(value) is Array else np.asarray(value, dtype)  # each as in a write
+        value = listed(value, dtype)
     if not isinstance(
         value, Array | np.ndarray | TracedScalar | np.generic | int | float | complex
     ):

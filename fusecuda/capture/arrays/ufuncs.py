@@ -114,7 +114,10 @@ def apply(array_type: type[Array], ufunc: np.ufunc, inputs: Sequence[Any], dtype
 def _by_kernel(
     inputs: Sequence[Any], array_type: type[Array], name: str, loop: Sequence[DType]
 ) -> Array:
-    operands = [node_of(v, d) for v, d in zip(inputs, loop, strict=False)]
+    operands = [
+        _truth_of(v) if d is BOOL and type_of(v) is int else node_of(v, d)
+        for v, d in zip(inputs, loop, strict=False)
+    ]
     line = user_line() if OPS[name].may_fail else None
     return array_type.of_node(build.elementwise(name, operands, loop[-1], line))
 
@@ -149,6 +152,13 @@ def node_of(value: Any, dtype: DType | None = None) -> Node:
     if dtype is None:
         dtype = np.asarray(value).dtype
     return constant(value, dtype)
+
+
+def _truth_of(value: Any) -> Node:
+    """Whether an int is not 0; it has to be one of C's, as NumPy has it."""
+    traced = type(value) is TracedScalar
+    node = value.node(INT64) if traced else constant(np.int64(value), INT64)
+    return build.convert(node, BOOL)
 
 
 def constant(value: Any, dtype: DType) -> Node:

@@ -245,6 +245,11 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
     "copyto where": lambda a, b: np.copyto(a, 1, where=b > 1),
     "copyto wrong": lambda a, b: np.copyto(a, b[:2]),
     "put": lambda a, b: np.put(a, [0, 3], 7),
+    "put a big one": lambda a, b: np.put(a, [0, 3], 300),
+    "place big ones": lambda a, b: np.place(a, b > 1, [300, 7]),
+    "mask of big ones": lambda a, b: np.putmask(a, b > 1, [300, 7]),
+    "diagonal of big ones": lambda a, b: np.fill_diagonal(a[:, :4], [1, 300, 2, 3]),
+    "diagonal of lazy ones": lambda a, b: np.fill_diagonal(a[:, :4], [a[0, 1], 300, b[1, 1], 3]),
     "methods": lambda a, b: in_place(a),
     "broadcast view": lambda a, b: np.broadcast_to(a, (2, 4, 5)).__setitem__(0, 1),
     "list of big ones": lambda a, b: a.__setitem__(0, [300, 1, 2, 3, 4]),
@@ -272,6 +277,28 @@ def test_writes(name: str, dtype: str) -> None:
     equal(snapshot[1], snapshot[0])
     for plain, array in [*before, *((view(a), view(x)) for view in views), (b, y)]:
         equal(array, plain)
+
+
+WRITERS: dict[str, Callable[[Any], Any]] = {
+    "put": lambda a: np.put(a, [0, 3], 7), "place": lambda a: np.place(a, a > 2, [7, 8]),
+    "putmask": lambda a: np.putmask(a, a > 2, 9), "copyto": lambda a: np.copyto(a, 2),
+    "fill_diagonal": lambda a: np.fill_diagonal(a, 5), "put beyond": lambda a: np.put(a, 99, 7),
+    "put_along_axis": lambda a: np.put_along_axis(a, np.ones((4, 1), int), 7, 1),
+    "put a big one": lambda a: np.put(a, [0, 3], 300), "put none": lambda a: np.put(a, 1, None),
+    "of a mask": lambda a: np.copyto(a, np.ma.array(np.ones((4, 5), "u1"), mask=True)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("state", ["warn", "raise"])
+def test_functions_that_write(name: str, state: Any) -> None:
+    """NumPy's functions write to lazy arrays, or raise what they raise, whatever errors raise."""
+    a = sample("u1", (4, 5), 1)
+    x = lazy(a)
+    with np.errstate(all=state):
+        want, got = outcome(WRITERS[name], a), outcome(WRITERS[name], x)
+    assert repr(got) == repr(want)
+    equal(x, a)
 
 
 def test_swaps() -> None:

@@ -147,3 +147,16 @@ def test_what_is_asked_of_types_computes_nothing(name: str, dtype: str) -> None:
     with fc.count_launches() as launches:
         found = ask(pending)
     assert found is ask(x) and launches.total == 0
+
+
+@pytest.mark.parametrize("ufunc", [np.logical_and, np.logical_or, np.logical_xor])
+def test_logic_of_ints_beyond_those_of_c(ufunc: np.ufunc) -> None:
+    """NumPy takes an int for a truth by way of C's; one that is too large raises."""
+    x = np.arange(4.0)
+    function = fc.fused(lambda x, n: (ufunc(x, n), ufunc(n + 1, x)), strict=True)
+    for number in (3, 0, -1, 2**63 - 2, 2**63 - 1, 2**70, -(2**63), -(2**63) - 1, 5, True):
+        want = outcome(lambda n: (ufunc(x, n), ufunc(n + 1, x)), number)
+        for got in (outcome(function, x, number), outcome(function, x, number)):
+            assert repr(got) == repr(want)
+        got = outcome(lambda n: ufunc(lazy(x), n), number)
+        same_outcome(got, outcome(ufunc, x, number))
