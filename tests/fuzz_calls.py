@@ -1,7 +1,8 @@
 """Random programs around a fused function run as their plain twins do.
 
 ``python -m tests.fuzz_calls FIRST LAST`` runs the programs of these seeds; with ``--errors`` those
-in which numbers raise errors, with ``--blocks`` those that enter a block again and again.
+in which numbers raise errors, with ``--blocks`` those that enter a block again and again, with
+``--frames`` functions with blocks that call each other.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import warnings
 
 from fusecuda.capture.record.budget import Budget
 from fusecuda.capture.record.rest import Trial
-from tests import programs_of_blocks, programs_of_errors
+from tests import programs_of_blocks, programs_of_errors, programs_of_frames
 from tests.programs_of_calls import Writer
 from tests.side_by_side import DifferenceError, Spaces
 
@@ -62,6 +63,7 @@ def main(first: int, last: int) -> None:
     """Print the failures among the programs of these seeds."""
     write = programs_of_errors.written if "--errors" in sys.argv else written
     write = programs_of_blocks.written if "--blocks" in sys.argv else write
+    write = programs_of_frames.written if "--frames" in sys.argv else write
     for seed in range(first, last):
         print("seed", seed, file=sys.stderr, flush=True)
         program, steps = write(seed)

@@ -176,6 +176,22 @@ CALLS = (
         ids("capture/calls/lifted", "does_what_it_says[variables_of_inner_functions]"),
     ),
     Mutation(
+        "globals-for-variables-without-a-value",
+        "capture/calls/body.py",
+        "        for variable in sorted(self.own.difference(parameters)):  # no globals",
+        "        for variable in ():",
+        "a block reads the global of the name of a variable that has no value yet",
+        ids("capture/calls/frames", "variables_without_a_value_are_no_globals"),
+    ),
+    Mutation(
+        "variables-around-without-a-value",
+        "capture/calls/block_sites.py",
+        "                return None\n        lazily = any",
+        "                pass\n        lazily = any",
+        "the error of a variable of a function around is that of an own one",
+        ids("capture/calls/frames", "variables_of_functions_around_without_a_value"),
+    ),
+    Mutation(
         "globals-of-another-module",
         "capture/calls/block_sites.py",
         "chosen, lazily, id(frame.f_globals)",

@@ -144,6 +144,9 @@ class Site:
         names = self._candidates
         if not all([n in space for n in names]):
             names = tuple([n for n in names if n in space])
+            if not set(self._code.co_freevars).isdisjoint(set(self._candidates).difference(names)):
+                self._left_alone()  # the error tells that another function has the variable
+                return None
         lazily = any([type(space[n]) is Array for n in names])
         lifted = self._last
         if (

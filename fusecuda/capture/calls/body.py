@@ -41,7 +41,8 @@ class Body:
 
     ``read`` are names that may need a value before the statements run, ``stored`` those that may
     have another one afterwards, ``written`` those of them that somebody may look at; ``certain``
-    are given one in any case. ``bound`` is the name of the block itself.
+    are given one in any case. ``own`` are the function's own, whether or not they have a value.
+    ``bound`` is the name of the block itself.
     """
 
     statements: tuple[ast.stmt, ...]
@@ -49,6 +50,7 @@ class Body:
     written: tuple[str, ...]
     stored: frozenset[str]
     certain: frozenset[str]
+    own: frozenset[str]
     bound: frozenset[str]
     line: int
     first_line: int
@@ -73,6 +75,8 @@ class Body:
                 tail.append(ast.Try([lookup], [handler], [], []))
         values: list[ast.expr] = [ast.Name(v, ast.Load()) for v in self.written]
         tail.append(ast.Return(ast.Tuple(values, ast.Load())))
+        for variable in sorted(self.own.difference(parameters)):  # no globals
+            tail.append(ast.Assign([ast.Name(variable, ast.Store())], ast.Constant(None)))
         for node in itertools.chain.from_iterable(ast.walk(s) for s in tail):
             ast.copy_location(node, end)
         arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
@@ -128,6 +132,7 @@ def body_of(frame: types.FrameType) -> Body:
         written=tuple(sorted(seen)),
         stored=frozenset(names.stored),
         certain=frozenset(certain),
+        own=frozenset(names.used & variables - _globals_of(code) if in_function else ()),
         bound=frozenset(set() if target is None else bound_by(target)),
         line=statement.lineno,
         first_line=_first_line(code, frame.f_lasti, statement.body[0].lineno),
@@ -264,6 +269,11 @@ def _check_target(target: ast.expr | None, names: Names, code: types.CodeType | 
         raise RefusedError("it uses the block itself")
     if code is not None and bound & {*code.co_cellvars, *code.co_freevars}:
         raise RefusedError("an inner function holds the block itself")
+
+
+def _globals_of(code: types.CodeType) -> set[str]:
+    """The globals that ``code`` reads; comprehensions may call their own so."""
+    return {i.argval for i in instructions_of(code) if i.opname == "LOAD_GLOBAL"}
 
 
 def _stores(code: types.CodeType, name: str) -> bool:
