@@ -16,6 +16,7 @@ from fusecuda.graph.dtypes import BOOL, FLOAT32
 from fusecuda.graph.interpret import interpret
 from fusecuda.graph.node import Graph
 from fusecuda.graph.verify import verify
+from tests import programs_of_integers
 from tests.marks import one_in
 from tests.strategies import SPECIALS, same_bits
 
@@ -176,3 +177,11 @@ def test_sums_side_by_side(kind: Any, rows: int) -> None:
         fused = fc.lower(lambda x: (x.sum(axis=0), (x != 1).sum(axis=0), x.mean(axis=0)), x)
         for got, wanted in zip(fused(x), (x.sum(0), (x != 1).sum(0), x.mean(0)), strict=True):
             assert same_bits(got, wanted)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore")
+@one_in(4)
+def test_random_programs(seed: int) -> None:
+    """Fused functions of integers give NumPy's bits."""
+    assert not programs_of_integers.failure(seed)
