@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import build
-from .dtypes import ELEMENT_TYPES, FLOAT32, FLOAT64, DType, kind_of, part_of_complex
+from .dtypes import ELEMENT_TYPES, FLOAT32, FLOAT64, INT64, DType, kind_of, part_of_complex
 from .interpret import evaluate
 from .node import Node
 from .ops import OPS
@@ -137,6 +137,21 @@ def convert_chosen_constants(node: Node) -> Node | None:
         return None
     placed = (condition, *[build.convert(v, node.dtype) for v in values])
     return Node("where", placed, node.shape, node.dtype)
+
+
+def add_whole_numbers(node: Node) -> Node | None:
+    """A sum of integers of 16 bits at most, cast to doubles, is that of the integers, cast.
+
+    Doubles hold all that comes of fewer than 2^37 of them, in whatever order; integers need none.
+    """
+    is_sum = node.op == "reduce" and node.reduction.kind == "sum" and node.dtype == FLOAT64
+    if not is_sum or node.operands[0].op != "convert":
+        return None
+    (number,) = node.operands[0].operands
+    if number.dtype.kind not in "biu" or number.dtype.itemsize > 2:
+        return None
+    whole = Node("reduce", (build.convert(number, INT64),), node.shape, INT64, node.attr, node.line)
+    return build.convert(whole, FLOAT64)
 
 
 def is_lossless(source: DType, target: DType) -> bool:

@@ -14,6 +14,7 @@ from math import gcd
 
 from . import build, index_map
 from .arithmetic import (
+    add_whole_numbers,
     convert_chosen_constants,
     decide_where,
     divide_by_powers_of_two,
@@ -267,6 +268,7 @@ RULES: tuple[Rule, ...] = (
     unwrap_scalar_operands,
     merge_conversions,
     convert_chosen_constants,
+    add_whole_numbers,
     fold_constants,
     drop_identity_arithmetic,
     divide_by_shifts,

@@ -214,6 +214,20 @@ def test_what_is_chosen_of_constants_is_cast_before() -> None:
     assert after.op == "convert"
 
 
+def test_sums_of_small_integers_are_whole() -> None:
+    """Of bytes and bools as doubles; those of wide ones, or of floats that are none, stay."""
+    for node in (C, B):
+        (after,) = simplified(build.reduce("sum", build.convert(node, FLOAT64), (0,)))
+        assert after.op == "convert" and after.operands[0].dtype == INT64
+        assert after.operands[0].reduction.kind == "sum"
+    for node in (build.convert(I, FLOAT64), X):
+        (after,) = simplified(build.reduce("sum", node, (0,)))
+        assert after.op == "reduce"
+    for kind in ("prod", "max"):
+        (after,) = simplified(build.reduce(kind, build.convert(C, FLOAT64), (0,)))
+        assert after.dtype == FLOAT64 and after.op == "reduce"
+
+
 def test_equal_nodes_become_one() -> None:
     """Common subexpressions meet; constants are compared by bits, so ±0 and types stay apart."""
     a, b = (op("add", op("multiply", X, X), S) for _ in range(2))

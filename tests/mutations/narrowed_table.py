@@ -50,6 +50,22 @@ NARROWED = (
         ids("narrowed", "a_cast_is_made_once"),
     ),
     Mutation(
+        "sums-of-wide-integers-as-doubles",
+        "graph/arithmetic.py",
+        'number.dtype.kind not in "biu" or number.dtype.itemsize > 2',
+        'number.dtype.kind not in "biu"',
+        "a sum of doubles that wide integers were cast to is one of these integers, and wraps",
+        ids("passes", "sums_of_small_integers_are_whole"),
+    ),
+    Mutation(
+        "choices-cast-before-they-are-known",
+        "graph/arithmetic.py",
+        'if not all(v.op == "constant" for v in values):',
+        'if not any(v.op == "constant" for v in values):',
+        "a value is cast before it is chosen",
+        ids("passes", "what_is_chosen_of_constants_is_cast_before"),
+    ),
+    Mutation(
         "bounds-of-quotients-by-what-may-be-negative",
         _BOUNDS,
         "    if b[0] > 0:\n",
