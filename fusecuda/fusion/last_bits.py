@@ -73,11 +73,17 @@ def mask_of(node: Node) -> int | None:
     return None
 
 
-def constant_of(node: Node) -> int | None:
-    """The number that an integer ``node`` is, everywhere."""
+def number_of(node: Node) -> Node | None:
+    """The constant that ``node`` is, everywhere."""
     while node.op in ("index", "reshape"):
         (node,) = node.operands
-    return int(node.value) if node.op == "constant" and node.dtype.kind in "iu" else None
+    return node if node.op == "constant" else None
+
+
+def constant_of(node: Node) -> int | None:
+    """The number that an integer ``node`` is, everywhere."""
+    number = number_of(node) if node.dtype.kind in "iu" else None
+    return None if number is None else int(number.value)
 
 
 def _is_wide(node: Node) -> bool:

@@ -19,7 +19,7 @@ from ..graph.bounds import Bounds, bounds_by, of_type
 from ..graph.dtypes import DType
 from ..graph.node import Graph, Node
 from .cost import Machine
-from .last_bits import LAST_BITS, LastBits
+from .last_bits import LAST_BITS, LastBits, number_of
 
 
 def narrowed(graph: Graph, machine: Machine) -> Graph:
@@ -34,12 +34,8 @@ def narrowed(graph: Graph, machine: Machine) -> Graph:
     return graph.with_outputs(tuple(narrowing.new[o] for o in graph.outputs))
 
 
-_LEAST, _WIDE = (
-    2,
-    4,
-)  # bytes; C computes bytes as wider numbers, which vectors undo for two at least
+_LEAST, _WIDE = 2, 4  # bytes
 _TYPES = tuple(map(np.dtype, (np.int16, np.uint16, np.int32, np.uint32)))
-_COUNTED = 1 << 24  # elements of an axis up to which the type of an index does not depend on them
 _COMPARED = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 _ARITHMETIC = frozenset(
     {"add", "subtract", "multiply", "negative", "absolute", "square", "sign", "floor_divide"}
@@ -63,7 +59,7 @@ class _Narrowing:
 
     def add(self, node: Node) -> None:
         """Make what stands for ``node``, whose operands have been added."""
-        self._bounds[node] = self._bounds_of(node)
+        self._bounds[node] = bounds_by(node, self._bounds.__getitem__)
         self.new[node] = node.with_operands(tuple([self.new[o] for o in node.operands]))
         if node.op in ("index", "reshape") and node.operands[0] in self._small:
             small = self._small[node.operands[0]]
@@ -77,11 +73,6 @@ class _Narrowing:
         if masked is not None and node not in self._small:
             self._small[node], self._lanes[masked] = masked, masked.dtype.itemsize
             self.new[node] = build.convert(masked, node.dtype)
-
-    def _bounds_of(self, node: Node) -> Bounds | None:
-        if node.op == "iota":
-            return 0, max(node.shape[node.axis], _COUNTED) - 1
-        return bounds_by(node, self._bounds.__getitem__)
 
     def _convert(self, node: Node) -> None:
         """A cast that changes no value is left to whoever needs the wider type."""
@@ -112,7 +103,7 @@ class _Narrowing:
         self.new[node] = build.convert(self._small[node], node.dtype)
 
     def _is_small(self, operand: Node) -> bool:
-        return operand in self._small or _number(operand) is not None
+        return operand in self._small or number_of(operand) is not None
 
     def _type(self, node: Node, values: Sequence[Node]) -> DType | None:
         """The narrowest type that holds the values and what is made of them, as wide as its lanes.
@@ -144,18 +135,11 @@ class _Narrowing:
         """The values of ``operand`` in that type, in one node for all who want them."""
         made = self._made.get((operand, dtype))
         if made is None:
-            small, number = self._small.get(operand, self.new[operand]), _number(operand)
+            small, number = self._small.get(operand, self.new[operand]), number_of(operand)
             if operand not in self._small and number is not None:
                 small = build.broadcast_to(build.convert(number, dtype), operand.shape)
             made = self._made[operand, dtype] = build.convert(small, dtype)
         return made
-
-
-def _number(node: Node) -> Node | None:
-    """The constant that ``node`` is, everywhere."""
-    while node.op in ("index", "reshape"):
-        (node,) = node.operands
-    return node if node.op == "constant" else None
 
 
 def _widest(node: Node) -> int:
