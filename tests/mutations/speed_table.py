@@ -176,14 +176,6 @@ SPEED = (
         _ids("cpu_fallback/vectorised", "loops_over_elements[casts]"),
     ),
     Mutation(
-        "branches-at-zero",
-        "cpu_fallback/abi.h",
-        "#define FC_OF_WHOLE(T, v) ((T)__builtin_assoc_barrier(v))",
-        "#define FC_OF_WHOLE(T, v) ((v) ? (T)(v) : 0)",
-        "functions of integers are computed one element after the other",
-        _ids("cpu_fallback/vectorised", "loops_over_elements[of_integers]"),
-    ),
-    Mutation(
         "sums-in-any-order",
         "fusion/walk.py",
         'r.dtype.kind in "iu"',

@@ -156,7 +156,7 @@ WHOLES = (
         "            return self._kinds[value]\n",
         "            return value\n",
         "functions that a whole is given take NumPy's arrays for lazy ones",
-        ids("whole", "functions_that_are_given[lambdas]"),
+        ids("whole", "functions_that_are_given[returned]"),
     ),
     Mutation(
         "whole-that-tells-kinds",
