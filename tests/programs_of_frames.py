@@ -1,4 +1,4 @@
-# ruff: noqa: E501
+# ruff: noqa: E501 - lines of generated programs, as they are written
 """Random programs of functions that enter blocks from frames, loops, closures and each other."""
 
 from __future__ import annotations

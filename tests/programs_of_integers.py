@@ -1,4 +1,4 @@
-# ruff: noqa: E501
+# ruff: noqa: E501 - lines of generated programs, as they are written
 """Random programs of integers and bools of all widths: fused, they give NumPy's bits.
 
 ``python -m tests.programs_of_integers FIRST LAST`` runs the programs of these seeds; with

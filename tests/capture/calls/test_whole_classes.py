@@ -13,7 +13,9 @@ from tests.capture.calls.test_whole import (
     outcome,
     space,
 )
-from tests.capture.calls.test_whole_objects import as_a_module  # noqa: F401
+from tests.capture.calls.test_whole_objects import (
+    as_a_module,  # noqa: F401 - a fixture
+)
 
 CLASSES = (
     HEAD

@@ -10,13 +10,8 @@ import numpy as np
 import pytest
 
 from fusecuda.capture.arrays.array import Array
-from fusecuda.capture.calls import whole
 from fusecuda.capture.calls.border import Border
 from fusecuda.capture.calls.whole import Whole
-from fusecuda.capture.record.block import Region
-from fusecuda.capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
-from fusecuda.options import Options
-from fusecuda.tools.stand_in import stand_in
 from tests.capture.calls.test_whole import (
     CALLS,
     HEAD,
@@ -24,11 +19,15 @@ from tests.capture.calls.test_whole import (
     as_under_run,  # noqa: F401 - a fixture of each test
     counted,
     leaves,
+    main,
     outcome,
     sharing,
     space,
 )
-from tests.capture.calls.test_whole_objects import as_a_module, attributes  # noqa: F401
+from tests.capture.calls.test_whole_objects import (
+    as_a_module,  # noqa: F401 - a fixture,
+    attributes,
+)
 from tests.marks import one_in
 
 FUNCTIONS = (
@@ -367,19 +366,5 @@ def test_random_programs(first: int) -> None:
         random_program(seed)
 
 
-def main(first: int, last: int) -> None:
-    """Print the seeds of the random programs that fail."""
-    sys.modules["cupy"] = stand_in()
-    whole._MARGIN, whole._SHORT = float("inf"), -1.0
-    region = Region(Options(device="cpu"))
-    region.at_once_below = AT_ONCE_BELOW
-    recorder_in_force.set(region)
-    for seed in range(first, last):
-        try:
-            random_program(seed)
-        except Exception as error:
-            print(seed, type(error).__name__, str(error)[:300].replace("\n", " "), flush=True)
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), random_program)

@@ -18,7 +18,9 @@ from tests.capture.calls.test_whole import (
     as_under_run,  # noqa: F401 - a fixture of each test
     space,
 )
-from tests.capture.calls.test_whole_objects import as_a_module  # noqa: F401
+from tests.capture.calls.test_whole_objects import (
+    as_a_module,  # noqa: F401 - a fixture
+)
 from tests.marks import one_in
 
 TEXTS = {
