@@ -14,7 +14,7 @@ centered_columns: 3 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-void reduce_sum_divide_subtract_285ac643120a(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_subtract_88fcca2b73e2(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -40,14 +40,10 @@ void reduce_sum_divide_subtract_285ac643120a(const fc_args *a, int64_t begin, in
         const double *row_in0 = (const double *)(a->ptr[0] + first * s0_m0);
         double *row_out1 = (double *)(a->ptr[1] + first * s1_m0);
         double v1[64];
-        double v2[64];
         double v3[64];
         const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it
         (void)is_chunk;
-        #pragma GCC ivdep
-        for (int64_t c = 0; c < width; ++c) {
-            v2[c] = a->scalar[0].f64;
-        }
+        const double v2 = a->scalar[0].f64;
         double lane1[FC_LANES * 64];
         fc_tree_sum_f64 tree1[64];
         for (int64_t c = 0; c < width && !is_chunk; ++c)
@@ -55,10 +51,10 @@ void reduce_sum_divide_subtract_285ac643120a(const fc_args *a, int64_t begin, in
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);
             const int64_t lanes_used = fc_min(FC_LANES, count);
-            int64_t done = 0;
             for (int64_t l = 0; l < lanes_used; ++l)
                 for (int64_t c = 0; c < width; ++c)
                     lane1[l * block + c] = fc_identity_sum_f64();
+            int64_t done = 0;
             for (; done < count; ++done) {
                 const int64_t position = at + done;
                 const int64_t i_n0 = position;
@@ -89,7 +85,7 @@ void reduce_sum_divide_subtract_285ac643120a(const fc_args *a, int64_t begin, in
             v1[c] = fc_finish_sum_f64(&tree1[c]) + 0;
         #pragma GCC ivdep
         for (int64_t c = 0; c < width; ++c) {
-            v3[c] = v1[c] / v2[c];
+            v3[c] = v1[c] / v2;
         }
         for (int64_t at = 0; at < length; at += FC_CHUNK) {
             const int64_t count = fc_min(FC_CHUNK, length - at);

@@ -13,7 +13,7 @@ column_mean: 2 operations in 1 kernel
 #define FC_HAVE_sum_f64
 FC_FLOAT_TREE(sum_f64, double, -0.0, a + b)
 #endif
-void reduce_sum_divide_cb7c0f24d0d2(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
+void reduce_sum_divide_6910369c156d(const fc_args *a, int64_t begin, int64_t end, char *scratch) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
@@ -37,7 +37,6 @@ void reduce_sum_divide_cb7c0f24d0d2(const fc_args *a, int64_t begin, int64_t end
         const double *row_in0 = (const double *)(a->ptr[0] + first * s0_m0);
         double *row_out1 = (double *)(a->ptr[1] + first * s1_m0);
         double v1[64];
-        double v2[64];
         double v3[64];
         const bool is_chunk = length > 0 && length <= FC_CHUNK;  // no tree over it
         (void)is_chunk;
@@ -109,15 +108,15 @@ void reduce_sum_divide_cb7c0f24d0d2(const fc_args *a, int64_t begin, int64_t end
             v1[c] = lane1[c] + 0;
         for (int64_t c = 0; c < width && !is_chunk; ++c)
             v1[c] = fc_finish_sum_f64(&tree1[c]) + 0;
+        const double v2 = a->scalar[0].f64;
         #pragma GCC ivdep
         for (int64_t c = 0; c < width; ++c) {
-            v2[c] = a->scalar[0].f64;
-            v3[c] = v1[c] / v2[c];
+            v3[c] = v1[c] / v2;
             row_out1[c] = v3[c];
         }
     }
 }
-void reduce_sum_divide_cb7c0f24d0d2_finish(const fc_args *a) {
+void reduce_sum_divide_6910369c156d_finish(const fc_args *a) {
     const int64_t parts = a->dim[0];
     const int64_t part_length = a->dim[1];
     const int64_t m0 = a->dim[2];
