@@ -19,8 +19,8 @@ from ..record.origin import is_users
 from ..record.structure import HEIR_OF_TUPLE, NAMED, kind_of
 from ..record.view import view_in
 from .binding import dressed
-from .objects import ORIGINAL, is_given, is_own
-from .places import is_constant
+from .objects import ORIGINAL, is_bound, is_given, is_own
+from .places import is_constant, unwrapped
 from .running import is_running, step_by_step, taken_over
 
 _ndarray = np.ndarray
@@ -38,10 +38,10 @@ class RecordedError(Exception):
     """An array can only be used by what is recorded."""
 
 
-def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
+def size_of(args: Any, depth: int = 0, around: tuple[int, ...] = ()) -> tuple[Any, ...] | None:
     """How large each argument is, within a factor of two; None if there is a kind not known.
 
-    A function is its own size.
+    A function is its own size. ``around`` are the identities of the objects that hold ``args``.
     """
     found: list[Any] = []
     for value in args:
@@ -59,26 +59,31 @@ def size_of(args: Any, depth: int = 0) -> tuple[Any, ...] | None:
         elif is_given(value):
             found.append(value)
         else:
-            size = _size_inside(kind, value, depth)
+            size = _size_inside(kind, value, depth, around)
             if size is None:
                 return None
             found.append(size)
     return tuple(found)
 
 
-def _size_inside(kind: type, value: Any, depth: int) -> Any:
-    """As `size_of`, of a container."""
+def _size_inside(kind: type, value: Any, depth: int, around: tuple[int, ...]) -> Any:
+    """As `size_of`, of a container, an object or its method."""
+    if kind is MethodType:
+        home = size_of((value.__self__,), depth, around) if is_bound(value) else None
+        return None if home is None else (value.__func__, *home)
     if kind not in (list, tuple, dict):
+        if id(value) in around:
+            return kind
         if depth > _DEPTH_LIMIT or kind.__module__ == "builtins" or not is_own(kind):
             return None
-        inside = size_of(vars(value).values(), depth + 1)
+        inside = size_of(vars(value).values(), depth + 1, (*around, id(value)))
         return None if inside is None else (kind, *inside)
     if len(value) > _ITEMS_LIMIT or depth > _DEPTH_LIMIT:
         return None
     parts = value.values() if kind is dict else value
     if all([type(part) in PLAIN for part in parts]):
         return kind, len(value).bit_length()
-    return size_of(parts, depth + 1) if len(value) <= _ARRAYS_LIMIT else None
+    return size_of(parts, depth + 1, around) if len(value) <= _ARRAYS_LIMIT else None
 
 
 def _is_others(value: Any) -> bool:
@@ -154,7 +159,19 @@ class Border:
             if value not in self._kinds:
                 raise RecordedError
             return self._kinds[value]
+        if kind is MethodType:
+            return self._method(value)
         return self._object(kind, value) if kind.__module__ != "builtins" else value
+
+    def _method(self, value: Any) -> Any:
+        """The method under the same name of what stands for its object."""
+        if not is_bound(value):
+            raise RecordedError
+        home = self.given(value.__self__)
+        made = getattr(type(home), value.__name__, None)
+        if unwrapped(self._originals.get(id(made))) is not unwrapped(value.__func__):
+            raise RecordedError
+        return MethodType(made, home)
 
     def _object(self, kind: type, value: Any) -> Any:
         """An instance of the class's twin, if it is one of the script's; NumPy's own generator."""
@@ -252,7 +269,10 @@ class Border:
         if known is None:
             self.odd = kind.__name__
             return value
-        return getattr(known[1], value.__name__)
+        own = getattr(type(known[1]), value.__name__, None)
+        function = self._originals.get(id(getattr(value, "__func__", None)))
+        is_own = function is not None and unwrapped(own) is unwrapped(function)
+        return MethodType(own, known[1]) if is_own else getattr(known[1], value.__name__)
 
     def _function(self, value: Any) -> Any:
         """A function that has been made in a twin, with the globals of the script."""

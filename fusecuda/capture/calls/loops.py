@@ -18,7 +18,7 @@ from ...text_codes import enter_copy
 from ..arrays.array import Array
 from ..arrays.memory import in_force
 from .border import PLAIN, Border, RecordedError
-from .objects import is_given, kinds_of
+from .objects import is_bound, is_given, kinds_of
 from .places import is_constant
 from .running import raised
 from .twins import FunctionTwin, twin_of
@@ -36,9 +36,9 @@ _MISSING = object()
 
 
 def _is_known(value: Any) -> bool:
-    """False for an iterator, a bound method or the like, which may hold arrays unseen."""
+    """False for an iterator, a library's method or the like, which may hold arrays unseen."""
     kind = type(value)
-    is_followed = kind is Array or kind in _CONTAINERS or is_given(value)
+    is_followed = kind is Array or kind in _CONTAINERS or is_given(value) or is_bound(value)
     return kind.__module__ != "builtins" or is_followed or is_constant(value)
 
 

@@ -19,7 +19,7 @@ from ..arrays.array import Array
 from ..arrays.wrapping import Drawing
 from ..record.origin import is_users
 from ..record.per_class import per_class
-from .places import Wrapper, is_constant
+from .places import Wrapper, is_constant, unwrapped
 from .printed import of_dataclass as represented_by
 
 _SPECIAL = frozenset((
@@ -72,12 +72,22 @@ def is_given(value: Any) -> bool:
     return type(value) is types.FunctionType or (isinstance(value, Wrapper) and value.is_whole)
 
 
+def is_bound(value: Any) -> bool:
+    """True for a method together with its object, of which both may have twins."""
+    is_method = type(value) is types.MethodType and is_given(value.__func__)
+    return is_method and is_own(type(value.__self__))
+
+
 def kinds_of(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
     """The classes of objects and generators among ``values`` and their attributes; functions."""
     for value in values if depth <= _DEPTH_LIMIT else ():
         kind: Any = type(value)
         if is_given(value):
             yield value
+        elif kind is types.MethodType:
+            if is_bound(value):
+                yield value.__func__
+                yield from kinds_of((value.__self__,), depth)
         elif kind in (list, tuple):
             yield from kinds_of(value, depth + 1)
         elif kind is dict:
@@ -105,7 +115,7 @@ def members(kind: type, names: set[str]) -> dict[str, Any]:
     for base in reversed(kind.__mro__[:-1]):
         for name in vars(base).keys() & known:
             value = vars(base)[name]
-            found[name] = value.function if isinstance(value, Wrapper) else value
+            found[name] = unwrapped(value)
     return found
 
 

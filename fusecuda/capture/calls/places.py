@@ -32,6 +32,11 @@ class Wrapper:
     is_whole = False  # a function of a script under ``run``, that nobody asked to be fused
 
 
+def unwrapped(function: Any) -> Any:
+    """The function that a wrapper stands around; others are themselves."""
+    return function.function if isinstance(function, Wrapper) else function
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
     """A variable, an object, or what a class holds under a name; and steps from what is there."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...text_codes import as_written
 from ..arrays.memory import in_force
-from .places import Wrapper
+from .places import unwrapped
 
 Take = Callable[[Any], Any]
 # What tells of what it is made, and how far it is.
@@ -44,10 +44,10 @@ def taken_over(value: Any, take: Take, functions: Iterable[Any]) -> Any:
                 next(made)
         return made
     code = as_written(value.gi_code)
-    made_by = [f for f in functions if getattr(_function(f), "__code__", None) is code]
+    made_by = [f for f in functions if getattr(unwrapped(f), "__code__", None) is code]
     if len(made_by) != 1 or inspect.getgeneratorstate(value) != inspect.GEN_CREATED:
         return None
-    return _begun_anew(_function(made_by[0]), _variables(value), take)
+    return _begun_anew(unwrapped(made_by[0]), _variables(value), take)
 
 
 def _variables(generator: types.GeneratorType[Any, Any, Any]) -> dict[str, Any]:
@@ -57,10 +57,6 @@ def _variables(generator: types.GeneratorType[Any, Any, Any]) -> dict[str, Any]:
 
 def _part(part: Any, take: Take) -> Any:
     return tuple([take(one) for one in part]) if type(part) is tuple else take(part)
-
-
-def _function(value: Any) -> Any:
-    return value.function if isinstance(value, Wrapper) else value
 
 
 def _begun_anew(function: types.FunctionType, given: dict[str, Any], take: Take) -> Any:

@@ -15,7 +15,7 @@ from ..arrays.wrapping import Drawing
 from ..record.origin import is_users
 from .binding import dressed
 from .objects import is_given, kinds_of, twin_class
-from .places import MISSING, Place, Wrapper, is_constant
+from .places import MISSING, Place, Wrapper, is_constant, unwrapped
 from .printed import SHOWING, STAND_INS
 from .purity import is_followed
 from .tiny import is_tiny
@@ -151,7 +151,7 @@ class FunctionTwin:
         if isinstance(value, Drawing):
             self.originals[id(value._numpy)] = value
             return value._numpy
-        function = value.function if isinstance(value, Wrapper) else value
+        function = unwrapped(value)
         if id(function) not in self._known:
             return numpys_for(value)
         made = self._done.get(id(function))
@@ -248,8 +248,9 @@ def twin_of(
         given = [one for one in known if is_given(one)]
         if not all(is_followed(one) or is_numpys_too(one) for one in given):
             return "it is given functions of others"
-        functions = (one.function if isinstance(one, Wrapper) else one for one in given)
-        scan.pending.extend((one, False) for one in functions if is_followed(one))
+        functions = [one for one in map(unwrapped, given) if is_followed(one)]
+        scan.pending.extend((one, False) for one in functions)
+        scan.names.update(one.__name__ for one in functions)  # they may be methods
         scan.run()
         scan.of_objects(kind for kind in known if not is_given(kind))
         scan.of_classes()
