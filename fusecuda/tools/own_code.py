@@ -39,7 +39,9 @@ def with_wholes(source: bytes, file: str) -> types.CodeType:
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and _is_plain(node):
             methods = (n for n in node.body if isinstance(n, ast.FunctionDef))
-            _decorate(m for m in methods if not m.name.startswith("__") and m.name not in taken)
+            _decorate(
+                m for m in methods if not m.name.startswith("__") and m.name not in taken | once
+            )
         elif isinstance(node, ast.FunctionDef) and node.name not in passed_on | once:
             _decorate((node,))
     code = compile(tree, file, "exec", dont_inherit=True)

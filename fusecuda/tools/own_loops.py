@@ -9,7 +9,7 @@
                                     if not run(loop, range(n), …):
                                         the loop as it stands
 
-So are those of functions that are called once, as ``main()`` is.
+So are those of functions and methods that are called once, as ``main()`` is.
 
 Whether a turn is faster on NumPy's memory is found out turn by turn (`capture/calls/loops.py`). A
 loop stays as it is where a function could tell: one that reads what the loop sets, one that is
@@ -41,19 +41,19 @@ _LEFT_AS_THEY_ARE = (
 )  # fmt: skip
 _AGAIN = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 _BY_TEXT = frozenset(
-    ["exec", "eval", "locals", "globals", "vars", "dir", "input", "open", "breakpoint"]
+    ["exec", "eval", "locals", "globals", "vars", "dir", "input", "open", "breakpoint", "super"]
 )
 
 
 def with_loops(tree: ast.Module, source: bytes, file: str) -> frozenset[str]:
     """Let a script's loops at the top level of its module be run by some turns at a time.
 
-    So are those of functions that are called once: their names.
+    So are those of functions and methods that are called once: their names.
     """
     if not any(isinstance(n, ast.For | ast.While) for n in ast.walk(tree)):
         return frozenset()
     module = symtable.symtable(decode_source(source), file, "exec")
-    tables = {(t.get_name(), t.get_lineno()): t for t in module.get_children()}
+    tables = {(t.get_name(), t.get_lineno()): t for t in _children(module)}
     _rewrite(tree.body, "<module>", module)
     once = set()
     for function in _called_once(tree):
@@ -71,19 +71,35 @@ def run(function: Any, *given: Any) -> bool:
     return made is not None and bool(made.run(function, *given))
 
 
+def _children(module: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """The functions of a module, and those of its classes."""
+    for child in module.get_children():
+        yield from child.get_children() if child.get_type() == "class" else (child,)
+
+
 def _called_once(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    """Functions of the module that only one place calls, no place in a loop."""
-    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
-    uses = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
+    """Functions and methods of the module that only one place calls, no place in a loop."""
+    classes = (n for n in tree.body if isinstance(n, ast.ClassDef))
+    parts = [*tree.body, *(n for c in classes for n in c.body)]
+    found = [n for n in parts if isinstance(n, ast.FunctionDef)]
+    functions, made = {n.name: n for n in found}, Counter(n.name for n in found)
+    uses = Counter(filter(None, map(_name_of, ast.walk(tree))))
     left: list[ast.stmt] = [n for n in tree.body if not isinstance(n, ast.FunctionDef)]
     while left:
         for name in _called_in(left.pop()):
-            function = functions.get(name)
-            if function is None or uses[name] != 1 or function.decorator_list:
+            function = functions.pop(name, None)
+            if function is None or uses[name] != 1 or made[name] != 1 or function.decorator_list:
                 continue
             if not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function)):
+                left += function.body  # as they stand
                 yield function
-                left += function.body
+
+
+def _name_of(node: ast.AST) -> str:
+    """The name that an expression reads, as a variable or of an object."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _called_in(statement: ast.stmt) -> list[str]:
@@ -98,8 +114,8 @@ def _called_in(statement: ast.stmt) -> list[str]:
     nodes = [n for part in parts for n in ast.walk(part)]
     if any(isinstance(n, _AGAIN) for n in nodes):
         return inner
-    calls = (n.func for n in nodes if isinstance(n, ast.Call))
-    return inner + [f.id for f in calls if isinstance(f, ast.Name)]
+    calls = (_name_of(n.func) for n in nodes if isinstance(n, ast.Call))
+    return inner + list(filter(None, calls))
 
 
 def _named_inside(table: symtable.SymbolTable) -> Iterator[str]:

@@ -168,7 +168,7 @@ class Border:
         if not is_bound(value):
             raise RecordedError
         home = self.given(value.__self__)
-        made = getattr(type(home), value.__name__, None)
+        made: Any = getattr(type(home), value.__name__, None)
         if unwrapped(self._originals.get(id(made))) is not unwrapped(value.__func__):
             raise RecordedError
         return MethodType(made, home)
@@ -269,7 +269,7 @@ class Border:
         if known is None:
             self.odd = kind.__name__
             return value
-        own = getattr(type(known[1]), value.__name__, None)
+        own: Any = getattr(type(known[1]), value.__name__, None)
         function = self._originals.get(id(getattr(value, "__func__", None)))
         is_own = function is not None and unwrapped(own) is unwrapped(function)
         return MethodType(own, known[1]) if is_own else getattr(known[1], value.__name__)

@@ -18,7 +18,7 @@ from ...text_codes import enter_copy
 from ..arrays.array import Array
 from ..arrays.memory import in_force
 from .border import PLAIN, Border, RecordedError
-from .objects import is_bound, is_given, kinds_of
+from .objects import is_bound, is_given, is_object, kinds_of
 from .places import is_constant
 from .running import raised
 from .twins import FunctionTwin, twin_of
@@ -65,6 +65,7 @@ class _Loop:
         self.needed = frozenset(needed)
         self.is_whole = False
         self.twin: FunctionTwin | None = None
+        self.objects: set[str] = set()  # variables that were objects for the twin
         self.crossing = 0.0  # seconds that the last turns on memory took to come and go
 
     def values(self) -> list[Any]:
@@ -86,11 +87,12 @@ class _Loop:
     def find_twin(self) -> bool:
         """Whether there is a twin now, which reads what the function reads."""
         kinds = dict.fromkeys(kinds_of(self.values()))
+        objects = {n for n in self.needed.difference(self.changed) if is_object(self.space[n])}
         twin = self.twin
         if twin is None or not twin.holds() or not kinds.keys() <= twin.kinds.keys():
-            made = twin_of(self.function, kinds)
-            self.twin = None if isinstance(made, str) else made
-        return self.twin is not None
+            made = twin_of(self.function, kinds, objects=objects)
+            self.twin, self.objects = (None if isinstance(made, str) else made), objects
+        return self.twin is not None and self.objects <= objects
 
     def as_it_is(self, turns: Iterator[Any]) -> bool:
         """Some turns on lazy arrays; True if there may be more."""

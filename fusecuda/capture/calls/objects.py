@@ -67,6 +67,11 @@ def is_own(kind: Any) -> bool:
     return len(kind.__mro__) > 1
 
 
+def is_object(value: Any) -> bool:
+    """True for an instance of a class of the script's, which may have a twin."""
+    return is_own(type(value))
+
+
 def is_given(value: Any) -> bool:
     """True for functions that may have a twin where they are given to others."""
     return type(value) is types.FunctionType or (isinstance(value, Wrapper) and value.is_whole)
@@ -166,12 +171,12 @@ def _as_the_original(twin: Any) -> str:
     return object.__repr__(getattr(twin, ORIGINAL))
 
 
-def stores_to_itself(function: types.FunctionType, instructions: Sequence[Any]) -> bool:
-    """True if all attributes that a method writes are those of its first argument."""
-    code = function.__code__
-    own = code.co_varnames[0] if code.co_argcount else ""
-    if any(own in _stored(i) for i in instructions):
-        return False
+def stores_to(objects: Iterable[str], instructions: Sequence[Any]) -> bool:
+    """True if all attributes that code writes are those of ``objects``, variables that it is given.
+
+    Those that it sets itself are none.
+    """
+    own = set(objects).difference(*map(_stored, instructions))
     for i, instruction in enumerate(instructions):
         if instruction.opname == "DELETE_ATTR":
             return False
@@ -198,7 +203,7 @@ def _stored(instruction: Any) -> tuple[Any, ...]:
     return argument if instruction.opname.count("STORE") == len(argument) else argument[:1]
 
 
-def _loads(name: str, instruction: Any) -> bool:
+def _loads(names: set[str], instruction: Any) -> bool:
     argument = instruction.argval
     loaded = argument[-1] if type(argument) is tuple and argument else argument
-    return "LOAD_FAST" in instruction.opname and bool(loaded == name)
+    return "LOAD_FAST" in instruction.opname and loaded in names

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +29,7 @@ from .bytecode import (
     strings,
     with_calls,
 )
-from .objects import functions_of, is_only_of_objects, is_own, members, stores_to_itself
+from .objects import functions_of, is_only_of_objects, is_own, members, stores_to
 from .places import MISSING, Place, Wrapper, is_constant
 from .scan import Scan
 from .settings import makes_texts
@@ -85,8 +85,9 @@ _OF_ARRAYS = _names(
 class TwinScan(Scan):
     """What a function reads, lazy arrays by name among it."""
 
-    def __init__(self, shows: bool) -> None:
+    def __init__(self, root: types.FunctionType, shows: bool, objects: Collection[str]) -> None:
         super().__init__()
+        self.root, self.objects = root, objects  # variables that it is given objects by
         self.shows = shows  # values through stand-ins, in texts
         self.arrays: dict[Any, tuple[Place, Any]] = {}
         self.named: dict[Any, tuple[Place, Any]] = {}  # those, containers and objects
@@ -105,6 +106,12 @@ class TwinScan(Scan):
     def has(self, name: str) -> bool:
         """True for an attribute that only objects can have."""
         return bool(self.members) and is_only_of_objects(name)
+
+    def objects_of(self, function: types.FunctionType) -> Collection[str]:
+        """The variables by which a function is given objects of the classes that are followed."""
+        if id(function) in self.methods:
+            return function.__code__.co_varnames[: min(function.__code__.co_argcount, 1)]
+        return self.objects if function is self.root else ()
 
     def of_classes(self) -> None:
         """Follow what functions read of classes by name."""
@@ -236,7 +243,7 @@ def _faults_of(
 ) -> Iterator[str]:
     known = _OF_ARRAYS | _OF_OTHERS | _DRAWS | parts | {"format", "get"}  # which are looked at
     own = function.__code__
-    stores = id(function) in scan.methods and stores_to_itself(function, instructions_of(own))
+    stores = stores_to(scan.objects_of(function), instructions_of(own))
     if scan.members:
         yield from _faults_with_objects(function)
     by_name = scan.classes_by_name.values()

@@ -7,7 +7,7 @@ every function has one: see `twin_scan`.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from ...text_codes import showing
@@ -229,14 +229,16 @@ def _may_follow(now: Any, seen: Any) -> bool:
 
 
 def twin_of(
-    function: types.FunctionType, kinds: Iterable[Any] = (), shows: bool = True
-) -> FunctionTwin | str:
+    function: types.FunctionType, kinds: Iterable[Any] = (), shows: bool = True,
+    objects: Collection[str] = (),
+) -> FunctionTwin | str:  # fmt: skip
     """The twin of ``function``, or why it has none.
 
-    It is given objects of ``kinds``, and functions among them. Texts that it makes show values
-    through stand-ins, if it ``shows`` them.
+    It is given objects of ``kinds``, and functions among them; by the variables ``objects`` it is
+    given nothing but objects. Texts that it makes show values through stand-ins, if it ``shows``
+    them.
     """
-    scan = TwinScan(shows)
+    scan = TwinScan(function, shows, objects)
     scan.pending.append((function, False))
     scan.run()
     scan.of_classes()

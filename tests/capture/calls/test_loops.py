@@ -436,18 +436,97 @@ def in_main(text: str) -> str:
     return f"def main():\n{indent(text, '    ')}\n    return dict({kept})\nr = main()\n"
 
 
+def in_method(text: str) -> str:
+    """The same in a method that is called once."""
+    made = in_main(text).replace("def main()", "def main(self)").replace("r = main()\n", "")
+    return f"class M:\n{indent(made, '    ')}\nr = M().main()\ndel r['self']\n"
+
+
+PLACES = {"function": in_main, "method": in_method}
+
+
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", WHOLE)
-@one_in(2)
-def test_loops_of_a_function_that_is_called_once(name: str, turns: list[bool]) -> None:
-    same(in_main(WHOLE[name]))
+@one_in(4)
+def test_loops_of_a_function_that_is_called_once(
+    name: str, place: str, turns: list[bool]
+) -> None:  # fmt: skip
+    same(PLACES[place](WHOLE[name]))
     assert any(turns) or name in ("no turns", "few turns", "functions"), turns
 
 
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", AS_THEY_STAND)
-@one_in(2)
-def test_loops_of_functions_that_another_could_tell_stay(name: str, turns: list[bool]) -> None:
-    same(in_main(AS_THEY_STAND[name]))
+@one_in(4)
+def test_loops_of_functions_that_another_could_tell_stay(
+    name: str, place: str, turns: list[bool]
+) -> None:  # fmt: skip
+    same(PLACES[place](AS_THEY_STAND[name]))
     assert not turns
+
+
+OBJECT = """
+class Base:
+    def bound(self):
+        self.u[0] = self.u[-1] = 0.0
+class S(Base):
+    def __init__(self, n):
+        self.u, self.n, self.seen, self.up = cp.arange(float(n)), 0, [], None
+    def change(self, k=0.5):
+        self.n += 1
+        return self.u * k - self.n
+    def bound(self):
+        super().bound()
+    def run(self, n):
+        for i in range(n):
+            {}
+        return self.u
+s, t = S(6), S(6)
+s.up, t.up = t, s
+r = s.run(30)
+w, n, seen = s.u, (s.n, t.n), [s.seen, t.seen, t.u, r is s.u]
+del s, t
+"""
+OF_OBJECTS = {
+    "attributes": ("self.u = self.change()\n            self.u += 1", True),
+    "in place": ("self.u += self.change(0.1)\n            self.u[1:] *= 0.5", True),
+    "others": ("o = self.up\n            o.u[i % 6] += i", True),
+    "lists": ("self.seen.append(self.u[i % 6])\n            self.u = self.u[::-1] * 0.5", True),
+    "errors": ("self.u = self.u + 1\n            self.n = self.seen[20 - i]", True),
+    "others' attributes": ("o = self.up\n            o.u = self.u * i", False),
+    "by turns": ("self = self.up\n            self.u = self.u * 0.5", False),
+    "super": ("super().bound()\n            self.u += i", False),
+    "methods with super": ("self.bound()\n            self.u = self.u + i", False),
+    "deleted": ("self.k = i\n            del self.k", False),
+}
+
+
+@pytest.mark.parametrize("name", OF_OBJECTS)
+def test_loops_change_objects(name: str, turns: list[bool]) -> None:
+    """Of methods that are called once: the attributes of what the loop is given."""
+    body, way = OF_OBJECTS[name]
+    same(OBJECT.replace("{}", body))
+    assert any(turns) is way
+
+
+def test_a_method_may_have_the_name_of_ours(turns: list[bool]) -> None:
+    """`run` is what runs a loop by turns, and a method here: its loops are rewritten once."""
+    same(
+        OBJECT.replace("for i in range(n):", "if n:\n          for i in range(n):").format(
+            "self.u += i"
+        )
+    )
+    assert any(turns)
+
+
+def test_loops_at_top_level_change_objects(turns: list[bool]) -> None:
+    """Those that a name stands for all the time."""
+    text = OBJECT.replace("{}", "pass").replace(
+        "r = s.run(30)", "for i in range(30):\n    {}\nr = s.u"
+    )
+    same(text.replace("{}", "s.u = s.change()\n    s.n += i\n    t.u[i % 6] += s.u[1]"))
+    assert any(turns)
+    same(text.replace("{}", "s, t = t, s\n    s.u = s.change()"))
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,8 @@ SAME: dict[str, tuple[str, str, str]] = {
         "    def go(self):\n        self.u = self.u * 0.5 + W\n        self.tell('up', self)\n"
         "        return self.u\nclass Seen:\n    def __init__(self):\n"
         "        self.values, self.u = [], None\n    def see(self, c):\n"
-        "        self.values[-2:] = [*self.values[-1:], float(c.u.mean())]\n        self.u = c.u[1:]\n"
+        "        self.values[-2:] = [*self.values[-1:], float(c.u.mean())]\n"
+        "        self.u = c.u[1:]\n"
         "c, d = Events({}), Seen()\nc.on('up', d.see)", "c.go(), d.values",
     ),
     "methods_behind_attributes": program(

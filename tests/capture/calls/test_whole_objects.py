@@ -13,7 +13,7 @@ import pytest
 from fusecuda.capture.arrays.array import Array
 from fusecuda.capture.calls import whole
 from fusecuda.capture.calls.border import Border
-from fusecuda.capture.calls.objects import is_own, stores_to_itself
+from fusecuda.capture.calls.objects import is_own, stores_to
 from fusecuda.capture.calls.whole import Whole
 from tests.capture.calls.test_whole import (
     CALLS,
@@ -249,19 +249,16 @@ def test_which_methods_are_made_wholes() -> None:
         ([("LOAD_FAST_LOAD_FAST", ("self", "v")), ("STORE_ATTR", "u")], False),
         ([("STORE_FAST_LOAD_FAST", ("v", "self")), ("STORE_ATTR", "u")], True),
         ([("STORE_FAST_LOAD_FAST", ("self", "self")), ("STORE_ATTR", "u")], False),
-        ([("STORE_FAST_STORE_FAST", ("v", "self")), ("LOAD_FAST", "self")], False),
+        ([("STORE_FAST_STORE_FAST", ("v", "self")), ("LOAD_FAST", "self")], True),
+        ([("STORE_FAST_STORE_FAST", ("v", "self")), ("STORE_ATTR", "u")], False),
         ([("LOAD_FAST_BORROW", "self"), ("COPY", 1), ("LOAD_ATTR", "u")], True),
         ([("LOAD_FAST_BORROW", "v"), ("COPY", 1), ("LOAD_ATTR", "u")], False),
     ],
 )
 def test_what_other_pythons_make_of_attributes(instructions: Any, stores: bool) -> None:
     """Two variables by one instruction, on 3.13 and later."""
-
-    def m(self: Any, v: Any) -> None:
-        pass
-
     made = [types.SimpleNamespace(opname=name, argval=arg) for name, arg in instructions]
-    assert stores_to_itself(m, made) is stores
+    assert stores_to(("self",), made) is stores
 
 
 def test_methods_step_aside(monkeypatch: pytest.MonkeyPatch) -> None:
