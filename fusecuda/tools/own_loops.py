@@ -9,7 +9,9 @@
                                     if not run(loop, range(n), …):
                                         the loop as it stands
 
-So are those of functions and methods that are called once, as ``main()`` is.
+A loop that returns ``x`` from its function returns ``None, x, i, total``.
+
+So are those of functions and methods, in a copy that is called while calls take long.
 
 Whether a turn is faster on NumPy's memory is found out turn by turn (`capture/calls/loops.py`). A
 loop stays as it is where a function could tell: one that reads what the loop sets, one that is
@@ -22,7 +24,6 @@ import ast
 import copy
 import symtable
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.util import decode_source
@@ -31,44 +32,31 @@ from typing import Any
 _PACKAGE = __name__.partition(".")[0]
 LOOPS = f"{_PACKAGE}.capture.calls.loops"
 _RUN = f"__import__({__name__!r}, fromlist=('run',)).run"
-NAME = "<loop>"  # of the function, which nobody else can name
-_ITERABLE, _TURNS, _HELD = "<iterable>", "<turns>", "<variables>"
+NAME, TURNING = "<loop>", "<turning>"  # of functions, which nobody else can name
+_ITERABLE, _TURNS, _HELD, _RAN = "<iterable>", "<turns>", "<variables>", "<ran>"
 _VARIABLES = ("__import__('builtins').locals()", "__import__('builtins').globals()")
 _LEFT_AS_THEY_ARE = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom,
     ast.Global, ast.Nonlocal, ast.Delete, ast.NamedExpr, ast.AnnAssign, ast.Await, ast.Yield,
-    ast.YieldFrom, ast.AsyncFor, ast.AsyncWith, ast.GeneratorExp, ast.Match, ast.Return,
+    ast.YieldFrom, ast.AsyncFor, ast.AsyncWith, ast.GeneratorExp, ast.Match,
 )  # fmt: skip
-_AGAIN = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 _BY_TEXT = frozenset(
     ["exec", "eval", "locals", "globals", "vars", "dir", "input", "open", "breakpoint", "super"]
 )
 
 
-def with_loops(tree: ast.Module, source: bytes, file: str) -> frozenset[str]:
+def with_loops(tree: ast.Module, source: bytes, file: str) -> dict[ast.stmt, ast.FunctionDef]:
     """Let a script's loops at the top level of its module be run by some turns at a time.
 
-    So are those of functions and methods that are called once: their names.
+    Of functions and methods with such loops: copies that run them so.
     """
     if not any(isinstance(n, ast.For | ast.While) for n in ast.walk(tree)):
-        return frozenset()
+        return {}
     module = symtable.symtable(decode_source(source), file, "exec")
     tables = {(t.get_name(), t.get_lineno()): t for t in _children(module)}
     _rewrite(tree.body, "<module>", module)
-    once = set()
-    for function in _called_once(tree):
-        table = tables.get((function.name, function.lineno))
-        if table is not None and _rewrite(function.body, function.name, table):
-            once.add(function.name)
-    return frozenset(once)
-
-
-def run(function: Any, *given: Any) -> bool:
-    """True if all turns of a loop have been run, as `LOOPS` does where there are lazy arrays."""
-    made = sys.modules.get(LOOPS)
-    if made is None and f"{_PACKAGE}.capture" in sys.modules:
-        made = import_module(LOOPS)
-    return made is not None and bool(made.run(function, *given))
+    made = ((f, _by_turns_too(f, tables.get((f.name, f.lineno)))) for f in _functions(tree.body))
+    return {function: copied for function, copied in made if copied is not None}
 
 
 def _children(module: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
@@ -77,45 +65,45 @@ def _children(module: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
         yield from child.get_children() if child.get_type() == "class" else (child,)
 
 
-def _called_once(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    """Functions and methods of the module that only one place calls, no place in a loop."""
-    classes = (n for n in tree.body if isinstance(n, ast.ClassDef))
-    parts = [*tree.body, *(n for c in classes for n in c.body)]
-    found = [n for n in parts if isinstance(n, ast.FunctionDef)]
-    functions, made = {n.name: n for n in found}, Counter(n.name for n in found)
-    uses = Counter(filter(None, map(_name_of, ast.walk(tree))))
-    left: list[ast.stmt] = [n for n in tree.body if not isinstance(n, ast.FunctionDef)]
-    while left:
-        for name in _called_in(left.pop()):
-            function = functions.pop(name, None)
-            if function is None or uses[name] != 1 or made[name] != 1 or function.decorator_list:
-                continue
-            if not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function)):
-                left += function.body  # as they stand
-                yield function
+def run(function: Any, *given: Any) -> bool | tuple[Any]:
+    """True if all turns of a loop have been run, as `LOOPS` does where there are lazy arrays.
+
+    What a turn has returned from the function that the loop stands in is the one item of a tuple.
+    """
+    made = sys.modules.get(LOOPS)
+    if made is None and f"{_PACKAGE}.capture" in sys.modules:
+        made = import_module(LOOPS)
+    found: bool | tuple[Any] = made is not None and made.run(function, *given)
+    return found
 
 
-def _name_of(node: ast.AST) -> str:
-    """The name that an expression reads, as a variable or of an object."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+def _functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """The functions of a module without decorators, and the methods of its classes."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from (n for n in _functions(node.body) if n in node.body)
+        elif isinstance(node, ast.FunctionDef) and not node.decorator_list:
+            yield node
 
 
-def _called_in(statement: ast.stmt) -> list[str]:
-    """The names that a statement calls, no more than once."""
-    if isinstance(statement, ast.If):
-        parts: list[ast.AST] = [statement.test]
-        inner = [name for s in (*statement.body, *statement.orelse) for name in _called_in(s)]
-    elif isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
-        parts, inner = [statement], []
-    else:
-        return []
-    nodes = [n for part in parts for n in ast.walk(part)]
-    if any(isinstance(n, _AGAIN) for n in nodes):
-        return inner
-    calls = (_name_of(n.func) for n in nodes if isinstance(n, ast.Call))
-    return inner + list(filter(None, calls))
+def _by_turns_too(
+    function: ast.FunctionDef, table: symtable.SymbolTable | None
+) -> ast.FunctionDef | None:
+    """A copy of a function whose loops are run by turns, if it has such; without defaults."""
+    if table is None or getattr(function, "type_params", None):
+        return None
+    if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function)):
+        return None
+    made = copy.deepcopy(function)
+    if not _rewrite(made.body, function.name, table):
+        return None
+    made.name, made.returns = TURNING, None
+    given = made.args
+    given.defaults, given.kw_defaults = [], [None] * len(given.kwonlyargs)
+    for one in ast.walk(given):
+        if isinstance(one, ast.arg):
+            one.annotation = None
+    return made
 
 
 def _named_inside(table: symtable.SymbolTable) -> Iterator[str]:
@@ -228,6 +216,7 @@ def _loaded(part: ast.AST) -> set[str]:
 
 def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable) -> ast.stmt:
     """What runs the loop, as the text above shows it."""
+    as_it_is = copy.deepcopy(loop)
     changed = _set_by(loop)
     read = [name for name in _read_by(loop, table) if name not in changed]
     needed = _loaded(loop.test if isinstance(loop, ast.While) else loop.target)
@@ -245,6 +234,9 @@ def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable
         leave = ast.If(ast.UnaryOp(ast.Not(), loop.test), [ast.Break()], [])
         inner.target, inner.body = ast.Name(_ITERABLE, ast.Store()), [leave, *loop.body]
         iterable = ast.Constant(None)
+    returns = any(isinstance(n, ast.Return) for n in ast.walk(loop))
+    if returns:
+        inner.body = [_Returns(changed).visit(n) for n in inner.body]
     inner.orelse = [_returning(True, changed)]
     function.body.append(_returning(False, changed))
     run = ast.parse(_RUN, mode="eval").body
@@ -252,18 +244,19 @@ def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable
     for names in (changed, sorted(needed)):
         given.append(ast.Tuple([ast.Constant(n) for n in names], ast.Load()))
     variables = ast.parse(_VARIABLES[place == "<module>"], mode="eval").body
-    as_it_is = copy.deepcopy(loop)
     if isinstance(as_it_is, ast.For):
         as_it_is.iter = _name(_ITERABLE)
     kept = [] if place == "<module>" else [_kept(name) for name in changed]
+    kept += [_returned()] if returns else []
     whole = ast.If(
         ast.Constant(True),
         [
             function,
             ast.Assign([ast.Name(_ITERABLE, ast.Store())], iterable),
             ast.Assign([ast.Name(_HELD, ast.Store())], variables),
-            ast.If(ast.Call(run, [*given, _name(_HELD)], []), [*kept, ast.Pass()], [as_it_is]),
-            ast.Delete([ast.Name(name, ast.Del()) for name in (NAME, _ITERABLE, _HELD)]),
+            ast.Assign([ast.Name(_RAN, ast.Store())], ast.Call(run, [*given, _name(_HELD)], [])),
+            ast.If(_name(_RAN), [*kept, ast.Pass()], [as_it_is]),
+            ast.Delete([ast.Name(name, ast.Del()) for name in (NAME, _ITERABLE, _HELD, _RAN)]),
         ],
         [],
     )
@@ -280,6 +273,25 @@ def _kept(name: str) -> ast.stmt:
     found = ast.Subscript(_name(_HELD), ast.Constant(name), ast.Load())
     has = ast.Compare(ast.Constant(name), [ast.In()], [_name(_HELD)])
     return ast.If(has, [ast.Assign([ast.Name(name, ast.Store())], found)], [])
+
+
+def _returned() -> ast.stmt:
+    """What returns what a turn has returned."""
+    is_over = ast.Compare(_name(_RAN), [ast.IsNot()], [ast.Constant(True)])
+    value = ast.Subscript(_name(_RAN), ast.Constant(0), ast.Load())
+    return ast.If(is_over, [ast.Return(value)], [])
+
+
+class _Returns(ast.NodeTransformer):
+    """Lets a loop return what its function returns, and its variables."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        value = node.value or ast.Constant(None)
+        parts = [ast.Constant(None), value, *map(_name, self.names)]
+        return ast.copy_location(ast.Return(ast.Tuple(parts, ast.Load())), node)
 
 
 def _name(name: str) -> ast.Name:

@@ -1,9 +1,9 @@
 """Loops of a script, some turns at a time: as they are, or on NumPy's memory as wholes are.
 
-A loop at a script's top level has been made a function of its turns and its variables
-(`tools/own_loops.py`). Its turns are called for both ways at first, one at a time. The way that
-took less makes the next ones, ever more of them at once, and is compared with the other again from
-time to time. Where turns record what is large they are left to themselves: fusing pays there.
+A loop of a script has been made a function of its turns and its variables (`tools/own_loops.py`).
+Its turns are called for both ways at first, one at a time. The way that took less makes the next
+ones, ever more of them at once, and is compared with the other again from time to time. Where turns
+record what is large they are left to themselves: fusing pays there.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from .whole import looks_at_callers
 
 UNBOUND = object()  # given for what needs no value; what comes back so has none
 _CONTAINERS = (list, tuple, dict, range)
+_TWINS_LIMIT = 8  # that are looked for in vain
 _TRIES = 2  # of each way, when the two are compared
 _MARGIN = 1.1  # of the time of turns as they are, within which they are wholes
 _LONGEST = 0.1  # seconds of turns at once
@@ -51,21 +52,38 @@ class _Variables(Border):
         return super().given(value)
 
 
+class _Past:
+    """What is known of a loop from when it was last gone through."""
+
+    __slots__ = ("in_vain", "is_large", "named", "objects", "twin", "written")
+
+    def __init__(self, written: types.CodeType, place: str) -> None:
+        self.written = written
+        self.named = written.replace(co_name=place, co_qualname=place)
+        enter_copy(self.named, written)
+        self.in_vain = 0  # times that a twin was looked for
+        self.twin: FunctionTwin | None = None
+        self.objects: set[str] = set()  # variables that were objects for the twin
+        self.is_large = False  # turns record what is large, or leave what is not known
+
+
+_pasts: dict[int, _Past] = {}  # by the identity of the loops' code
+
+
 class _Loop:
     """The variables of one loop, and how its turns are run."""
 
     def __init__(
-        self, function: types.FunctionType, changed: tuple[str, ...], needed: tuple[str, ...],
-        space: dict[str, Any],
+        self, function: types.FunctionType, past: _Past, changed: tuple[str, ...],
+        needed: tuple[str, ...], space: dict[str, Any],
     ) -> None:  # fmt: skip
-        code = function.__code__
-        self.function, self.space = function, space
+        code = function.__code__ = past.named
+        self.function, self.past, self.space = function, past, space
         self.names = code.co_varnames[1 : code.co_argcount]
         self.changed = changed
         self.needed = frozenset(needed)
         self.is_whole = False
-        self.twin: FunctionTwin | None = None
-        self.objects: set[str] = set()  # variables that were objects for the twin
+        self.returned: tuple[Any, ...] = ()  # by a turn, from the function that the loop stands in
         self.crossing = 0.0  # seconds that the last turns on memory took to come and go
 
     def values(self) -> list[Any]:
@@ -75,6 +93,8 @@ class _Loop:
     def keep(self, result: tuple[Any, ...]) -> bool:
         """Set the variables; True if there may be more turns."""
         more, *values = result
+        if more is None:
+            self.returned = (values.pop(0),)
         self.space.update(
             (n, v) for n, v in zip(self.changed, values, strict=True) if v is not UNBOUND
         )
@@ -88,11 +108,16 @@ class _Loop:
         """Whether there is a twin now, which reads what the function reads."""
         kinds = dict.fromkeys(kinds_of(self.values()))
         objects = {n for n in self.needed.difference(self.changed) if is_object(self.space[n])}
-        twin = self.twin
-        if twin is None or not twin.holds() or not kinds.keys() <= twin.kinds.keys():
+        past = self.past
+        twin = past.twin
+        is_known = (
+            twin is not None and past.objects <= objects and kinds.keys() <= twin.kinds.keys()
+        )
+        if twin is None or not is_known or not twin.holds():
             made = twin_of(self.function, kinds, objects=objects)
-            self.twin, self.objects = (None if isinstance(made, str) else made), objects
-        return self.twin is not None and self.objects <= objects
+            past.twin, past.objects = (None if isinstance(made, str) else made), objects
+            past.in_vain += past.twin is None
+        return past.twin is not None
 
     def as_it_is(self, turns: Iterator[Any]) -> bool:
         """Some turns on lazy arrays; True if there may be more."""
@@ -120,7 +145,7 @@ class _Loop:
 
     def whole(self, turns: Iterator[Any]) -> bool:
         """Some turns on the memory of lazy arrays; raises `RecordedError` before the first."""
-        twin = self.twin
+        twin = self.past.twin
         assert twin is not None, "a loop runs on memory only where it has a twin"
         begin = thread_time()
         border = _Variables(twin.kinds, twin.originals)
@@ -145,24 +170,31 @@ class _Loop:
 def run(
     function: types.FunctionType, iterable: Any, place: str, changed: tuple[str, ...],
     needed: tuple[str, ...], space: dict[str, Any],
-) -> bool:  # fmt: skip
-    """True if all turns of a loop have been run; else none has.
+) -> bool | tuple[Any, ...]:  # fmt: skip
+    """True if all turns of a loop have been run; else none has. A tuple of what one returned.
 
     ``function`` is given an iterator of turns and the loop's variables, of which it returns those
-    that are ``changed``, behind whether it has gone through all turns. The variables are in
+    that are ``changed``, behind whether it has gone through all turns; None says that it returns
+    what follows from the function that the loop stands in. The variables are in
     ``space``; the ``needed`` have to have a value. ``iterable`` is what a `for` goes through, None
     for a `while`; ``place`` is the module or function that a traceback names.
     """
-    written = function.__code__
-    function.__code__ = written.replace(co_name=place, co_qualname=place)
-    enter_copy(function.__code__, written)
-    loop, turns = _Loop(function, changed, needed, space), _turns(iterable)
+    past, turns = _past(function.__code__, place), _turns(iterable)
     if turns is None or not in_force().at_once_below or looks_at_callers(function):
         return False
+    if past.is_large or past.in_vain >= _TWINS_LIMIT:
+        return False
+    loop = _Loop(function, past, changed, needed, space)
     if not loop.needed <= space.keys() or not loop.find_twin():
         return False
     _run(loop, turns)
-    return True
+    return loop.returned or True
+
+
+def _past(code: types.CodeType, place: str) -> _Past:
+    if id(code) not in _pasts:
+        _pasts[id(code)] = _Past(code, place)
+    return _pasts[id(code)]
 
 
 def _turns(iterable: Any) -> Iterator[Any] | None:
@@ -181,6 +213,7 @@ def _run(loop: _Loop, turns: Iterator[Any]) -> None:
         if seconds is None:
             return
         if seconds == _LARGE:
+            loop.past.is_large = True
             loop.as_it_is(turns)
             return
         until = thread_time() + max(_AGAIN * (thread_time() - begin), _LONGEST)

@@ -74,6 +74,8 @@ def _of_function(name: str) -> Any:
 
     def put(self: Any, value: Any) -> None:
         setattr(self.function, name, value)
+        if name == "__code__":
+            self._turning = None
 
     return property(lambda self: getattr(self.function, name), put)
 
@@ -88,9 +90,12 @@ class Whole(Wrapper):
     __kwdefaults__, __closure__ = _of_function("__kwdefaults__"), _of_function("__closure__")
     __globals__ = _of_function("__globals__")
 
-    def __init__(self, function: types.FunctionType) -> None:
+    def __init__(
+        self, function: types.FunctionType, turning: types.FunctionType | None = None
+    ) -> None:  # fmt: skip
         functools.update_wrapper(self, function)
         self.function = function
+        self._turning = turning  # does the same, and runs loops by turns, while calls take long
         self._entries: dict[Any, Entry] = {}
         self._twin: FunctionTwin | None = None
         self._twins = 0
@@ -145,9 +150,25 @@ class Whole(Wrapper):
         if self._depth > _DEEP:  # Python bounds the depth of calls, and we are between
             self._step_aside()
         try:
+            if self._turning is not None and self._depth == 1:
+                return self._by_turns(self._turning, args, kwargs)
             return self.function(*args, **kwargs)
         finally:
             self._depth -= 1
+
+    def _by_turns(self, turning: types.FunctionType, args: Any, kwargs: Any) -> Any:
+        """What the function returns, its loops run by turns; never again if that is short."""
+        function = self.function
+        turning.__defaults__, turning.__kwdefaults__ = (
+            function.__defaults__,
+            function.__kwdefaults__,
+        )
+        begin = thread_time()
+        try:
+            return turning(*args, **kwargs)
+        finally:
+            if thread_time() - begin < _LONG:
+                self._turning = None
 
     def _as_it_is(self, args: Any, kwargs: Any) -> Any:
         """What the function returns; where we are of no use and in the way, it takes our place."""
@@ -158,6 +179,8 @@ class Whole(Wrapper):
         begin = thread_time()
         result = self._by_itself(args, kwargs)
         is_little = thread_time() - begin < _LITTLE
+        if self._turning is not None:
+            return result
         if self.refused or (is_little and not any([e.as_whole for e in self._entries.values()])):
             self._step_aside()
         return result
@@ -313,14 +336,20 @@ _CALLERS = frozenset(
 )
 
 
-def whole(function: Any) -> Any:
+def whole(function: Any, turning: types.FunctionType | None = None) -> Any:
     """``function``, called as a whole where that is the same and faster: a decorator.
 
-    One that looks at its callers stays itself.
+    ``turning`` does the same, and runs loops by turns. One that looks at its callers stays itself.
     """
     if type(function) is not types.FunctionType or looks_at_callers(function):
         return function
-    return Whole(function)
+    if turning is not None:
+        named = turning.__code__.replace(
+            co_name=function.__name__, co_qualname=function.__qualname__
+        )
+        turning.__code__, turning.__name__ = named, function.__name__
+        turning.__qualname__ = function.__qualname__
+    return Whole(function, turning)
 
 
 def looks_at_callers(function: types.FunctionType) -> bool:

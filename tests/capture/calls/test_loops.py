@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fusecuda.capture.calls import loops
+from fusecuda.capture.calls import loops, whole
+from fusecuda.capture.calls.twins import twin_of
 from fusecuda.capture.record.block import Region
 from fusecuda.capture.record.recorder import AT_ONCE_BELOW, recorder_in_force
 from fusecuda.options import Options
@@ -30,6 +31,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """As under ``run``; each call of some turns, True for those that were made as a whole."""
     monkeypatch.setitem(sys.modules, "cupy", stand_in())
     monkeypatch.setattr(loops, "_MARGIN", float("inf"))
+    monkeypatch.setattr(whole, "is_little", lambda size: False)  # no function is a whole at first
     made: list[bool] = []
     for name, is_whole in (("whole", True), ("as_it_is", False)):
         plain = getattr(loops._Loop, name)
@@ -492,7 +494,7 @@ OF_OBJECTS = {
     "in place": ("self.u += self.change(0.1)\n            self.u[1:] *= 0.5", True),
     "others": ("o = self.up\n            o.u[i % 6] += i", True),
     "lists": ("self.seen.append(self.u[i % 6])\n            self.u = self.u[::-1] * 0.5", True),
-    "errors": ("self.u = self.u + 1\n            self.n = self.seen[20 - i]", True),
+    "errors": ("self.u = self.u + 1\n            self.n = ([0.5] * 20)[i]", True),
     "others' attributes": ("o = self.up\n            o.u = self.u * i", False),
     "by turns": ("self = self.up\n            self.u = self.u * 0.5", False),
     "super": ("super().bound()\n            self.u += i", False),
@@ -529,20 +531,85 @@ def test_loops_at_top_level_change_objects(turns: list[bool]) -> None:
     same(text.replace("{}", "s, t = t, s\n    s.u = s.change()"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{}    return a\nr = f(cp.ones(2))\ns = f(cp.ones(3))\n",
-        "def f(a):\n    global i\n    for i in range(9):\n        a += i\nf(cp.ones(2))\n",
-        "{}        if i == 4:\n            return a\nr = f(cp.ones(2))\n",
-        "{}        yield a\nr = list(f(cp.ones(2)))\n",
-        "{}    return a\nr = [f(cp.ones(2)) for k in range(3)]\n",
-    ],
-    ids=["two calls", "global", "return", "yield", "in a loop"],
-)  # fmt: skip
-def test_loops_of_other_functions_stay(text: str, turns: list[bool]) -> None:
-    same(text.replace("{}", "def f(a):\n    for i in range(9):\n        a += i\n"))
-    assert not turns
+OF_FUNCTIONS = {
+    "two calls": ("{}    return a\nr = f(cp.ones(2))\ns = f(cp.ones(3))\n", True),
+    "calls in a loop": ("{}    return a\nr = [f(cp.ones(2)) for k in range(3)]\n", True),
+    "defaults": ("{}    return a + k\nr = f(cp.ones(2)), f(cp.ones(2), k=2)\n", True),
+    "return": ("{}        if i == 4:\n            return a\nr = f(cp.ones(2))\n", True),
+    "return nothing": ("{}        if a[0] > 5:\n            return\nr = f(cp.ones(2))\n", True),
+    "return variables": ("{}        if i == 7:\n            return i, a[:1], a\nr = f(x)\n", True),
+    "return from within": (
+        "{}        for j in range(3):\n            if i * j == 6:\n                return [a]\n"
+        "    return 0\nr = f(cp.ones(2))\n", True,
+    ),
+    "return or not": (
+        "{}        try:\n            if i == b:\n                return a * 2\n        finally:\n"
+        "            a[0] += 1\n    return a\nr = [f(cp.ones(2), b=b) for b in (20, 3, 8)]\n", True,
+    ),
+    "yield": ("{}        yield a\nr = list(f(cp.ones(2)))\n", False),
+    "global": ("def f(a):\n    global i\n    for i in range(9):\n        a += i\nf(x)\n", False),
+    "decorated": ("import functools\n@functools.cache\n{}    return a\nr = f(1)\n", False),
+    "passed on": ("{}    return a\nr = list(map(f, [x]))\n", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_FUNCTIONS)
+def test_loops_of_functions(name: str, turns: list[bool]) -> None:
+    """In the first call of a function, and while calls take long."""
+    text, way = OF_FUNCTIONS[name]
+    head = "def f(a, b=1, *, k=0):\n    for i in range(9):\n        a += i\n"
+    same("x = cp.ones(3)\n" + text.replace("{}", head))
+    assert any(turns) is way
+
+
+def test_defaults_and_code_that_change(
+    turns: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """They are those of the function at each call."""
+    monkeypatch.setattr(whole, "_LONG", 0.0)
+    text = (
+        "import cupy as cp\ndef f(a, k=0, *, n=1):\n    for i in range(9):\n"
+        "        a += k + i * n\n    return a\n"
+    )
+    made: dict[str, Any] = {"__name__": "looping"}
+    exec(with_wholes(text.encode(), "<p>"), made)
+    f, x = made["f"], made["cp"].zeros(2)
+    assert f(x)[0] == 36 and any(turns)
+    f.__defaults__, f.__kwdefaults__ = (2,), {"n": 0}
+    assert f(x)[0] == 54
+    f.__code__ = (lambda a, k, n: a * n).__code__
+    assert f(x, 1, 3)[0] == 162
+
+
+def test_short_calls_have_no_turns(turns: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """But the first one; of long calls each has."""
+    text = "def f(a):\n    for i in range(9):\n        a = a + i\n    return a\n"
+    calls = "r = [f(cp.ones(k)) for k in range(5)]\n"
+    counts = []
+    for shortest in (float("inf"), 0.0):
+        turns.clear()
+        monkeypatch.setattr(whole, "_LONG", shortest)
+        same(text + calls)
+        counts.append(len(turns))
+    assert 0 < counts[0] < counts[1]
+
+
+def test_a_loop_has_one_twin(turns: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often its function is called."""
+    made: list[Any] = []
+
+    def told(function: Any, *given: Any, **named: Any) -> Any:
+        made.append(function)
+        return twin_of(function, *given, **named)
+
+    monkeypatch.setattr(loops, "twin_of", told)
+    monkeypatch.setattr(whole, "_LONG", 0.0)
+    monkeypatch.setattr(whole.Whole, "_as_whole", lambda self, twin, a, k: self._by_itself(a, k))
+    same(
+        "def f(a):\n    for i in range(9):\n        a = a + i\n    return a\n"
+        "r = [f(cp.ones(k)) for k in range(1, 9)]\n"
+    )
+    assert len(made) == 1 and any(turns)
 
 
 _BEGINNINGS = (
