@@ -26,7 +26,7 @@ from .whole import looks_at_callers
 
 UNBOUND = object()  # given for what needs no value; what comes back so has none
 _CONTAINERS = (list, tuple, dict, range)
-_TWINS_LIMIT = 8  # that are looked for in vain
+_TWINS_LIMIT = 16  # that are looked for
 _TRIES = 2  # of each way, when the two are compared
 _MARGIN = 1.1  # of the time of turns as they are, within which they are wholes
 _LONGEST = 0.1  # seconds of turns at once
@@ -55,15 +55,14 @@ class _Variables(Border):
 class _Past:
     """What is known of a loop from when it was last gone through."""
 
-    __slots__ = ("in_vain", "is_large", "named", "objects", "twin", "written")
+    __slots__ = ("is_large", "named", "sought", "twin", "written")
 
     def __init__(self, written: types.CodeType, place: str) -> None:
         self.written = written
         self.named = written.replace(co_name=place, co_qualname=place)
         enter_copy(self.named, written)
-        self.in_vain = 0  # times that a twin was looked for
         self.twin: FunctionTwin | None = None
-        self.objects: set[str] = set()  # variables that were objects for the twin
+        self.sought = 0  # times that a twin was looked for
         self.is_large = False  # turns record what is large, or leave what is not known
 
 
@@ -107,16 +106,18 @@ class _Loop:
     def find_twin(self) -> bool:
         """Whether there is a twin now, which reads what the function reads."""
         kinds = dict.fromkeys(kinds_of(self.values()))
-        objects = {n for n in self.needed.difference(self.changed) if is_object(self.space[n])}
         past = self.past
         twin = past.twin
-        is_known = (
-            twin is not None and past.objects <= objects and kinds.keys() <= twin.kinds.keys()
-        )
-        if twin is None or not is_known or not twin.holds():
+        if twin is None or not kinds.keys() <= twin.kinds.keys() or not twin.holds():
+            past.twin, past.sought = None, past.sought + 1
+            if past.sought > _TWINS_LIMIT:
+                return False
+            kinds.update(
+                dict.fromkeys(k for k in twin.kinds if isinstance(k, type)) if twin else {}
+            )
+            objects = [n for n in self.needed.difference(self.changed) if is_object(self.space[n])]
             made = twin_of(self.function, kinds, objects=objects)
-            past.twin, past.objects = (None if isinstance(made, str) else made), objects
-            past.in_vain += past.twin is None
+            past.twin = None if isinstance(made, str) else made
         return past.twin is not None
 
     def as_it_is(self, turns: Iterator[Any]) -> bool:
@@ -182,7 +183,7 @@ def run(
     past, turns = _past(function.__code__, place), _turns(iterable)
     if turns is None or not in_force().at_once_below or looks_at_callers(function):
         return False
-    if past.is_large or past.in_vain >= _TWINS_LIMIT:
+    if past.is_large or past.sought > _TWINS_LIMIT:
         return False
     loop = _Loop(function, past, changed, needed, space)
     if not loop.needed <= space.keys() or not loop.find_twin():

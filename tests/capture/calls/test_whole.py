@@ -282,6 +282,15 @@ def test_wholes_draw_from_the_generators_of_the_script(
     assert wholes, both[0]["f"].refused
 
 
+@pytest.mark.parametrize("made", ["default_rng(1)", "RandomState(1)"])
+def test_generators_that_wholes_make_are_the_scripts(made: str) -> None:
+    """What they draw is lazy, as what its own generators draw."""
+    names = space(HEAD + f"def f(a, n):\n    g = cp.random.{made}\n    return (a, g)[n > 5]\n")
+    for n in range(CALLS):
+        found = names["f"](names["z"], n)
+        assert n < 6 or type(found.normal(size=3)) is Array
+
+
 GIVEN = {
     "lambdas": ("lor, k", "y[0] + g(y * 0.5)"),
     "functions": ("deriv, k", "g(y) - y.sum()"),
