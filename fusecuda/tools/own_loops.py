@@ -24,7 +24,7 @@ import ast
 import copy
 import symtable
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import decode_source
 from typing import Any
@@ -34,6 +34,7 @@ LOOPS = f"{_PACKAGE}.capture.calls.loops"
 _RUN = f"__import__({__name__!r}, fromlist=('run',)).run"
 NAME, TURNING = "<loop>", "<turning>"  # of functions, which nobody else can name
 _ITERABLE, _TURNS, _HELD, _RAN = "<iterable>", "<turns>", "<variables>", "<ran>"
+_UNBOUND = "<unbound>"  # what stands for no value
 _VARIABLES = ("__import__('builtins').locals()", "__import__('builtins').globals()")
 _LEFT_AS_THEY_ARE = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom,
@@ -217,37 +218,24 @@ def _loaded(part: ast.AST) -> set[str]:
 def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable) -> ast.stmt:
     """What runs the loop, as the text above shows it."""
     as_it_is = copy.deepcopy(loop)
+    iterable = loop.iter if isinstance(loop, ast.For) else ast.Constant(None)
+    if isinstance(as_it_is, ast.For):
+        as_it_is.iter = _name(_ITERABLE)
     changed = _set_by(loop)
     read = [name for name in _read_by(loop, table) if name not in changed]
     needed = _loaded(loop.test if isinstance(loop, ast.While) else loop.target)
     first = set(_set_by(loop.target)) if isinstance(loop, ast.For) else set()
     _needed(loop.body, first, needed)
     needed &= {*changed, *read}
-    function: Any = ast.parse("def name(turns):\n    for turn in turns: pass\n").body[0]
-    function.name = NAME
-    function.args.args = [ast.arg(n) for n in (_TURNS, *changed, *read)]
-    inner: Any = function.body[0]
-    inner.iter = _name(_TURNS)
-    if isinstance(loop, ast.For):
-        inner.target, inner.body, iterable = loop.target, loop.body, loop.iter
-    else:
-        leave = ast.If(ast.UnaryOp(ast.Not(), loop.test), [ast.Break()], [])
-        inner.target, inner.body = ast.Name(_ITERABLE, ast.Store()), [leave, *loop.body]
-        iterable = ast.Constant(None)
-    returns = any(isinstance(n, ast.Return) for n in ast.walk(loop))
-    if returns:
-        inner.body = [_Returns(changed).visit(n) for n in inner.body]
-    inner.orelse = [_returning(True, changed)]
-    function.body.append(_returning(False, changed))
+    in_module = place == "<module>"
+    function = _function_of(loop, changed, read, () if in_module else needed.intersection(changed))
     run = ast.parse(_RUN, mode="eval").body
     given: list[ast.expr] = [_name(NAME), _name(_ITERABLE), ast.Constant(place)]
     for names in (changed, sorted(needed)):
         given.append(ast.Tuple([ast.Constant(n) for n in names], ast.Load()))
-    variables = ast.parse(_VARIABLES[place == "<module>"], mode="eval").body
-    if isinstance(as_it_is, ast.For):
-        as_it_is.iter = _name(_ITERABLE)
-    kept = [] if place == "<module>" else [_kept(name) for name in changed]
-    kept += [_returned()] if returns else []
+    variables = ast.parse(_VARIABLES[in_module], mode="eval").body
+    kept = [] if in_module else [_kept(name) for name in changed]
+    kept += [_returned()] if any(isinstance(n, ast.Return) for n in ast.walk(as_it_is)) else []
     whole = ast.If(
         ast.Constant(True),
         [
@@ -268,6 +256,34 @@ def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable
     return ast.fix_missing_locations(whole)
 
 
+def _function_of(
+    loop: ast.For | ast.While, changed: Sequence[str], read: Sequence[str], unsure: Iterable[str]
+) -> ast.FunctionDef:
+    """The loop as a function; where the ``unsure`` variables have no value they have none in it."""
+    function: Any = ast.parse("def name(turns):\n    for turn in turns: pass\n").body[0]
+    function.name = NAME
+    unsure = sorted(unsure)
+    names = (_TURNS, *changed, *read, *([_UNBOUND] if unsure else []))
+    function.args.args = [ast.arg(n) for n in names]
+    inner: Any = function.body[0]
+    inner.iter = _name(_TURNS)
+    if isinstance(loop, ast.For):
+        inner.target, inner.body = loop.target, loop.body
+    else:
+        leave = ast.If(ast.UnaryOp(ast.Not(), loop.test), [ast.Break()], [])
+        inner.target, inner.body = ast.Name(_ITERABLE, ast.Store()), [leave, *loop.body]
+    inner = _Returns(changed, unsure).visit(inner)
+    inner.orelse = _ending(True, changed, unsure)
+    without = [ast.If(_is_unbound(n), [ast.Delete([ast.Name(n, ast.Del())])], []) for n in unsure]
+    function.body = [*without, inner, *_ending(False, changed, unsure)]
+    made: ast.FunctionDef = function
+    return made
+
+
+def _is_unbound(name: str) -> ast.expr:
+    return ast.Compare(_name(name), [ast.Is()], [_name(_UNBOUND)])
+
+
 def _kept(name: str) -> ast.stmt:
     """What gives a function's variable its value, if it has one."""
     found = ast.Subscript(_name(_HELD), ast.Constant(name), ast.Load())
@@ -285,18 +301,29 @@ def _returned() -> ast.stmt:
 class _Returns(ast.NodeTransformer):
     """Lets a loop return what its function returns, and its variables."""
 
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
+    def __init__(self, changed: Sequence[str], unsure: Sequence[str]) -> None:
+        self.changed, self.unsure = changed, unsure
 
-    def visit_Return(self, node: ast.Return) -> ast.stmt:
-        value = node.value or ast.Constant(None)
-        parts = [ast.Constant(None), value, *map(_name, self.names)]
-        return ast.copy_location(ast.Return(ast.Tuple(parts, ast.Load())), node)
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        value = ast.Assign([ast.Name(_RAN, ast.Store())], node.value or ast.Constant(None))
+        made = [value, *_ending(None, [_RAN, *self.changed], self.unsure)]
+        return [ast.copy_location(one, node) for one in made]
 
 
 def _name(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-def _returning(through: bool, names: list[str]) -> ast.Return:
-    return ast.Return(ast.Tuple([ast.Constant(through), *map(_name, names)], ast.Load()))
+def _ending(through: bool | None, names: Sequence[str], unsure: Iterable[str]) -> list[ast.stmt]:
+    """What returns the variables of a loop, behind whether there are no more turns."""
+    bound = [
+        ast.Try(
+            [ast.Expr(_name(name))],
+            [ast.ExceptHandler(_name("NameError"), None, [
+                ast.Assign([ast.Name(name, ast.Store())], _name(_UNBOUND))])],
+            [], [],
+        )
+        for name in unsure
+    ]  # fmt: skip
+    parts = [ast.Constant(through), *map(_name, names)]
+    return [*bound, ast.Return(ast.Tuple(parts, ast.Load()))]

@@ -257,10 +257,26 @@ WHOLES = (
     Mutation(
         "loops-without-values",
         "capture/calls/loops.py",
-        "if not loop.needed <= space.keys() or not",
-        "loop.needed &= space.keys()\n    if not",
+        'set() if place == "<module>" else set(changed)',
+        "loop.needed",
         "a variable that has no value yet is what stands for none in a loop",
         ids("calls/loops", "loops_that_a_function_could_tell_stay[no value]"),
+    ),
+    Mutation(
+        "no-value-for-one",
+        "tools/own_loops.py",
+        "function.body = [*without, inner,",
+        "function.body = [inner,",
+        "a variable of a function that has no value yet is what stands for none in a loop",
+        ids("calls/loops", "loops_of_functions[values that are missing]"),
+    ),
+    Mutation(
+        "no-value-at-the-end",
+        "tools/own_loops.py",
+        "return [*bound, ast.Return(",
+        "return [ast.Return(",
+        "a loop ends with an error where a variable has no value behind it",
+        ids("calls/loops", "loops_of_functions[values that do not come]"),
     ),
     Mutation(
         "known-on-one-side",

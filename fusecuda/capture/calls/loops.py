@@ -87,7 +87,7 @@ class _Loop:
 
     def values(self) -> list[Any]:
         """What the variables are now that a turn may read before it sets them."""
-        return [self.space[n] if n in self.needed else UNBOUND for n in self.names]
+        return [self.space.get(n, UNBOUND) if n in self.needed else UNBOUND for n in self.names]
 
     def keep(self, result: tuple[Any, ...]) -> bool:
         """Set the variables; True if there may be more turns."""
@@ -176,9 +176,10 @@ def run(
 
     ``function`` is given an iterator of turns and the loop's variables, of which it returns those
     that are ``changed``, behind whether it has gone through all turns; None says that it returns
-    what follows from the function that the loop stands in. The variables are in
-    ``space``; the ``needed`` have to have a value. ``iterable`` is what a `for` goes through, None
-    for a `while`; ``place`` is the module or function that a traceback names.
+    what follows from the function that the loop stands in. The variables are in ``space``; the
+    ``needed`` have to have a value, but for those that a function changes: `UNBOUND` is given for
+    them. ``iterable`` is what a `for` goes through, None for a `while`; ``place`` is the module or
+    function that a traceback names.
     """
     past, turns = _past(function.__code__, place), _turns(iterable)
     if turns is None or not in_force().at_once_below or looks_at_callers(function):
@@ -186,7 +187,8 @@ def run(
     if past.is_large or past.sought > _TWINS_LIMIT:
         return False
     loop = _Loop(function, past, changed, needed, space)
-    if not loop.needed <= space.keys() or not loop.find_twin():
+    missing = loop.needed - space.keys()
+    if not missing <= (set() if place == "<module>" else set(changed)) or not loop.find_twin():
         return False
     _run(loop, turns)
     return loop.returned or True
