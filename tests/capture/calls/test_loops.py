@@ -551,7 +551,8 @@ OF_FUNCTIONS = {
         "        a, old = b, b\n    return a, old\nr = f(cp.ones(2))\n", True,
     ),
     "values that do not come": (
-        "{}        if i > 20:\n            c = a\n        b = a\n    return b, c\nr = f(x)\n", True,
+        "{}        b = a + (c if i > 40 else 1)\n        if i > 50:\n            c = 1\n"
+        "    a += b\n    return b, c\nr = f(x)\n", True,
     ),
     "values that are missing": ("{}        b = a + (c if i > 4 else 1)\n        if i > 5:\n"
         "            c = 1\n    return b\nr = f(x)\n", True,
