@@ -19,7 +19,7 @@ from ..record.origin import is_users
 from ..record.structure import HEIR_OF_TUPLE, NAMED, kind_of
 from ..record.view import view_in
 from .binding import dressed
-from .objects import ORIGINAL, is_bound, is_given, is_own
+from .objects import ORIGINAL, PLAIN, is_bound, is_given, is_own
 from .places import is_constant, unwrapped
 from .running import is_running, step_by_step, taken_over
 
@@ -31,7 +31,6 @@ _ARRAYS_LIMIT = 32  # of one that holds arrays
 _NAMED_LIMIT = 256  # of one that is read by name
 _DEPTH_LIMIT = 4
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
-PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
 
 class RecordedError(Exception):

@@ -17,8 +17,8 @@ from typing import Any
 from ...text_codes import enter_copy
 from ..arrays.array import Array
 from ..arrays.memory import in_force
-from .border import PLAIN, Border, RecordedError
-from .objects import is_bound, is_given, is_object, kinds_of
+from .border import Border, RecordedError
+from .objects import PLAIN, is_bound, is_given, is_object, kinds_of
 from .places import is_constant
 from .running import raised
 from .twins import FunctionTwin, twin_of
@@ -83,7 +83,7 @@ class _Loop:
         self.needed = frozenset(needed)
         self.is_whole = False
         self.returned: tuple[Any, ...] = ()  # by a turn, from the function that the loop stands in
-        self.crossing = 0.0  # seconds that the last turns on memory took to come and go
+        self.inside = 0.0  # seconds of the last turns on memory, but for coming and going
 
     def values(self) -> list[Any]:
         """What the variables are now that a turn may read before it sets them."""
@@ -148,24 +148,21 @@ class _Loop:
         """Some turns on the memory of lazy arrays; raises `RecordedError` before the first."""
         twin = self.past.twin
         assert twin is not None, "a loop runs on memory only where it has a twin"
-        begin = thread_time()
         border = _Variables(twin.kinds, twin.originals)
         given = [v if type(v) in PLAIN or v is UNBOUND else border.given(v) for v in self.values()]
         for space, name, value in twin.named:
             space[name] = border.given(value)
-        entered = left = thread_time()
+        entered = thread_time()
         try:
             result = twin.function(turns, *given)
-            left = thread_time()
+            self.inside = thread_time() - entered
         except BaseException as error:
             raised(error, border.taken)
             self.leave(twin.function, error, border)
             raise
         finally:
             border.write_back()
-        more = self.keep(tuple([v if v is UNBOUND else border.taken(v) for v in result]))
-        self.crossing = thread_time() - left + entered - begin
-        return more
+        return self.keep(tuple([v if v is UNBOUND else border.taken(v) for v in result]))
 
 
 def run(
@@ -236,7 +233,7 @@ def _compared(loop: _Loop, turns: Iterator[Any]) -> float | None:
     recorder = in_force()
     spent: dict[bool, list[float]] = {True: [], False: []}
     for way in (False, True) * _TRIES:
-        loop.is_whole, loop.crossing = way, 0.0
+        loop.is_whole, loop.inside = way, 0.0
         recorder.flush()
         outer, recorder.touched = recorder.touched, 0
         begin = thread_time()
@@ -250,8 +247,8 @@ def _compared(loop: _Loop, turns: Iterator[Any]) -> float | None:
             return None
         seconds = thread_time() - begin
         if way:  # turns that take so long at once come and go once
-            inside = seconds - loop.crossing
-            seconds = inside + loop.crossing * min(inside / _LONGEST, 1.0)
+            inside = loop.inside or seconds
+            seconds = inside + (seconds - inside) * min(inside / _LONGEST, 1.0)
         spent[way].append(seconds)
         is_large = largest is None or largest > recorder.at_once_below
         if not way and (is_large or not loop.is_known()):

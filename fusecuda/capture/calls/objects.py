@@ -43,6 +43,7 @@ _KNOWN_KINDS = (
     types.ModuleType, types.GeneratorType, types.MethodType, types.BuiltinFunctionType,
     types.CodeType, BaseException,
 )  # fmt: skip
+PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 ORIGINAL = "_original"  # a slot, which is none of the attributes
 _OF_TEXTS = {"__repr__", "__str__"}
 _MAKE_TEXTS = {"repr", "str", "ascii", "format", "print"}
@@ -87,6 +88,8 @@ def kinds_of(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
     """The classes of objects and generators among ``values`` and their attributes; functions."""
     for value in values if depth <= _DEPTH_LIMIT else ():
         kind: Any = type(value)
+        if kind in PLAIN:
+            continue
         if is_given(value):
             yield value
         elif kind is types.MethodType:
@@ -171,12 +174,14 @@ def _as_the_original(twin: Any) -> str:
     return object.__repr__(getattr(twin, ORIGINAL))
 
 
-def stores_to(objects: Iterable[str], instructions: Sequence[Any]) -> bool:
+def stores_to(
+    objects: Iterable[str], instructions: Sequence[Any], inner: Iterable[Any] = ()
+) -> bool:  # fmt: skip
     """True if all attributes that code writes are those of ``objects``, variables that it is given.
 
-    Those that it sets itself are none.
+    Those that it sets itself, or an ``inner`` instruction does, are none.
     """
-    own = set(objects).difference(*map(_stored, instructions))
+    own = set(objects).difference(*map(_stored, (*instructions, *inner)))
     for i, instruction in enumerate(instructions):
         if instruction.opname == "DELETE_ATTR":
             return False
@@ -206,4 +211,4 @@ def _stored(instruction: Any) -> tuple[Any, ...]:
 def _loads(names: set[str], instruction: Any) -> bool:
     argument = instruction.argval
     loaded = argument[-1] if type(argument) is tuple and argument else argument
-    return "LOAD_FAST" in instruction.opname and loaded in names
+    return any(one in instruction.opname for one in ("LOAD_FAST", "LOAD_DEREF")) and loaded in names

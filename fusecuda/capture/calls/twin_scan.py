@@ -243,7 +243,8 @@ def _faults_of(
 ) -> Iterator[str]:
     known = _OF_ARRAYS | _OF_OTHERS | _DRAWS | parts | {"format", "get"}  # which are looked at
     own = function.__code__
-    stores = stores_to(scan.objects_of(function), instructions_of(own))
+    inner = [i for code in codes_of(own) if code is not own for i in instructions_of(code)]
+    stores = stores_to(scan.objects_of(function), instructions_of(own), inner)
     if scan.members:
         yield from _faults_with_objects(function)
     by_name = scan.classes_by_name.values()

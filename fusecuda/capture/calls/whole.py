@@ -17,9 +17,9 @@ from time import thread_time
 from typing import Any
 
 from ..arrays.memory import in_force
-from .border import PLAIN, Border, RecordedError, is_simple, size_of
+from .border import Border, RecordedError, is_simple, size_of
 from .bytecode import codes_of, strings
-from .objects import is_given, kinds_of
+from .objects import PLAIN, is_given, kinds_of
 from .places import Wrapper
 from .running import raised
 from .tiny import is_little

@@ -417,7 +417,7 @@ def test_a_turn_does_not_come_and_go_each_time(
 
     def whole(self: Any, some: Any) -> bool:
         more = crossing(self, some)
-        self.crossing = 4.5
+        self.inside = 0.5
         return more
 
     monkeypatch.setattr(loops._Loop, "whole", whole)
@@ -493,6 +493,11 @@ OF_OBJECTS = {
     "attributes": ("self.u = self.change()\n            self.u += 1", True),
     "in place": ("self.u += self.change(0.1)\n            self.u[1:] *= 0.5", True),
     "others": ("o = self.up\n            o.u[i % 6] += i", True),
+    "comprehensions": (
+        "self.u = sum([v * self.u for v in self.u])\n            self.n += i\n"
+        "            self.u = self.u / cp.abs(self.u).max()",
+        True,
+    ),
     "lists": ("self.seen.append(self.u[i % 6])\n            self.u = self.u[::-1] * 0.5", True),
     "errors": ("self.u = self.u + 1\n            self.n = ([0.5] * 20)[i]", True),
     "others' attributes": ("o = self.up\n            o.u = self.u * i", False),

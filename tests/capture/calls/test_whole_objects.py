@@ -253,6 +253,8 @@ def test_which_methods_are_made_wholes() -> None:
         ([("STORE_FAST_STORE_FAST", ("v", "self")), ("STORE_ATTR", "u")], False),
         ([("LOAD_FAST_BORROW", "self"), ("COPY", 1), ("LOAD_ATTR", "u")], True),
         ([("LOAD_FAST_BORROW", "v"), ("COPY", 1), ("LOAD_ATTR", "u")], False),
+        ([("LOAD_DEREF", "self"), ("STORE_ATTR", "u")], True),
+        ([("STORE_DEREF", "self"), ("LOAD_DEREF", "self"), ("STORE_ATTR", "u")], False),
     ],
 )
 def test_what_other_pythons_make_of_attributes(instructions: Any, stores: bool) -> None:
