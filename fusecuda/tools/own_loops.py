@@ -218,9 +218,10 @@ def _loaded(part: ast.AST) -> set[str]:
 def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable) -> ast.stmt:
     """What runs the loop, as the text above shows it."""
     as_it_is = copy.deepcopy(loop)
-    iterable = loop.iter if isinstance(loop, ast.For) else ast.Constant(None)
+    maker, iterable = _maker_of(loop, table)
     if isinstance(as_it_is, ast.For):
-        as_it_is.iter = _name(_ITERABLE)
+        again = [ast.Starred(_name(_ITERABLE), ast.Load())]
+        as_it_is.iter = ast.Call(_name(maker), [*again], []) if maker else _name(_ITERABLE)
     changed = _set_by(loop)
     read = [name for name in _read_by(loop, table) if name not in changed]
     needed = _loaded(loop.test if isinstance(loop, ast.While) else loop.target)
@@ -230,7 +231,8 @@ def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable
     in_module = place == "<module>"
     function = _function_of(loop, changed, read, () if in_module else needed.intersection(changed))
     run = ast.parse(_RUN, mode="eval").body
-    given: list[ast.expr] = [_name(NAME), _name(_ITERABLE), ast.Constant(place)]
+    given: list[ast.expr] = [_name(NAME), _name(_ITERABLE)]
+    given += [ast.Constant(maker), ast.Constant(place)]
     for names in (changed, sorted(needed)):
         given.append(ast.Tuple([ast.Constant(n) for n in names], ast.Load()))
     variables = ast.parse(_VARIABLES[in_module], mode="eval").body
@@ -254,6 +256,26 @@ def _by_turns(loop: ast.For | ast.While, place: str, table: symtable.SymbolTable
     for part in (whole, function, *whole.body):
         ast.copy_location(part, loop)
     return ast.fix_missing_locations(whole)
+
+
+def _maker_of(loop: ast.For | ast.While, table: symtable.SymbolTable) -> tuple[str, ast.expr]:
+    """`zip` or `enumerate` and its arguments, or nothing and what a loop goes through."""
+    if isinstance(loop, ast.While):
+        return "", ast.Constant(None)
+    call = loop.iter
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return "", call
+    name, symbol = call.func.id, table.lookup(call.func.id)
+    if symbol.is_assigned() or symbol.is_parameter() or symbol.is_free():
+        return "", call
+    parts = [*call.args, *(k.value for k in call.keywords if k.arg == "start")]
+    is_zip = name == "zip" and not call.keywords
+    is_count = (
+        name == "enumerate" and call.args and len(parts) == len(call.args) + len(call.keywords)
+    )
+    if is_count and (len(parts) > 2 or any(isinstance(n, ast.Starred) for n in parts)):
+        return "", call
+    return (name, ast.Tuple(parts, ast.Load())) if is_zip or is_count else ("", call)
 
 
 def _function_of(

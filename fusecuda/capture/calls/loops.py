@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import types
-from collections.abc import Iterator
 from time import thread_time
 from typing import Any
 
@@ -21,6 +20,7 @@ from .border import Border, RecordedError
 from .objects import PLAIN, is_bound, is_given, is_object, kinds_of
 from .places import is_constant
 from .running import raised
+from .turns import Turns, turns_of
 from .twins import FunctionTwin, twin_of
 from .whole import looks_at_callers
 
@@ -33,7 +33,6 @@ _LONGEST = 0.1  # seconds of turns at once
 _AGAIN = 8  # times as long as a comparison took, it is not made again
 _TICK = 1e-9  # seconds
 _LARGE = float("inf")
-_MISSING = object()
 
 
 def _is_known(value: Any) -> bool:
@@ -74,10 +73,10 @@ class _Loop:
 
     def __init__(
         self, function: types.FunctionType, past: _Past, changed: tuple[str, ...],
-        needed: tuple[str, ...], space: dict[str, Any],
+        needed: tuple[str, ...], space: dict[str, Any], turns: Turns,
     ) -> None:  # fmt: skip
         code = function.__code__ = past.named
-        self.function, self.past, self.space = function, past, space
+        self.function, self.past, self.space, self.turns = function, past, space, turns
         self.names = code.co_varnames[1 : code.co_argcount]
         self.changed = changed
         self.needed = frozenset(needed)
@@ -105,7 +104,7 @@ class _Loop:
 
     def find_twin(self) -> bool:
         """Whether there is a twin now, which reads what the function reads."""
-        kinds = dict.fromkeys(kinds_of(self.values()))
+        kinds = dict.fromkeys(kinds_of((*self.values(), *self.turns.containers)))
         past = self.past
         twin = past.twin
         if twin is None or not kinds.keys() <= twin.kinds.keys() or not twin.holds():
@@ -120,10 +119,10 @@ class _Loop:
             past.twin = None if isinstance(made, str) else made
         return past.twin is not None
 
-    def as_it_is(self, turns: Iterator[Any]) -> bool:
-        """Some turns on lazy arrays; True if there may be more."""
+    def as_it_is(self, count: int | None = None) -> bool:
+        """So many turns on lazy arrays, or all; True if there may be more."""
         try:
-            result = self.function(turns, *self.values())
+            result = self.function(itertools.islice(self.turns.on(_itself), count), *self.values())
         except BaseException as error:
             self.leave(self.function, error, None)
             raise
@@ -144,14 +143,15 @@ class _Loop:
             if value is not UNBOUND:
                 self.space[name] = value if border is None else border.taken(value)
 
-    def whole(self, turns: Iterator[Any]) -> bool:
-        """Some turns on the memory of lazy arrays; raises `RecordedError` before the first."""
+    def whole(self, count: int) -> bool:
+        """So many turns on the memory of lazy arrays; raises `RecordedError` before the first."""
         twin = self.past.twin
         assert twin is not None, "a loop runs on memory only where it has a twin"
         border = _Variables(twin.kinds, twin.originals)
         given = [v if type(v) in PLAIN or v is UNBOUND else border.given(v) for v in self.values()]
         for space, name, value in twin.named:
             space[name] = border.given(value)
+        turns = itertools.islice(self.turns.on(border.given), count)
         entered = thread_time()
         try:
             result = twin.function(turns, *given)
@@ -166,8 +166,8 @@ class _Loop:
 
 
 def run(
-    function: types.FunctionType, iterable: Any, place: str, changed: tuple[str, ...],
-    needed: tuple[str, ...], space: dict[str, Any],
+    function: types.FunctionType, iterable: Any, maker: str, place: str,
+    changed: tuple[str, ...], needed: tuple[str, ...], space: dict[str, Any],
 ) -> bool | tuple[Any, ...]:  # fmt: skip
     """True if all turns of a loop have been run; else none has. A tuple of what one returned.
 
@@ -175,19 +175,20 @@ def run(
     that are ``changed``, behind whether it has gone through all turns; None says that it returns
     what follows from the function that the loop stands in. The variables are in ``space``; the
     ``needed`` have to have a value, but for those that a function changes: `UNBOUND` is given for
-    them. ``iterable`` is what a `for` goes through, None for a `while`; ``place`` is the module or
-    function that a traceback names.
+    them. ``iterable`` is what a `for` goes through, or what ``maker`` is given that makes it, None
+    for a `while`; ``place`` is the module or function that a traceback names.
     """
-    past, turns = _past(function.__code__, place), _turns(iterable)
+    past = _past(function.__code__, place)
+    turns = turns_of(iterable, maker, function.__globals__)
     if turns is None or not in_force().at_once_below or looks_at_callers(function):
         return False
     if past.is_large or past.sought > _TWINS_LIMIT:
         return False
-    loop = _Loop(function, past, changed, needed, space)
+    loop = _Loop(function, past, changed, needed, space, turns)
     missing = loop.needed - space.keys()
     if not missing <= (set() if place == "<module>" else set(changed)) or not loop.find_twin():
         return False
-    _run(loop, turns)
+    _run(loop)
     return loop.returned or True
 
 
@@ -197,35 +198,27 @@ def _past(code: types.CodeType, place: str) -> _Past:
     return _pasts[id(code)]
 
 
-def _turns(iterable: Any) -> Iterator[Any] | None:
-    """What the loop goes through, if it is nothing but numbers and texts."""
-    if iterable is None:
-        return itertools.repeat(None)
-    is_plain = type(iterable) in (list, tuple, str) and all([type(v) in PLAIN for v in iterable])
-    return iter(iterable) if is_plain or type(iterable) is range else None
-
-
-def _run(loop: _Loop, turns: Iterator[Any]) -> None:
+def _run(loop: _Loop) -> None:
     """All turns, by the way that is faster."""
     while True:
         begin = thread_time()
-        seconds = _compared(loop, turns)
+        seconds = _compared(loop)
         if seconds is None:
             return
         if seconds == _LARGE:
             loop.past.is_large = True
-            loop.as_it_is(turns)
+            loop.as_it_is()
             return
         until = thread_time() + max(_AGAIN * (thread_time() - begin), _LONGEST)
         count = 1
         while (before := thread_time()) < until:
             count = min(4 * count, int(_LONGEST / seconds) + 1)
-            if not _some(loop, turns, count):
+            if not _some(loop, count):
                 return
             seconds = (thread_time() - before) / count + _TICK
 
 
-def _compared(loop: _Loop, turns: Iterator[Any]) -> float | None:
+def _compared(loop: _Loop) -> float | None:
     """The seconds of a turn by the faster way, as a few turns tell; None if there are no more.
 
     Turns are `_LARGE` that record more than is done at once, and such that leave what is not known.
@@ -238,7 +231,7 @@ def _compared(loop: _Loop, turns: Iterator[Any]) -> float | None:
         outer, recorder.touched = recorder.touched, 0
         begin = thread_time()
         try:
-            more = _some(loop, turns, 1)
+            more = _some(loop, 1)
             recorder.flush()
         finally:
             largest = recorder.touched
@@ -257,15 +250,17 @@ def _compared(loop: _Loop, turns: Iterator[Any]) -> float | None:
     return min(spent[loop.is_whole]) + _TICK
 
 
-def _some(loop: _Loop, turns: Iterator[Any], count: int) -> bool:
+def _some(loop: _Loop, count: int) -> bool:
     """At most ``count`` turns; False if the loop is over."""
-    first = next(turns, _MISSING)
-    if first is _MISSING:
+    if loop.turns.is_over():
         return False
-    some = itertools.chain((first,), itertools.islice(turns, count - 1))
     if loop.is_whole and loop.find_twin():
         try:
-            return loop.whole(some)
+            return loop.whole(count)
         except RecordedError:
             pass
-    return loop.as_it_is(some)
+    return loop.as_it_is(count)
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -36,9 +36,9 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     for name, is_whole in (("whole", True), ("as_it_is", False)):
         plain = getattr(loops._Loop, name)
 
-        def told(self: Any, some: Any, plain: Any = plain, is_whole: bool = is_whole) -> Any:
+        def told(self: Any, *count: int, plain: Any = plain, is_whole: bool = is_whole) -> Any:
             made.append(is_whole)
-            return plain(self, some)
+            return plain(self, *count)
 
         monkeypatch.setattr(loops._Loop, name, told)
     region = Region(Options(device="cpu"))
@@ -161,6 +161,88 @@ for v in q:
     a[v % 4] += v
     if len(q) < 30:
         q.append(v + 3)
+""",
+    "arrays": """
+a, s = cp.arange(40.0), []
+for v in a:
+    s.append(v * 2)
+    a[-1] += v
+""",
+    "rows": """
+a = cp.arange(40.0).reshape(20, 2)
+s = cp.zeros(2)
+for row in a:
+    s = s + row
+    row *= 0.5
+    a[-1] += row
+""",
+    "arrays under their own name": """
+a = cp.arange(24.0).reshape(12, 2)
+for a in a:
+    a += 1
+""",
+    "counted": """
+a, s = cp.arange(20.0), cp.zeros(25)
+for i, v in enumerate(a, 3):
+    s[i] = v
+for i, v in enumerate(a[::2], start=1):
+    s[i] += v
+for i, v in enumerate('abcdefghi'):
+    s[i] += len(v)
+""",
+    "pairs": """
+a, b, s = cp.arange(20.0), cp.ones((15, 2)), 0
+for v, w in zip(a, b):
+    s = s + v * w
+    w[0] = v
+for (v, i) in zip(a, range(30)):
+    s = s + v * i
+for t in zip(*b.T):
+    s = s + t[0]
+    if t[0] > 9:
+        break
+""",
+    "a zip of its own": """
+def zip(*given):
+    return [[one[0] for one in given]] * 9
+a, s = cp.arange(6.0), 0
+for v, w in zip(a, a):
+    s = s + v
+""",
+    "lists of arrays": """
+a, b = cp.ones(2), cp.zeros(2)
+h, s = [a, b, a] * 5 + [1, 2.0], 0
+for v in h:
+    v += 1
+    s = s + v
+""",
+    "lists that grow": """
+h, s = [cp.ones(2)], 0
+for v in h:
+    if len(h) < 40:
+        h.append(v * 0.9)
+    s = s + v
+""",
+    "lists that change": """
+h = [cp.ones(2) * i for i in range(20)]
+for i, v in enumerate(h):
+    h[(i + 1) % 19] = v + h[i - 1]
+    if i == 15:
+        h.pop()
+""",
+    "lists of objects": """
+class P:
+    def __init__(self, u):
+        self.u = u
+    def m(self, v):
+        self.u = self.u * 0.5 + v
+h = [P(cp.ones(2) * i) for i in range(20)]
+s = cp.zeros(2)
+for p, q in zip(h, h[1:]):
+    p.m(q.u)
+    s = s + p.u
+h = [p.u for p in h]
+del p, q
 """,
     "dicts": """
 d = {'a': cp.zeros(2)}
@@ -327,11 +409,24 @@ for i in range(9):
         k = 1
     a += k
 """,
-    "arrays": """
-a = cp.arange(6.0).reshape(3, 2)
-s = 0
-for row in a:
-    s = s + row
+    "iterators": """
+h = [cp.ones(2) for _ in range(9)]
+it = iter(h)
+s = cp.zeros(2)
+for v, w in zip(it, h):
+    s = s + v * w
+n = len(list(it))
+""",
+    "strictly": """
+a, s = cp.arange(6.0), 0
+for v, w in zip(a, [1] * 6, strict=True):
+    s = s + v * w
+""",
+    "long lists": """
+h = [cp.ones(1)] * 300
+s = cp.zeros(1)
+for v in h:
+    s = s + v
 """,
     "kinds": """
 a = cp.ones(2)
