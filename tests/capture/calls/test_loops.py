@@ -611,6 +611,17 @@ def test_loops_change_objects(name: str, turns: list[bool]) -> None:
     assert any(turns) is way
 
 
+def test_another_zip_of_the_module(turns: list[bool]) -> None:
+    """One that gets its name from elsewhere."""
+    text = (
+        "globals()['zip'] = lambda *given: [(one[0], 1) for one in given] * 9\n"
+        "a, s = cp.arange(6.0), 0\nfor v, w in zip(a, a):\n    s = s + v + w\n"
+        "del globals()['zip']\n"
+    )
+    same(text)
+    assert not turns
+
+
 def test_a_method_may_have_the_name_of_ours(turns: list[bool]) -> None:
     """`run` is what runs a loop by turns, and a method here: its loops are rewritten once."""
     same(
@@ -731,6 +742,9 @@ _BEGINNINGS = (
     "for k in range(11):\n    n = k % 4\n    t = a + n\n",
     "for k in [0, 1, 2, 3, 4, 5]:\n    n = 2\n    t = b\n    if k % 3 == 1:\n        continue\n",
     "k = 0\nwhile k < 9:\n    k += 1\n    n = 3\n    t = b - n\n    if k == 7:\n        break\n",
+    "for k, u in enumerate(a):\n    n = k % 4\n    t = b + u\n",
+    "for t, u, k in zip([a, b, x] * 3, b, range(9)):\n    n = int(u > 1)\n    t = t + u\n",
+    "k = 1\nfor t in [a, x, b[:2], a[::-1], b, y]:\n    n = 2\n    t = t[0] + b\n",
 )
 _PAIRS = ("x, y", "x, x", "z[:6], z[3:9]", "z[::2], z[1::2]", "x[::-1], x", "x, w")
 _MADE = "x = cp.arange(6.0)\ny = cp.ones(6)\nz = cp.arange(12.0)\nw = cp.ones(6)\nr = []\n"
