@@ -463,6 +463,31 @@ WHOLES = (
         ids("whole_functions", "functions_that_are_reached[methods_that_go_out]"),
     ),
     Mutation(
+        "named-tuples-as-numpy-shows-them",
+        "capture/calls/printed.py",
+        "    if kind_of(value) is NAMED:\n",
+        "    if False:\n",
+        "the text of a named tuple shows NumPy's numbers in a whole",
+        ids("whole_texts", "texts[named_tuples]"),
+    ),
+    Mutation(
+        "named-tuples-with-methods",
+        "capture/calls/objects.py",
+        '        return function.__globals__.get("__name__") in makers\n',
+        "        return True\n",
+        "a method of a named tuple sees NumPy's arrays under the script's names",
+        ids("whole_functions", "named_tuples_with_methods"),
+    ),
+    Mutation(
+        "tuples-of-their-own",
+        "capture/calls/border.py",
+        "        self._containers.append((twin, value, parts))\n",
+        "        if kind is not tuple and not is_named(kind):\n"
+        "            self._containers.append((twin, value, parts))\n",
+        "a tuple that is reached in two ways is two tuples in a whole",
+        ids("whole_functions", "functions_that_are_reached[named_tuples]"),
+    ),
+    Mutation(
         "objects-around",
         "capture/calls/border.py",
         "            return kind\n        if depth >",

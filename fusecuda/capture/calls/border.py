@@ -19,7 +19,7 @@ from ..record.origin import is_users
 from ..record.structure import HEIR_OF_TUPLE, NAMED, kind_of
 from ..record.view import view_in
 from .binding import dressed
-from .objects import ORIGINAL, PLAIN, is_bound, is_given, is_own
+from .objects import ORIGINAL, PLAIN, is_bound, is_given, is_named, is_own
 from .places import is_constant, unwrapped
 from .running import is_running, step_by_step, taken_over
 
@@ -70,7 +70,7 @@ def _size_inside(kind: type, value: Any, depth: int, around: tuple[int, ...]) ->
     if kind is MethodType:
         home = size_of((value.__self__,), depth, around) if is_bound(value) else None
         return None if home is None else (value.__func__, *home)
-    if kind not in (list, tuple, dict):
+    if kind not in (list, tuple, dict) and not is_named(kind):
         if id(value) in around:
             return kind
         if depth > _DEPTH_LIMIT or kind.__module__ == "builtins" or not is_own(kind):
@@ -93,7 +93,7 @@ def _is_others(value: Any) -> bool:
 def is_simple(result: Any) -> bool:
     """True for lazy arrays, plain values and objects, and what holds nothing else."""
     kind: Any = type(result)
-    if kind in (list, tuple):
+    if kind in (list, tuple) or is_named(kind):
         return all(map(is_simple, result))
     if kind is dict:
         return all(map(is_simple, result.values()))
@@ -152,7 +152,7 @@ class Border:
         kind = type(value)
         if kind is Array:
             return self.shown(value)
-        if kind in (list, tuple, dict):
+        if kind in (list, tuple, dict) or is_named(kind):
             return self._twin(kind, value)
         if is_given(value):
             if value not in self._kinds:
@@ -207,10 +207,10 @@ class Border:
         parts = [part if type(part) in PLAIN else self.given(part) for part in before]
         twin = value
         if any([part is not own for part, own in zip(parts, before, strict=True)]):
-            twin = dict(zip(value, parts, strict=True)) if kind is dict else kind(parts)
+            make: Any = vars(kind)["_make"].__get__(None, kind) if is_named(kind) else kind
+            twin = dict(zip(value, parts, strict=True)) if kind is dict else make(parts)
             self._known[id(twin)] = twin, value
-        if kind is not tuple:
-            self._containers.append((twin, value, parts))
+        self._containers.append((twin, value, parts))
         return twin
 
     def write_back(self) -> None:
@@ -220,6 +220,8 @@ class Border:
                 for name, value in vars(twin).items():
                     if name not in before or before[name] is not value:
                         vars(own)[name] = self.taken(value)
+                continue
+            if isinstance(own, tuple):
                 continue
             is_list = type(own) is list
             parts = twin if is_list else list(twin.values())

@@ -10,7 +10,7 @@ import abc
 import functools
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ _KNOWN_KINDS = (
     types.ModuleType, types.GeneratorType, types.MethodType, types.BuiltinFunctionType,
     types.CodeType, BaseException,
 )  # fmt: skip
+OF_NAMED = ("_fields", "_field_defaults", "_make", "_replace", "_asdict")
 PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 ORIGINAL = "_original"  # a slot, which is none of the attributes
 _OF_TEXTS = {"__repr__", "__str__"}
@@ -66,6 +67,29 @@ def is_own(kind: Any) -> bool:
         if base not in _ABSTRACT and (not is_users(base.__module__) or special - known):
             return False
     return len(kind.__mro__) > 1
+
+
+@per_class
+def is_named(kind: Any) -> bool:
+    """True for classes of named tuples that have nothing but their fields."""
+    if kind.__bases__ != (tuple,) or kind.__dictoffset__ or not is_users(kind.__module__):
+        return False
+    fields, defaults = getattr(kind, "_fields", None), getattr(kind, "_field_defaults", {})
+    if type(fields) is not tuple or not all(map(is_constant, defaults.values())):
+        return False
+    makers = ("collections", "typing", f"namedtuple_{kind.__name__}")
+    return all(
+        name.startswith("__annot") or _comes_from(makers, value)
+        for name, value in vars(kind).items()
+    )
+
+
+def _comes_from(makers: Collection[str], value: Any) -> bool:
+    """False for a function of another module, and what calls one."""
+    function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    if isinstance(function, types.FunctionType):
+        return function.__globals__.get("__name__") in makers
+    return not isinstance(function, property)
 
 
 def is_object(value: Any) -> bool:
@@ -97,6 +121,9 @@ def kinds_of(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
                 yield value.__func__
                 yield from kinds_of((value.__self__,), depth)
         elif kind in (list, tuple):
+            yield from kinds_of(value, depth + 1)
+        elif is_named(kind):
+            yield kind
             yield from kinds_of(value, depth + 1)
         elif kind is dict:
             yield from kinds_of(value.values(), depth + 1)

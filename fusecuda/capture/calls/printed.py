@@ -16,6 +16,7 @@ import numpy as np
 from ...graph.dtypes import is_numeric
 from ..arrays.array import Array
 from ..arrays.memory import new
+from ..record.structure import NAMED, kind_of
 
 
 def shown(*values: Any, **keywords: Any) -> None:
@@ -53,6 +54,8 @@ def _inside(value: Any) -> Any:
         return kind(map(lazy, value))
     if kind is dict:
         return {lazy(key): lazy(part) for key, part in value.items()}
+    if kind_of(value) is NAMED:
+        return NAMED.make(value, list(map(lazy, value)))
     return _Told(value) if isinstance(value, BaseException) else value
 
 

@@ -29,7 +29,15 @@ from .bytecode import (
     strings,
     with_calls,
 )
-from .objects import functions_of, is_only_of_objects, is_own, members, stores_to
+from .objects import (
+    OF_NAMED,
+    functions_of,
+    is_named,
+    is_only_of_objects,
+    is_own,
+    members,
+    stores_to,
+)
 from .places import MISSING, Place, Wrapper, is_constant
 from .scan import Scan
 from .settings import makes_texts
@@ -96,6 +104,7 @@ class TwinScan(Scan):
         self.odd = ""  # what is not known of classes
         self.classes_by_name: dict[Any, tuple[Place, type, dict[str, Any]]] = {}  # what is read
         self.generators: set[type[Drawing]] = set()  # that are given
+        self.tuples: dict[type, None] = {}  # with names, that are given or made
         self.typed: set[str] = set()  # names of what draws and may take a dtype
 
     def parts(self) -> frozenset[str]:
@@ -104,8 +113,9 @@ class TwinScan(Scan):
         return frozenset(name for place, _ in values for _, name in place.steps)
 
     def has(self, name: str) -> bool:
-        """True for an attribute that only objects can have."""
-        return bool(self.members) and is_only_of_objects(name)
+        """True for an attribute that only objects can have, or named tuples that there are."""
+        fields = {n for kind in self.tuples for n in (*kind._fields, *OF_NAMED)}  # type: ignore[attr-defined]
+        return (bool(self.members) or name in fields) and is_only_of_objects(name)
 
     def objects_of(self, function: types.FunctionType) -> Collection[str]:
         """The variables by which a function is given objects of the classes that are followed."""
@@ -135,6 +145,8 @@ class TwinScan(Scan):
             if issubclass(kind, Drawing):
                 self.generators.add(kind)
                 self._typed(kind)
+            elif is_named(kind):
+                self.tuples[kind] = None
             else:
                 self.members[kind] = {}
         known = -1
@@ -153,7 +165,10 @@ class TwinScan(Scan):
 
     def _classify(self, place: Place, value: Any, bound: bool, what: str) -> None:
         is_plain = type(value) is type and place.kind == "global" and not place.steps
-        if is_plain and is_users(value.__module__) and self.shows:
+        if is_plain and is_named(value):
+            self._seen(place, value)
+            self.tuples[value] = None
+        elif is_plain and is_users(value.__module__) and self.shows:
             self._seen(place, value)
             self.classes_by_name.setdefault(place.key, (place, value, {}))
         else:

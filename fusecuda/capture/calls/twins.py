@@ -78,6 +78,7 @@ class FunctionTwin:
         self.originals: dict[int, Any] = {}  # what stands under names, by the identity of twins
         self.function = self._copied(function)
         self.kinds: dict[Any, Any] = {kind: kind.kind for kind in scan.generators}
+        self.kinds.update((kind, kind) for kind in scan.tuples)
         for kind, found in scan.members.items():
             self.kinds[kind] = twin_class(kind, found, self._copied)
         for one in given:

@@ -189,6 +189,18 @@ SAME: dict[str, tuple[str, str, str]] = {
         "            self.up.w if self.up else 0)\nd = Node(None, x)\n"
         "d.parts += [Node(d, W), Node(d, y)]\nc = C(None)\ndef F():\n    return d.total()", "F()",
     ),
+    "named_tuples": program(
+        "from collections import namedtuple\nS = namedtuple('S', 'x v n')\ns = S(x, W, 0)\n"
+        "c = C(None)\ndef F(s, k=0.5):\n    a = s.v - k * s.x\n    s.x[0] += 1\n"
+        "    return S(s.x + a, a, s.n + 1), s._replace(n=2), [s.x[0], s[1]], s._asdict(), s is c.f",
+        "F(s), F(s)[0].v, isinstance(F(s)[1], S)", "s = F(s)[0]; c.f = s",
+    ),
+    "typed_named_tuples": program(
+        "from typing import NamedTuple\nclass S(NamedTuple):\n    x: object\n    w: float = 2.0\n"
+        "c = C([S(x), S(W, 3)], {'a': S(y)})\ndef F(n):\n    one = c.f[n]\n"
+        "    c.f[n] = S(one.x * one.w, one.w * 0.5)\n    x, w = c.g['a']\n    return one, x * w",
+        "F(c.n % 2), len(c.f)", "c.n += 1",
+    ),
     "raising": program(
         "def fails(v):\n    seen.append(v[0])\n    if len(seen) > 5:\n"
         "        raise ValueError(len(seen))\n    return v\nc = C(fails)", "c.m(), seen",
@@ -198,8 +210,8 @@ SAME: dict[str, tuple[str, str, str]] = {
 
 def shown(value: Any) -> Any:
     """A result with names for the functions in it."""
-    if type(value) in (list, tuple):
-        return [shown(part) for part in value]
+    if isinstance(value, list | tuple):
+        return [type(value).__name__, *(shown(part) for part in value)]
     if type(value) is dict:
         return {key: shown(part) for key, part in value.items()}
     if (getattr(value, "__module__", "") or "numpy").startswith(("fusecuda", "numpy")):
@@ -230,6 +242,20 @@ def test_methods_of_bases() -> None:
         "d = D()\nc = C(types.MethodType(B.at, d), d.at)"
     )
     run(*program(text, "c.m(), c.swap()"))
+
+
+def test_named_tuples_with_methods() -> None:
+    """What those are given is lazy, as what the script's functions are given."""
+    text = (
+        "from typing import NamedTuple\nclass S(NamedTuple):\n    x: object\n"
+        "    def __add__(self, more):\n        seen[:] = [type(self.x).__name__, more]\n"
+        "        return S(self.x + more)\ns = S(x)\n"
+        "def F(s, v):\n    return (s + 1).x + v\n"
+    )
+    names = space(FUNCTIONS + text)
+    for _ in range(CALLS):
+        alike(names["F"](names["s"], names["x"]), 2 * np.arange(6.0) + 1)
+        assert names["seen"] == ["Array", 1]
 
 
 @pytest.fixture

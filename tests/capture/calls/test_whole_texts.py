@@ -35,6 +35,7 @@ TEXTS = {
     "functions": "(str([a[0]]), repr(a[0]), ascii(a[1]), format((a[0],)), str(), str(b'n', 'u8'))",
     "mapped": "' '.join(map(str, [a[0], [a[1]]]))",
     "parts": "'{0.shape} {0[1]!r}'.format(a)",
+    "named_tuples": "f'{N(a[0], [a])} {N(n, d)!r}', str(N(a[1], a)), 'of %s' % (N(a.sum(), 2),)",
     "inner": "[f'{[v]}' for v in a] + [(lambda v: f'{v!r}')(a[0])]",
     "objects": "f'{o} {o!r} {[o]}' + str(o) + '%r' % o",
     "dataclasses": "f'{d}' + repr([d])",
@@ -42,7 +43,8 @@ TEXTS = {
     "errors": "told(a)",
 }
 CLASSES = (
-    "from dataclasses import dataclass\nT = '%r %s'\n"
+    "from dataclasses import dataclass\nfrom collections import namedtuple\nT = '%r %s'\n"
+    "N = namedtuple('N', 'k v')\n"
     "class O:\n    def __init__(self, v):\n        self.v = v\n"
     "    def __repr__(self):\n        return f'O({self.v!r}, {[self.v[0]]})'\n"
     "@dataclass\nclass D:\n    v: object\n    o: object = None\n"
