@@ -22,6 +22,7 @@ from .impure_table import IMPURE
 from .late_table import LATE
 from .later_table import LATER
 from .layouts_table import LAYOUTS
+from .like_numpy_table import LIKE_NUMPY
 from .machine_table import MACHINE
 from .mutation import Mutation
 from .mutation import ids as _ids
@@ -680,6 +681,7 @@ MUTATIONS = (
     *COMPACTIONS,
     *LATE,
     *LAYOUTS,
+    *LIKE_NUMPY,
     *NARROWED,
     *SHARED_DIVISORS,
     *SPEED,

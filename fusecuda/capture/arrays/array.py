@@ -226,7 +226,7 @@ class Array(Held):
     @atomic
     def flat_of_memory(self) -> Any:
         """NumPy's iterator over the elements, which have been computed."""
-        return self.handed_over().flat
+        return ENTRIES.over_memory(self.handed_over().flat)
 
     @property
     def real(self) -> Any:
@@ -378,10 +378,7 @@ class Array(Held):
 
     @atomic
     def __dlpack__(self, **kwargs: Any) -> Any:
-        self.hand_out()
-        self._storage.shared = True
-        assert self._storage.buffer is not None
-        return self.shown_of(self._storage.buffer).__dlpack__(**kwargs)
+        return self.lent().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)

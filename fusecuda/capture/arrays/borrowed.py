@@ -60,6 +60,10 @@ def _is_instance(value: Any, kinds: Any) -> bool:
     return issubclass(value.dtype.type if value.is_scalar else np.ndarray, kinds)
 
 
+def _is_scalar(value: Any) -> bool:
+    return value.is_scalar if type(value) is Array else np.isscalar(value)
+
+
 _copied = copy
 _OURS: dict[Any, Function] = {
     np.asarray: _asanyarray,
@@ -67,6 +71,7 @@ _OURS: dict[Any, Function] = {
     np.array: _array,
     np.broadcast: _broadcast,
     np.empty: creation.empty,
+    np.isscalar: _is_scalar,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import is_supported
+from ...graph.dtypes import is_numeric, is_supported
 from ...graph.index_map import Shape
 from ...graph.node import Node
 from ..record.numbers import TracedScalar
@@ -18,7 +19,7 @@ from ..record.structure import rebuilt
 from ..record.view import union, view_in
 from .array import Array
 from .gathering import gathered, of_object
-from .kept_order import axes_of_copy, filled_in_order
+from .kept_order import axes_of_new, filled_in_order
 from .memory import in_force, new
 from .table import TABLE, handles
 from .ufuncs import node_of
@@ -98,12 +99,16 @@ def asanyarray(
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: None = None) -> Any:
     """Return a lazy array of at least one axis, whose values lie in row-major order."""
     x = asarray(a, dtype)
+    if type(x) is not Array:
+        return np.ascontiguousarray(x)
     return np.atleast_1d(x if x.lies_in_rows() else x.copy())
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: None = None) -> Any:
     """Return a lazy array of at least one axis, whose values lie in column-major order."""
     x = asarray(a, dtype)
+    if type(x) is not Array:
+        return np.asfortranarray(x)
     return np.atleast_1d(x if x.T.lies_in_rows() else x.copy("F"))
 
 
@@ -146,21 +151,30 @@ def zeros(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: None = None
 ) -> Any:
     """Return a new array of given shape and type, filled with zeros."""
-    return full(shape, 0, float if dtype is None else dtype, order, device=device)
+    return _of_one(np.zeros, 0, shape, dtype, order, device)
 
 
 def ones(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: None = None
 ) -> Any:
     """Return a new array of given shape and type, filled with ones."""
-    return full(shape, 1, float if dtype is None else dtype, order, device=device)
+    return _of_one(np.ones, 1, shape, dtype, order, device)
 
 
 def empty(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: None = None
 ) -> Any:
     """Return a new array of given shape and type; what it holds may be anything (it is zeros)."""
-    return zeros(shape, dtype, order, device=device)
+    return _of_one(np.empty, 0, shape, dtype, order, device)
+
+
+def _of_one(make: Any, value: int, shape: Any, dtype: Any, order: Any, device: Any) -> Any:
+    """As `full`; what NumPy's function ``make`` gives where the elements are no numbers."""
+    kind = float if dtype is None else dtype
+    if kind is not float and not is_numeric(np.dtype(kind)):
+        check_device(device)
+        return lazy(make(shape_of(shape), kind, order or "C"))
+    return full(shape, value, kind, order, device=device)
 
 
 def full(
@@ -173,7 +187,8 @@ def full(
     if limit and type(shape) in (int, tuple) and type(fill_value) in (int, float, bool):
         sizes = shape if type(shape) is tuple else (shape,)
         if all([type(n) is int for n in sizes]) and math.prod(sizes) * 8 <= limit:
-            return new(Array, np.full(sizes, fill_value, dtype, order))
+            made = np.full(sizes, fill_value, dtype, order)
+            return new(Array, made) if is_numeric(made.dtype) else made
     if dtype is not None and not is_supported(np.dtype(dtype)):
         return lazy(np.full(shape, plain(fill_value), dtype, order))
     extents = shape_of(shape)
@@ -210,7 +225,7 @@ def zeros_like(
     device: Any = None,
 ) -> Any:  # fmt: skip
     """Return an array of zeros with the same shape and type as a given array."""
-    return full_like(a, 0, dtype, order, subok, shape, device=device)
+    return _like(np.zeros_like, 0, a, dtype, order, shape, device)
 
 
 def ones_like(
@@ -218,7 +233,7 @@ def ones_like(
     device: Any = None,
 ) -> Any:  # fmt: skip
     """Return an array of ones with the same shape and type as a given array."""
-    return full_like(a, 1, dtype, order, subok, shape, device=device)
+    return _like(np.ones_like, 1, a, dtype, order, shape, device)
 
 
 def empty_like(
@@ -226,7 +241,7 @@ def empty_like(
     *, device: Any = None,
 ) -> Any:  # fmt: skip
     """Return an array of the same shape and type as a given array; it may hold anything."""
-    return full_like(prototype, 0, dtype, order, subok, shape, device=device)
+    return _like(np.empty_like, 0, prototype, dtype, order, shape, device)
 
 
 def full_like(
@@ -234,16 +249,24 @@ def full_like(
     shape: Any = None, *, device: Any = None,
 ) -> Any:  # fmt: skip
     """One value in the shape (and dtype) of another array."""
+    make = functools.partial(np.full_like, fill_value=plain(fill_value))
+    return _like(make, fill_value, a, dtype, order, shape, device)
+
+
+def _like(
+    make: Any, fill_value: Any, a: Any, dtype: Any, order: Any, shape: Any, device: Any
+) -> Any:
+    """As `full_like`; what NumPy's function ``make`` gives where the elements are no numbers."""
     like = a if hasattr(a, "dtype") and hasattr(a, "shape") else np.asarray(plain(a))
-    extents = like.shape if shape is None else shape
+    extents = shape_of(like.shape if shape is None else shape)
     kind = like.dtype if dtype is None else dtype
-    if type(like) is not Array or rank_of(fill_value) or order == "C":
+    if not is_numeric(np.dtype(kind)):
+        laid_out = like.will_lie() if type(like) is Array else like
+        return lazy(make(laid_out, dtype=kind, order=order, shape=extents))
+    axes = None if rank_of(fill_value) else axes_of_new(like, order, len(extents))
+    if axes is None:
         return full(extents, fill_value, kind, "F" if order == "F" else "C", device=device)
-    return filled_in_order(
-        lambda laid: full(laid, fill_value, kind, device=device),
-        shape_of(extents),
-        axes_of_copy(like, order),
-    )
+    return filled_in_order(lambda laid: full(laid, fill_value, kind, device=device), extents, axes)
 
 
 for _function in (zeros_like, ones_like, empty_like, full_like):

@@ -1,4 +1,4 @@
-"""Flat: what `numpy.ndarray.flat` is of an array in a function that is recorded."""
+"""Flat: what `numpy.ndarray.flat` is of an array."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..record.numbers import TracedScalar
+from ..record.structure import rebuilt
 from .array import Array
 from .gathering import listed
 from .table import entry
@@ -117,6 +118,48 @@ class Flat:
         return getattr(self._memory(), name)
 
 
+class OverMemory:
+    """NumPy's own iterator over an array's memory, which takes lazy arrays as keys and values."""
+
+    __slots__ = ("_numpys",)
+
+    def __init__(self, numpys: Any) -> None:
+        self._numpys = numpys
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """NumPy's, as an array's."""
+        return np.flatiter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._numpys, name)
+
+    def __len__(self) -> int:
+        return len(self._numpys)
+
+    def __iter__(self) -> Any:
+        return self._numpys
+
+    def __next__(self) -> Any:
+        return next(self._numpys)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._numpys[rebuilt(key, _shown)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._numpys[rebuilt(key, _shown)] = rebuilt(value, _shown)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        made = self._numpys.__array__()
+        return made if dtype is None else made.astype(dtype, copy=bool(copy))
+
+
+def _shown(value: Any) -> Any:
+    if type(value) is not Array:
+        return value
+    return value.compute()[()] if value.is_scalar else value.compute()
+
+
 def _is_known(key: Any) -> bool:
     """True for what tells its places without a look: integers, and slices and lists of such."""
     if type(key) is TracedScalar:
@@ -137,19 +180,26 @@ def _blank(shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(np.zeros((), np.int8), shape)
 
 
-def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[Flat, Any], Any]:
-    def method(self: Flat, other: Any) -> Any:
+def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
         return compare(self.copy(), other)
 
     return method
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Flat, f"__{_name}__", _compared(getattr(operator, _name)))
-Flat.__hash__ = None  # type: ignore[assignment]
+    for _kind in (Flat, OverMemory):
+        setattr(_kind, f"__{_name}__", _compared(getattr(operator, _name)))
+Flat.__hash__ = OverMemory.__hash__ = None  # type: ignore[assignment]
 
 
 @entry
 def flat(array: Any) -> Flat:
-    """What ``array.flat`` is."""
+    """What ``array.flat`` is in a function that is recorded."""
     return Flat(array)
+
+
+@entry
+def over_memory(numpys: Any) -> OverMemory:
+    """What ``array.flat`` is elsewhere, of NumPy's iterator."""
+    return OverMemory(numpys)

@@ -37,6 +37,7 @@ class Held(Methods):
     pick: Any
     shown_of: Any
     shows_all: Callable[[], bool]
+    is_scalar: bool
     writeable: bool
 
     def read_node(self) -> Node:
@@ -149,6 +150,17 @@ class Held(Methods):
         self.hand_out()
         self._storage.shared = True
         return self.at_once()
+
+    def lent(self) -> NDArray:
+        """The memory to be exported, read-only as the array is, which NumPy tells or refuses."""
+        self.hand_out()
+        storage = self._storage
+        storage.shared = True
+        assert storage.buffer is not None
+        result: NDArray = self.shown_of(storage.buffer).view()
+        if not self.is_scalar:
+            result.flags.writeable = self.writeable and storage.writeable
+        return result
 
     def _completed(self) -> None:
         """Compute what is pending, and wait until nothing is under way to other memory."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...graph import build
-from ...graph.dtypes import BOOL, DType, is_supported
+from ...graph.dtypes import BOOL, DType, is_numeric, is_supported
 from ...graph.index_map import Shape, axis_map
 from ...graph.node import Node
 from ..record.flight import atomic
@@ -153,10 +153,11 @@ def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
     ):
         value = np.asarray(value, dtype)
     kind: Any = type(value)
-    if dtype.kind in "iu" and (kind is float or issubclass(kind, np.floating)):
+    is_number = kind is float or issubclass(kind, np.floating)
+    if (dtype.kind in "iu" and is_number) or _is_no_number(value):
         fitted = np.empty((), dtype)
         with np.errstate(all="ignore"):
-            fitted[()] = value  # NumPy knows which numbers are errors: int(nan), int(1e300)
+            fitted[()] = value  # NumPy knows which are errors: int(nan), int(1e300), int(timedelta)
         value = fitted
     own = dtype if kind is TracedScalar else getattr(value, "dtype", dtype)
     if is_supported(own) and is_supported(dtype):
@@ -177,6 +178,11 @@ def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
             f"could not broadcast input array from shape {node.shape} into shape {shape}"
         )
     return build.broadcast_to(node, shape)
+
+
+def _is_no_number(value: Any) -> bool:
+    """True for text, dates and other scalars of NumPy's, of which it makes a number in a write."""
+    return isinstance(value, np.generic) and not is_numeric(value.dtype)
 
 
 def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:

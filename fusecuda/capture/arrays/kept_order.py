@@ -67,6 +67,21 @@ def axes_of_copy(source: Array, order: Any) -> Axes | None:
     return axes_by(source, order)
 
 
+def axes_of_new(source: Any, order: Any, rank: int) -> Axes | None:
+    """The axes in the order of memory of a new array of ``rank`` axes that is like ``source``.
+
+    ``source`` may be NumPy's. None where the memory is row-major.
+    """
+    if order == "A":
+        laid = source.will_lie() if type(source) is Array else source
+        order = "F" if laid.flags.fnc else "C"
+    if order == "F" and rank > 1:
+        return tuple(range(rank))[::-1]
+    if order != "K" or rank != source.ndim:
+        return None
+    return axes_of_copy(source, "K") if type(source) is Array else _axes_of_copy(*_seen(source))
+
+
 def axes_by(source: Array, order: Any) -> Axes | None:
     """The axes in the order of new memory that is asked for like ``source``'s, by NumPy's names.
 

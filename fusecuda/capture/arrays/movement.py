@@ -27,7 +27,7 @@ def reshape(
     wanted = shape if newshape is None else newshape
     if order == "F" or (order == "A" and axes_by(x, "A") is not None):
         columns = tuple(wanted) if hasattr(wanted, "__iter__") else (wanted,)
-        return reshape(x.transpose(), columns[::-1]).transpose()
+        return reshape(x.transpose(), columns[::-1], copy=copy).transpose()
     if order not in ("C", "A"):
         return NotImplemented
     target = np.broadcast_to(np.False_, x.shape)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.dtypes import is_numeric
+from ..record.view import is_writeable
 from .array import Array
 from .gathering import DISPATCHED, gathered, takes_arrays
 from .memory import in_force, new
@@ -78,9 +79,19 @@ def _made_lazy(value: Any, own: bool) -> Array:
     """The lazy array of a NumPy array or scalar, whose memory is taken over if it is its own."""
     if own and in_force().at_once_below:
         return new(Array, value)  # type: ignore[no-any-return]
+    if not own and any(s == 0 and n > 1 for s, n in zip(value.strides, value.shape, strict=True)):
+        return _repeating(value)
     result = Array.of_array(np.asarray(value), copy=not own)
     result.is_scalar = isinstance(value, np.generic)
     return result
+
+
+def _repeating(value: Any) -> Array:
+    """The lazy array of one whose elements repeat, of a copy of what there is of them."""
+    once = value[tuple(slice(1) if s == 0 else slice(None) for s in value.strides)]
+    result: Any = np.broadcast_to(Array.of_array(np.array(once)), value.shape)
+    result.writeable = is_writeable(value)
+    return result  # type: ignore[no-any-return]
 
 
 def stay_in_namespace(function: Function, name: str, module: str, doc: str | None) -> None:
