@@ -88,4 +88,12 @@ LIKE_NUMPY = (
         "a reshape by columns copies where it must not, and is a view where it must copy",
         _noticed("reshapes_by_columns_copy_where_they_are_told_to[at once]"),
     ),
+    Mutation(
+        "second-choice-as-out",
+        "capture/arrays/methods.py",
+        "        given = choices[0] if len(choices) == 1 else choices",
+        "        given, out = choices[0], choices[1] if len(choices) > 1 else out",
+        "the second choice of a method is written to",
+        _noticed("choices_are_not_written_to[at once]"),
+    ),
 )

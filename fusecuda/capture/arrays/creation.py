@@ -80,9 +80,12 @@ def _converted(a: Array, dtype: Any, copy: bool | None, order: Any) -> Any:
 def array(
     object: Any,
     dtype: Any = None, *, copy: bool | None = True, order: Any = "K", subok: bool = False,
-    ndmin: int = 0, like: None = None,
+    ndmin: int = 0, ndmax: int | None = None, like: None = None,
 ) -> Any:  # fmt: skip
     """Create a lazy array."""
+    if ndmax is not None:  # which newer ones of NumPy take
+        limits: dict[str, Any] = {"ndmin": ndmin, "ndmax": ndmax}
+        return lazy(np.array(plain(object), dtype, copy=copy, order=order, **limits))
     result = asarray(object, dtype, order, copy=copy)
     missing = ndmin - result.ndim
     return result.reshape((1,) * missing + result.shape) if missing > 0 else result

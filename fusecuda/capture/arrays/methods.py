@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -218,16 +219,19 @@ class Methods(Observed):
             self.let_go()
             self.writeable = bool(write)
 
-    def dot(self: Any, other: Any, out: Any = None) -> Any:
-        return np.dot(self, other) if out is None else np.dot(self, other, out=out)
+    def dot(self: Any, b: Any, out: Any = None) -> Any:
+        return np.dot(self, b) if out is None else np.dot(self, b, out=out)
 
-    def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+    def sort(
+        self: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> None:
         self._may_change("sort")
-        self[...] = np.sort(self, axis=axis, kind=kind, order=order)
+        axis = operator.index(axis)  # the function takes None, too
+        self[...] = np.sort(self, axis=axis, kind=kind, order=order, stable=stable)
 
     def partition(self: Any, kth: Any, axis: int = -1, **kwargs: Any) -> None:
         self._may_change("partition")
-        self[...] = np.partition(self, kth, axis, **kwargs)
+        self[...] = np.partition(self, kth, operator.index(axis), **kwargs)
 
     def byteswap(self: Any, inplace: bool = False) -> Any:
         swapped = ENTRIES.eager(np.ndarray.byteswap, self)
@@ -239,6 +243,10 @@ class Methods(Observed):
     def _may_change(self: Any, name: str) -> None:
         if not self.writeable or not (self.is_loose or self.storage.writeable):
             raise ValueError(f"{name} array is read-only")
+
+    def choose(self: Any, *choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+        given = choices[0] if len(choices) == 1 else choices
+        return np.choose(self, given, out=out, mode=mode)
 
     def compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
         return np.compress(condition, self, axis, out)

@@ -339,6 +339,6 @@ _OPERAND_TYPES = (Operators, TracedScalar, np.ndarray, np.generic, int, float, c
 for _function in (
     np.sum, np.prod, np.max, np.min, np.any, np.all, np.mean, np.var, np.std, np.argmax, np.argmin,
     np.cumsum, np.cumprod, np.round, np.argsort, np.take, np.repeat, np.nonzero,
-    np.diagonal, np.trace, np.searchsorted, np.choose, np.argpartition,
+    np.diagonal, np.trace, np.searchsorted, np.argpartition,
 ):  # fmt: skip
     setattr(Operators, _function.__name__, _method(_function))

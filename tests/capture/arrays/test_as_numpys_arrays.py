@@ -147,3 +147,40 @@ def test_reshapes_by_columns_in_a_function() -> None:
     for _ in range(3):
         np.testing.assert_array_equal(changed(given), expected)
     np.testing.assert_array_equal(given, np.arange(6.0).reshape(2, 3))
+
+
+def in_place(array: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    getattr(array, name)(*args, **kwargs)
+    return array
+
+
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "choices one by one": lambda xp: xp.array([0, 1]).choose(xp.array([1, 2]), xp.array([7, 8])),
+    "choices in a list": lambda xp: xp.array([0, 1]).choose([xp.array([1, 2]), xp.array([7, 8])]),
+    "many choices": lambda xp: xp.arange(4).choose(*xp.arange(16).reshape(4, 4)),
+    "wrapped choices": lambda xp: xp.array([5, -1]).choose(xp.ones(2), xp.zeros(2), mode="wrap"),
+    "stable sort": lambda xp: in_place(xp.array([3, 1, 2]), "sort", stable=True),
+    "sort of no axis": lambda xp: in_place(grid(xp), "sort", axis=None),
+    "partition of no axis": lambda xp: in_place(grid(xp), "partition", 2, axis=None),
+    "partition": lambda xp: in_place(xp.array([3, 1, 2]), "partition", 1, axis=0),
+    "dot by name": lambda xp: xp.array([3, 1, 2]).dot(b=xp.array([1, 2, 3])),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_take_numpys_arguments(name: str) -> None:
+    found, expected = outcome(METHODS[name], fnp), outcome(METHODS[name], np)
+    assert found[0] == expected[0]
+    assert found[0] or found == expected
+
+
+def test_choices_are_not_written_to() -> None:
+    last = fnp.array([7, 8])
+    assert fnp.array([0, 1]).choose(fnp.array([1, 2]), last).tolist() == [1, 8]
+    assert last.tolist() == [7, 8]
+
+
+def test_arrays_of_bounded_depth() -> None:
+    for depth in (2, 1):
+        made = [outcome(lambda xp, n=depth: xp.array([[1], [2]], ndmax=n), xp) for xp in (fnp, np)]
+        assert made[0] == made[1]
