@@ -17,6 +17,14 @@ def _types(name: str) -> tuple[str, ...]:
 
 LIKE_NUMPY = (
     Mutation(
+        "an-array-and-a-type-for-the-result",
+        "capture/arrays/dispatch.py",
+        "return None if both and func in _OUT_OR_DTYPE else TABLE.get(func)",
+        "return TABLE.get(func)",
+        "arrays are joined in a type and written to an array of another one",
+        _noticed("methods_take_numpys_arguments[joined, out and dtype]"),
+    ),
+    Mutation(
         "text-in-lazy-arrays",
         _CREATION,
         "    if kind is not float and not is_numeric(np.dtype(kind)):",

@@ -25,6 +25,7 @@ from .values import array_of, complete_together, is_any_picked, mask_of, plain
 
 # What writes to its first argument, and could not write to what NumPy is given of ours.
 WRITERS = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
+_OUT_OR_DTYPE = (np.concatenate, np.stack)  # which take one of the two
 _BY_ELEMENT = WRITERS - {np.copyto}  # which write what is in a list one by one
 
 
@@ -39,12 +40,12 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     result = _of_any_extent(func, func, args, kwargs)
     if result is not NotImplemented:
         return result
-    handler = TABLE.get(func)
     if len(args) > (place := place_of_out(func)):
         named = zip(positional_names(func) or (), args, strict=False)
         kwargs = {**kwargs, **dict(list(named)[place:])}
         args = args[:place]
     out = kwargs.get("out")
+    handler = _handler_of(func, kwargs)
     if handler is not None and (func in WRITERS or not raising()):
         rest = {k: v for k, v in kwargs.items() if k != "out"}
         try:
@@ -62,6 +63,12 @@ def call_function(func: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(func, np.ufunc):
         return func(*args, **kwargs)
     return eager(func, *args, **kwargs)
+
+
+def _handler_of(func: Any, kwargs: dict[str, Any]) -> Any:
+    """What the table has for a function, None where NumPy takes no such arguments."""
+    both = kwargs.get("out") is not None and kwargs.get("dtype") is not None
+    return None if both and func in _OUT_OR_DTYPE else TABLE.get(func)
 
 
 def _of_any_extent(known: Any, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -163,6 +163,9 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "sort of no axis": lambda xp: in_place(grid(xp), "sort", axis=None),
     "partition of no axis": lambda xp: in_place(grid(xp), "partition", 2, axis=None),
     "partition": lambda xp: in_place(xp.array([3, 1, 2]), "partition", 1, axis=0),
+    "joined, out and dtype": lambda xp: xp.concatenate([grid(xp)], out=grid(xp), dtype=float),
+    "stacked, out and dtype": lambda xp: xp.stack([grid(xp)[0]] * 3, out=grid(xp), dtype=float),
+    "joined out": lambda xp: xp.concatenate([grid(xp)], out=grid(xp) + 1, dtype=None),
     "dot by name": lambda xp: xp.array([3, 1, 2]).dot(b=xp.array([1, 2, 3])),
 }
 
