@@ -22,7 +22,7 @@ LIKE_NUMPY = (
         "return None if both and func in _OUT_OR_DTYPE else TABLE.get(func)",
         "return TABLE.get(func)",
         "arrays are joined in a type and written to an array of another one",
-        _noticed("methods_take_numpys_arguments[joined, out and dtype]"),
+        _noticed("methods_take_numpys_arguments[at once-joined, out and dtype]"),
     ),
     Mutation(
         "text-in-lazy-arrays",
