@@ -182,7 +182,8 @@ def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:
 
 def _is_no_number(value: Any) -> bool:
     """True for text, dates and other scalars of NumPy's, of which it makes a number in a write."""
-    return isinstance(value, np.generic) and not is_numeric(value.dtype)
+    # By its type: a number that stands for an argument's would be looked at.
+    return issubclass(type(value), np.generic) and not is_numeric(value.dtype)
 
 
 def _gather(array: Array, keys: tuple[Any, ...]) -> Array | None:
