@@ -498,7 +498,7 @@ WHOLES = (
     Mutation(
         "variables-forgotten",
         "tools/own_loops.py",
-        'kept = [] if place == "<module>" else [_kept(name) for name in changed]',
+        "kept = [] if in_module else [_kept(name) for name in changed]",
         "kept: list[ast.stmt] = []",
         "a function's variables are what they were before its loop",
         ids("calls/loops", "loops_of_a_function_that_is_called_once[sums-function]"),
