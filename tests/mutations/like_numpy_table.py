@@ -75,7 +75,7 @@ LIKE_NUMPY = (
     Mutation(
         "spans-as-numbers",
         "capture/arrays/indexing.py",
-        "    return isinstance(value, np.generic) and not is_numeric(value.dtype)",
+        "    return issubclass(type(value), np.generic) and not is_numeric(value.dtype)",
         "    return False",
         "a span of time is written to an array of numbers",
         _noticed("writes_of_no_numbers[recorded-i8-np.timedelta64(3,'s')]"),
