@@ -67,21 +67,18 @@ def test_a_plan_of_many_kinds_stays_on_one_screen() -> None:
 
 
 def test_two_places_of_one_graph_share_a_plan() -> None:
-    """Lines are told, but no condition of a plan."""
+    """Lines are told, but no condition of a plan within a function."""
     from fusecuda.capture.record import plans
 
-    def one(x: np.ndarray) -> Any:
+    def both(x: np.ndarray, first: bool) -> Any:
+        if first:
+            return np.sqrt(x) * 2.5
         return np.sqrt(x) * 2.5
 
-    def other(x: np.ndarray) -> Any:
-
-        return np.sqrt(x) * 2.5
-
-    other.__name__ = one.__name__
     plans.forget()
-    fc.lower(one, X)
+    fc.lower(both, X, True)
     known = len(plans._plans)
-    fc.lower(other, X)
+    fc.lower(both, X, False)
     assert len(plans._plans) == known == 1
 
 

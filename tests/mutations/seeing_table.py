@@ -110,6 +110,22 @@ SEEING = (
         ids("brief", "two_places_of_one_graph_share_a_plan"),
     ),
     Mutation(
+        "plans-of-other-functions",
+        "capture/record/plans.py",
+        "key: list[object] = [options, name, home, fusion_enabled()]",
+        "key: list[object] = [options, name, fusion_enabled()]",
+        "what a function records is told by the lines of another one",
+        ids("record/plans", "explanations_name_the_lines_of_their_own_function"),
+    ),
+    Mutation(
+        "tapes-of-other-blocks",
+        "capture/cupy/tape.py",
+        "steps.root((region.cupy_options, region.home, fusion_enabled()))",
+        "steps.root((region.cupy_options, fusion_enabled()))",
+        "so is one that follows what is known",
+        ids("cupy/cupy_regions", "explanations_name_the_lines_of_their_own_block[True]"),
+    ),
+    Mutation(
         "why-of-the-condition-before",
         "capture/calls/why.py",
         "if fails == replaying:",

@@ -148,6 +148,20 @@ def test_report_by_line(tmp_path: Path) -> None:
     assert any("fused with" in r and "5" in r for r in rows)
 
 
+def test_report_tells_lines_apart_that_do_the_same(tmp_path: Path) -> None:
+    """The launch of each is its own."""
+    text = (
+        "import cupy as cp\n"
+        "x = cp.ones((100, 8))\n"
+        "print(float((x * 3).sum()))\n"
+        "print(float((x * 3).sum()))\n"
+    )
+    done = start("--report", script(tmp_path, text))
+    assert done.returncode == 0, done.stderr
+    counts = {r.split()[3]: r.split()[:2] for r in done.stderr.splitlines() if "script.py:" in r}
+    assert counts["script.py:3:"] == counts["script.py:4:"] == ["2", "1"]
+
+
 def test_report_names_what_numpy_computes(tmp_path: Path) -> None:
     """Functions that are not recorded, in and out of modules, each with its line and how often."""
     text = (

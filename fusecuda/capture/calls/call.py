@@ -91,6 +91,8 @@ class Call:
         self.trace.handles = reads.catches
         self.trace.all_lazy = all_lazy
         self.trace.names_lines = owner.traces < _NAMED
+        code = getattr(owner.function, "__code__", None)
+        self.trace.home = code and (code.co_filename, code.co_firstlineno, 0)
         self.trace.effects = self.outliving.changed
         self.trace.handing = Handing(self.inputs, self.outliving, self.trace.give_up)
         self.why = self.reason = ""

@@ -190,6 +190,7 @@ class FusedBlock:
                 outer = region = _new_region(self._options, self._chosen)
                 self._opening = perf_counter() - begin
                 region.site, region.block = place, weakref.ref(self)
+                region.home = (place[0].co_filename, place[0].co_firstlineno, place[1])
                 if _is_named(frame):  # its launches may be asked for: all is compiled
                     region.budget = None
                 token = recorder_in_force.set(region)

@@ -134,7 +134,7 @@ class HostCall(Call):
         own += [Leaf(w.memory, w.memory.shape, w.memory.dtype) for w in written]
         options, name = self.owner.options, self.owner.__name__
         before = perf_counter()
-        leaves, executable = executable_for(nodes, own, options, name)
+        leaves, executable = executable_for(nodes, own, options, name, home=self.trace.home)
         self.trace.planned += perf_counter() - before
         executable = self.trace.affordable(executable, last=True)
         if isinstance(executable, Interpreted):

@@ -74,7 +74,8 @@ class Tape(Keys):
             if not self.region.is_taped:
                 self.leave()
                 return None
-            self.state = steps.root((self.region.cupy_options, fusion_enabled()))
+            region = self.region
+            self.state = steps.root((region.cupy_options, region.home, fusion_enabled()))
         found = self.state.steps.get(key)
         if found is not None and (not found.written or self._may_write(found)):
             return found

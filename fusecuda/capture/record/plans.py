@@ -30,6 +30,7 @@ _PLANS_LIMIT = 512
 _SECONDS_A_NODE = 1e-4  # that planning takes, as measured
 _VARIANTS = 4  # of one plan, the newest first
 TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operations
+Home = tuple[object, ...] | None  # a block or function, which has plans of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,14 @@ def executable_for(
     options: Options,
     name: str = "region",
     budget: Budget | None = None,
+    home: Home = None,
 ) -> tuple[list[Leaf], Executable | Interpreted]:
     """The leaves that ``outputs`` depend on, and what takes their arrays.
 
     ``own[i]`` stands for the memory that output ``i`` overwrites, if any. What is not known is
-    interpreted if the ``budget`` has no time to plan it.
+    interpreted if the ``budget`` has no time to plan it. Each ``home`` has plans of its own.
     """
-    sought = _Sought(outputs, own, options, name)
+    sought = _Sought(outputs, own, options, name, home)
     known = _plans.get(sought.key, ())
     for variant in known:
         if variant.fits(sought.bits):
@@ -148,7 +150,12 @@ class _Sought:
     """A graph for which an executable is sought: what it has in common with those it is like."""
 
     def __init__(
-        self, outputs: Sequence[Node], own: Sequence[Leaf | None], options: Options, name: str
+        self,
+        outputs: Sequence[Node],
+        own: Sequence[Leaf | None],
+        options: Options,
+        name: str,
+        home: Home = None,
     ) -> None:
         self.nodes = nodes = topological(outputs)
         self.outputs = outputs
@@ -157,7 +164,7 @@ class _Sought:
         self.numbers: list[Node] = []
         self.targets = tuple(self.number[o] if o is not None else None for o in own)
         exchangeable = _exchangeable(nodes, outputs)
-        key: list[object] = [options, name, fusion_enabled()]
+        key: list[object] = [options, name, home, fusion_enabled()]
         for i, leaf in enumerate(self.leaves):
             key.append((leaf.shape, leaf.dtype.num, leaf.parameter.scalar, self.layouts.get(i)))
         position: dict[Node, int] = {}

@@ -38,7 +38,7 @@ from .flight import (
 from .leaf import Leaf
 from .numbers import argument_of
 from .periods import smallest_period
-from .plans import compacts, executable_for
+from .plans import Home, compacts, executable_for
 from .rest import Operation, computed_in_vain
 from .run import Run
 from .storage import Storage
@@ -67,6 +67,7 @@ class Recorder:
     may_compute = True  # before all is recorded
     loose = False  # there are arrays on whose extent nothing depends
     ends_with_errors = False  # nobody goes on after an error
+    home: Home = None  # where it records: plans tell of the lines they were first made for
     one_by_one = True  # what it computes does not overlap with what it has under way
     run: Run | None = None  # tells what is recorded, where that may be known from before
     at_once_below = 0  # bytes: what is computed and touches less is left to NumPy, at once
@@ -376,7 +377,8 @@ class Recorder:
         if windows:
             outputs, own = windowed(outputs, own)
         before = perf_counter()
-        leaves, executable = executable_for(outputs, own, options, budget=self._budget())
+        budget, home = self._budget(), self.home
+        leaves, executable = executable_for(outputs, own, options, budget=budget, home=home)
         return leaves, executable, perf_counter() - before
 
     def _budget(self) -> Budget | None:

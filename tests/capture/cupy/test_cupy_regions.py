@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ cp = pytest.importorskip("cupy")
 from fusecuda import fused  # noqa: E402
 from fusecuda.capture.cupy import internals, patches  # noqa: E402
 from fusecuda.capture.cupy import memory as spaces  # noqa: E402
+from fusecuda.capture.cupy.region import CupyRegion  # noqa: E402
 from fusecuda.capture.cupy.storages import table  # noqa: E402
 from fusecuda.capture.record import rest as patience  # noqa: E402
 from fusecuda.capture.record.recorder import default_recorder, recorder_in_force  # noqa: E402
@@ -230,6 +232,25 @@ def test_an_empty_block() -> None:
         host(X)
     assert region.launches == 0
     assert region.explain()
+
+
+@pytest.mark.parametrize("taped", [True, False])
+def test_explanations_name_the_lines_of_their_own_block(
+    taped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another block has recorded the same before, and when it is known."""
+    monkeypatch.setattr(CupyRegion, "is_taped", taped)
+    h = host(X)
+    for _ in range(3):
+        with fused(device="cpu") as one:
+            a = h * 2 + 1
+        with fused(device="cpu") as other:
+            b = h * 2
+            b += 1
+        equal(seen(a), seen(b))
+        numbers = [re.findall(r"regions.py:(\d+)", block.explain()) for block in (one, other)]
+        first = test_explanations_name_the_lines_of_their_own_block.__code__.co_firstlineno
+        assert numbers == [[str(first + 9)], [str(first + 11), str(first + 12)]]
 
 
 def test_zero_size_and_zero_dimensional() -> None:

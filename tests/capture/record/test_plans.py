@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -109,6 +110,30 @@ def test_errors_name_the_line_that_recorded_them(built: list[str]) -> None:
         line = function.__code__.co_firstlineno + 1
         with pytest.raises(ValueError, match=f"negative integer powers.*test_plans.py:{line}"):
             np.asarray(function(fnp.asarray(np.arange(3))))
+
+
+def test_explanations_name_the_lines_of_their_own_function() -> None:
+    """Also where another function of that name has recorded the same graph before."""
+
+    def made(first: bool) -> Any:
+        if first:
+
+            @fc.fused(device="cpu")
+            def step(x: Any) -> Any:
+                return (np.exp(x) * 2 + 1).sum()
+
+            return step
+
+        @fc.fused(device="cpu")
+        def step(x: Any) -> Any:
+            return (np.exp(x) * 2 + 1).sum()
+
+        return step
+
+    for step in (made(True), made(False)):
+        step(X)
+        line = step.__wrapped__.__code__.co_firstlineno + 2
+        assert re.findall(r"test_plans.py:(\d+)", step.explain()) == [str(line)]
 
 
 LOOPS: dict[str, Callable[[Any, Any, Any], Any]] = {}
