@@ -181,6 +181,22 @@ ARRAYS = (
         ids("opaque_guards", "what_comes_back_through_opaque_code_is_the_functions_own"),
     ),
     Mutation(
+        "stand-ins-without-memory",
+        _OPAQUE,
+        "return held if name in _IN_MEMORY else taken(held, before, fresh=False)",
+        "return taken(held, before, fresh=False)",
+        "NumPy cannot make an array of an opaque object that says what it is as one",
+        ids("opaque_guards", "numpy_asks_what_stands_for_an_object_what_it_is"),
+    ),
+    Mutation(
+        "stand-ins-do-not-answer-numpy",
+        _OPAQUE,
+        "for name, method in _DISPATCHED.items():",
+        "for name, method in ():",
+        "an opaque object's own methods are not asked what NumPy's functions give",
+        ids("opaque_guards", "numpy_asks_what_stands_for_an_object_what_it_is"),
+    ),
+    Mutation(
         "written-behind-an-error",
         "capture/record/recorder.py",
         "if self.ends_with_errors and job.storage.held:",

@@ -46,6 +46,7 @@ _FORWARDED = frozenset(
         ),
     )
 )
+_IN_MEMORY = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__")  # C code asks
 _OF_CLASSES = ("__instancecheck__", "__subclasscheck__", "__or__", "__ror__")  # uses nothing
 _BUFFERS = (memoryview, bytearray, array.array)
 _DRAWING = ("numpy.random",)  # these keep no array that they are given, and give fresh ones
@@ -75,7 +76,8 @@ class StandIn:
             return found
         before = object.__getattribute__(self, "_before")
         before()
-        return taken(getattr(value, name), before, fresh=False)
+        held = getattr(value, name)
+        return held if name in _IN_MEMORY else taken(held, before, fresh=False)
 
     def __setattr__(self, name: str, value: Any) -> None:
         originals = _handed_over(value)
@@ -107,12 +109,29 @@ def _class_for(kind: Any) -> type:
     """A class of stand-ins with the operations that objects of ``kind`` have."""
     names = {n for n in _FORWARDED if _held(kind, n) is not None}
     space: dict[str, Any] = {n: _forwarded(n) for n in names}
+    for name, method in _DISPATCHED.items():
+        if any(name in vars(base) for base in kind.__mro__):
+            space[name] = method if _held(kind, name) is not None else None
     return type("StandIn", (StandIn,), {"__slots__": (), **space})
 
 
 def _held(kind: Any, name: str) -> Any:
     """What instances of ``kind`` find in it under ``name``; not what it finds in its own class."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
+def _array_ufunc(self: Any, ufunc: Any, method: str, /, *args: Any, **kwargs: Any) -> Any:
+    before = object.__getattribute__(self, "_before")
+    return stand_in(getattr(ufunc, method), before)(*args, **kwargs)
+
+
+def _array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    before = object.__getattribute__(self, "_before")
+    return stand_in(function, before)(*args, **kwargs)
+
+
+# What NumPy looks for in classes: objects that have it say themselves what its functions give.
+_DISPATCHED = {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
 
 
 def _forwarded(name: str) -> Callable[..., Any]:

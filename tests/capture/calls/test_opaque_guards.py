@@ -86,3 +86,58 @@ def test_iterators_that_a_function_makes_are_its_own() -> None:
     given, mine = itertools.count(2), fc.fused(numbered)
     for number in range(2, 5):
         np.testing.assert_array_equal(mine(x, given), x * number)
+
+
+class _Table:
+    """Of a library: what NumPy's functions make of it, it says itself."""
+
+    __module__ = "a_library"
+
+    def __init__(self, column: Any) -> None:
+        self.column, self.kept = column, iter(())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.column, dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **named: Any) -> Any:
+        arrays = [part.column if isinstance(part, _Table) else part for part in given]
+        return _Table(getattr(ufunc, method)(*arrays, **named))
+
+    def __array_function__(self, function: Any, types: Any, given: Any, named: Any) -> Any:
+        return "by the table"
+
+
+def _as_opaque(function: Any, table: Any, *args: Any) -> Any:
+    """What ``function`` gives for what stands for ``table``, as in a recording."""
+    return opaque.original(function(opaque.stand_in(table, lambda: None), *args))
+
+
+def test_numpy_asks_what_stands_for_an_object_what_it_is() -> None:
+    """Its memory is an array of NumPy's, and its own methods answer NumPy's functions."""
+    table = _Table(np.array([1.0, 4.0]))
+    assert _as_opaque(np.asarray, table).tolist() == [1, 4]
+    root = _as_opaque(np.sqrt, table)
+    assert type(root) is _Table and root.column.tolist() == [1, 2]
+    assert _as_opaque(np.median, table) == "by the table"
+    masked = np.ma.masked_array([1.0, 4.0], [True, False])
+    for odd in (masked, np.array([[1.0, 4.0]]).view(np.matrix)):
+        got, want = fc.fused(np.sqrt)(odd), np.sqrt(odd)
+        assert (
+            type(got) is type(want)
+            and np.ma.filled(got, 0).tolist() == np.ma.filled(want, 0).tolist()
+        )
+
+
+def test_who_refuses_numpys_functions_is_asked_for_the_operator() -> None:
+    """``__array_ufunc__`` is None then, also of what stands for it."""
+
+    class Refusing:
+        __array_ufunc__ = None
+
+        def __radd__(self, other: Any) -> str:
+            return "its own sum"
+
+    made = opaque.stand_in(Refusing(), lambda: None)
+    assert np.ones(2) + made == "its own sum"
+    with pytest.raises(TypeError):
+        np.add(np.ones(2), made)
