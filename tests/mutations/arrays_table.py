@@ -197,6 +197,22 @@ ARRAYS = (
         ids("opaque_guards", "numpy_asks_what_stands_for_an_object_what_it_is"),
     ),
     Mutation(
+        "objects-as-index-arrays",
+        "capture/arrays/keys.py",
+        "if not isinstance(key, Array | np.ndarray | np.generic):",
+        'if not hasattr(key, "dtype"):',
+        "an object with an integer dtype is taken for one index where elements are added to",
+        ids("mixed_keys", "objects_with_dtypes_are_the_arrays_that_they_say"),
+    ),
+    Mutation(
+        "objects-as-numbers",
+        "capture/arrays/indexing.py",
+        "return key if is_known else _as_array(key)",
+        "return key",
+        "an object with a dtype is taken for one element where it is a mask",
+        ids("mixed_keys", "objects_with_dtypes_are_the_arrays_that_they_say"),
+    ),
+    Mutation(
         "written-behind-an-error",
         "capture/record/recorder.py",
         "if self.ends_with_errors and job.storage.held:",

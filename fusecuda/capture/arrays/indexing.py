@@ -21,7 +21,7 @@ from ..record.view import basic_index
 from . import movement, ufuncs
 from .array import Array
 from .computed import as_changed, eager, loosely, update_loosely
-from .gathering import gathered, listed
+from .gathering import gathered, listed, of_object
 from .held import compute_first
 from .keys import has_arrays, index_node, parted, shown_by
 from .picks import picked, put_picked, spread
@@ -124,7 +124,8 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
 def _settled(key: Any) -> Any:
     """A key with numbers that a trace follows, and 0-d integer arrays, as plain numbers.
 
-    A list with lazy arrays in it is the array that it stands for.
+    A list with lazy arrays in it is the array that it stands for, and so is an object that says
+    what it is as an array, such as a column of a table.
     """
     kind = type(key)
     if kind in LISTS:
@@ -141,7 +142,14 @@ def _settled(key: Any) -> Any:
         return slice(*(None if p is None else _settled(p) for p in (key.start, key.stop, key.step)))
     if isinstance(key, Array) and key.ndim == 0 and key.dtype.kind in "iu":
         return int(key)
-    return key
+    is_known = isinstance(key, Array | np.ndarray | np.generic) or not hasattr(key, "__array__")
+    return key if is_known else _as_array(key)
+
+
+def _as_array(key: Any) -> Any:
+    """What an object says that it is: no number of one element, though it has a dtype."""
+    made = of_object(key, None)
+    return np.asarray(key) if made is None else made
 
 
 def _fitted(value: Any, dtype: DType, shape: Shape) -> Node:

@@ -100,8 +100,9 @@ def _is_index_array(key: Any) -> bool:
     if isinstance(key, list):
         key = np.asarray(key)
         return key.dtype.kind in "iu"
-    dtype = getattr(key, "dtype", None)
-    return dtype is not None and dtype.kind in "iu" and dtype.itemsize <= 8
+    if not isinstance(key, Array | np.ndarray | np.generic):  # others have dtypes, too: NumPy's
+        return False
+    return key.dtype.kind in "iu" and key.dtype.itemsize <= 8
 
 
 def index_node(key: Any) -> Node:

@@ -123,3 +123,29 @@ def test_an_index_that_leads_nowhere_raises() -> None:
     with pytest.raises(IndexError, match="out of bounds"):
         moved(x, np.array([0, 4]))
     np.testing.assert_array_equal(x, before)
+
+
+class _Column:
+    """A column of a table: it has a dtype and a shape, and says what it is as an array."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.array(values)
+        self.dtype, self.shape, self.ndim = self.values.dtype, self.values.shape, self.values.ndim
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.values, dtype)
+
+
+def test_objects_with_dtypes_are_the_arrays_that_they_say() -> None:
+    """As indices and masks, where elements are read, written and added to."""
+
+    def of(xp: Any) -> Any:
+        x = xp.arange(40_000.0) * 2  # large enough to be recorded
+        places, mask = _Column([2, 0]), _Column(np.arange(40_000) % 3 == 1)
+        seen = [x[places], x[mask], x.reshape(2, -1)[1, places]]
+        x[places] = 5
+        x[mask] = 7
+        xp.add.at(x, places, 3)
+        return [np.asarray(part).tolist() for part in (*seen, x)]
+
+    assert of(fnp) == of(np)
