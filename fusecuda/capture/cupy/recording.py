@@ -29,6 +29,7 @@ class Recording(Owning, Protocol):
     space: Any
     device: int
     flush_after: bool
+    home: tuple[object, ...] | None
 
     @property
     def tape(self) -> Tape: ...
