@@ -118,6 +118,14 @@ SEEING = (
         ids("record/plans", "explanations_name_the_lines_of_their_own_function"),
     ),
     Mutation(
+        "reports-of-other-lines",
+        "capture/record/block.py",
+        "self.home = tuple([node.line for node in topological(outputs)])",
+        "pass",
+        "a report counts launches of a line for another one that does the same",
+        ids("tools/run", "report_tells_lines_apart_that_do_the_same"),
+    ),
+    Mutation(
         "tapes-of-other-blocks",
         "capture/cupy/tape.py",
         "steps.root((region.cupy_options, region.home, fusion_enabled()))",

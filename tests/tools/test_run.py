@@ -149,17 +149,19 @@ def test_report_by_line(tmp_path: Path) -> None:
 
 
 def test_report_tells_lines_apart_that_do_the_same(tmp_path: Path) -> None:
-    """The launch of each is its own."""
+    """Each has launches of its own."""
     text = (
         "import cupy as cp\n"
-        "x = cp.ones((100, 8))\n"
-        "print(float((x * 3).sum()))\n"
-        "print(float((x * 3).sum()))\n"
+        "x = cp.asarray([float(k) for k in range(800)])\n"
+        "y = x * 5 + 1\n"
+        "print(y.tolist()[3])\n"
+        "z = x * 5 + 1\n"
+        "print(z.tolist()[3])\n"
     )
     done = start("--report", script(tmp_path, text))
-    assert done.returncode == 0, done.stderr
+    assert (done.stdout, done.returncode) == ("16.0\n16.0\n", 0), done.stderr
     counts = {r.split()[3]: r.split()[:2] for r in done.stderr.splitlines() if "script.py:" in r}
-    assert counts["script.py:3:"] == counts["script.py:4:"] == ["2", "1"]
+    assert counts["script.py:3:"] == counts["script.py:5:"] == ["2", "1"]
 
 
 def test_report_names_what_numpy_computes(tmp_path: Path) -> None:

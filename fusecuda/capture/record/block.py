@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...graph.node import Node
+from ...graph.node import Node, topological
 from ...options import Options
 from .flight import Flight, Job, versions_of
 from .lines import Tally, title_of
@@ -88,9 +88,11 @@ class Region(Recorder):
 
     def _results(self, flight: Flight, jobs: Sequence[Job]) -> Sequence[Any]:
         run = flight.run
+        outputs, own = versions_of(jobs)
+        if self.tally is not None:  # launches are to count for the lines that recorded them now
+            self.home = tuple([node.line for node in topological(outputs)])
         if run is None:
             return super()._results(flight, jobs)
-        outputs, own = versions_of(jobs)
         known = run.known(outputs, own, self.options)
         if known is not None:
             return self._computed(flight, *known)

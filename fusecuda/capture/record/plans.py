@@ -30,7 +30,7 @@ _PLANS_LIMIT = 512
 _SECONDS_A_NODE = 1e-4  # that planning takes, as measured
 _VARIANTS = 4  # of one plan, the newest first
 TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operations
-Home = tuple[object, ...] | None  # a block or function, which has plans of its own
+Home = tuple[object, ...] | None  # who has plans of its own: a block, a function, lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,8 +195,7 @@ class Run:
         targets = [None if o is None else self._array(o.array, o) for o in own]
         if any(self.entries[place][0] is None for place in places):
             self._is_known = False
-        home = self.recorder.home
-        self._key = (options, home, fusion_enabled(), *places, *targets, *self.entries)
+        self._key = (options, fusion_enabled(), *places, *targets, *self.entries)
         if not self._is_known:
             return None
         route = routes.get(self._key)
