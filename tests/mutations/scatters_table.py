@@ -116,7 +116,7 @@ SCATTERS = (
     ),
     Mutation(
         "errors-not-suppressed",
-        "capture/calls/scan.py",
+        "capture/calls/bytecode.py",
         'sum(i.opname == "WITH_EXCEPT_START" for i in instructions)',
         "0 * len(instructions)",
         "an error that a with statement swallows is raised later",

@@ -216,7 +216,7 @@ class Binder:
         """
         if id(function) in self._done:
             return self._done[id(function)]
-        if writes_outside(function):
+        if writes_outside(function.__code__):
             return self._done.setdefault(id(function), function)
         real = function.__globals__
         others = self.reads.volatile or self.reads.acts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import dis
 import functools
 import inspect
@@ -33,7 +34,9 @@ YIELDS = (
 )
 
 
-@functools.lru_cache(maxsize=256)  # the same ones are asked for again and again, to read a function
+@functools.lru_cache(
+    maxsize=2048
+)  # the same ones are asked for again and again, to read a function
 def instructions_of(code: types.CodeType) -> Sequence[dis.Instruction]:
     """The instructions of ``code``, each with its whole argument and without what does nothing."""
     return tuple(i for i in dis.get_instructions(code) if i.opname not in _SKIPPED)
@@ -134,6 +137,40 @@ _STATEMENTS = {  # by which Python looks for what no name in the code says
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class CodeFacts:
+    """What a code object says by itself, whatever its names lead to."""
+
+    names: frozenset[str]  # under which it may find something, see `names_in`
+    tells_apart: bool
+    swallows: bool  # the errors that are raised in a block of its own
+    places: Sequence[int]  # of the instructions that read or write by name outside
+
+
+@functools.lru_cache(maxsize=2048)
+def facts_of(code: types.CodeType) -> CodeFacts:
+    """What ``code`` says by itself."""
+    instructions = instructions_of(code)
+    managers = sum(i.opname == "WITH_EXCEPT_START" for i in instructions)
+    return CodeFacts(
+        frozenset(names_in(code, instructions)),
+        tells_apart(code, instructions),
+        managers > sum(i.argval == "errstate" for i in instructions),  # which swallows nothing
+        [k for k, one in enumerate(instructions) if one.opname in _BY_NAME],
+    )
+
+
+_BY_NAME = (
+    GLOBALS
+    | _CELLS
+    | OUTLIVING
+    | {
+        *("STORE_DEREF", "DELETE_DEREF", "STORE_ATTR", "DELETE_ATTR"),
+        *("CHECK_EXC_MATCH", "IMPORT_NAME"),
+    }
+)
+
+
 def names_in(code: types.CodeType, instructions: Sequence[dis.Instruction]) -> set[str]:
     """The names under which ``code`` may find something, and those of what it does without any."""
     texts = list(strings(code.co_consts))
@@ -144,15 +181,19 @@ def names_in(code: types.CodeType, instructions: Sequence[dis.Instruction]) -> s
     return found
 
 
-def sees_all(
-    function: types.FunctionType, free: dict[str, Any], instructions: Sequence[dis.Instruction]
-) -> bool:
-    """True if ``instructions`` may look at all that a class or function has, under any name."""
+def sees_all(function: types.FunctionType, free: dict[str, Any], code: types.CodeType) -> bool:
+    """True if ``code`` may look at all that a class or function has, under any name."""
+    if _SHOWING_ALL.isdisjoint(code.co_names):
+        return False
+    instructions = instructions_of(code)
     return any(
         _shows_all(function, free, before, i.argval)
         for before, i in itertools.pairwise(instructions)
         if i.opname in ATTRIBUTES
     )
+
+
+_SHOWING_ALL = frozenset({"__dict__", "__getattribute__"})
 
 
 def _shows_all(
@@ -172,10 +213,10 @@ def _shows_all(
 _BASES = frozenset({"__mro__", "mro", "__bases__", "__base__", "__subclasses__"})
 
 
-def writes_outside(function: types.FunctionType) -> bool:
-    """True for a function that is called as it is, because it writes globals."""
-    every = (i for code in codes_of(function.__code__) for i in instructions_of(code))
-    return any(i.opname in OUTLIVING for i in every)
+@functools.lru_cache(maxsize=4096)
+def writes_outside(code: types.CodeType) -> bool:
+    """True for the code of a function that is called as it is, because it writes globals."""
+    return any(i.opname in OUTLIVING for one in codes_of(code) for i in instructions_of(one))
 
 
 _NAMES_THAT_COMPARE = frozenset(

@@ -17,7 +17,7 @@ import numpy as np
 from ..record.origin import HEAP_TYPE, is_users, module_of
 from ..record.structure import kind_of, walk
 from .by_name import is_replaced
-from .bytecode import named_by
+from .bytecode import named_by, writes_outside
 from .exchange import held, is_called_as_it_is, parts_of
 from .impure import is_impure
 from .notes import Notes
@@ -53,6 +53,8 @@ class Classifier(Notes):
     def __init__(self) -> None:
         super().__init__()
         self.pending: list[tuple[types.FunctionType, bool]] = []
+        self.followed: dict[tuple[int, bool], types.FunctionType] = {}  # and what was pending
+        self.valued: dict[tuple[int, bool], Any] = {}  # what `value` was given
         self.names = self.reads.names
         self.sees_all = False  # that classes and functions have
         self.classes: dict[int, type] = {}
@@ -67,17 +69,27 @@ class Classifier(Notes):
         """What ``function`` reads, around which something stands."""
         raise NotImplementedError
 
+    def follow(self, function: types.FunctionType, bound: bool) -> None:
+        """Read the code of ``function``, too, which is ``bound`` if it is called as it is."""
+        bound = bound or writes_outside(function.__code__)
+        if (id(function), bound) not in self.followed:
+            self.followed[id(function), bound] = function
+            self.pending.append((function, bound))
+
     def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""
+        if (id(value), bound) in self.valued:
+            return
+        self.valued[id(value), bound] = value
         for part in walk(value, PARTS_LIMIT):
             self.met.setdefault(id(part), self.at)
             if isinstance(part, types.FunctionType) and is_followed(part):
-                self.pending.append((part, bound))
+                self.follow(part, bound)
             elif isinstance(part, types.MethodType) and kind_of(part) is not None:
                 function: Any = part.__func__
-                self.pending.append((function, bound or not is_followed(function)))
+                self.follow(function, bound or not is_followed(function))
             elif isinstance(part, Wrapper) and not part.head and is_followed(part.function):
-                self.pending.append((part.function, bound))
+                self.follow(part.function, bound)
             elif isinstance(part, type):
                 self._class(part, made=True)
             elif kind_of(part) is not None or has_methods(part):
@@ -90,7 +102,7 @@ class Classifier(Notes):
                 self.value(part.default_factory, bound)
             for chosen in getattr(part, "registry", {}).values() if is_dispatcher(part) else ():
                 if isinstance(chosen, types.FunctionType):
-                    self.pending.append((chosen, True))
+                    self.follow(chosen, True)
 
     def _classify(self, place: Place, value: Any, bound: bool, what: str) -> None:
         reads, name = self.reads, f"{what} {place.title}".strip()
@@ -263,7 +275,7 @@ class Classifier(Notes):
         """Follow what is exchanged of what a class holds."""
         for part in parts:
             if isinstance(part, types.FunctionType):
-                self.pending.append((part, False))
+                self.follow(part, False)
             elif is_called_as_it_is(part):
                 self._native(place, part, False, place.title)
             else:
@@ -276,9 +288,9 @@ class Classifier(Notes):
         if isinstance(value, property):
             for part in (value.fget, value.fset, value.fdel):
                 if isinstance(part, FUNCTION):
-                    self.pending.append((part, True))
+                    self.follow(part, True)
         elif isinstance(value, types.FunctionType):
-            self.pending.append((value, True))
+            self.follow(value, True)
         elif is_constant(value):
             self.value(value, True)
         elif not isinstance(value, HARMLESS) and not is_pure(value):

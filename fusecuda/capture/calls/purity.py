@@ -129,6 +129,7 @@ def _is_of_pure_module(value: Any) -> bool:
     return _within(module, _PURE_MODULES) and not _within(module, _IMPURE)
 
 
+@functools.lru_cache(maxsize=4096)
 def _within(module: str, modules: tuple[str, ...]) -> bool:
     return any(module == m or module.startswith(m + ".") for m in modules)
 

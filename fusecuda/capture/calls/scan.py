@@ -22,18 +22,17 @@ from .bytecode import (
     YIELDS,
     asks_by_name,
     codes_of,
+    facts_of,
     global_place,
     instructions_of,
     is_of_local,
     is_of_self,
     is_passed_on,
-    names_in,
     sees_all,
-    tells_apart,
     variable_of,
-    writes_outside,
 )
 from .classify import Classifier
+from .dead_ends import Read, dead_end, ends_at
 from .places import MISSING, Place, Wrapper, is_constant
 from .purity import CREATORS, SHOWING_CODE, is_module_of_arrays
 from .reads import Key, Reads
@@ -48,9 +47,10 @@ def reads_of(*roots: Any, names: Iterable[str] = ()) -> Reads:
     scan.names.update(names)
     for root in roots:
         if isinstance(root, types.FunctionType):
-            scan.pending.append((root, False))
+            scan.follow(root, False)
         else:
             scan.value(root)
+    scan.refuse_generator(roots[0])
     scan.run()
     return scan.reads
 
@@ -58,20 +58,19 @@ def reads_of(*roots: Any, names: Iterable[str] = ()) -> Reads:
 class Scan(Classifier):
     """Follows code from name to name until nothing new is found."""
 
+    knows_dead_ends = True  # those that earlier scans have come to
+
     def __init__(self) -> None:
         super().__init__()
-        self.scanned: dict[tuple[int, bool], object] = {}
+        self.dead: Read | None = None  # what is known not to be followed, if that ends the scan
+        self.reader: Read | None = None  # the function that is read; none finds what classes hold
+        self.readers: dict[tuple[int, bool], Read | None] = {}  # by whose names functions are found
         self.stored: dict[str, str] = {}  # attributes that are written, and the lines
         self.in_bodies: dict[Key, Place] = {}  # what is read past what a copy's globals say
 
     def run(self) -> None:
         while self.pending and not self.reads.opaque:
-            function, bound = self.pending.pop()
-            self.at = self.met.get(id(function), self.at)
-            bound = bound or writes_outside(function)
-            if (id(function), bound) not in self.scanned:
-                self.scanned[id(function), bound] = function
-                self._function(function, bound)
+            self._next_function()
             known = -1
             while not self.pending and known < len(self.classes):
                 known = len(self.classes)
@@ -82,7 +81,7 @@ class Scan(Classifier):
             self._opaque(f"the body of a class reads {self.in_bodies[key].title}, that is written")
         if looks := sorted(self.names & SHOWING_CODE):
             self._opaque(f"{looks[0]} would see functions of ours")
-        every, functions = self.classes.values(), [*self.scanned.values(), *self.attributed]
+        every, functions = self.classes.values(), [*self.followed.values(), *self.attributed]
         may_ask, seen = self.reads.catches or self.sees_all, self.reads.values.values()
         self.reads.settings = settings_of(self.names, seen, every, functions, may_ask)
         self.reads.classes = [(kind, frozenset(vars(kind)), kind.__mro__) for kind in every]
@@ -91,11 +90,41 @@ class Scan(Classifier):
         inner = Scan()
         inner.around = {*self.around, id(function)}
         if id(function) not in self.around:
-            inner.pending.append((function, False))
+            inner.follow(function, False)
+            inner.refuse_generator(function)
             inner.run()
         return inner.reads
 
     # --- functions
+
+    def _next_function(self) -> None:
+        function, bound = self.reader = self.pending.pop()
+        self.at = self.met.get(id(function), self.at)
+        self._function(function, bound)
+        if self.reads.opaque and self.knows_dead_ends:
+            way = self._way_to(self.reader)
+            ends_at([self.dead, *way] if self.dead else way, self.reads.opaque)
+        self.reader = None
+
+    def refuse_generator(self, root: Any) -> None:
+        """Nothing is read of a ``root`` that keeps state between its turns."""
+        if isinstance(root, types.FunctionType) and root.__code__.co_flags & YIELDS:
+            self.reads.opaque = f"{root.__name__} is a generator or coroutine"
+
+    def follow(self, function: types.FunctionType, bound: bool) -> None:
+        super().follow(function, bound)
+        self.readers.setdefault((id(function), bound), self.reader)
+        if self.knows_dead_ends and (why := dead_end(function, bound)) and not self.reads.opaque:
+            self.reads.opaque = why
+            self.dead = function, bound
+
+    def _way_to(self, reader: Read | None) -> list[Read]:
+        """``reader``, the function by whose names it was found, and so on."""
+        way = []
+        while reader is not None and reader not in way:
+            way.append(reader)
+            reader = self.readers.get((id(reader[0]), reader[1]))
+        return way
 
     def _function(self, function: types.FunctionType, bound: bool) -> None:
         reads = self.reads
@@ -104,8 +133,6 @@ class Scan(Classifier):
         if vars(function):
             self.attributed.append(function)
         self._defaults(Place("object", function), bound)
-        if function.__code__.co_flags & YIELDS and len(self.scanned) == 1:
-            reads.opaque = f"{function.__name__} is a generator or coroutine"
         for code in codes_of(function.__code__):
             if code.co_flags & _AWAITS:  # its turns come when a loop of the program's says
                 self._opaque(f"{code.co_name} is a coroutine")
@@ -131,15 +158,15 @@ class Scan(Classifier):
     def _code(self, function: types.FunctionType, code: types.CodeType, bound: bool) -> None:
         free = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         instructions = instructions_of(code)
-        self.names.update(names_in(code, instructions))
-        self.sees_all = self.sees_all or sees_all(function, free, instructions)
-        managers = sum(i.opname == "WITH_EXCEPT_START" for i in instructions)
-        swallows = managers > sum(i.argval == "errstate" for i in instructions)
-        self.reads.catches = self.reads.catches or swallows  # ``errstate`` does not
-        self.reads.tells_apart = self.reads.tells_apart or tells_apart(code, instructions)
-        for i, instruction in enumerate(instructions):
+        facts, is_library = facts_of(code), is_standard(code.co_filename)
+        self.names.update(facts.names)
+        self.sees_all = self.sees_all or sees_all(function, free, code)
+        self.reads.catches = self.reads.catches or facts.swallows
+        self.reads.tells_apart = self.reads.tells_apart or facts.tells_apart
+        for i in facts.places:
+            instruction = instructions[i]
             name, kind = instruction.argval, instruction.opname
-            if not is_standard(code.co_filename):  # else the line that led there is kept
+            if not is_library:  # else the line that led there is kept
                 line = instruction.positions.lineno if instruction.positions else None
                 self.at = f"{code.co_filename}:{line or code.co_firstlineno}"
             if kind == "LOAD_NAME":

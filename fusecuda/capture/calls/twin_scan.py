@@ -93,6 +93,8 @@ _OF_ARRAYS = _names(
 class TwinScan(Scan):
     """What a function reads, lazy arrays by name among it."""
 
+    knows_dead_ends = False  # they are those of traces
+
     def __init__(self, root: types.FunctionType, shows: bool, objects: Collection[str]) -> None:
         super().__init__()
         self.root, self.objects = root, objects  # variables that it is given objects by
@@ -135,7 +137,8 @@ class TwinScan(Scan):
                         self.odd = f"{kind.__name__}.{name} is not known to be the same"
                         continue
                     found[name] = member
-                    self.pending += [(one, False) for one in functions_of(member) or ()]
+                    for one in functions_of(member) or ():
+                        self.follow(one, False)
             self.run()
 
     def of_objects(self, kinds: Iterable[type]) -> None:
@@ -160,7 +163,7 @@ class TwinScan(Scan):
                         self.odd = f"{kind.__name__}.{name} is not known to be the same"
                     for function in functions or ():
                         self.methods[id(function)] = function
-                        self.pending.append((function, False))
+                        self.follow(function, False)
             self.run()
 
     def _classify(self, place: Place, value: Any, bound: bool, what: str) -> None:

@@ -240,7 +240,7 @@ def twin_of(
     them.
     """
     scan = TwinScan(function, shows, objects)
-    scan.pending.append((function, False))
+    scan.follow(function, False)
     scan.run()
     scan.of_classes()
     scan.names.add(function.__name__)  # it may be a method
@@ -252,7 +252,8 @@ def twin_of(
         if not all(is_followed(one) or is_numpys_too(one) for one in given):
             return "it is given functions of others"
         functions = [one for one in map(unwrapped, given) if is_followed(one)]
-        scan.pending.extend((one, False) for one in functions)
+        for one in functions:
+            scan.follow(one, False)
         scan.names.update(one.__name__ for one in functions)  # they may be methods
         scan.run()
         scan.of_objects(kind for kind in known if not is_given(kind))
