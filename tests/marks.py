@@ -36,7 +36,7 @@ def _turn() -> tuple[int, int]:
 
 one_in = pytest.mark.one_in  # `@one_in(5)`: by default every fifth set of parameters, see `sample`
 at_length = pytest.mark.one_in(0)  # takes seconds: by default not at all
-_ALIKE = 5  # sets of parameters, from which on about a third run where nothing else is said
+_ALIKE = 5  # sets of parameters, from which on about a sixth run where nothing else is said
 _GOLDEN = 0.6180339887498949
 
 
@@ -60,7 +60,7 @@ def sample(items: Sequence[pytest.Item], asked: Collection[str]) -> set[pytest.I
     for item in usual:
         name = _name(item)
         mark = item.get_closest_marker("one_in")
-        count = mark.args[0] if mark else 3 if alike[name] >= _ALIKE else 1
+        count = mark.args[0] if mark else 6 if alike[name] >= _ALIKE else 1
         if not mark and "golden" in getattr(item, "fixturenames", ()):
             count = 1  # it is cheap, and an emitted text that changed shall be seen at once
         step = seen[name]

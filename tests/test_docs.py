@@ -56,7 +56,7 @@ def host(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
-@one_in(4)
+@one_in(8)
 def test_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each block, in one program for a page."""
     monkeypatch.setenv("FUSECUDA_DEVICE", "cpu")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.marks import in_turn
+from tests.marks import at_length, in_turn
 from tests.mutations.table import MUTATIONS, Mutation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,6 +132,7 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
+@at_length
 def test_the_tests_are_there() -> None:
     """pytest finds each test that a mutation names."""
     tests = sorted({test for m in MUTATIONS for test in m.tests})

@@ -103,7 +103,7 @@ def test_equal_kernels_are_equal_texts() -> None:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("program", few(PROGRAMS, 2), ids=lambda p: p.__name__)
-@one_in(2)
+@one_in(4)
 def test_a_hundred_shapes_compile_few_kernels(
     program: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,7 +145,7 @@ def drawn(rng: np.random.Generator) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-@one_in(8)
+@one_in(16)
 def test_random_loops(seed: int) -> None:
     """Whatever series there are; most programs have one."""
     rng = np.random.default_rng(seed)

@@ -91,7 +91,7 @@ PROGRAMS = (
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@one_in(3)
+@one_in(6)
 def test_values(program: Callable[..., Any], dtype: str) -> None:
     """Of whole numbers, in rows of each length with others between them, which stay as they are."""
     for length in LENGTHS:

@@ -95,7 +95,7 @@ def _exact(op: str, a: int, b: int, dtype: np.dtype[Any]) -> int:
 
 @pytest.mark.parametrize("dtype", [d for d in TYPES if d not in WIDE], ids=str)
 @pytest.mark.parametrize("op", OPERATIONS)
-@one_in(5)
+@one_in(10)
 def test_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
     _demand_values(library, op, dtype)
 
@@ -109,7 +109,7 @@ def test_wide_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
 
 @pytest.mark.parametrize("dtype", [d for d in TYPES if d.itemsize >= 4], ids=str)
 @pytest.mark.parametrize("op", SMALL)
-@one_in(3)
+@one_in(6)
 def test_small_values(library: Any, op: str, dtype: np.dtype[Any]) -> None:
     """Which are divided as floats, up to the largest that may be."""
     _demand_values(library, op, dtype, SMALLER)

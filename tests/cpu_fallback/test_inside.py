@@ -54,7 +54,7 @@ def arguments(dtype: str, count: int = 8) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("dtype", ["u1", "i8", "f4", "f8", "c16"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@one_in(8)
+@one_in(16)
 def test_values(program: Callable[..., Any], dtype: str) -> None:
     """Of small whole numbers, which sums of any order give alike."""
     if dtype == "c16" and program is masked:
@@ -152,7 +152,7 @@ def brightened(x: Any, gain: Any) -> Any:
 @pytest.mark.parametrize("colours", [2, 3, 4, 5])
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "f2"])
 @pytest.mark.parametrize("program", [toned, brightened], ids=lambda p: p.__name__)
-@one_in(9)
+@one_in(18)
 def test_narrow_elements(program: Callable[..., Any], dtype: str, colours: int) -> None:
     """They are put side by side for a run, at any step, and have NumPy's bits."""
     x = RNG.integers(0, 9, (70, 301, colours)).astype(dtype)

@@ -201,7 +201,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("outer", [0, 3])
 @pytest.mark.parametrize("name", VIEWS)
-@one_in(4)
+@one_in(8)
 def test_views_reach_the_library_without_a_copy(
     name: str, outer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

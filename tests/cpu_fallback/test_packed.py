@@ -11,7 +11,7 @@ import pytest
 import fusecuda as fc
 from fusecuda.cpu_fallback.interpreted import KERNELS
 from fusecuda.graph.interpret import interpret
-from tests.marks import at_length
+from tests.marks import at_length, one_in
 from tests.strategies import same_bits
 
 SHAPES = (
@@ -58,6 +58,7 @@ PROGRAMS = (apart, shifted, rolled, converted, summed, centred)
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@one_in(12)
 def test_bits_are_those_of_long_runs(program: Callable[..., Any], dtype: str) -> None:
     for shape in SHAPES:
         x = np.random.default_rng(3).normal(size=shape).astype(dtype)

@@ -68,14 +68,14 @@ FUNCTIONS = [standardised, softmax, entropy, several, correlation]
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("shape", [(LONG,), (1, LONG), (3, 70_000), (2, 40_000 + CHUNK)], ids=str)
-@one_in(6)
+@one_in(12)
 def test_as_interpreted(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
     """The bits of rows that are not cut, each time."""
     check(function, RNG.normal(size=shape))
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@one_in(12)
+@one_in(24)
 def test_elements_apart(function: Callable[..., Any]) -> None:
     """Rows of which the elements do not lie side by side, in memory of other types."""
     wide = RNG.normal(size=(2, 3 * LONG)).astype("f4")

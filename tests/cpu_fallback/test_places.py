@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fusecuda import fused
-from tests.marks import one_in
+from tests.marks import at_length, one_in
 
 LENGTHS = (1, 5, 31, 32, 33, 63, 64, 65, 511, 512, 513, 1025, 4095, 4097, 9000)
 ODD = (np.nan, np.inf, -np.inf, -0.0)
@@ -32,7 +32,7 @@ def check(x: np.ndarray[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u1", "i2", "i8", "bool"])
-@one_in(12)
+@one_in(24)
 def test_the_first_of_many(dtype: str) -> None:
     """Of few values, so that there are many."""
     rng = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def test_the_first_of_many(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
-@one_in(5)
+@one_in(10)
 def test_what_is_no_number_comes_first(dtype: str) -> None:
     rng = np.random.default_rng(1)
     for length in LENGTHS:
@@ -58,7 +58,7 @@ def test_what_is_no_number_comes_first(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f8", "u1"])
-@one_in(2)
+@at_length
 def test_rows_with_gaps(dtype: str) -> None:
     x = np.random.default_rng(2).integers(0, 120, (6, 1300)).astype(dtype)
     spread = np.broadcast_to(x[:1], x.shape), np.broadcast_to(x[:, :1], x.shape)

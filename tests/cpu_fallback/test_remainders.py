@@ -46,7 +46,7 @@ def _computed(function: Any, x: Any, y: Any) -> Any:
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.filterwarnings("ignore:overflow")
-@one_in(3)
+@one_in(6)
 def test_bits(kind: type, function: Any) -> None:
     """As NumPy's, which subtracts bit by bit; each alone as in its pack."""
     for x, y in _pairs(kind, np.random.default_rng(7)):

@@ -48,7 +48,7 @@ def arrays(dtype: str, step: int, extent: int = 37) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@one_in(16)
+@one_in(32)
 def test_values(program: Callable[..., Any], dtype: str) -> None:
     """Of small whole numbers, which sums of any order give alike."""
     for step in STEPS:

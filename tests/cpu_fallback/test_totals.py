@@ -11,6 +11,7 @@ import pytest
 
 import fusecuda as fc
 from tests.capture_check import equal
+from tests.marks import one_in
 
 RNG = np.random.default_rng(29)
 DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
@@ -37,6 +38,7 @@ def extremes(dtype: str, *shape: int) -> Any:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@one_in(8)
 def test_values_along_columns(dtype: str) -> None:
     """In chunks of any number of elements, and in several; of a part of a block, too."""
     for shape in itertools.product((1, 3, 32, 33, 300, 512, 513, 1100), (40, 150)):
@@ -45,6 +47,7 @@ def test_values_along_columns(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@one_in(8)
 def test_values_of_short_rows(dtype: str) -> None:
     """Whatever rows lie along."""
     for length in (1, 5, 32):

@@ -46,7 +46,7 @@ PROGRAMS = (added, copied, two_of_them, written, planes)
 @pytest.mark.parametrize("shape", [(300, 200), (129, 517), (1000, 33), (17, 4099), (2600, 9)])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u8", "c8", "i2", "c16"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@one_in(5)
+@one_in(10)
 def test_values(program: Callable[..., Any], dtype: str, shape: tuple[int, int]) -> None:
     """NumPy's, arguments included, in any number of threads."""
     a, b = RNG.integers(-99, 99, shape), RNG.integers(-99, 99, shape[::-1])

@@ -48,7 +48,7 @@ def read_set(path: Path, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("path", sorted(SETS.glob("*.csv")), ids=lambda p: p.stem.split("-")[-1])
-@one_in(4)
+@at_length
 def test_numpy_validation_set(lib: harness.Functions, path: Path, dtype: type) -> None:
     x, want, tolerance = read_set(path, dtype)
     got = lib(path.stem.split("-")[-1], x)
@@ -152,7 +152,7 @@ def extreme(name: str, dtype: type, count: int) -> tuple[np.ndarray, ...]:
 
 @pytest.mark.parametrize("kind", harness.TYPES)
 @pytest.mark.parametrize("name", (*harness.UNARY, *harness.BINARY))
-@one_in(3)
+@one_in(6)
 def test_error_against_mpmath(lib: harness.Functions, name: str, kind: str) -> None:
     pytest.importorskip("mpmath")
     dtype = harness.TYPES[kind][0]

@@ -30,7 +30,7 @@ def check(lib: Callable[..., np.ndarray], name: str, kind: str, count: int, seed
 
 @pytest.mark.parametrize("kind", harness.TYPES)
 @pytest.mark.parametrize("name", special.NAMES)
-@one_in(6)
+@one_in(12)
 def test_error_against_mpmath(lib: harness.Functions, name: str, kind: str) -> None:
     check(lib, name, kind, 40, seed=4)
 

@@ -152,7 +152,7 @@ PROGRAMS = (
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
-@one_in(5)
+@one_in(10)
 def test_loops_over_elements(function: Callable[..., Any], tmp_path: Path) -> None:
     """All of them, for processors with AVX2 and FMA; whether this one has does not matter."""
     text, command = _compiling(function, tmp_path)

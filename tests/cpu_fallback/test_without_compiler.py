@@ -97,7 +97,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@one_in(2)
+@one_in(4)
 def test_results_are_the_same_bits(fault: str, tmp_path: Path, compiled: bytes) -> None:
     """Sums and functions included: the interpreter has the kernels' tree and their vector math."""
     body = FAULTS[fault]
@@ -109,7 +109,7 @@ def test_results_are_the_same_bits(fault: str, tmp_path: Path, compiled: bytes) 
 
 
 @pytest.mark.parametrize("name", ["gcc", "clang", "tcc", "cc -O0", "cc -march=x86-64"])
-@one_in(3)
+@one_in(6)
 def test_other_compilers_give_the_same_bits(name: str, tmp_path: Path, compiled: bytes) -> None:
     """Under the name cc, where it is a name."""
     program, *arguments = name.split()

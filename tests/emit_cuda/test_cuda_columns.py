@@ -31,7 +31,7 @@ def replaced(x: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-@one_in(6)
+@one_in(12)
 def test_columns_kept_in_shared_memory(dtype: str) -> None:
     """They are read once, whatever their length, and may be overwritten."""
     for length in (2, 33, 130, 500, 700):
@@ -63,7 +63,7 @@ def deviations(x: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
-@one_in(12)
+@one_in(24)
 def test_columns_kept_by_clusters(dtype: str, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block of a cluster keeps some rows, and they tell each other what these come to."""
     facts = {"f4": 227 << 10, "f8": 420 << 10}[dtype]

@@ -45,7 +45,7 @@ def check(graph: Graph, arrays: Sequence[Any], order: str = "reverse") -> Any:
 
 
 @pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
-@one_in(4)
+@one_in(8)
 def test_bits(dtype: Any) -> None:
     """Elements and rows of special values, of arrays and masks that lie in any way."""
     graph, arrays = of_all_shapes(dtype)

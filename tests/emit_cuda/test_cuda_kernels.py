@@ -34,7 +34,7 @@ def variants(device: Any) -> list[Variant]:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@one_in(5)
+@one_in(10)
 def test_row_values_are_reduced_in_groups(order: str) -> None:
     """The last block of each group reduces over it, whichever that is; rows of each skeleton."""
     device = compare(of_all_rows, RNG.normal(size=(20_003, 9)).astype("f4"), order=order)
@@ -89,7 +89,7 @@ def test_columns_of_many_chunks() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 3, 4, 15, 16, 127, 128, 129, 640])
-@one_in(4)
+@one_in(8)
 def test_tails_of_columns(length: int) -> None:
     """Steps of 128 rows, of which the last are read one by one; what is written beside it."""
     x = RNG.normal(size=(length, 21)).astype("f4")
@@ -98,7 +98,7 @@ def test_tails_of_columns(length: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1"])
-@one_in(5)
+@one_in(10)
 def test_a_loop_begins_where_it_writes_whole_packs(dtype: str) -> None:
     """What it reads before and after that is not aligned, and is moved one by one."""
     x = (RNG.normal(size=1003) * 9).astype(dtype)

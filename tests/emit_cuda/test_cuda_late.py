@@ -63,7 +63,7 @@ CASES = (
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("function", "shape"), CASES, ids=lambda p: getattr(p, "__name__", p))
-@one_in(6)
+@one_in(12)
 def test_one_launch(function: Any, shape: tuple[int, ...], order: str) -> None:
     """Whichever tile comes first, in one, two and three dimensions."""
     for layout in "CF":
@@ -79,7 +79,7 @@ def test_two_arrays() -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-@one_in(12)
+@one_in(24)
 def test_random_updates(seed: int) -> None:
     """Any steps, shifts, types and layouts."""
     draw = random.Random(seed)
@@ -88,7 +88,7 @@ def test_random_updates(seed: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1024, 2048, 4096])
-@one_in(5)
+@one_in(10)
 def test_tiles_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Halos of none, some and all of a tile, and farther; the counters are zero again."""
     monkeypatch.setattr(halos, "_FILLED", 0)

@@ -46,7 +46,7 @@ def test_quotients_are_exact(wide: bool) -> None:
 
 @needs_emulator
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "c8"])
-@one_in(5)
+@one_in(10)
 def test_rows_that_begin_anywhere(dtype: str) -> None:
     """Lanes of one row hand on what belongs to the packs of their neighbours; each element once."""
     function = (lambda a: a * a.sum(axis=-1, keepdims=True)) if dtype == "c8" else above
@@ -109,7 +109,7 @@ def test_runs_of_rows_are_packed() -> None:
 
 @needs_emulator
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "c16"])
-@one_in(5)
+@one_in(10)
 def test_tiles_of_any_size(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small and large ones, aligned and not, in batches, and written where they lie."""
     monkeypatch.setattr(launch, "Facts", lambda: choice.Facts(1))

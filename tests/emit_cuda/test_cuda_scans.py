@@ -35,7 +35,7 @@ USUAL = [np.dtype(name) for name in ("float16", "float32")]
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin"])
 @pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
-@one_in(12)
+@one_in(24)
 def test_bits(dtype: Any, name: str) -> None:
     """Along rows and columns of every length and layout, of special values too."""
     parameters, outputs, arrays = [], [], []
@@ -74,7 +74,7 @@ def of_rows(x: Any) -> Any:
 
 @pytest.mark.parametrize("function", [two, products, of_rows, columns])
 @pytest.mark.parametrize("length", [5, pytest.param(640, marks=pytest.mark.slow), 1030])
-@one_in(5)
+@one_in(10)
 def test_with_what_is_around(function: Callable[..., Any], length: int) -> None:
     """What comes before and after is computed by the same launch; a row is read once a pass."""
     x = RNG.normal(size=(3, length)).astype("f4")
@@ -120,7 +120,7 @@ def halves(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("order", ["forward", "shuffled"])
-@one_in(2)
+@one_in(4)
 def test_long_rows_are_in_tiles(order: str) -> None:
     """Whichever block starts first; rows that lie anyhow, and columns."""
     x = RNG.normal(size=(2, LONG)).astype("f4")

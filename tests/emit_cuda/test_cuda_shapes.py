@@ -55,7 +55,7 @@ def centred(x: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
 @pytest.mark.parametrize("function", [statistics, centred])
-@one_in(6)
+@one_in(12)
 def test_rows_of_every_class(function: Callable[..., Any], dtype: str) -> None:
     """Lanes of a warp, one warp, several warps, rows that do not start at multiples of 16 bytes."""
     for length in EXTENTS[1:]:
@@ -63,7 +63,7 @@ def test_rows_of_every_class(function: Callable[..., Any], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("function", [statistics, centred])
-@one_in(2)
+@one_in(4)
 def test_columns_of_every_class(function: Callable[..., Any]) -> None:
     """Rows that lie side by side in memory."""
     for length in EXTENTS[1:]:
@@ -73,7 +73,7 @@ def test_columns_of_every_class(function: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 31, 300])
 @pytest.mark.parametrize("length", [0, 2, 200])
-@one_in(5)
+@one_in(10)
 def test_counts(count: int, length: int) -> None:
     """No row, one row, more rows than a block has; sums of nothing."""
     x = RNG.normal(size=(count, length)).astype("f4")
@@ -81,7 +81,7 @@ def test_counts(count: int, length: int) -> None:
 
 
 @pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
-@one_in(3)
+@one_in(6)
 def test_long_rows_are_split_over_blocks(order: str) -> None:
     """The last block to finish has everybody's results, whoever it is."""
     x = RNG.normal(size=(2, 70_001))
@@ -100,7 +100,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
-@one_in(7)
+@one_in(14)
 def test_layouts(view: str, dtype: str) -> None:
     """Strided, reversed, turned and repeated arguments, in loops and reductions."""
     x = VIEWS[view]((RNG.normal(size=(33, 45)) * 50).astype(dtype))
@@ -228,7 +228,7 @@ def on_device_of(monkeypatch: pytest.MonkeyPatch, **facts: int) -> None:
 @pytest.mark.parametrize("cluster", [1, 8])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("function", [weights, blended, ranks, centred])
-@one_in(16)
+@one_in(32)
 def test_rows_kept_in_shared_memory(
     function: Callable[..., Any], dtype: str, cluster: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,7 +261,7 @@ def test_rows_kept_in_shared_memory(
         (70_001, {"shared": 64 << 10, "cluster": 2}, ("both", 2)),
     ],
 )
-@one_in(4)
+@one_in(8)
 def test_rows_kept_in_registers_and_shared_memory(
     function: Callable[..., Any], length: int, facts: dict[str, int], kept: tuple[str, int],
     monkeypatch: pytest.MonkeyPatch,
@@ -284,7 +284,7 @@ def norm_of_all(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
-@one_in(3)
+@one_in(6)
 def test_rows_of_clusters_are_reduced_over(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One block of each cluster ends its rows, which may be several, and meets the others."""
     on_device_of(monkeypatch, multiprocessors=1, cluster=2, shared=24 << 10)
@@ -344,7 +344,7 @@ def log_sum(x: Any) -> Any:
 
 @pytest.mark.parametrize(("function", "passes"), [(exponentials, 2), (log_sum, 1)])
 @pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
-@one_in(6)
+@one_in(12)
 def test_long_rows_online(
     function: Callable[..., Any], passes: int, order: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,7 +441,7 @@ def test_in_place_updates() -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-@one_in(5)
+@one_in(10)
 def test_named_programs_move_the_least_bytes(program: Program) -> None:
     """Each input is read once and each output written once; one launch."""
     arguments = program.arguments(np.random.default_rng(3), 48, 200)

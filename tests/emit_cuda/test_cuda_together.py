@@ -52,7 +52,7 @@ LAUNCHES = {of_every_kind: 1, of_columns: 2, of_rows_that_meet: 2}
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("function", LAUNCHES)
-@one_in(3)
+@one_in(6)
 def test_one_launch(function: Any, order: str) -> None:
     """The interpreter's bits, again and again: counters are each kernel's own."""
     executable = fc.lower(function, *arguments(function))

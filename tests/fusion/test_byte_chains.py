@@ -52,7 +52,7 @@ def has_table(program: Callable[..., Any], *arrays: Any) -> bool:
 
 @pytest.mark.parametrize("dtype", ["u1", "i1"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@one_in(12)
+@one_in(24)
 def test_values(program: Callable[..., Any], dtype: str) -> None:
     """They are those of the same numbers in 16 bits, forwards, backwards and by steps."""
     for step in (1, 3, -1):

@@ -99,7 +99,7 @@ PROGRAMS: dict[Callable[..., Any], tuple[int, bool]] = {  # launches, whether sc
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
-@one_in(3)
+@one_in(6)
 def test_values_and_launches(function: Callable[..., Any]) -> None:
     fused = fc.fused(function)
     x, labels = X.copy(), LABELS.copy()
@@ -130,7 +130,7 @@ def test_a_place_outside_is_an_error(function: Callable[..., Any], strict: bool)
 
 @pytest.mark.parametrize("back_end", ["c", "cuda"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@one_in(6)
+@one_in(12)
 def test_bits(dtype: Any, back_end: str) -> None:
     """Of all types, special values included, as the interpreter of the graph that was recorded."""
     rng = np.random.default_rng(2)

@@ -95,7 +95,7 @@ def checked(function: Callable[..., Any], p: Any, q: Any) -> list[Any]:
 
 @pytest.mark.parametrize("rows", [1, 5, 6000])
 @pytest.mark.parametrize("function", ONE_KERNEL, ids=lambda f: f.__name__)
-@one_in(6)
+@one_in(12)
 def test_one_kernel(function: Callable[..., Any], rows: int, emitted: str) -> None:
     """Nothing is stored in between, however the components are put together."""
     p, q = RNG.normal(size=(2, rows, 3))
@@ -111,7 +111,7 @@ def test_none_at_all(function: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("function", [in_place, seen_whole, upside_down], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("rows", [1, 6000])
-@one_in(4)
+@one_in(8)
 def test_what_needs_it_whole(function: Callable[..., Any], rows: int, emitted: str) -> None:
     """It is stored where it is a result, written elsewhere or seen otherwise."""
     p, q = RNG.normal(size=(2, rows, 3))

@@ -94,7 +94,7 @@ PROGRAMS: dict[Callable[..., Any], int] = {
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("layout", ["contiguous", "fortran", "backwards", "spread"])
-@one_in(4)
+@one_in(8)
 def test_launches_and_values(function: Callable[..., Any], layout: str) -> None:
     """One kernel, with NumPy's values, however the rows lie in memory."""
     if layout == "contiguous":
@@ -128,7 +128,7 @@ def _crossed(number: int, shape: tuple[int, ...], dtype: Any) -> tuple[Node, lis
 
 @pytest.mark.parametrize(("threads", "lanes"), [(1, "many"), (3, "many"), (1, "one")])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@one_in(8)
+@one_in(16)
 def test_bits(dtype: Any, threads: int, lanes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every kind, type and extent, special values included, by one thread or several.
 
@@ -169,7 +169,7 @@ USUAL = [np.dtype(name) for name in ("bool", "int8", "int64", "float16", "float6
 
 @pytest.mark.parametrize("threads", chosen([1, 3], [1]))
 @pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
-@one_in(3)
+@one_in(6)
 def test_bits_of_short_rows(dtype: Any, threads: int) -> None:
     """They are computed side by side, their places in chunks."""
     rng = np.random.default_rng(5)
@@ -224,7 +224,7 @@ SHORT_PROGRAMS = {
 
 
 @pytest.mark.parametrize("function", SHORT_PROGRAMS, ids=lambda f: f.__name__)
-@one_in(3)
+@one_in(6)
 def test_launches_and_values_of_short_rows(function: Callable[..., Any]) -> None:
     assert len(fc.lower(function, X, Y).kernels) == SHORT_PROGRAMS[function]
     for a, b in zip(fc.fused(function)(X, Y), function(X, Y), strict=True):

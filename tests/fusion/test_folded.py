@@ -63,7 +63,7 @@ def moved(rng: np.random.Generator, rank: int) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@one_in(10)
+@one_in(20)
 def test_random_moves(seed: int) -> None:
     """Along any axes of arrays of up to four."""
     rng = np.random.default_rng(seed)

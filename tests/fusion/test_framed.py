@@ -98,7 +98,7 @@ LAUNCHES: dict[Callable[..., Any], int] = {
 
 
 @pytest.mark.parametrize("function", LAUNCHES, ids=lambda f: f.__name__)
-@one_in(5)
+@one_in(10)
 def test_frames(function: Callable[..., Any], emitted: str) -> None:
     """The values are NumPy's, in the kernel that reads them where they are cheap to compute."""
     mine, theirs = (X.copy(), Y.copy()), (X.copy(), Y.copy())

@@ -20,7 +20,7 @@ def _bits(value: object) -> list[bytes]:
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-@one_in(16)
+@one_in(32)
 def test_fused_and_unfused_agree_bit_for_bit(
     program: Program, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,7 +37,7 @@ def test_fused_and_unfused_agree_bit_for_bit(
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-@one_in(5)
+@one_in(10)
 def test_any_number_of_threads_gives_the_same_bits(program: Program) -> None:
     """On arrays large enough for several threads, and split rows."""
     arguments = program.arguments(np.random.default_rng(5), 600, 700)

@@ -61,7 +61,7 @@ SHAPES = [(1, 1), (3, 5), (2, 600), (600, 2), (70, 33), (40, 1030)]
 
 @pytest.mark.parametrize("kind", [*LOOPS, *(f"reduced: {k}" for k in REDUCTIONS)])
 @pytest.mark.parametrize("dtype", few(["float64", "int8", "float32"], 1))
-@one_in(4)
+@one_in(8)
 def test_joined(kind: str, dtype: str) -> None:
     """Equal to NumPy's for shapes on both sides of the sizes of blocks, chunks and zeros."""
     function = LOOPS.get(kind) or REDUCTIONS[kind.removeprefix("reduced: ")]
@@ -74,7 +74,7 @@ def test_joined(kind: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap", "constant", "mean"])
 @pytest.mark.parametrize("order", "CF")
-@one_in(9)
+@one_in(18)
 def test_margins(mode: Any, order: Any) -> None:
     """Of any widths, also those for which NumPy takes elements more than once, or raises."""
     for shape in ((5,), (1,), (4, 6), (1, 3), (0, 3), (3, 2, 4)):

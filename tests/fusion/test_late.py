@@ -73,7 +73,7 @@ def is_late(executable: Any) -> bool:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 @pytest.mark.parametrize(("program", "rank"), PROGRAMS, ids=lambda p: getattr(p, "__name__", p))
-@one_in(4)
+@one_in(8)
 def test_one_launch(program: Any, rank: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many threads have a part, and wherever the ring ends."""
     set_thread_count(count)
@@ -215,7 +215,7 @@ def drawn_update(draw: random.Random, seed: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@one_in(6)
+@one_in(12)
 def test_random_updates(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any steps, shifts, types and layouts, on any number of threads."""
     draw = random.Random(seed)
@@ -336,7 +336,7 @@ def drawn_steps(seed: int) -> Any:
 
 
 @pytest.mark.parametrize("first", range(0, 30, 10))
-@one_in(5)
+@one_in(10)
 def test_reading_back_changes_no_value(first: int) -> None:
     """Of any steps, planned and on the interpreter; nobody reads back what comes after it."""
     changed = 0

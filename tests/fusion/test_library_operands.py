@@ -24,7 +24,7 @@ FORMS = {
 @pytest.mark.parametrize("fuse", ["0", "1"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["constant", "scalar", "0-d array"])
-@one_in(8)
+@one_in(16)
 def test_zero_dimensional_operands(
     kind: str, form: str, fuse: str, emitted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,7 +57,7 @@ def _random_graph(rng: np.random.Generator) -> tuple[Graph, list[Any]]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-@one_in(4)
+@one_in(8)
 def test_values_are_the_same(seed: int) -> None:
     """Of random graphs by the interpreter; in some of them there are narrower operations."""
     rng = np.random.default_rng(seed)
@@ -167,7 +167,7 @@ def test_a_cast_is_made_once() -> None:
 
 @pytest.mark.parametrize("kind", [np.bool_, np.uint8, np.int8, np.uint16, np.int16])
 @pytest.mark.parametrize("rows", [3, 40, 512, 513, 1100])
-@one_in(3)
+@one_in(6)
 def test_sums_side_by_side(kind: Any, rows: int) -> None:
     """Of the largest and the smallest numbers there are, in chunks and in trees of them."""
     ends = [True, False] if kind is np.bool_ else [np.iinfo(kind).max, np.iinfo(kind).min]
@@ -181,7 +181,7 @@ def test_sums_side_by_side(kind: Any, rows: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.filterwarnings("ignore")
-@one_in(4)
+@one_in(8)
 def test_random_programs(seed: int) -> None:
     """Fused functions of integers give NumPy's bits."""
     assert not programs_of_integers.failure(seed)

@@ -230,7 +230,7 @@ LAUNCHES: dict[Callable[..., Any], int] = {
 
 
 @pytest.mark.parametrize("function", LAUNCHES, ids=lambda f: f.__name__)
-@one_in(8)
+@one_in(16)
 def test_parts_are_written_to_their_places(function: Callable[..., Any], emitted: str) -> None:
     """The values are NumPy's, arguments included, in as few launches as the reads between allow."""
     mine, theirs = (X.copy(), Y.copy()), (X.copy(), Y.copy())

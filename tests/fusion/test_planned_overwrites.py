@@ -59,7 +59,7 @@ def graph_of(name: str) -> Graph:
 @pytest.mark.parametrize("step", [1, 2, -1])
 @pytest.mark.parametrize("fuse", ["0", "1"])
 @pytest.mark.parametrize("name", GRAPHS)
-@one_in(5)
+@one_in(10)
 def test_the_interpreter_agrees(
     name: str, fuse: str, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +134,7 @@ ENDS = {
 
 @pytest.mark.parametrize("shape", [(70, 90), (90, 3), (9, 20_000), (20_000, 2)])
 @pytest.mark.parametrize("program", ENDS, ids=lambda f: f.__name__)
-@one_in(4)
+@one_in(8)
 def test_a_reduction_ends_where_it_began(program: Any, shape: Any, emitted: str) -> None:
     """What it is combined with is read, and written, once, and never copied."""
     rng = np.random.default_rng(3)

@@ -171,7 +171,7 @@ def test_many_more_graphs(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 400, BATCH))
-@one_in(5)
+@one_in(10)
 def test_simplified_and_parsed_graphs_compute_the_same(first: int) -> None:
     """Passes keep graphs well-formed and their bits; text is read back to an equal graph."""
     for case in [*cases(first), *cases(first + 10_000, exact=False)]:

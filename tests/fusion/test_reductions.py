@@ -122,7 +122,7 @@ SIDE_BY_SIDE: list[Subject] = [
 
 @pytest.mark.parametrize("layout", ["contiguous", "reversed", "transposed", "mixed"])
 @pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32, np.dtype(np.int16), BOOL], ids=str)
-@one_in(6)
+@one_in(12)
 def test_rows_side_by_side(dtype: DType, layout: str) -> None:
     """Many short rows, and columns of which several elements of a lane are read at once."""
     check([(tame(dtype, like.shape), axes) for like, axes in SIDE_BY_SIDE], layout)
@@ -162,7 +162,7 @@ def test_rows_side_by_side_are_kept(dtype: DType, layout: str) -> None:
 
 @pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32, np.dtype(np.int32), BOOL], ids=str)
 @pytest.mark.parametrize("count", [1, 2, 3])
-@one_in(4)
+@one_in(8)
 def test_long_reductions_on_any_number_of_threads(dtype: DType, count: int, threads: None) -> None:
     """Rows that are split over threads, and rows and columns that are shared among them."""
     set_thread_count(count)
@@ -209,7 +209,7 @@ def test_sums_are_as_accurate_as_pairwise_summation(dtype: DType) -> None:
 
 @pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32], ids=str)
 @pytest.mark.parametrize("n", [1, 5, 33, 600, 70_000])
-@one_in(3)
+@one_in(6)
 def test_nan_wins_every_extremum(dtype: DType, n: int) -> None:
     """A NaN anywhere is the maximum and the minimum; arg-reductions give the first one's place."""
     for places in ((0,), (n - 1,), (n // 2, n - 1), (n // 3, n // 2)):
@@ -246,7 +246,7 @@ def test_zeros_keep_numpys_sign(dtype: DType) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@one_in(4)
+@one_in(8)
 def test_empty_reductions_have_numpys_identities_and_errors(dtype: DType) -> None:
     """0, 1, False and True; an extremum of nothing is NumPy's ValueError when it is built."""
     shapes = (((0, 3), (0,)), ((3, 0), (0,)), ((3, 0), (0, 1)), ((0, 0, 4), (1,)))

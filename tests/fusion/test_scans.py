@@ -31,7 +31,7 @@ def result_of(name: str, dtype: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@one_in(5)
+@one_in(10)
 def test_bits(dtype: Any, name: str) -> None:
     """Along rows and columns of every length and layout, of special values too."""
     check_bits(dtype, name)
@@ -39,7 +39,7 @@ def test_bits(dtype: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["cummax", "cummin"])
 @pytest.mark.parametrize("dtype", chosen(DTYPES, USUAL), ids=str)
-@one_in(4)
+@one_in(8)
 def test_bits_of_extremes(dtype: Any, name: str) -> None:
     check_bits(dtype, name)
 

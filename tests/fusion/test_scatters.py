@@ -76,7 +76,7 @@ CASES: tuple[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], ...] = (
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@one_in(8)
+@one_in(16)
 def test_bits(dtype: Any) -> None:
     """Every kind, of special values, at indices of either sign that come several times."""
     rng = np.random.default_rng(3)
@@ -229,7 +229,7 @@ CHAINS: dict[str, tuple[tuple[Node, ...], int]] = {
 
 
 @pytest.mark.parametrize("name", CHAINS)
-@one_in(4)
+@one_in(8)
 def test_chains(name: str) -> None:
     """Versions of one array, and values of them, are as if each were an array of its own."""
     outputs, most = CHAINS[name]

@@ -20,7 +20,7 @@ from fusecuda.graph.verify import verify
 from fusecuda.options import Options
 from tests import emulated
 from tests.fusion.test_segments import Drawn
-from tests.marks import chosen
+from tests.marks import at_length, chosen
 from tests.strategies import DTYPES, LAYOUTS, SPECIALS, lay_out, mixed_values
 
 Array = np.ndarray[Any, Any]
@@ -234,6 +234,7 @@ def test_what_is_not_well_formed(line: str, why: str) -> None:
 
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
 @pytest.mark.parametrize("arch", ["sm_90", pytest.param("sm_75", marks=pytest.mark.slow)])
+@at_length
 def test_nvrtc_compiles_them(arch: str) -> None:
     """Loops, rows and columns of tables of some types."""
     drawn = Drawn(12)

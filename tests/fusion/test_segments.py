@@ -21,7 +21,7 @@ from fusecuda.graph.tree import SEGMENTS
 from fusecuda.graph.verify import verify
 from fusecuda.options import Options
 from tests import emulated, emulator
-from tests.marks import one_in
+from tests.marks import at_length, one_in
 from tests.strategies import DTYPES, LAYOUTS, lay_out, mixed_values, same_bits, strides_of
 
 Array = np.ndarray[Any, Any]
@@ -87,7 +87,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@one_in(12)
+@one_in(24)
 def test_bits(dtype: Any) -> None:
     """Every kind, of special values, in every layout: C and CUDA C have the interpreter's bits."""
     drawn = Drawn(7)
@@ -163,7 +163,7 @@ def mean_of_squares(drawn: Drawn, shape: tuple[int, ...], axis: int, count: int)
 
 
 @pytest.mark.parametrize(("shape", "axis", "count"), CASES)
-@one_in(9)
+@one_in(18)
 def test_what_is_before_and_after_shares_the_kernel(
     shape: tuple[int, ...], axis: int, count: int
 ) -> None:
@@ -279,6 +279,7 @@ def test_skeletons_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC")
 @pytest.mark.parametrize("arch", ["sm_90", pytest.param("sm_75", marks=pytest.mark.slow)])
+@at_length
 def test_nvrtc_compiles_them(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All skeletons, and those of long segments."""
     texts: list[Any] = []
@@ -302,7 +303,7 @@ BAD = ((-1, 2), (3, 3), (4, 2), (0, 11), (10, 11), (-(1 << 62), 1 << 62))
 
 @pytest.mark.parametrize(("low", "high"), BAD)
 @pytest.mark.parametrize("shape", [(10,), (10, 40)])
-@one_in(4)
+@one_in(8)
 def test_segments_out_of_bounds(low: int, high: int, shape: tuple[int, ...]) -> None:
     """An error on the CPU, with arguments as they were; on a device nothing else is read."""
     drawn = Drawn(12)

@@ -79,7 +79,7 @@ REDUCTIONS = {
 
 
 @pytest.mark.parametrize("function", [*LAUNCHES, *REDUCTIONS, temporaries, many, failing])
-@one_in(3)
+@one_in(6)
 def test_kernels_share_a_launch(function: Callable[..., Any], emitted: str) -> None:
     """The values are NumPy's, arguments included."""
     mine, theirs = [x.copy() for x in X], [x.copy() for x in X]

@@ -32,7 +32,7 @@ def reduction(kind: str, dtype: Any, shape: tuple[int, ...], axes: tuple[int, ..
 @pytest.mark.parametrize("group", [1, 4])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "u1"])
-@one_in(4)
+@one_in(8)
 def test_the_bits_are_the_trees(dtype: str, kind: str, group: int) -> None:
     """For each length up to eight, also over two axes, on the lanes of a CPU and of a GPU."""
     rng = np.random.default_rng(3)
@@ -146,7 +146,7 @@ def shortly_reduced(graph: Graph) -> Graph:
 
 @pytest.mark.parametrize("group", [1, 4])
 @pytest.mark.parametrize("first", range(0, 120, 40))
-@one_in(3)
+@one_in(6)
 def test_random_graphs_keep_their_bits(
     first: int, group: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ OPS = tuple(_COMBINED)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
-@one_in(4)
+@one_in(8)
 def test_values_are_within_their_bounds(dtype: Any) -> None:
     """Of trees of operations on parameters, constants and counts, which may wrap around."""
     rng = np.random.default_rng(1)

@@ -252,7 +252,7 @@ def test_the_interpreter_rounds_large_integers_to_themselves() -> None:
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if kind_of(d) in "fc"], ids=str)
-@one_in(12)
+@one_in(24)
 def test_rows_without_a_compiler_have_the_kernels_bits(dtype: DType) -> None:
     """The interpreter that stands in for the kernels carries out their own vector math."""
     sheet, _ = all_rows(dtype, "contiguous")
@@ -265,7 +265,7 @@ def test_rows_without_a_compiler_have_the_kernels_bits(dtype: DType) -> None:
 
 @pytest.mark.parametrize("layout", ["contiguous", "mixed"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@one_in(5)
+@one_in(10)
 def test_rows_give_numpys_values(dtype: DType, layout: str) -> None:
     """All rows on one dtype: NumPy's bits, or for transcendental functions the bound."""
     sheet, used = all_rows(dtype, layout)
@@ -398,7 +398,7 @@ def run_one(name: str, *values: Array) -> Array:
 
 
 @pytest.mark.parametrize("dtype", SIGNED, ids=str)
-@one_in(5)
+@one_in(10)
 def test_signed_corner_cases(dtype: DType) -> None:
     """What C leaves undefined is what NumPy does: wrap-around, and 0 for division by zero."""
     low, high = (np.iinfo(str(dtype)).min, np.iinfo(str(dtype)).max)
@@ -416,7 +416,7 @@ def test_signed_corner_cases(dtype: DType) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTS, ids=str)
-@one_in(3)
+@one_in(6)
 def test_integer_power_wraps_around_and_refuses_negative_exponents(dtype: DType) -> None:
     """A negative exponent anywhere is NumPy's ValueError, and leaves the arguments alone."""
     base = np.arange(7).astype(dtype)

@@ -113,7 +113,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("function", [*ONE_KERNEL, *OTHERS], ids=lambda f: f.__name__)
-@one_in(8)
+@one_in(16)
 def test_values(function: Callable[..., Any], emitted: str) -> None:
     """They are NumPy's, and so are shapes, and arguments that are written to."""
     call = fc.fused(function, strict=True)

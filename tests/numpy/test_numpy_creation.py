@@ -23,7 +23,7 @@ SHAPES = [(), 0, 3, (2, 3), [4, 1], (0, 5), (2, 3, 4), np.int64(3), np.array([2,
 
 @pytest.mark.parametrize("name", ["zeros", "ones"])
 @pytest.mark.parametrize("dtype", DTYPES)
-@one_in(6)
+@one_in(12)
 def test_zeros_and_ones(name: str, dtype: Any) -> None:
     for shape in SHAPES:
         assert_as_numpy(name, shape, dtype)
@@ -39,7 +39,7 @@ def test_empty_has_shape_and_dtype() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@one_in(5)
+@one_in(10)
 def test_full(dtype: Any) -> None:
     values = [0, 1, -1, True, 2.5, -0.0, np.float32(0.1), np.int8(-3), 300, [1, 2, 3], np.arange(3)]
     for value in values:
@@ -82,7 +82,7 @@ def test_bad_shapes_and_devices_are_numpys_errors() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@one_in(3)
+@one_in(6)
 def test_arange(dtype: Any, both_ways: int) -> None:
     """Recorded, and done at once as small ones are."""
     cases: list[tuple[Any, ...]] = [
@@ -139,7 +139,7 @@ def test_linspace(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [float, "i2", "?", "c8", None])
-@one_in(3)
+@one_in(6)
 def test_eye_and_tri(dtype: Any) -> None:
     for n, m, k in itertools.product([0, 4], [None, 6], [0, 1, -2, 9, -9, 2**40]):
         assert_as_numpy("eye", n, m, k, dtype)

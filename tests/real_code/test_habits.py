@@ -166,7 +166,7 @@ ERRORS: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-@one_in(3)
+@one_in(6)
 def test_values(name: str) -> None:
     """Value, type, and what becomes of the argument, at three calls, the last with other values."""
     function, argument = VALUES[name]

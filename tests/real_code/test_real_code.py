@@ -17,7 +17,7 @@ each_piece = pytest.mark.parametrize(("field", "name"), PIECES, ids=[n for _, n 
 
 
 @each_piece
-@one_in(6)
+@one_in(12)
 def test_right_at_every_call(field: str, name: str) -> None:
     """Results, what is printed, written and left behind, whatever changes between calls."""
     report = report_on(field, name)
@@ -25,7 +25,7 @@ def test_right_at_every_call(field: str, name: str) -> None:
 
 
 @each_piece
-@one_in(6)
+@one_in(12)
 def test_outcome(field: str, name: str) -> None:
     """At least what is promised for the piece; what is not replayed says which line is to blame."""
     report = report_on(field, name)
@@ -60,7 +60,7 @@ class _Frozen:
 
 
 @each_piece
-@one_in(6)
+@one_in(12)
 def test_what_is_frozen_is_found(field: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every piece changes enough between its calls for a stale result to be seen."""
     monkeypatch.setattr(running, "fuse", _Frozen)

@@ -486,7 +486,7 @@ def test_what_is_switched_is_a_graph_or_none(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.skipif(not emulator.available(), reason="needs a C++ compiler")
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.name}, {c.dtype}")
-@one_in(9)
+@one_in(18)
 def test_emulated_kernels_agree_with_numpy(case: Case) -> None:
     """What the device will run, by the emulator, one kernel for each program."""
     size = max(case.least, 256 << 10 if "65536" in case.name else 4 << 13)

@@ -122,7 +122,7 @@ def shares(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("program", [step, draws, residual, loops, nans, shares])
-@one_in(3)
+@one_in(6)
 def test_right_programs_are_left_in_peace(
     program: Callable[[Any], Any], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

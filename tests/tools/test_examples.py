@@ -55,7 +55,7 @@ def gallery_rows() -> tuple[str, dict[tuple[str, str], list[str]]]:
     "name",
     [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in NAMES],
 )
-@one_in(3)
+@one_in(6)
 def test_an_example_does_what_the_gallery_says(
     name: str, load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,7 +111,7 @@ def number_of(function: Any) -> int:
 @pytest.mark.parametrize(
     "number", range(len(PROGRAMS)), ids=[p.function.__name__ for p in PROGRAMS]
 )
-@one_in(6)
+@one_in(12)
 def test_the_same_bits(number: int, built: Build) -> None:
     """As the executable gives, in results and overwritten arguments, on one thread and three."""
     program = PROGRAMS[number]

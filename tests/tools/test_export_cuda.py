@@ -118,7 +118,7 @@ HOOK = ctypes.CFUNCTYPE(
 
 @pytest.mark.skipif(compiler() is None, reason="needs g++")
 @pytest.mark.parametrize("program", CUDA_PROGRAMS, ids=range(len(CUDA_PROGRAMS)))
-@one_in(3)
+@one_in(6)
 def test_on_the_emulator(program: Program, tmp_path: Path) -> None:
     """The host's function starts the kernels with all that they need, on the stream given."""
     made = fc.export(program.function, *program.args, path=tmp_path, target="cuda", name="run")

@@ -65,7 +65,7 @@ def agree(program: Program, got: Run, want: Run) -> None:
 
 
 @each_program
-@one_in(8)
+@one_in(16)
 def test_agrees_with_numpy(program: Program) -> None:
     """On the C back end, results and what is written to arguments."""
     fused, plain, _ = counted(program)
@@ -74,7 +74,7 @@ def test_agrees_with_numpy(program: Program) -> None:
 
 
 @each_program
-@one_in(3)
+@one_in(6)
 def test_launches_are_those_of_the_readme(program: Program) -> None:
     """What NumPy itself launches depends on its version, so it is compared with the same only."""
     unfused, fused, _, minimum = report.launches_in(README)[program.name]
@@ -88,7 +88,7 @@ def test_launches_are_those_of_the_readme(program: Program) -> None:
 
 @pytest.mark.skipif(has_device(), reason="the table is made for an H100")
 @most_are_slow
-@one_in(4)
+@one_in(8)
 def test_launches_on_cuda_are_those_of_the_readme(program: Program) -> None:
     """By its plans; nothing has to be there to run them."""
     launches = on_gpu(program, program.arguments(COUNTED))
@@ -96,7 +96,7 @@ def test_launches_on_cuda_are_those_of_the_readme(program: Program) -> None:
 
 
 @each_program
-@one_in(3)
+@one_in(6)
 def test_what_is_above_the_minimum_says_why(program: Program) -> None:
     """And what is not has nothing to say."""
     row = counted(program)[2]
@@ -108,7 +108,7 @@ def test_what_is_above_the_minimum_says_why(program: Program) -> None:
 
 
 @most_are_slow
-@one_in(4)
+@one_in(8)
 def test_on_lazy_arrays(program: Program) -> None:
     """The same program over `fusecuda.numpy`, in a block."""
     arguments = program.arguments(COUNTED)
@@ -140,7 +140,7 @@ def _write_back(array: Any, lazy: Any) -> None:
 
 
 @most_are_slow
-@one_in(8)
+@one_in(16)
 def test_agrees_with_numpy_on_emulated_cuda(
     program: Program, emulated_cuda: EmulatedDevice
 ) -> None:

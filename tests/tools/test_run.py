@@ -47,7 +47,7 @@ def test_scripts_have_over_a_hundred_lines(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", chosen(NAMES, [name for name in NAMES if name != "digits"]))
-@one_in(3)
+@one_in(6)
 def test_scripts_on_cupy_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On real `cupy.ndarray`s over host memory: NumPy's results, several times fewer launches."""
     pytest.importorskip("cupy")
@@ -321,7 +321,7 @@ def test_fused_functions_of_numpy_in_a_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in (SCRIPTS / "users").glob("*.py")))
-@one_in(3)
+@one_in(6)
 def test_scripts_of_users(name: str, tmp_path: Path) -> None:
     """They print what they print with NumPy under CuPy's name, and end as they end."""
     path = SCRIPTS / "users" / f"{name}.py"

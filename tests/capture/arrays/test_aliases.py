@@ -63,7 +63,7 @@ def changed_after(function: Function) -> Function:
 
 @pytest.mark.parametrize("array", ARRAYS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-@one_in(24)
+@one_in(48)
 def test_a_write_reaches_what_numpys_does(name: str, array: str) -> None:
     """On lazy arrays and in fused functions."""
     run = changed_after(FUNCTIONS[name])

@@ -49,7 +49,7 @@ def safe(function: Callable[..., Any], a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("function", chosen([*BINARY, operator.matmul], USUAL))
-@one_in(20)
+@one_in(40)
 def test_binary_operators(function: Callable[..., Any]) -> None:
     """Every operator on every pair of dtypes has NumPy's dtype, shape and bits, or its error."""
     pending: list[tuple[Any, Any]] = []
@@ -66,7 +66,7 @@ def test_binary_operators(function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("function", chosen(BINARY, USUAL))
-@one_in(12)
+@one_in(24)
 def test_operators_with_scalars(function: Callable[..., Any]) -> None:
     """NEP 50: Python numbers take the array's type and must fit; NumPy numbers are strong."""
     with np.errstate(all="ignore"):
@@ -96,7 +96,7 @@ def test_nep_50_by_name() -> None:
 
 
 @pytest.mark.parametrize("function", IN_PLACE)
-@one_in(8)
+@one_in(16)
 def test_in_place_operators(function: Callable[..., Any]) -> None:
     """In-place operators write to the memory seen by other views, cast as NumPy casts, or raise."""
     with np.errstate(all="ignore"):
@@ -135,7 +135,7 @@ SHAPES: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize("index", range(len(SHAPES)))
-@one_in(5)
+@one_in(10)
 def test_shapes_broadcast(index: int) -> None:
     """0-d, empty, broadcast and strided operands give NumPy's shapes or its ValueError."""
     left, right = SHAPES[index]
@@ -187,7 +187,7 @@ _NEAR = ("std", "var", "mean", "abs")  # abs of complex numbers, by NumPy's hypo
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("dtype", ["?", "u1", "i4", "f4", "f8", "f2", "c16"])
-@one_in(16)
+@one_in(32)
 def test_methods(name: str, dtype: str) -> None:
     """Methods and attributes give what those of numpy.ndarray give."""
     a = sample(dtype)
@@ -262,7 +262,7 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", WRITES)
 @pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "c16"])
-@one_in(16)
+@one_in(32)
 def test_writes(name: str, dtype: str) -> None:
     """A write, and every view made before or after it, shows what NumPy would."""
     a, b = sample(dtype, (4, 5), 1), sample(dtype, (4, 5), 2)

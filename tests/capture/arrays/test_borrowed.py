@@ -138,7 +138,7 @@ def said_by(function: Callable[..., Any], *args: Any) -> Any:
 
 
 @pytest.mark.parametrize(("function", "args", "kwargs"), PARAMETERS)
-@one_in(12)
+@one_in(24)
 def test_function(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
@@ -151,7 +151,7 @@ def test_function(
 
 
 @pytest.mark.parametrize(("function", "args", "kwargs"), PARAMETERS[::4])
-@one_in(12)
+@one_in(24)
 def test_inside_fused(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
@@ -202,7 +202,7 @@ ONE_LAUNCH: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", ONE_LAUNCH)
-@one_in(4)
+@one_in(8)
 def test_one_launch(name: str) -> None:
     call = ONE_LAUNCH[name]
     with LaunchCounter() as counter:
@@ -229,7 +229,7 @@ LOGSUMS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", LOGSUMS)
-@one_in(8)
+@one_in(16)
 def test_scipys_sums_of_exponentials(name: str) -> None:
     """Python functions of SciPy's that are kernels in fused code; with infinities as SciPy's."""
     special = pytest.importorskip("scipy.special")

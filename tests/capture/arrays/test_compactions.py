@@ -101,7 +101,7 @@ def inputs() -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@one_in(4)
+@one_in(8)
 def test_fused(program: Callable[..., Any]) -> None:
     """Call after call, with other extents."""
     function = fused(strict=True)(program)

@@ -45,7 +45,7 @@ def _written(part: Callable[[Any], Any], make: Callable[[Any], Any]) -> Callable
 
 
 @pytest.mark.parametrize("make", _MAKE)
-@one_in(12)
+@one_in(24)
 def test_writes_reach_what_is_contiguous_already(make: Callable[[Any], Any]) -> None:
     """They are seen in the array that was given, or are not, as with NumPy's own function."""
     given = [np.arange(20.0).reshape(4, 5), np.asfortranarray(np.arange(12.0).reshape(4, 3))]

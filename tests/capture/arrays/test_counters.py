@@ -35,7 +35,7 @@ def drawn(array: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1001])
-@one_in(8)
+@one_in(16)
 def test_each_element_is_the_function_of_its_place(size: int, emitted: str) -> None:
     rng = counter_rng(2**63 + 5, stream=2**40)
     rng.position = 2**32 - 3  # a carry into the next word
@@ -58,7 +58,7 @@ def test_positions_end_where_numbers_of_64_bits_do(emitted: str) -> None:
      (2**63, 2**64 - 1, np.uint64), (250, 256, np.uint8), (5, 6, np.int32), (0, 2, np.bool_)],
     ids=str,
 )  # fmt: skip
-@one_in(4)
+@one_in(8)
 def test_integers_are_the_whole_parts_of_exact_products(
     low: int, high: int, dtype: type, emitted: str
 ) -> None:
@@ -111,7 +111,7 @@ each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 @each_method
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@one_in(8)
+@one_in(16)
 def test_shapes_are_cut_out_of_one_stream(method: Any, size: Any) -> None:
     """A draw of any shape, in one or in parts, and seen through any view."""
     count = math.prod(size) if isinstance(size, tuple) else size
@@ -129,7 +129,7 @@ def test_shapes_are_cut_out_of_one_stream(method: Any, size: Any) -> None:
 
 
 @each_method
-@one_in(5)
+@one_in(10)
 def test_the_interpreter_and_one_operation_at_a_time(
     method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ def summed(notation: str, *operands: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", FUSED, ids=lambda c: c[0])
-@one_in(3)
+@one_in(6)
 def test_sums_of_products_are_fused(case: tuple[Any, ...]) -> None:
     notation, *operands = case
     call = fc.lower(lambda *given: np.einsum(notation, *given), *operands)
@@ -52,7 +52,7 @@ def test_sums_of_products_are_fused(case: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("case", MATRICES, ids=lambda c: c[0])
-@one_in(3)
+@one_in(6)
 def test_matrices_are_multiplied(case: tuple[Any, ...]) -> None:
     """Integers, so that sums are exact in any order."""
     notation, count, *operands = case
@@ -65,7 +65,7 @@ def test_matrices_are_multiplied(case: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-@one_in(4)
+@one_in(8)
 def test_drawn_notations(seed: int) -> None:
     rng = np.random.default_rng(seed)
     extents = {name: int(rng.integers(1, 13)) for name in "abcdef"}

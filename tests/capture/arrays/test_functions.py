@@ -295,7 +295,7 @@ def test_every_entry_of_the_table_has_cases() -> None:
 
 
 @pytest.mark.parametrize(("function", "args", "kwargs"), PARAMETERS)
-@one_in(26)
+@one_in(52)
 def test_function_of_the_table(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
@@ -319,7 +319,7 @@ def _computed(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("function", "args", "kwargs"), PARAMETERS[::5])
-@one_in(8)
+@one_in(16)
 def test_function_inside_fused(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
@@ -425,7 +425,7 @@ EAGER: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", EAGER)
-@one_in(3)
+@one_in(6)
 def test_function_outside_the_table(name: str) -> None:
     """NumPy computes what we do not record, on lazy arrays as on its own, in fused code too."""
     call = EAGER[name]

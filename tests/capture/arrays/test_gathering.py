@@ -67,7 +67,7 @@ def outcome(function: Callable[..., Any], *args: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", LISTS)
-@one_in(2)
+@one_in(4)
 def test_lists(name: str) -> None:
     """In a block they are NumPy's, and in a fused function at each call."""
     function = LISTS[name]

@@ -99,7 +99,7 @@ def check(result: Any, wanted: NDArray) -> None:
 
 
 @pytest.mark.parametrize("name", MADE)
-@one_in(8)
+@one_in(16)
 def test_results_are_laid_out_as_numpys(name: str) -> None:
     function = MADE[name]
     traced = fused(function)

@@ -70,7 +70,7 @@ def _called(function: Any, *args: Any) -> Any:
 
 @pytest.mark.parametrize("function", [read, written, added])
 @pytest.mark.parametrize("seed", range(8))
-@one_in(4)
+@one_in(8)
 def test_random_keys(function: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(12):

@@ -60,7 +60,7 @@ OF_NUMBERS = ("sum", "prod", "max", "any", "mean", "std", "argmin", "cumsum", "p
 
 @pytest.mark.parametrize("axis", [0, -1, (0,), (), 1], ids=str)
 @pytest.mark.parametrize("name", OF_NUMBERS)
-@one_in(4)
+@one_in(8)
 def test_axes_of_a_number(name: str, axis: Any) -> None:
     """Some functions of NumPy's know an axis 0 of a 0-d array, others do not."""
     with fc.fused():

@@ -36,7 +36,7 @@ def _written(x: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", DTYPES + SWAPPED)
 @pytest.mark.parametrize("program", [_moved, _written], ids=lambda p: p.__name__)
-@one_in(4)
+@one_in(8)
 def test_movement_and_writes(program: Any, dtype: str) -> None:
     """Views, joins, gathers and updates of any dtype, twice, traced and replayed."""
     function = fc.fused(program)

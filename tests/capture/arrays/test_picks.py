@@ -195,7 +195,7 @@ PROGRAMS: list[Callable[[Any, Any], Any]] = [
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 @pytest.mark.parametrize("turned", few([False, True], 1), ids=["plain", "turned"])
-@one_in(8)
+@one_in(16)
 def test_as_numpy(program: Any, turned: bool, both_ways: int) -> None:
     """On lazy arrays, recorded and at once, and in functions, recorded and replayed."""
     values = (X[::-1, ::-1], Y.T.copy().T) if turned else (X, Y)
@@ -314,7 +314,7 @@ def test_dear_functions_are_computed_of_what_is_picked(
         lambda a, b: (a.astype(int))[a > 0].__itruediv__(2),
     ],
 )
-@one_in(4)
+@one_in(8)
 def test_errors_are_numpys(fault: Any, both_ways: int) -> None:
     """And nothing has changed."""
     a, b = X.copy(), Y.copy()
@@ -343,7 +343,7 @@ def test_read_only(recorded: None) -> None:
 
 @pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")
 @pytest.mark.parametrize("dtype", few([np.float32, np.int8, np.float16, np.float64, np.bool_], 2))
-@one_in(5)
+@one_in(10)
 def test_moments_under_a_mask(dtype: Any, recorded: None) -> None:
     """As NumPy's, along each axis, with counts that no float of the type holds."""
     x, m = np.asarray(X % 3, dtype), (X % 2 == 0) ^ (Y > 9)
@@ -468,7 +468,7 @@ def check(seeds: range) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 25, 5))
-@one_in(5)
+@one_in(10)
 def test_random_programs(first: int, recorded: None) -> None:
     """Picks, masks and arrays that change under them."""
     check(range(first, first + 5))

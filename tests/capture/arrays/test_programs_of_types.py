@@ -118,7 +118,7 @@ def results(value: Any) -> list[Any]:
 
 @pytest.mark.parametrize("way", ["fused", "lazy"])
 @pytest.mark.parametrize("name", PROGRAMS)
-@one_in(8)
+@one_in(16)
 def test_program(name: str, way: str) -> None:
     """Recorded, replayed, and on lazy arrays."""
     given, function = PROGRAMS[name]

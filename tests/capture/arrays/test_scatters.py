@@ -214,7 +214,7 @@ def machine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-@one_in(3)
+@one_in(6)
 def test_fused_functions(program: Program, machine: str) -> None:
     """Four calls of other values give NumPy's results and leave arguments as NumPy does."""
     mine = fused(program)
@@ -227,7 +227,7 @@ def test_fused_functions(program: Program, machine: str) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("inside", [True, False], ids=["block", "outside"])
-@one_in(16)
+@one_in(32)
 def test_lazy_arrays(program: Program, inside: bool, both_ways: int) -> None:
     """Lazy arrays, in a block and outside of one."""
     for call in range(3):
@@ -261,7 +261,7 @@ MEMORY: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("name", MEMORY)
-@one_in(5)
+@one_in(10)
 def test_arguments_that_share_memory(name: str, recorded: None) -> None:
     """What is written through one argument is seen through the other, as in NumPy."""
     made = MEMORY[name]

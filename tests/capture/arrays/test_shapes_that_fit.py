@@ -43,7 +43,7 @@ _MASKS = [
 
 @pytest.mark.parametrize("name", ["sum", "prod", "any", "all", "mean", "var", "std"])
 @pytest.mark.parametrize(("shape", "mask"), _MASKS)
-@one_in(4)
+@one_in(8)
 def test_masks_of_reductions(name: str, shape: Any, mask: Any) -> None:
     """A mask that is larger than the array, or does not broadcast to it, is NumPy's error."""
     x = np.arange(np.prod(shape, dtype=float)).reshape(shape)

@@ -60,7 +60,7 @@ WAYS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("view", VIEWS)
-@one_in(6)
+@one_in(12)
 def test_writes_leave_the_scalar_as_it_is(view: str, way: str) -> None:
     """However the array is made and written to."""
     for write in WRITES.values():

@@ -100,7 +100,7 @@ EVERY = (lists, table, written, functions, branches, windows, grids, filled, giv
 
 
 @pytest.mark.parametrize("function", EVERY, ids=lambda f: f.__name__)
-@one_in(4)
+@one_in(8)
 def test_recorded_with_arrays_of_plain_data(function: Callable[..., Any]) -> None:
     """Replayed, with NumPy's results at each call; NumPy's functions come back as themselves."""
     fused = fc.fused(function, strict=True)

@@ -118,7 +118,7 @@ def program(inside: list[str], count: int) -> str:
 
 @pytest.mark.parametrize("count", [0, 300])
 @pytest.mark.parametrize("name", INSIDE)
-@one_in(5)
+@one_in(10)
 def test_each_is_seen(name: str, count: int) -> None:
     """Each is as in the plain function, behind few names and behind many."""
     run(program([name], count), STEPS)

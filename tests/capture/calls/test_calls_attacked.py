@@ -32,7 +32,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@one_in(9)
+@one_in(18)
 def test_is_as_plain(name: str) -> None:
     """Results, arguments, globals and objects are those of the plain function after each call."""
     program, steps = PROGRAMS[name]
@@ -45,7 +45,7 @@ def test_is_as_plain(name: str) -> None:
 
 @pytest.mark.parametrize("first", range(0, 40, 5))
 @pytest.mark.filterwarnings("ignore")
-@one_in(16)
+@one_in(32)
 def test_random_programs(first: int) -> None:
     """Random programs are as plain ones are."""
     for seed in range(first, first + 5):

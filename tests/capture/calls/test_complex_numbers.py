@@ -43,7 +43,7 @@ def replayed(function: Any, *calls: tuple[Any, ...], traces: int = 1) -> None:
 
 @pytest.mark.parametrize("kind", [complex, np.complex128, np.complex64])
 @pytest.mark.parametrize("array", [X, Z, Z.astype(np.complex64), X.astype(np.float32)])
-@one_in(6)
+@one_in(12)
 def test_a_number_given_enters_as_numpy_takes_it(kind: Any, array: Any) -> None:
     """With its promotion: a Python number is weak."""
     replayed(lambda x, c: x * c, *[(array, kind(v)) for v in VALUES])

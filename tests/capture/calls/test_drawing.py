@@ -228,7 +228,7 @@ def history(function: Callable[..., Any], other: bool) -> list[Any]:
 @pytest.mark.parametrize("other", [False, True])
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-@one_in(12)
+@one_in(24)
 def test_as_plain_code(function: Any, strict: bool, other: bool) -> None:
     """The same bits and positions call after call, recorded, replayed, or passed through."""
     assert history(fused(function, strict=strict), other) == history(function, other)
@@ -239,7 +239,7 @@ def test_as_plain_code(function: Any, strict: bool, other: bool) -> None:
     [dropout, two_draws, forty_draws, numbers, picks, turned, by_name, of_containers, copies],
     ids=lambda f: f.__name__,
 )
-@one_in(9)
+@one_in(18)
 def test_replays_draw_on(function: Any, emitted: str) -> None:
     """One recording and no plan more; a replay's numbers are new."""
     compiled = fused(function, strict=True)

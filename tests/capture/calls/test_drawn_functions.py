@@ -19,7 +19,7 @@ def always_fused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("seed", _FIXED)
-@one_in(5)
+@one_in(10)
 def test_drawn_functions(seed: int) -> None:
     """Results, arguments and what shares memory are NumPy's, in every call of a sequence."""
     check(Function(seed), fc.fused)

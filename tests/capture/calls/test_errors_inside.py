@@ -35,7 +35,7 @@ def no_trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("number", ["float(y.sum())", "n"], ids=["look", "argument"])
 @pytest.mark.parametrize("operation", RAISING)
-@one_in(6)
+@one_in(12)
 def test_an_error_that_the_function_catches(operation: str, number: str) -> None:
     """It is caught in a replay too, each update is done once; then that way is replayed."""
     good, bad = RAISING[operation]
@@ -234,7 +234,7 @@ def test_numbers_are_computed_once() -> None:
 @pytest.mark.parametrize("looks", [True, False], ids=["look", "no look"])
 @pytest.mark.parametrize("number", ["float(x.sum())", "n"], ids=["look", "argument"])
 @pytest.mark.parametrize("step", ["s * 0.5 + 1", "s + s * 0.25", "s - 1 / s + n"])
-@one_in(4)
+@one_in(8)
 def test_long_chains_of_numbers(step: str, number: str, looks: bool) -> None:
     """As long as they are, they are followed, and updates before them are done once."""
     program = f"""
@@ -328,7 +328,7 @@ def test_an_error_of_the_users_is_no_refusal() -> None:
 
 @pytest.mark.parametrize("first", range(0, 60, 20))
 @pytest.mark.filterwarnings("ignore")
-@one_in(5)
+@one_in(10)
 def test_random_programs(first: int) -> None:
     """Random programs are as plain ones are."""
     for seed in range(first, first + 20):

@@ -75,7 +75,7 @@ def f(a):
 
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.filterwarnings("ignore")
-@one_in(8)
+@one_in(16)
 def test_random_frames(seed: int) -> None:
     """Random functions with blocks do what they do without them."""
     program, steps = programs_of_frames.written(seed)

@@ -250,7 +250,7 @@ SCALARS: list[tuple[str, Callable[..., Any], list[Any], int | None]] = [
 
 @pytest.mark.parametrize(("function", "values", "traces"), [s[1:] for s in SCALARS],
                          ids=[s[0] for s in SCALARS])  # fmt: skip
-@one_in(6)
+@one_in(12)
 def test_scalar_arguments(
     function: Callable[..., Any], values: list[Any], traces: int | None
 ) -> None:

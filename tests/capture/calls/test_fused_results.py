@@ -239,7 +239,7 @@ WHOLE = [
 
 @pytest.mark.parametrize("view", WHOLE)
 @pytest.mark.parametrize("array", ["x", "x * 2"], ids=["given", "made"])
-@one_in(4)
+@one_in(8)
 def test_a_view_of_all_is_another_array(view: str, array: str) -> None:
     """Unless NumPy gives the array itself: what is set on the view leaves the array as it is."""
     program = f"""

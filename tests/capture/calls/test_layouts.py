@@ -62,7 +62,7 @@ def plain(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("first", ["same", "turned", "every other"])
-@one_in(5)
+@one_in(10)
 def test_each_layout_has_a_trace_of_its_own(first: str) -> None:
     """After a trace of one layout, calls with others give what NumPy gives, one after the other."""
     function = fc.fused(plain, strict=True)  # the newest trace is tried first
@@ -189,7 +189,7 @@ def _halved(arrays: list[Any]) -> None:
     [{0: (-1, 3)}, {-1: (0, 100)}, {0: (-1, 99)}, {-1: (0, 0)}, {1: (0, 4)}, {-1: (1, 5)}],
     ids=["written and read", "no overlap", "last element", "same", "two written", "another"],
 )
-@one_in(6)
+@one_in(12)
 def test_memory_is_looked_at(count: int, watched: bool, overlap: dict[int, Any]) -> None:
     """A trace of arrays that are apart does not stand for ones that share memory, one written."""
     n, starts = 100, {}
@@ -261,7 +261,7 @@ def test_the_driver_looks_at_many_arrays_at_once() -> None:
 @pytest.mark.parametrize(
     "kind", ["other values", "dtype", "turned", "backwards", "shared", "one object"]
 )
-@one_in(3)
+@one_in(6)
 def test_what_the_driver_sees(kind: str) -> None:
     step = fc.fused(_steps)
     for _ in range(3):

@@ -396,7 +396,7 @@ AS_THEY_STAND = {  # part of what is said of blocks that are not lifted
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
-@one_in(4)
+@one_in(8)
 def test_does_what_it_says(program: Callable[[Block], Any]) -> None:
     block_sites.sites.clear()
     wanted = program(contextlib.nullcontext)
@@ -628,7 +628,7 @@ def test_strict_blocks_are_recorded() -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-@one_in(8)
+@one_in(16)
 def test_random_programs(seed: int) -> None:
     program, steps = programs_of_blocks.written(seed)
     assert not failure(program, steps), program

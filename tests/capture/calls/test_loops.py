@@ -348,7 +348,7 @@ for i in range(30):
 
 
 @pytest.mark.parametrize("name", WHOLE)
-@one_in(2)
+@one_in(4)
 def test_loops_run_on_memory(name: str, turns: list[bool]) -> None:
     error = same(WHOLE[name])
     assert bool(error) == (name == "errors")
@@ -447,7 +447,7 @@ for x in range(9):
 
 
 @pytest.mark.parametrize("name", AS_THEY_STAND)
-@one_in(2)
+@one_in(4)
 def test_loops_that_a_function_could_tell_stay(name: str, turns: list[bool]) -> None:
     error = same(AS_THEY_STAND[name])
     assert not turns
@@ -544,7 +544,7 @@ PLACES = {"function": in_main, "method": in_method}
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", WHOLE)
-@one_in(4)
+@one_in(8)
 def test_loops_of_a_function_that_is_called_once(
     name: str, place: str, turns: list[bool]
 ) -> None:  # fmt: skip
@@ -554,7 +554,7 @@ def test_loops_of_a_function_that_is_called_once(
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", AS_THEY_STAND)
-@one_in(4)
+@one_in(8)
 def test_loops_of_functions_that_another_could_tell_stay(
     name: str, place: str, turns: list[bool]
 ) -> None:  # fmt: skip
@@ -752,7 +752,7 @@ _G = "def g(v, k=2):\n    v[1:] += k\n    return v\n"
 
 
 @pytest.mark.parametrize("seed", few(in_turn(range(400)), 12))
-@one_in(1)
+@one_in(2)
 def test_random_loops(seed: int) -> None:
     """On arrays that share memory, at top level and in a function, with errors at times."""
     writer = Writer(seed)

@@ -92,7 +92,7 @@ FUNCTIONS = [picked, returned, written, masked, counted, grouped, mixed, trimmed
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-@one_in(4)
+@one_in(8)
 def test_extents_that_differ_are_not_looked_at(function: Any) -> None:
     """A call sees one extent, a second that there are others; there is hardly more to record."""
     assert recordings(function, _drawn, 8) <= 3

@@ -112,7 +112,7 @@ REPEATED = ([1, 2], (1, 2), "ab", b"ab", collections.deque([1, 2]), array.array(
 
 @pytest.mark.parametrize("sequence", REPEATED, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("number", ["x.argmax()", "(x.argmax() + n)", "n", "x.sum()"])
-@one_in(2)
+@one_in(4)
 def test_sequences_are_repeated(sequence: Any, number: str) -> None:
     """As often as an integer of NumPy's says; by others they are not multiplied."""
     tried = f"try: return {number} * s, s * {number}\n    except TypeError: return 'none'"

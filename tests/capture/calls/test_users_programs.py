@@ -16,7 +16,7 @@ ROUNDS = 3  # recorded, replayed, and timed both ways
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@one_in(16)
+@one_in(32)
 def test_a_program(name: str) -> None:
     """Each step does what it does plainly, again and again."""
     program, steps = PROGRAMS[name]

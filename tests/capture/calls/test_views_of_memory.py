@@ -112,7 +112,7 @@ PROGRAMS = (
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-@one_in(8)
+@one_in(16)
 def test_as_numpy(program: Callable[..., Any]) -> None:
     """Values, what may be written to, and what is written through views; all of it replayed."""
     fused = fc.fused(program)

@@ -169,7 +169,7 @@ def random_program(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 40, 10))
-@one_in(3)
+@one_in(6)
 def test_random_programs(first: int) -> None:
     """``python -m tests.capture.calls.test_whole FIRST LAST`` runs more."""
     for seed in range(first, first + 10):

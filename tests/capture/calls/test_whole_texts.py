@@ -188,7 +188,7 @@ _FORMS = (
 )
 
 
-@one_in(4)
+@one_in(8)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_texts(seed: int) -> None:
     """Random texts of random values, in functions and in what they call."""

@@ -58,7 +58,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("first", LAYOUTS)
 @pytest.mark.parametrize("second", ["plain", "turned", "strided"])
-@one_in(5)
+@one_in(10)
 def test_layouts(first: str, second: str) -> None:
     """Recorded once for arrays that lie in any way; reads and writes."""
 

@@ -70,7 +70,7 @@ IN_PLACE = ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"]
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1"])
 @pytest.mark.parametrize("name", BINARY)
-@one_in(6)
+@one_in(12)
 def test_operators(name: str, dtype: str) -> None:
     """Arrays with arrays and with numbers on either side."""
     function = getattr(operator, name)
@@ -120,7 +120,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-@one_in(6)
+@one_in(12)
 def test_methods(name: str) -> None:
     """Each method on a computed, a pending and a transposed array."""
     for args in METHODS[name]:
@@ -174,7 +174,7 @@ def test_keywords_and_out() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore:All-NaN")
-@one_in(6)
+@one_in(12)
 def test_functions(text: str) -> None:
     """Functions of the namespace."""
     both(lambda m, x, y: eval(text, {"m": m, "x": x, "y": y}), X, X[::-1] / 2, ulp=4)
@@ -198,7 +198,7 @@ COMPOSED = {
 
 
 @pytest.mark.parametrize("name", sorted(callables.COMPOSED))
-@one_in(4)
+@one_in(8)
 def test_composed_functions(name: str) -> None:
     """CuPy's own text runs on pending arrays: nothing is flushed, NumPy's values come out."""
     text = COMPOSED[name]

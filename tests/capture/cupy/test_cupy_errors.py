@@ -64,7 +64,7 @@ def _seen(value: Any) -> Any:
 
 @pytest.mark.parametrize("number", ["float(y.sum())", "n"], ids=["look", "argument"])
 @pytest.mark.parametrize("operation", RAISING)
-@one_in(8)
+@one_in(16)
 def test_an_error_that_the_function_catches(operation: str, number: str) -> None:
     """It is caught in a replay too, each update is done once; then that way is replayed."""
     good, bad = RAISING[operation]
@@ -76,7 +76,7 @@ def test_an_error_that_the_function_catches(operation: str, number: str) -> None
 
 @pytest.mark.parametrize("number", ["float(y.sum())", "n"], ids=["look", "argument"])
 @pytest.mark.parametrize("operation", RAISING)
-@one_in(4)
+@one_in(8)
 def test_an_error_that_passes_to_the_caller(operation: str, number: str) -> None:
     """The updates before it are there, once; those after it are not."""
     good, bad = RAISING[operation]
@@ -87,7 +87,7 @@ def test_an_error_that_passes_to_the_caller(operation: str, number: str) -> None
 
 @pytest.mark.parametrize("first", range(0, 40, 20))
 @pytest.mark.filterwarnings("ignore")
-@one_in(2)
+@one_in(4)
 def test_random_programs(first: int) -> None:
     """Random programs are as plain ones on NumPy's arrays are."""
     for seed in range(first, first + 20):

@@ -58,7 +58,7 @@ def compared(program: Callable[..., Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
-@one_in(2)
+@one_in(4)
 def test_replayed_where_they_can_be(program: Callable[..., Any]) -> None:
     block_sites.sites.clear()
     assert OUTCOMES[program.__name__] in compared(program)[-1].explain()

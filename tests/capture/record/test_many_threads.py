@@ -85,7 +85,7 @@ def test_threads_against_numpy(rounds: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.float16])
 @pytest.mark.parametrize("size", [16, 50_000])
-@one_in(3)
+@one_in(6)
 def test_no_write_is_lost(dtype: Any, size: int) -> None:
     """Threads write parts of one array, by slices, indices, masks and `at`, or at once."""
     shared = lazy(np.zeros((4, size), dtype))

@@ -198,7 +198,7 @@ def nothing_of_it(u: Any, kept: Any, i: int) -> Any:
 
 @pytest.mark.parametrize("name", sorted(LOOPS))
 @pytest.mark.parametrize("length", [1, 5])
-@one_in(4)
+@one_in(8)
 def test_windows_that_move(name: str, length: int, built: list[str]) -> None:
     """A part of an array that moves from step to step: NumPy's results, a few plans for all."""
     step = LOOPS[name]
