@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ from ..capture.arrays.ranges import (
     tri,
 )
 from ..capture.arrays.table import ENTRIES
-from ..capture.arrays.wrapping import Indexed, member
+from ..capture.arrays.wrapping import Indexed, Unbound, member
 from .names import LEFT_OUT
 from .standard import argsort, astype, broadcast_arrays, can_cast, finfo, iinfo, sort, unstack
 
@@ -63,7 +64,8 @@ __version__ = np.__version__
 ndarray = Array
 ENTRIES.namespace = sys.modules[__name__]
 
-_SPACES = ("fft", "linalg", "random", "special")  # loaded when they are first asked for
+# Loaded when they are first asked for.
+_SPACES = ("fft", "linalg", "polynomial", "random", "special", "testing")
 _INDEXED = ("c_", "mgrid", "ogrid", "r_")
 
 __all__ = [
@@ -76,6 +78,11 @@ __all__ = [
 __all__ += list(
     sorted({n for n in dir(np) if not n.startswith("_")} - LEFT_OUT.keys() - {*__all__})
 )
+
+
+for _name in __all__:
+    if isinstance(_written := globals().get(_name), FunctionType):
+        globals()[_name] = Unbound(_written, __name__)
 
 
 def __getattr__(name: str) -> Any:

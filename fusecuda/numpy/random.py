@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..capture.arrays.counters import CounterGenerator, counter_rng
-from ..capture.arrays.wrapping import DRAWING, Drawing, member
+from ..capture.arrays.wrapping import DRAWING, Drawing, Unbound, member
 
 _LEFT_OUT = frozenset({"test"})  # NumPy's own tests
 
@@ -44,6 +44,7 @@ class Generator(Drawing):
 DRAWING[np.random.Generator] = Generator
 
 
+@Unbound
 def default_rng(seed: Any = None) -> Generator:
     """Construct a new Generator with the default BitGenerator (PCG64)."""
     if isinstance(seed, Generator):

@@ -163,6 +163,32 @@ LATER = (
         ids("calls/dead_ends", "a_table_of_functions_is_walked_once"),
     ),
     Mutation(
+        "series-of-columns-as-one",
+        "numpy/polynomial.py",
+        "points.ndim * (1,)",
+        "0 * (1,)",
+        "coefficients of several columns are those of one series for each point",
+        ids("numpy_parts", "series_at_points"),
+    ),
+    Mutation(
+        "functions-that-are-methods",
+        "capture/arrays/wrapping.py",
+        "    def __get__(self, instance: object, owner: type | None = None, /) -> Any:\n"
+        "        return self\n",
+        "    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:\n"
+        "        return self if instance is None else self.__func__.__get__(instance)\n",
+        "a function of the namespace is given the object of whose class it is an attribute",
+        ids("numpy_parts", "functions_are_no_methods"),
+    ),
+    Mutation(
+        "functions-read-where-classes-hold-them",
+        "capture/calls/classify.py",
+        "isinstance(value, types.FunctionType) and not is_pure(value):",
+        "isinstance(value, types.FunctionType):",
+        "the code of functions of ours is read, which calls what nobody knows",
+        ids("numpy_parts", "objects_that_hold_functions"),
+    ),
+    Mutation(
         "dispatched-functions-unread",
         "capture/calls/classify.py",
         "                    self.follow(chosen, True)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable
@@ -131,8 +132,13 @@ class Methods(Observed):
         return _by_table(np.copy, self, order=order)
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
-        if type is None and _is_same(dtype, self.dtype):
+        kind, own = dtype if type is None else type, self.__class__
+        if kind is own or (type is None and _is_same(dtype, self.dtype)):
             return self if self.is_scalar else self[...]
+        if inspect.isclass(kind) and issubclass(kind, own):
+            raise TypeError(
+                f"view: no lazy array can be of the class {kind.__name__}, an heir of it"
+            )
         return self.handed_over().view(*[a for a in (dtype, type) if a is not None])
 
     def laid_out(self: Any) -> Any:

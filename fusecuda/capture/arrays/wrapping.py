@@ -113,6 +113,24 @@ def first_line(doc: str | None, name: str) -> str:
 # --- functions
 
 
+class Unbound(staticmethod):  # type: ignore[type-arg]
+    """A function that is no method of a class that has it as an attribute, as NumPy's own are."""
+
+    def __init__(self, function: Function, module: str = "") -> None:
+        super().__init__(function)
+        vars(self).update(vars(function))  # the methods of a ufunc
+        self.__module__ = module or function.__module__
+
+    def __get__(self, instance: object, owner: type | None = None, /) -> Any:
+        return self
+
+    def __reduce__(self) -> str:  # by reference, as functions are
+        return self.__name__
+
+    def __repr__(self) -> str:
+        return repr(self.__func__)
+
+
 def made(function: Any, name: str, module: str) -> Any:
     """What a NumPy function, or an object of NumPy's that acts as one, is in our namespace."""
     if isinstance(function, np.ufunc):
@@ -125,7 +143,7 @@ def made(function: Any, name: str, module: str) -> Any:
         result = _computed(function)
     stay_in_namespace(result, name, module, function.__doc__)
     result.__wrapped__ = function  # type: ignore[attr-defined]  # help() shows its signature
-    return result
+    return Unbound(result)
 
 
 def _dispatched(function: Function, name: str) -> Function:

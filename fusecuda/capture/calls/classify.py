@@ -289,7 +289,7 @@ class Classifier(Notes):
             for part in (value.fget, value.fset, value.fdel):
                 if isinstance(part, FUNCTION):
                     self.follow(part, True)
-        elif isinstance(value, types.FunctionType):
+        elif isinstance(value, types.FunctionType) and not is_pure(value):
             self.follow(value, True)
         elif is_constant(value):
             self.value(value, True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import Array
-from ..arrays.wrapping import Drawing
+from ..arrays.wrapping import Drawing, Unbound
 from ..record.origin import is_users
 from ..record.per_class import per_class
 from .places import Wrapper, is_constant, unwrapped
@@ -39,7 +39,7 @@ _ABSTRACT: tuple[Any, ...] = (abc.ABC, typing.Protocol, typing.Generic)  # which
 _METACLASSES = (type, abc.ABCMeta, type(typing.Protocol))
 _KNOWN_KINDS = (
     np.ndarray, np.generic, np.float64, np.int64, np.dtype, np.ufunc, Array, str, bytes, list, dict,
-    set, frozenset, tuple, int, float, complex, type, property, types.FunctionType,
+    set, frozenset, tuple, int, float, complex, type, property, types.FunctionType, Unbound,
     types.ModuleType, types.GeneratorType, types.MethodType, types.BuiltinFunctionType,
     types.CodeType, BaseException,
 )  # fmt: skip
@@ -99,7 +99,8 @@ def is_object(value: Any) -> bool:
 
 def is_given(value: Any) -> bool:
     """True for functions that may have a twin where they are given to others."""
-    return type(value) is types.FunctionType or (isinstance(value, Wrapper) and value.is_whole)
+    is_function = type(value) in (types.FunctionType, Unbound)
+    return is_function or (isinstance(value, Wrapper) and value.is_whole)
 
 
 def is_bound(value: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.wrapping import Unbound
 from ..record.origin import attribute_of, is_users, module_of
 from .places import Wrapper
 
@@ -45,7 +46,8 @@ _PURE_MODULES = (
     "fusecuda.numpy.special",
 )
 _IMPURE = (
-    *("numpy.random", "numpy.testing", "fusecuda.numpy.random", "numpy.ctypeslib"),
+    *("numpy.random", "numpy.testing", "numpy.ctypeslib"),
+    *("fusecuda.numpy.random", "fusecuda.numpy.testing"),
     *("cupy.random", "cupy.cuda", "cupy.testing", "copy.deepcopy"),
 )
 _NUMPY_STATE = frozenset(
@@ -84,7 +86,7 @@ _ACTING = frozenset(("rng", "random_state", "seed", "disp", "iprint", "verbose",
 _GRIDS = (type(np.mgrid), type(np.ogrid))
 _PURE_TYPES = (types.GenericAlias, re.Pattern, type(np.s_), type(np.r_), type(np.c_), *_GRIDS)
 _PLAIN_CLASSES = (types.SimpleNamespace, datetime.timedelta, datetime.timezone)
-_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type, type(np.sum))
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, Unbound, type, type(np.sum))
 _ARRAYS = ("numpy", "fusecuda.numpy", "cupy")
 CREATORS = frozenset((
     *("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "copy"),

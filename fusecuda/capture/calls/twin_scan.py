@@ -17,7 +17,7 @@ import numpy as np
 
 from ...text_codes import showing
 from ..arrays.array import Array
-from ..arrays.wrapping import Drawing
+from ..arrays.wrapping import Drawing, Unbound
 from ..record.origin import is_users
 from .bytecode import (
     ATTRIBUTES,
@@ -230,7 +230,8 @@ def _faults_of_classes(function: types.FunctionType, classes: Iterable[Any]) -> 
 
 def _is_drawing(value: Any) -> bool:
     """True for functions that draw from NumPy's own generator, and what makes others."""
-    if type(value) is not types.FunctionType or value.__module__ != "fusecuda.numpy.random":
+    is_ours = isinstance(value, types.FunctionType | Unbound)
+    if not is_ours or value.__module__ != "fusecuda.numpy.random":
         return False
     if value.__name__ == "default_rng":
         return True
@@ -376,7 +377,7 @@ def _is_alike(value: Any) -> bool:
 
 def is_numpys_too(value: Any) -> bool:
     """True for functions of lazy arrays that NumPy has, too, and that draw nothing."""
-    if type(value) is not types.FunctionType or value.__name__ in _DIFFERENT:
+    if type(value) is not Unbound or value.__name__ in _DIFFERENT:
         return False
     module = value.__module__ or ""
     if not module.startswith("fusecuda."):
