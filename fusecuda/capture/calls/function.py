@@ -34,6 +34,14 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 
+def _of_given(name: str) -> Any:
+    """What the function that was given has under ``name``: programs ask, and `inspect`."""
+    return property(
+        lambda self: getattr(self._given, name),
+        lambda self, value: setattr(self._given, name, value),
+    )
+
+
 class _Callable:
     """What holds the function that calls go to where nothing else is to be done."""
 
@@ -51,6 +59,9 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
     """
 
     __name__: str
+    __code__, __defaults__ = _of_given("__code__"), _of_given("__defaults__")
+    __kwdefaults__, __closure__ = _of_given("__kwdefaults__"), _of_given("__closure__")
+    __globals__ = _of_given("__globals__")
 
     def __init__(
         self, function: Callable[P, R], options: Options, device_chosen: bool = True
@@ -59,9 +70,6 @@ class FusedFunction(_Callable, RecordedFunction, Generic[P, R]):
         whole = _whole(function)
         self.__name__ = getattr(whole, "__name__", type(whole).__name__)
         functools.update_wrapper(self, function)
-        if _runs_later(function):  # by which `inspect` tells
-            for name in ("__code__", "__defaults__", "__kwdefaults__"):
-                setattr(self, name, getattr(function, name))
         super().__init__(options)
         self._given = function
         self.head: tuple[Any, ...] = ()
@@ -265,12 +273,6 @@ def _whole(function: Any) -> Any:
 def _called(given: Any, /, *args: Any, **kwargs: Any) -> Any:
     """What ``given`` returns: a partial is taken apart as any argument is."""
     return given(*args, **kwargs)
-
-
-def _runs_later(function: Any) -> bool:
-    """True for a function whose call gives a generator or a coroutine, which runs it."""
-    kinds = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
-    return inspect.isfunction(function) and any(kind(function) for kind in kinds)
 
 
 class PassedThrough(FusedFunction[P, R]):

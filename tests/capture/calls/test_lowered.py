@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -136,3 +137,21 @@ def test_inspect_tells_what_runs_later() -> None:
         assert function is len or inspect.signature(ours) == inspect.signature(function)
         assert repr(ours).startswith(f"<fused function {function.__qualname__} at 0x")
     assert list(fc.fused(gives)(3)) == [3, 3]
+
+
+def test_fused_functions_have_what_functions_have() -> None:
+    """Code, defaults, closure and globals are the function's, and may be set as there."""
+
+    def scale(x: Any, n: int = 2, *, shift: float = 0.5) -> Any:
+        return x * n + shift + len(kept)
+
+    kept = [0]
+    ours = fc.fused(scale)
+    for name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__", "__globals__"):
+        assert getattr(ours, name) is getattr(scale, name)
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(ours(x), x * 2 + 1.5)
+    ours.__defaults__ = (3,)
+    assert scale.__defaults__ == (3,)
+    np.testing.assert_array_equal(ours(x), x * 3 + 1.5)
+    assert not hasattr(fc.fused(functools.partial(scale, n=3)), "__code__")
