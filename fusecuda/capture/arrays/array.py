@@ -166,8 +166,8 @@ class Array(Held):
     @atomic
     def shape(self, shape: Any) -> None:
         seen = self.reshape(shape)
-        own = self._storage
-        if seen.storage is not own or any(a is self for a in current_recorder().given):
+        own, recorder = self._storage, current_recorder()
+        if seen.storage is not own or any(a is self for a in recorder.given):
             raise AttributeError(
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy "
                 "with the desired shape."
@@ -175,6 +175,8 @@ class Array(Held):
         own.part()  # who keeps this array as it is has its shape, too
         self._shown = seen.view_of_storage
         self.let_go()
+        if id(self) in recorder.handed:  # opaque code may keep it, and is given it again
+            recorder.handed[id(self)][1].shape = seen.shape
 
     @property
     def dtype(self) -> DType:

@@ -154,7 +154,7 @@ def _forwarded(name: str) -> Callable[..., Any]:
         else:
             result = getattr(type(value), name)(value, *args, **kwargs)
         if keeps:
-            _flags_seen(in_force().handed)
+            _changes_seen(in_force().handed)
         pairs = zip(own_args, (*args, *kwargs.values()), strict=True)
         result = next((a for a, m in pairs if m is result and type(a) is Array), result)
         return self if result is value else taken(result, before, fresh=not keeps)
@@ -270,14 +270,18 @@ def _of_memory(memory: NDArray) -> Array:
     return known_as(made, memory)
 
 
-def _flags_seen(handed: dict[int, Any]) -> None:
-    """What opaque code has made read-only, or writeable, is so from now on."""
+def _changes_seen(handed: dict[int, Any]) -> None:
+    """What opaque code has made read-only, or writeable, or given a shape, is so from now on."""
     for key, (reference, memory, before) in list(handed.items()):
         array, now = reference(), memory.flags.writeable
-        if array is not None and now != before:
+        if array is None:
+            continue
+        if now != before:
             array.let_go()
             array.writeable = now
             handed[key] = reference, memory, now
+        if array.shape != memory.shape:
+            array.shape = memory.shape
 
 
 def taken(value: Any, before: Callable[[], None], fresh: bool) -> Any:

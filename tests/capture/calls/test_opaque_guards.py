@@ -42,7 +42,8 @@ def test_a_with_statement_may_swallow_errors() -> None:
 
 def test_what_opaque_code_makes_read_only_is_so() -> None:
     class Known:
-        writeable = True
+        writeable, shape = True, (3,)
+        shape = (3,)
 
         def let_go(self) -> None:
             """Nothing is pending on it."""
@@ -50,8 +51,31 @@ def test_what_opaque_code_makes_read_only_is_so() -> None:
     known, memory = Known(), np.zeros(3)
     memory.flags.writeable = False
     handed: dict[int, Any] = {1: (weakref.ref(known), memory, True)}
-    opaque._flags_seen(handed)
+    opaque._changes_seen(handed)
     assert not known.writeable and not handed[1][2]
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # of NumPy 2.5 on
+def test_what_opaque_code_knows_has_the_shape_that_is_assigned() -> None:
+    """It may keep the array, and is given the same one again; it may assign a shape, too."""
+    kept: list[Any] = []
+    keep = contextvars.Context().run
+
+    def halves(x: Any) -> Any:
+        y = x * 2
+        keep(kept.append, y)
+        y.shape = (2, -1)
+        return y + 1, keep(np.shape, y)
+
+    def turned(x: Any) -> Any:
+        y = x * 2
+        keep(setattr, y, "shape", (3, 2))
+        return y + np.array([1, 2])
+
+    x = np.arange(6.0)
+    got, seen = fc.fused(halves)(x)
+    assert got.tolist() == [[1, 3, 5], [7, 9, 11]] and seen == (2, 3) == kept[0].shape
+    assert fc.fused(turned)(x).tolist() == turned(x).tolist()
 
 
 def test_what_comes_back_through_opaque_code_is_the_functions_own() -> None:
