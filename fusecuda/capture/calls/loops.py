@@ -30,7 +30,9 @@ _TWINS_LIMIT = 16  # that are looked for
 _TRIES = 2  # of each way, when the two are compared
 _MARGIN = 1.1  # of the time of turns as they are, within which they are wholes
 _LONGEST = 0.1  # seconds of turns at once
+_TIMES = 8  # as long as coming and going takes, turns go on at once
 _AGAIN = 8  # times as long as a comparison took, it is not made again
+_FEWER = 64  # times fewer turns are made at once after a comparison than before it
 _TICK = 1e-9  # seconds
 _LARGE = float("inf")
 
@@ -199,7 +201,12 @@ def _past(code: types.CodeType, place: str) -> _Past:
 
 
 def _run(loop: _Loop) -> None:
-    """All turns, by the way that is faster."""
+    """All turns, by the way that is faster.
+
+    What comes and goes may grow from turn to turn, as a list does that they fill: so the turns that
+    are made at once grow with it, and all of them together take as long as they are many.
+    """
+    count = 1
     while True:
         begin = thread_time()
         seconds = _compared(loop)
@@ -210,12 +217,16 @@ def _run(loop: _Loop) -> None:
             loop.as_it_is()
             return
         until = thread_time() + max(_AGAIN * (thread_time() - begin), _LONGEST)
-        count = 1
+        longest, count = _LONGEST, max(count // _FEWER, 1)
         while (before := thread_time()) < until:
-            count = min(4 * count, int(_LONGEST / seconds) + 1)
+            count = min(4 * count, int(longest / seconds) + 1)
+            loop.inside = 0.0
             if not _some(loop, count):
                 return
-            seconds = (thread_time() - before) / count + _TICK
+            taken = thread_time() - before
+            inside = loop.inside or taken
+            seconds = inside / count + _TICK
+            longest = max(_LONGEST, _TIMES * (taken - inside))
 
 
 def _compared(loop: _Loop) -> float | None:
@@ -241,7 +252,8 @@ def _compared(loop: _Loop) -> float | None:
         seconds = thread_time() - begin
         if way:  # turns that take so long at once come and go once
             inside = loop.inside or seconds
-            seconds = inside + (seconds - inside) * min(inside / _LONGEST, 1.0)
+            beside = seconds - inside
+            seconds = inside + beside * min(inside / max(_LONGEST, _TIMES * beside), 1.0)
         spent[way].append(seconds)
         is_large = largest is None or largest > recorder.at_once_below
         if not way and (is_large or not loop.is_known()):

@@ -522,6 +522,30 @@ def test_a_turn_does_not_come_and_go_each_time(
     assert turns[4] is True
 
 
+def test_turns_that_fill_a_list_take_as_long_as_they_are_many(
+    turns: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list comes and goes with them: the longer it is, the more turns are made at once."""
+    seconds = {"inside": 0.0, "crossing": 0.0}
+    plain = {name: getattr(loops._Loop, name) for name in ("whole", "as_it_is")}
+
+    def run(self: Any, name: str, count: Any) -> bool:
+        before = len(self.space["rows"])
+        more = bool(plain[name](self, count))
+        after = len(self.space["rows"])
+        self.inside = 0.001 * (after - before)
+        seconds["inside"] += self.inside
+        seconds["crossing"] += 0.001 * after * (name == "whole")
+        return more
+
+    for name in plain:
+        monkeypatch.setattr(loops._Loop, name, lambda s, n=None, name=name: run(s, name, n))
+    monkeypatch.setattr(loops, "thread_time", lambda: sum(seconds.values()))
+    fill = "for i in range(2000):\n    a = a * 0.5\n    rows.append(a)\n"
+    outcome(f"rows, a = [], cp.ones(2)\n{fill}", plain=False)
+    assert any(turns) and seconds["crossing"] < 10 * seconds["inside"]
+
+
 def test_what_a_turn_sets_first_need_not_be_known(turns: list[bool]) -> None:
     same("a = cp.ones(2)\nfor i in range(30):\n    z = iter(a)\n    a = a + next(z)\n    z = 1\n")
     assert any(turns)
