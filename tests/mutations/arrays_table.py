@@ -444,4 +444,20 @@ ARRAYS = (
         "bins between extremes that are no numbers, or are one",
         ids("capture/arrays/scatters", "bins_between_the_extremes[7-f8]"),
     ),
+    Mutation(
+        "shapes-unknown-to-opaque-code",
+        "capture/arrays/array.py",
+        "if id(self) in recorder.handed:",
+        "if False and id(self) in recorder.handed:",
+        "opaque code is given an array in the shape that it had before another was assigned",
+        ids("calls/opaque_guards", "what_opaque_code_knows_has_the_shape_that_is_assigned"),
+    ),
+    Mutation(
+        "shapes-by-opaque-code",
+        "capture/arrays/opaque.py",
+        "if array.shape != memory.shape:",
+        "if False and array.shape != memory.shape:",
+        "a shape that opaque code assigns to what it was given is not seen",
+        ids("calls/opaque_guards", "what_opaque_code_knows_has_the_shape_that_is_assigned"),
+    ),
 )

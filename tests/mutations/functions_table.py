@@ -380,8 +380,8 @@ FUNCTIONS = (
     Mutation(
         "coroutines-untold",
         "capture/calls/function.py",
-        "if _runs_later(function):",
-        "if not callable(function):",
+        "lambda self: getattr(self._given, name),",
+        "lambda self: None,",
         "inspect takes a fused coroutine function for one that gives its result at once",
         _ids("calls/lowered", "inspect_tells_what_runs_later"),
     ),

@@ -327,6 +327,14 @@ WHOLES = (
         ids("calls/loops", "loops_run_on_memory[an ellipsis]"),
     ),
     Mutation(
+        "turns-that-come-and-go-for-nothing",
+        "capture/calls/loops.py",
+        "longest = max(_LONGEST, _TIMES * (taken - inside))",
+        "longest = _LONGEST",
+        "no more turns of a loop that fills a list are made at once when it is long",
+        ids("calls/loops", "turns_that_fill_a_list_take_as_long_as_they_are_many"),
+    ),
+    Mutation(
         "turns-by-the-slower-way",
         "capture/calls/loops.py",
         "    loop.is_whole = min(spent[True]) < _MARGIN * min(spent[False])",
