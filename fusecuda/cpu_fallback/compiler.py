@@ -83,6 +83,7 @@ FLAGS = (
         False,
     ),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
+    Flag("-pipe", "the assembler reads along: a tenth of the time", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )
 
