@@ -84,12 +84,14 @@ FLAGS = (
     ),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag("-pipe", "the assembler reads along: a tenth of the time", False),
+    Flag("-fno-thread-jumps", "choices by one test after another are no branches", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )
 
 _FORMAT = "fusecuda-compiler-7"  # changes with the probe or with what it keeps
 _FOR_CLANG = {  # what Clang is given instead of flags that are gcc's own
     "-fno-tree-loop-distribute-patterns": "-fno-unroll-loops",  # else it takes ten times as long
+    "-fno-thread-jumps": "",
     "-fno-tree-sink": "",
     "-fno-tree-pre": "",
 }

@@ -144,10 +144,30 @@ def halves(x: Any, y: Any) -> Any:
     return a * b + a, np.sqrt(abs(a)) / b
 
 
+def escaping(x: Any, y: Any) -> Any:
+    """Choices by one test after another, each for both parts of a number."""
+    c = x + 1j * y
+    z, count = np.zeros_like(c), np.zeros(c.shape, np.int32)
+    for _ in range(6):
+        inside = z.real * z.real + z.imag * z.imag <= 4.0
+        z = np.where(inside, z * z + c, z)
+        count = count + inside
+    return count
+
+
+def falling(x: Any, y: Any) -> Any:
+    """Choices within choices, each by the outcome of the last one."""
+    n, steps = abs(WHOLE), np.zeros(WHOLE.shape, np.int32)
+    for _ in range(6):
+        steps = steps + (n > 1)
+        n = np.where(n > 1, np.where((n & 1) == 1, 3 * n + 1, n >> 1), n)
+    return steps
+
+
 PROGRAMS = (
-    bools, casts, complexes, counted, halves, picked, rolled, rolled_twice, padded, chosen, joined,
-    floats, remainders,
-    integers, narrow, powers, float_powers, looked_up, less_one, of_integers, pixels, shifted,
+    bools, casts, complexes, counted, escaping, falling, halves, picked, rolled, rolled_twice,
+    padded, chosen, joined, floats, remainders, integers, narrow, powers, float_powers, looked_up,
+    less_one, of_integers, pixels, shifted,
 )  # fmt: skip
 
 

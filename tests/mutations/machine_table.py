@@ -58,6 +58,14 @@ MACHINE = (
         _ids("vectorised", "loops_over_elements[looked_up]"),
     ),
     Mutation(
+        "choices-become-branches",
+        _COMPILER,
+        '"-fno-thread-jumps", "choices',
+        '"-fno-tree-sink", "choices',
+        "choices by one test after another are branches, and their loop is none of vectors",
+        _ids("vectorised", "loops_over_elements[escaping]", "loops_over_elements[falling]"),
+    ),
+    Mutation(
         "extremes-behind-comparisons",
         _COMPILER,
         '"-fno-tree-pre",\n        "a choice',
