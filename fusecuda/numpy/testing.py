@@ -8,7 +8,7 @@ import numpy as np
 
 from ..capture.arrays.wrapping import member
 
-__all__ = list(sorted(set(np.testing.__all__) - {"test"}))
+__all__ = [name for name in np.testing.__all__ if name != "test" and not name.startswith("_")]
 
 
 def __getattr__(name: str) -> Any:

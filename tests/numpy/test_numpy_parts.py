@@ -86,7 +86,8 @@ def test_all_of_the_parts_is_there() -> None:
         assert set(dir(ours)) == {n for n in dir(theirs) if not n.startswith("_")}
         assert all(hasattr(ours, name) for name in dir(ours))
     assert fnp.polynomial.Polynomial is np.polynomial.Polynomial
-    assert set(dir(fnp.testing)) == set(np.testing.__all__) - {"test"}
+    public = {name for name in np.testing.__all__ if not name.startswith("_")}
+    assert set(dir(fnp.testing)) == public - {"test"}
     assert all(hasattr(fnp.testing, name) for name in dir(fnp.testing))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         fnp.polynomial.legendre.nothing  # noqa: B018 - it raises
@@ -126,7 +127,7 @@ def test_functions_are_no_methods(name: str) -> None:
     function = vars(Layer)[name]
     assert getattr(Layer, name) is getattr(Layer(), name) is function
     assert pickle.loads(pickle.dumps(function)) is copy.deepcopy(function) is function
-    assert inspect.isroutine(function) and inspect.signature(function).parameters
+    assert callable(function) and inspect.isroutine(function)
     assert repr(function).startswith("<function")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fusecuda import fused
+from fusecuda.capture.calls import dead_ends
 from fusecuda.capture.calls.dead_ends import dead_end
 from fusecuda.capture.calls.scan import Scan, reads_of
 
@@ -32,6 +33,12 @@ def leads_there(x: Any) -> Any:
 
 def also_leads(x: Any) -> Any:
     return leads(x) - 1.0
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known() -> None:
+    for known in dead_ends._known:
+        known.clear()
 
 
 @pytest.fixture
