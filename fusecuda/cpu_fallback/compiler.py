@@ -48,6 +48,8 @@ class Flag:
 
 
 THREADS = "-pthread"
+_CHOICES = "-fno-thread-jumps"
+_LONG = 400  # lines
 _WIDE = (
     "vectors of 256 bits, which some processors' settings prefer, take half as long again or twice"
 )
@@ -84,14 +86,14 @@ FLAGS = (
     ),
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag("-pipe", "the assembler reads along: a tenth of the time", False),
-    Flag("-fno-thread-jumps", "choices by one test after another are no branches", False),
+    Flag(_CHOICES, "choices by one test after another are no branches", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )
 
 _FORMAT = "fusecuda-compiler-7"  # changes with the probe or with what it keeps
 _FOR_CLANG = {  # what Clang is given instead of flags that are gcc's own
     "-fno-tree-loop-distribute-patterns": "-fno-unroll-loops",  # else it takes ten times as long
-    "-fno-thread-jumps": "",
+    _CHOICES: "",
     "-fno-tree-sink": "",
     "-fno-tree-pre": "",
 }
@@ -117,6 +119,11 @@ class Compiler:
     problem: str = ""  # why it cannot be run now, though it once built what is cached
     built: tuple[str, bytes] | None = field(default=None, compare=False, repr=False)
 
+    def _flags_for(self, source: str) -> tuple[str, ...]:
+        """All flags but one for long texts: vectors of hundreds of choices take it many seconds."""
+        is_long = source.count("\n") > _LONG
+        return tuple([f for f in self.flags if not (is_long and f == _CHOICES)])
+
     def compile(self, source: str) -> bytes:
         """The shared library that `source` compiles to; CompilerError says why there is none."""
         if self.built is not None and self.built[0] == source:
@@ -127,7 +134,7 @@ class Compiler:
         try:
             say = partial(say_compiling, self.argv[0])
             patience = Patience(COMPILE_TIMEOUT_S, PROGRESS_AFTER_S, say)
-            return _built(self.argv, self.flags, source, patience)
+            return _built(self.argv, self._flags_for(source), source, patience)
         except TimedOutError:
             _doubt(self)
             raise

@@ -138,6 +138,18 @@ def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         load(KernelTable(), constant("k", 1))
 
 
+def test_long_texts_take_one_flag_less(fake_cc: FakeCc) -> None:
+    """By which choices are vectors, of hundreds of which compilers make nothing in good time."""
+    log = fake_cc('exec cc "$@"')
+    compiler = real_compiler()
+    taken = "-fno-thread-jumps" in compiler.flags  # Clang takes it not
+    for lines, is_short in (10, True), (1000, False):
+        compiler.compile("\n" * lines + "int f(void) { return 1; }\n")
+        last = log.read_text().splitlines()[-1].split()
+        assert ("-fno-thread-jumps" in last) == (taken and is_short)
+        assert "-fno-tree-pre" in last or not taken
+
+
 def test_a_flag_that_the_compiler_lacks_is_left_out(fake_cc: FakeCc) -> None:
     fake_cc('case "$*" in *pthread*|*march*) exit 1;; esac; exec cc "$@"')
     compiler = real_compiler()

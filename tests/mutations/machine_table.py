@@ -60,10 +60,18 @@ MACHINE = (
     Mutation(
         "choices-become-branches",
         _COMPILER,
-        '"-fno-thread-jumps", "choices',
-        '"-fno-tree-sink", "choices',
+        '_CHOICES = "-fno-thread-jumps"',
+        '_CHOICES = "-fno-tree-sink"',
         "choices by one test after another are branches, and their loop is none of vectors",
         _ids("vectorised", "loops_over_elements[escaping]", "loops_over_elements[falling]"),
+    ),
+    Mutation(
+        "long-texts-with-vectors-of-choices",
+        _COMPILER,
+        "not (is_long and f == _CHOICES)",
+        "not (is_long and f == source)",
+        "hundreds of choices become vectors, which takes compilers half a minute",
+        _ids("compiler", "long_texts_take_one_flag_less"),
     ),
     Mutation(
         "extremes-behind-comparisons",
