@@ -7,6 +7,7 @@ coefficients of several columns for others if they are not. Here every array is 
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -57,9 +58,12 @@ def _evaluating(function: Callable[..., Any], at_once: Callable[..., Any]) -> Ca
     return evaluated
 
 
+for _basis in map(_Basis, (getattr(np.polynomial, name) for name in _BASES)):
+    globals()[_basis.__name__.rpartition(".")[2]] = sys.modules[_basis.__name__] = _basis
+
+
 def __getattr__(name: str) -> Any:
-    source = getattr(np.polynomial, name, None)
-    found = _Basis(source) if name in _BASES and source else member(np.polynomial, name, __name__)
+    found = member(np.polynomial, name, __name__)
     globals()[name] = found
     return found
 

@@ -163,6 +163,14 @@ LATER = (
         ids("calls/dead_ends", "a_table_of_functions_is_walked_once"),
     ),
     Mutation(
+        "generators-given-functions",
+        "capture/calls/scan.py",
+        "    scan.refuse_generator(roots[0])",
+        "    scan.refuse_generator(roots[-1])",
+        "a generator that is given a function is read, and what is given one is not",
+        ids("calls/dead_ends", "a_generator_that_is_given_a_function_is_called_as_it_is"),
+    ),
+    Mutation(
         "series-of-columns-as-one",
         "numpy/polynomial.py",
         "points.ndim * (1,)",

@@ -136,9 +136,7 @@ class Methods(Observed):
         if kind is own or (type is None and _is_same(dtype, self.dtype)):
             return self if self.is_scalar else self[...]
         if inspect.isclass(kind) and issubclass(kind, own):
-            raise TypeError(
-                f"view: no lazy array can be of the class {kind.__name__}, an heir of it"
-            )
+            raise TypeError(f"view: a lazy array has none of a subclass, such as {kind.__name__}")
         return self.handed_over().view(*[a for a in (dtype, type) if a is not None])
 
     def laid_out(self: Any) -> Any:

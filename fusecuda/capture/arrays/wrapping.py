@@ -113,7 +113,7 @@ def first_line(doc: str | None, name: str) -> str:
 # --- functions
 
 
-class Unbound(staticmethod):  # type: ignore[type-arg]
+class Unbound(staticmethod):  # type: ignore[type-arg]  # which no Python takes at run time
     """A function that is no method of a class that has it as an attribute, as NumPy's own are."""
 
     def __init__(self, function: Function, module: str = "") -> None:

@@ -34,9 +34,7 @@ YIELDS = (
 )
 
 
-@functools.lru_cache(
-    maxsize=2048
-)  # the same ones are asked for again and again, to read a function
+@functools.lru_cache(maxsize=2048)  # a scan of a library asks for hundreds, again and again
 def instructions_of(code: types.CodeType) -> Sequence[dis.Instruction]:
     """The instructions of ``code``, each with its whole argument and without what does nothing."""
     return tuple(i for i in dis.get_instructions(code) if i.opname not in _SKIPPED)
@@ -144,7 +142,7 @@ class CodeFacts:
     names: frozenset[str]  # under which it may find something, see `names_in`
     tells_apart: bool
     swallows: bool  # the errors that are raised in a block of its own
-    places: Sequence[int]  # of the instructions that read or write by name outside
+    by_name: Sequence[int]  # the instructions that read or write outside, or catch
 
 
 @functools.lru_cache(maxsize=2048)
@@ -160,15 +158,8 @@ def facts_of(code: types.CodeType) -> CodeFacts:
     )
 
 
-_BY_NAME = (
-    GLOBALS
-    | _CELLS
-    | OUTLIVING
-    | {
-        *("STORE_DEREF", "DELETE_DEREF", "STORE_ATTR", "DELETE_ATTR"),
-        *("CHECK_EXC_MATCH", "IMPORT_NAME"),
-    }
-)
+_STORED = {"STORE_DEREF", "DELETE_DEREF", "STORE_ATTR", "DELETE_ATTR"}
+_BY_NAME = GLOBALS | _CELLS | OUTLIVING | _STORED | {"CHECK_EXC_MATCH", "IMPORT_NAME"}
 
 
 def names_in(code: types.CodeType, instructions: Sequence[dis.Instruction]) -> set[str]:

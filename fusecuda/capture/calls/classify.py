@@ -73,8 +73,11 @@ class Classifier(Notes):
         """Read the code of ``function``, too, which is ``bound`` if it is called as it is."""
         bound = bound or writes_outside(function.__code__)
         if (id(function), bound) not in self.followed:
-            self.followed[id(function), bound] = function
-            self.pending.append((function, bound))
+            self._found(function, bound)
+
+    def _found(self, function: types.FunctionType, bound: bool) -> None:
+        self.followed[id(function), bound] = function
+        self.pending.append((function, bound))
 
     def value(self, value: Any, bound: bool = False) -> None:
         """Follow what the code may call of an object that it is given."""

@@ -111,9 +111,9 @@ class Scan(Classifier):
         if isinstance(root, types.FunctionType) and root.__code__.co_flags & YIELDS:
             self.reads.opaque = f"{root.__name__} is a generator or coroutine"
 
-    def follow(self, function: types.FunctionType, bound: bool) -> None:
-        super().follow(function, bound)
-        self.readers.setdefault((id(function), bound), self.reader)
+    def _found(self, function: types.FunctionType, bound: bool) -> None:
+        super()._found(function, bound)
+        self.readers[id(function), bound] = self.reader
         if self.knows_dead_ends and (why := dead_end(function, bound)) and not self.reads.opaque:
             self.reads.opaque = why
             self.dead = function, bound
@@ -163,7 +163,7 @@ class Scan(Classifier):
         self.sees_all = self.sees_all or sees_all(function, free, code)
         self.reads.catches = self.reads.catches or facts.swallows
         self.reads.tells_apart = self.reads.tells_apart or facts.tells_apart
-        for i in facts.places:
+        for i in facts.by_name:
             instruction = instructions[i]
             name, kind = instruction.argval, instruction.opname
             if not is_library:  # else the line that led there is kept

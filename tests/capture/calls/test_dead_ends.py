@@ -71,6 +71,16 @@ def test_another_caller_is_told_the_cause_at_once(scanned: list[str]) -> None:
     assert scanned[4:] == ["<lambda>"]
 
 
+def test_a_function_that_is_called_as_it_is_may_be_one(scanned: list[str]) -> None:
+    """One that writes globals is, by whomever it is called."""
+    space: dict[str, Any] = {"ask": type}
+    exec("def writes(x):\n    global asked\n    asked = ask is type\n    return x\n", space)
+    writes = space["writes"]
+    assert reads_of(lambda x: writes(x) + 1).opaque
+    assert reads_of(lambda x: writes(x) + 2).opaque
+    assert scanned == ["<lambda>", "writes", "<lambda>"]
+
+
 def test_what_has_changed_is_read_again(asking: pytest.MonkeyPatch) -> None:
     assert all([reads_of(function).opaque for function in (leads_there, also_leads)])
     asking.setitem(asks.__globals__, "_ask", id)
@@ -104,7 +114,7 @@ def made(ask: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
 def test_closures_are_told_apart_by_what_they_hold_and_not_kept_alive() -> None:
     inner, outer = made(type)
     assert reads_of(outer).opaque
-    assert dead_end(inner, False)  # type: ignore[arg-type]
+    assert isinstance(inner, FunctionType) and dead_end(inner, False)
     assert not reads_of(made(id)[1]).opaque
     alive = weakref.ref(inner), weakref.ref(outer)
     del inner, outer
@@ -142,3 +152,5 @@ def test_a_generator_that_is_given_a_function_is_called_as_it_is() -> None:
         np.testing.assert_array_equal(next(compiled(x, np.negative)), -x)
         np.testing.assert_array_equal(next(compiled(x, lambda a: a * 2)), x * 2)
     assert "generator" in compiled.explain()
+    assert "yields is a generator" in reads_of(yields, lambda a: a * 2).opaque
+    assert not reads_of(lambda a, function: next(function(a, np.negative)), yields).opaque
