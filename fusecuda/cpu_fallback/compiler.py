@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import shlex
 import threading
 import time
@@ -49,7 +50,9 @@ class Flag:
 
 THREADS = "-pthread"
 _CHOICES = "-fno-thread-jumps"
-_LONG = 400  # lines
+_NO_REST = "--param=vect-epilogues-nomask=0"
+_CHOICE = re.compile(r" = v\d+ \? v\d+ : ")  # of kernels, not of functions in headers
+_CHAINS = 16
 _WIDE = (
     "vectors of 256 bits, which some processors' settings prefer, take half as long again or twice"
 )
@@ -87,6 +90,7 @@ FLAGS = (
     Flag("-w", "warnings about generated text help no user; errors still show", False),
     Flag("-pipe", "the assembler reads along: a tenth of the time", False),
     Flag(_CHOICES, "choices by one test after another are no branches", False),
+    Flag(_NO_REST, "choices are not made into vectors a second time, for a loop's rest", False),
     Flag(THREADS, "kernels share their work among threads", False),
 )
 
@@ -94,6 +98,7 @@ _FORMAT = "fusecuda-compiler-7"  # changes with the probe or with what it keeps
 _FOR_CLANG = {  # what Clang is given instead of flags that are gcc's own
     "-fno-tree-loop-distribute-patterns": "-fno-unroll-loops",  # else it takes ten times as long
     _CHOICES: "",
+    _NO_REST: "",
     "-fno-tree-sink": "",
     "-fno-tree-pre": "",
 }
@@ -120,9 +125,12 @@ class Compiler:
     built: tuple[str, bytes] | None = field(default=None, compare=False, repr=False)
 
     def _flags_for(self, source: str) -> tuple[str, ...]:
-        """All flags but one for long texts: vectors of hundreds of choices take it many seconds."""
-        is_long = source.count("\n") > _LONG
-        return tuple([f for f in self.flags if not (is_long and f == _CHOICES)])
+        """All flags; but the rest of a loop is one of smaller vectors if its choices are few.
+
+        Chains of them take the compiler as long again for these.
+        """
+        is_chain = len(_CHOICE.findall(source)) >= _CHAINS
+        return tuple([f for f in self.flags if is_chain or f != _NO_REST])
 
     def compile(self, source: str) -> bytes:
         """The shared library that `source` compiles to; CompilerError says why there is none."""

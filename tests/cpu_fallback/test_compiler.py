@@ -138,15 +138,17 @@ def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         load(KernelTable(), constant("k", 1))
 
 
-def test_long_texts_take_one_flag_less(fake_cc: FakeCc) -> None:
-    """By which choices are vectors, of hundreds of which compilers make nothing in good time."""
+def test_chains_of_choices_take_one_flag_more(fake_cc: FakeCc) -> None:
+    """By which they are made into vectors once, not again for the rest of a loop."""
     log = fake_cc('exec cc "$@"')
     compiler = real_compiler()
-    taken = "-fno-thread-jumps" in compiler.flags  # Clang takes it not
-    for lines, is_short in (10, True), (1000, False):
-        compiler.compile("\n" * lines + "int f(void) { return 1; }\n")
+    flag = "--param=vect-epilogues-nomask=0"
+    taken = flag in compiler.flags  # Clang takes it not
+    for choices in (0, 15, 16, 300):
+        steps = "".join(f"const int v{k + 2} = v{k} ? v{k + 1} : v{k};\n" for k in range(choices))
+        compiler.compile(f"int f(int v0, int v1) {{\n{steps}return 1;\n}}\n")
         last = log.read_text().splitlines()[-1].split()
-        assert ("-fno-thread-jumps" in last) == (taken and is_short)
+        assert (flag in last) == (taken and choices >= 16)
         assert "-fno-tree-pre" in last or not taken
 
 

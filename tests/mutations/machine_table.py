@@ -66,12 +66,12 @@ MACHINE = (
         _ids("vectorised", "loops_over_elements[escaping]", "loops_over_elements[falling]"),
     ),
     Mutation(
-        "long-texts-with-vectors-of-choices",
+        "chains-made-into-vectors-twice",
         _COMPILER,
-        "not (is_long and f == _CHOICES)",
-        "not (is_long and f == source)",
-        "hundreds of choices become vectors, which takes compilers half a minute",
-        _ids("compiler", "long_texts_take_one_flag_less"),
+        "if is_chain or f != _NO_REST",
+        "if f != _NO_REST",
+        "chains of choices take the compiler twice as long",
+        _ids("compiler", "chains_of_choices_take_one_flag_more"),
     ),
     Mutation(
         "extremes-behind-comparisons",
