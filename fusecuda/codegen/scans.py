@@ -1,11 +1,13 @@
 """Scans and searches: a pass is cut where a total runs on, or where all of a run is looked for.
 
 What comes before a scan, and what comes after it, are loops of their own over a run of elements,
-which vectorise; values that are needed behind the cut wait in buffers of one chunk.
+which vectorise; values that are needed behind the cut wait in buffers of one chunk. So do those
+that a loop which runs several ``times`` leaves for itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..fusion import kernel_ir as ir
@@ -23,6 +25,8 @@ class Piece:
     taken: dict[int, str] = field(default_factory=dict)  # values from buffers, with their C types
     left: dict[int, str] = field(default_factory=dict)  # values that go into buffers
     reduces: list[ir.Reduce] = field(default_factory=list)
+    times: int = 1
+    anew: dict[int, int] = field(default_factory=dict)  # the buffers of others that values go into
 
 
 def scans_of(stage: ir.Stage) -> list[ir.Scan]:
@@ -71,10 +75,10 @@ def _use(found: list[Piece], made: dict[int, int], kinds: dict[int, str], value:
         found[where].left[value] = kinds[value]
 
 
-def buffers(stage: ir.Stage, searches: bool = False) -> dict[int, str]:
+def buffers(pieces: Iterable[Piece]) -> dict[int, str]:
     """The values that wait in buffers, those of scans and searches too, with their C types."""
     found: dict[int, str] = {}
-    for piece in pieces(stage, searches):
+    for piece in pieces:
         found.update(piece.left)
         for s in (piece.scan, piece.search):
             if s is not None:

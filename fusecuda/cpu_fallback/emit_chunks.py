@@ -16,7 +16,7 @@ from ..fusion.packed import is_packable
 from ..fusion.walked_forms import forms_of
 from ..graph.dtypes import BOOL, FLOAT32, FLOAT64
 from ..graph.tree import CHUNK
-from . import lanes
+from . import lanes, iterations
 from .emit_reduction import ReductionEmitter
 from .index_tests import Tests
 from .packed import parts_of
@@ -56,7 +56,7 @@ class ChunkEmitter(ReductionEmitter):
             start = f"sum{r.out} = fc_identity_{reductions.tree_name(r)}()"
             start = start if r.out in self.totals else f"b{r.out}[FC_CHUNK + FC_BLOCK]"
             self.w.line(f"{self.totals.get(r.out, c_type(r.value_dtype))} {start};")
-        for number, kind in scans.buffers(stage, searches=True).items():
+        for number, kind in scans.buffers(self._pieces(stage)).items():
             self.w.line(f"{kind} b{number}[FC_CHUNK + FC_BLOCK];")
         if self._is_packed(stage):
             self._pack(stage)
@@ -137,7 +137,7 @@ class ChunkEmitter(ReductionEmitter):
         may be run twice waits with what it adds up.
         """
         across = {r.out for r in stage.cross}
-        if any(self.divisors_of(p.body, p.taken) for p in scans.pieces(stage, searches=True)):
+        if any(self.divisors_of(p.body, p.taken) for p in self._pieces(stage)):
             return {}
         found = {}
         for r in stage.reduces:
@@ -264,12 +264,13 @@ class ChunkEmitter(ReductionEmitter):
         place = Place(self, "k", last, "", tests)
         start = "" if done == "0" else f" + {done}"
         at = f"{done} + k" if start else "k"
-        pieces = scans.pieces(stage, searches=True)
+        pieces = self._pieces(stage)
         keeps = f" + at + {done}" if len(pieces) == 1 and not self.totals else ""
         for piece in pieces:
             later = [*piece.left, *(r.value for r in piece.reduces)]
             later += [] if piece.scan is None else [piece.scan.value]
-            with self.streaming(piece.body):
+            later += piece.anew.values()
+            with self.by_turns(piece), self.streaming(piece.body):
                 for body in self.mostly(piece.body, tests, later):
                     for _ in self.attempts(body, piece.taken):
                         for _ in self.asking(() if piece.taken else body):
@@ -279,6 +280,14 @@ class ChunkEmitter(ReductionEmitter):
                 self._scan(piece.scan, start, at)
             if piece.search is not None:
                 self.search_run(place, piece.search, start)
+
+    def _pieces(self, stage: ir.Stage) -> list[scans.Piece]:
+        """The loops over a run; steps that are alike are one."""
+        reduces = [*stage.reduces, *stage.cross]
+        iteration = self.iteration_of(stage.body, [r.value for r in reduces])
+        if iteration is None:
+            return scans.pieces(stage, searches=True)
+        return iterations.pieces_of(iteration, reduces)
 
     def _kept(self, stage: ir.Stage, done: str) -> None:
         """Declare where the elements from ``done`` on stand in what is kept of the row."""
@@ -304,6 +313,8 @@ class ChunkEmitter(ReductionEmitter):
             self.w.lines(place.lines(statement))
         for number in piece.left:
             self.w.line(f"b{number}[{at}] = {names.value(number)};")
+        for number, later in piece.anew.items():
+            self.w.line(f"b{number}[{at}] = {names.value(later)};")
         for r in piece.reduces:
             self.w.line(self._taken(r, piece.body, at))
         if piece.scan is not None:

@@ -15,7 +15,7 @@ from ..fusion.tallies import tallied
 from ..fusion.variants import ANY_STEP, Variant
 from ..fusion.verify import operands
 from ..fusion.walked_forms import forms_of
-from . import quotients, tallies
+from . import quotients, iterations, tallies
 from .emit import PLACEHOLDER
 from .emit_runs import RunEmitter
 from .place import Place
@@ -25,6 +25,8 @@ _TURNED = "turned"  # what elements are put into that lie across runs
 
 class LoopEmitter(RunEmitter):
     """A loop kernel: independent elements, in runs along the innermost axis."""
+
+    iteration: iterations.Iteration | None = None  # of what is computed for a run
 
     def __init__(self, kernel: ir.KernelIR, variant: Variant, traffic: bool = False) -> None:
         super().__init__(kernel, variant, traffic)
@@ -118,6 +120,10 @@ class LoopEmitter(RunEmitter):
     ) -> None:
         """The loop over runs of ``body``, each written by ``elements``."""
         self._begin_runs(body)
+        same, found = self._same(body)
+        self.iteration = (
+            self.iteration_of([s for s in body if s not in same]) if not found else None
+        )
         forms = [f for f in forms_of(body) if f not in self.late]
         count = len(self.dims.axes) - self.variant.inside
         axes, inside = self.dims.axes[:count], self.dims.axes[count:]
@@ -180,7 +186,7 @@ class LoopEmitter(RunEmitter):
 
     def _run_length(self, length: str) -> str:
         """How many elements are computed together, where ``length`` are left of a row."""
-        waits = self.kernel.is_ordered or self.kernel.searches
+        waits = self.kernel.is_ordered or self.kernel.searches or self.iteration is not None
         return f"fc_min(FC_CHUNK, {length})" if waits else length
 
     def _begin_runs(self, body: Sequence[ir.Statement]) -> None:
@@ -256,14 +262,17 @@ class LoopEmitter(RunEmitter):
 
         The places of the gathers ``found`` are known.
         """
-        stage = ir.Stage(body=list(body))
-        for value, kind in scans.buffers(stage, searches=True).items():
+        pieces = scans.pieces(ir.Stage(body=list(body)), searches=True)
+        if self.iteration is not None:
+            pieces = iterations.pieces_of(self.iteration)
+        for value, kind in scans.buffers(pieces).items():
             if value not in waiting:
                 self.w.line(f"{kind} b{value}[FC_CHUNK];")
-        for piece in scans.pieces(stage, searches=True):
+        for piece in pieces:
             made = {s.out for s in piece.body if not isinstance(s, ir.Effect)}
             kept = [v for v in {**piece.left, **dict.fromkeys(waiting)} if v in made]
-            self._loop(piece, element, found, kept)
+            with self.by_turns(piece):
+                self._loop(piece, element, found, kept)
             if piece.search is not None:
                 self.search_run(element, piece.search)
 
@@ -276,8 +285,9 @@ class LoopEmitter(RunEmitter):
     ) -> None:
         """One loop over a run, of which the values ``kept`` go into buffers."""
         with self.streaming(piece.body), self.nearing(piece.body, element.axis):
-            for body in self.mostly(piece.body, element.tests, kept):
-                run = self.over_run if not found and not piece.taken else self._in_turn
+            for body in self.mostly(piece.body, element.tests, [*kept, *piece.anew.values()]):
+                once = not found and not piece.taken and self.iteration is None
+                run = self.over_run if once else self._in_turn
                 for _ in self.attempts(body, piece.taken):
                     for _ in self.asking(() if found or piece.taken else body):
                         with self.watched([s for s in body if s not in found]):
@@ -301,7 +311,8 @@ class LoopEmitter(RunEmitter):
                 self.w.line(element.gathered(s))
             else:
                 self.w.lines(self.lines(element, s))
-        self.w.lines([f"b{v}[k] = {names.value(v)};" for v in kept])
+        left = {**dict(zip(kept, kept, strict=True)), **piece.anew}
+        self.w.lines([f"b{b}[k] = {names.value(v)};" for b, v in left.items()])
 
     def _in_turn(self, body: Sequence[ir.Statement]) -> Iterator[None]:
         """Where the loop over a run of ``body`` is written, element by element."""

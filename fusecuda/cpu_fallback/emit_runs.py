@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from ..codegen import names
+from ..codegen import names, scans
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
 from ..fusion.packed import is_packable
 from ..fusion.variants import ANY_STEP
 from ..graph.dtypes import DType
-from . import blocks, chosen, interiors, quotients
+from . import blocks, chosen, interiors, quotients, iterations
 from .ahead import DISTANCE, Ahead, ahead_of, are_large
 from .emit import KernelEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
@@ -130,6 +130,22 @@ class RunEmitter(KernelEmitter):
         if form in self.streamed:
             return f"to{form}", f"(a->streams ? room{form} : {out})"
         return out, out
+
+    def iteration_of(
+        self, body: Sequence[ir.Statement], used: Iterable[int] = ()
+    ) -> iterations.Iteration | None:
+        """The steps of ``body`` that are alike, if those of a run may be computed by turns.
+
+        The values ``used`` are what is reduced.
+        """
+        if self.traffic or self.late or self.tests(body):
+            return None
+        return iterations.iteration_of(body, used)
+
+    def by_turns(self, piece: scans.Piece) -> AbstractContextManager[None]:
+        """What surrounds a loop over a run that is run several times."""
+        head = f"for (int step = 0; step < {piece.times}; ++step)"
+        return self.w.block(head) if piece.times > 1 else nullcontext()
 
     @contextmanager
     def watched(self, loop: Iterable[ir.Statement]) -> Iterator[None]:

@@ -47,7 +47,7 @@ class ScanEmitter(RowEmitter):
         w, scans = self.w, scans_of(stage)
         taken = {v for piece in every for v in piece.taken}
         taken |= {piece.scan.out for piece in every if piece.scan is not None}
-        waiting = {v: ctype for v, ctype in buffers(stage).items() if v in taken}
+        waiting = {v: ctype for v, ctype in buffers(pieces(stage)).items() if v in taken}
         is_whole = self._waits(stage, waiting) <= _WAITING and not self._costly(stage)
         for piece in every:
             if piece.scan is not None:

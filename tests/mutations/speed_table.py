@@ -338,7 +338,7 @@ SPEED = (
     Mutation(
         "counted-twice",
         "cpu_fallback/emit_chunks.py",
-        "any(self.divisors_of(p.body, p.taken) for p in scans.pieces(stage, searches=True))",
+        "any(self.divisors_of(p.body, p.taken) for p in self._pieces(stage))",
         "False",
         "a run that is divided again is added to the total once more",
         _ids("cpu_fallback/quotients", "a_row_that_is_divided_again_is_counted_once"),

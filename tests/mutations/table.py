@@ -19,6 +19,7 @@ from .functions_table import FUNCTIONS
 from .graphs_table import GRAPHS
 from .handing_table import HANDING
 from .impure_table import IMPURE
+from .iterations_table import ITERATIONS
 from .late_table import LATE
 from .later_table import LATER
 from .layouts_table import LAYOUTS
@@ -670,6 +671,7 @@ MUTATIONS = (
     *ARRAYS,
     *CALLS,
     *CHANGED,
+    *ITERATIONS,
     *LATER,
     *WHOLES,
     *WINDOWS,

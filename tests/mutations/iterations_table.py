@@ -1,0 +1,59 @@
+"""Planted bugs around iterations that are loops of the C back end."""
+
+from __future__ import annotations
+
+from .mutation import Mutation, ids
+
+_ITERATIONS = "cpu_fallback/iterations.py"
+_TESTS = "cpu_fallback/iterations"
+
+ITERATIONS = (
+    Mutation(
+        "iteration-of-moved-pointers",
+        "cpu_fallback/emit_loop.py",
+        "not piece.taken and self.iteration is None",
+        "not piece.taken",
+        "what comes before the steps moves pointers that they read by",
+        ids(_TESTS, "results[in_place]"),
+    ),
+    Mutation(
+        "iteration-that-leaves-nothing",
+        _ITERATIONS,
+        "            if carried.setdefault(first, left) != left:",
+        "            if carried.setdefault(first, first) != left:",
+        "no steps that leave something are ever found",
+        ids(_TESTS, "text[escaping]", "text[falling]"),
+    ),
+    Mutation(
+        "iteration-with-results-of-each-step",
+        _ITERATIONS,
+        "return None  # of an earlier step",
+        "pass",
+        "results of earlier steps are those of the last one",
+        ids(_TESTS, "results[all_kept]", "text[all_kept]"),
+    ),
+    Mutation(
+        "iteration-in-the-order-of-operands",
+        _ITERATIONS,
+        "return height[i], kind, [",
+        "return 0, kind, [",
+        "what is made of a step comes behind all steps, and these are written out",
+        ids(_TESTS, "text[escaping]"),
+    ),
+    Mutation(
+        "iteration-over-long-runs",
+        "cpu_fallback/emit_loop.py",
+        "self.kernel.searches or self.iteration is not None",
+        "self.kernel.searches",
+        "runs are longer than the buffers between steps",
+        ids(_TESTS, "text[halving]"),
+    ),
+    Mutation(
+        "iteration-that-leaves-too-much",
+        _ITERATIONS,
+        "if late:",
+        "if not late:",
+        "a step leaves to the next one what that would compute of the rest",
+        ids(_TESTS, "least_is_left"),
+    ),
+)
