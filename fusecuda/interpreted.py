@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .errors import CompilerError
+from .errors import CompilerError, mark_before_effects
 from .graph.dtypes import kind_of
 from .graph.interpret import PLAIN, Meaning, interpret
 from .graph.node import Graph, Node
@@ -62,11 +62,19 @@ class Interpreted:
         return seconds
 
     def run(self, arguments: Sequence[Any]) -> list[Array | None]:
-        """The results, None where an argument was overwritten, which is done last."""
+        """The results, None where an argument was overwritten, which is done last.
+
+        So what is raised before is known to come before arguments are overwritten.
+        """
         taken = [a for a in arguments if isinstance(a, np.ndarray)]
         results: list[Array | None] = []
         meaning = _kernels() if self._has_time() else PLAIN
-        for value in interpret(self.graph, arguments, meaning):
+        try:
+            values = interpret(self.graph, arguments, meaning)
+        except Exception as error:
+            mark_before_effects(error)
+            raise
+        for value in values:
             shared = any(np.may_share_memory(value, other) for other in taken)
             fresh = np.array(value) if shared else np.asarray(value)
             taken.append(fresh)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fusecuda as fc
+from fusecuda.executable import Executable
 from tests.side_by_side import run
 
 HEAD = """import contextlib, io
@@ -55,6 +56,22 @@ def test_effects_behind_an_error_are_not_had(fails: str, effect: str, before: st
         given = "np.arange(5.0), np.array([0, {}]), [], np.random.default_rng(3)"
         for lasts in ((9, 9, 3, 9), (3, 3, 9, 3)):
             run(program, [f"r = shown(f, {given.format(last)})" for last in lasts])
+
+
+@pytest.mark.parametrize("fails", FAILS)
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_nor_where_there_are_no_kernels(
+    fails: str, effect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpreter overwrites nothing before its error, which is told as that of a kernel."""
+    monkeypatch.setattr(Executable, "run", Executable._interpret)
+    monkeypatch.setattr(Executable, "run_checked", lambda *_: None)
+    for behind in ("an update", "a look"):
+        program = HEAD.format(
+            before="x += 1", fails=FAILS[fails], effect=EFFECTS[effect], behind=BEHIND[behind]
+        )
+        given = "np.arange(5.0), np.array([0, {}]), [], np.random.default_rng(3)"
+        run(program, [f"r = shown(f, {given.format(last)})" for last in (9, 3, 9, 3)])
 
 
 @pytest.mark.parametrize(("index", "kernels"), [("i % 3", 1), ("i", 2)])
