@@ -157,7 +157,8 @@ def eager(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         if func in _TO_BE_READ and type(made) is Array:
             made.writeable = all(made.storage is not a.storage for a in sources)
         return made
-    copies = tuple(None if t is None else np.array(plain(t)) for t in targets)
+    memory = [plain(t) for t in targets]  # a number is none, which NumPy says
+    copies = tuple(np.array(m) if isinstance(m, np.ndarray) else m for m in memory)
     plain_kwargs["out"] = copies if isinstance(out, tuple) else copies[0]
     result = called(func, plain_args, plain_kwargs)
     results = result if isinstance(result, tuple) else (result,)

@@ -86,3 +86,25 @@ def test_scalars_take_no_items(way: str) -> None:
     (got, said), (want, expected) = WAYS[way](function, X), function(X)
     np.testing.assert_array_equal(np.asarray(got), want)
     assert said == expected and len(said) == 4
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: np.cumsum(x, out=x[0]),
+        lambda x: np.cumsum(x[1], axis=0, out=x[0]),
+        lambda x: x.cumprod(out=x.sum()),
+        lambda x: np.maximum.accumulate(x, out=x.max()),
+        lambda x: np.median(x, out=x[0]),
+        lambda x: np.add(x[1], 1, out=x[0]),
+    ],
+)
+def test_scalars_are_nothing_to_write_to(write: Any) -> None:
+    """NumPy's error is raised; given memory of no axes its running sums end the process."""
+    with pytest.raises(TypeError) as wanted:
+        write(X)
+    function = fc.fused(write)
+    for _ in range(2):
+        with pytest.raises(TypeError) as raised:
+            function(X.copy())
+        assert str(raised.value) == str(wanted.value)
