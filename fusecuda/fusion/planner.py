@@ -106,8 +106,8 @@ def _checked(graph: Graph) -> Node | None:
     (node, number), *others = written
     if others or node.op != "scatter" or node.operands[0].op != "parameter":
         return None
-    if any(node in n.operands for n in graph.nodes()):
-        return None
+    if any(node in n.operands for n in graph.nodes()) or graph.outputs.count(node) > 1:
+        return None  # what is read of it comes later, a copy that is a result of its own, too
     below = set(topological([node]))
     first = all(n in below for n in graph.nodes() if may_fail(n))
     return node if first and node.operands[0].parameter.number == number else None

@@ -491,3 +491,17 @@ def test_an_index_behind_the_end() -> None:
     with pytest.raises(IndexError):
         fused(counted)(np.arange(100))
     equal(fused(counted)(np.arange(8)), counted(np.arange(8)))
+
+
+@pytest.mark.parametrize("result", ["a * 1", "a.copy()", "(a + 0, a * 1)", "(a * 1)[::-1]"])
+def test_what_is_written_at_indices_may_be_a_result_too(result: str) -> None:
+    """All indices are looked at before the argument is overwritten, of which a copy is given."""
+    space: dict[str, Any] = {}
+    exec(f"def program(a, i, v):\n    a[i] = v\n    return {result}", space)
+    for dtype in (np.float64, np.int8):
+        fused_one = fused(space["program"], strict=True)
+        for last in (3, 5, 2):
+            (a, b), v = np.zeros((2, 6), dtype), np.arange(3, dtype=dtype)
+            want = space["program"](a, np.array([0, 1, last]), v)
+            equal(fused_one(b, np.array([0, 1, last]), v), want)
+            equal(b, a)
