@@ -91,7 +91,7 @@ class Executable:
     _program: Native | None = None
     _call: Callable[..., list[Any]] | None = None  # the program without a lap
     _checked: Callable[..., list[Any] | None] | None = None  # as `_call`, if arguments fit
-    _failure: CompilerError | None = None
+    _has_failed = False  # to compile: no error is kept, which would hold what its frames do
     caller: Callable[..., Any] | None = None
     around: list[Callable[[Native], Native]] = field(default_factory=list)  # what looks at runs
     patience: Patience | None = None  # how long a run waits for kernels; None: until they are there
@@ -117,7 +117,7 @@ class Executable:
     @property
     def is_ready(self) -> bool:
         """True if its kernels have been compiled, or cannot be."""
-        return self._program is not None or self._failure is not None
+        return self._program is not None or self._has_failed
 
     @property
     def is_under_way(self) -> bool:
@@ -352,7 +352,7 @@ class Executable:
         return results
 
     def _compile(self) -> Native | None:
-        if self._failure is None:
+        if not self._has_failed:
             try:
                 with timed("compile", self.recorded.name, lambda: ", ".join(self.names)):
                     program = self.native()
@@ -364,7 +364,7 @@ class Executable:
             except CompilerError as error:
                 if self.options.device != "cpu":  # there is no interpreter on a device
                     raise
-                self._failure = error
+                self._has_failed = True
                 try:
                     warn_interpreted(error)
                 except Warning as warning:  # which the user has made an error

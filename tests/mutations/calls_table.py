@@ -540,10 +540,18 @@ CALLS = (
     Mutation(
         "run-again-on-another-path",
         "capture/calls/fragments.py",
-        "        if self.path.replaying:\n            shapes = [",
-        "        if False:\n            shapes = [",
+        "        if self.path.replaying:\n            if not isinstance(executable, Interpreted):",
+        "        if False:\n            if not isinstance(executable, Interpreted):",
         "a replay that comes to a new value computes again what it has computed",
         ids("calls", "arguments_that_are_written_before_a_look_are_written_once"),
+    ),
+    Mutation(
+        "results-told-by-their-order",
+        "capture/calls/fragments.py",
+        "by_place = {job.place: job for job in jobs}",
+        "by_place = dict(zip(computed.places if computed else (), jobs, strict=False))",
+        "arrays have each other's values where a cycle is collected before a replay goes on",
+        ids("resumed", "cycles_may_be_collected_at_any_time[collected1-pass-made[n]-x * 3]"),
     ),
     Mutation(
         "shapes-not-seen",

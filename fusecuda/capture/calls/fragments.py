@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from time import thread_time
 from typing import TYPE_CHECKING, Any
 
+from ...errors import FlushError
 from ...fusion.cost import may_fail
 from ...graph.node import LibraryCall, Node
 from ...interpreted import Interpreted
@@ -27,7 +28,7 @@ from .endings import (
     Unfollowed,
 )
 from .error_states import under
-from .path import Path
+from .path import Computed, Path, nothing
 from .undoing import Undoing
 
 if TYPE_CHECKING:
@@ -171,6 +172,8 @@ class Fragments(Recorder):
             self.wrote = bool(written) and not (may_undo and self.undoing.keeps(written))
         self._of_library = False
         self._safe.clear()
+        if self._is_next(self._operations) and not self.pending():
+            self._known(self._operations, ())
         super().flush(needed)
         self._unsure = False
 
@@ -201,16 +204,49 @@ class Fragments(Recorder):
         executable = self.affordable(executable)
         sources = [self.path.source(leaf) for leaf in leaves]
         if self.path.replaying:
-            shapes = [None if j.in_place else (j.storage.shape, j.storage.dtype) for j in jobs]
-            results: Sequence[Any] = self.path.known_results(shapes)
             if not isinstance(executable, Interpreted):
                 self._ran(executable)
-        else:
-            arguments = [argument_of(leaf) for leaf in leaves]
-            results = list(self._computed(flight, executable, arguments))
+            return self._known(flight.operations, jobs)
+        arguments = [argument_of(leaf) for leaf in leaves]
+        results = list(self._computed(flight, executable, arguments))
         storages = [job.storage for job in jobs]
-        self.path.ran(self._runner(executable), sources, results, storages, complete=True)
+        computed = Computed(flight.operations, tuple([job.place for job in jobs]))
+        run = self._runner(executable)
+        self.path.ran(run, sources, results, storages, complete=True, computed=computed)
         return results
+
+    def _begin_anew(self, flight: Flight | None = None) -> None:
+        if flight is not None:
+            shown = [reference() for reference in self._live]
+            storages = [s if s is None or isinstance(s, Storage) else s.storage for s in shown]
+            places = {id(s): i for i, s in enumerate(storages) if s is not None}
+            for i, job in enumerate(flight.jobs, len(storages)):  # a tape knows what it computes
+                job.place = places.get(id(job.storage), i)
+            flight.operations = self._operations
+        super()._begin_anew(flight)
+
+    def _is_next(self, operations: int) -> bool:
+        """True if what the replay has computed next is what was pending after so many of them."""
+        computed = self.path.next_computed
+        return computed is not None and computed.operations == operations
+
+    def _known(self, operations: int, jobs: Sequence[Job]) -> Sequence[Any]:
+        """The results of ``jobs``, which a replay has computed.
+
+        Those that it has not were held by nobody then, and are by nobody who could ask for them.
+        """
+        path, computed = self.path, self.path.next_computed
+        by_place = {job.place: job for job in jobs}
+        known: dict[int, Any] = {}
+        if computed is not None and computed.operations == operations:
+            found = [by_place.pop(place, None) for place in computed.places]
+            results = path.known_results([None if j is None else _made_anew(j) for j in found])
+            storages = [None if j is None else j.storage for j in found]
+            path.ran(nothing, [], results, storages, complete=True)
+            known = {id(j): r for j, r in zip(found, results, strict=True)}
+        for job in by_place.values():
+            job.error = FlushError("the array was not computed: nobody held it")
+        return [known.get(id(job)) for job in jobs]
 
     def _runner(self, executable: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
         """What runs it in a replay."""
@@ -313,6 +349,11 @@ class Fragments(Recorder):
         """The program asks for a value: a single graph has none."""
         if not self.may_compute:
             raise Unfollowed(f"{what} while it is recorded{where}")
+
+
+def _made_anew(job: Job) -> tuple[Any, Any] | None:
+    """Shape and dtype of the result of ``job``, None where it lies in memory from before."""
+    return None if job.in_place else (job.storage.shape, job.storage.dtype)
 
 
 def ignored(error: Exception) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,14 +58,28 @@ def outcome_of(outcome: Any) -> Any:
     return outcome
 
 
+class Computed(NamedTuple):
+    """What a flush has computed.
+
+    Cycles that nobody can reach are collected at any time: recorded again, a function may have more
+    or fewer arrays pending that nobody asks for.
+    """
+
+    operations: int  # recorded in the call before it
+    places: tuple[int, ...]  # of what its results are the values of, among all recorded since then
+
+
 class Fragment:
     """What is run up to a look, and what follows for each value seen there."""
 
-    __slots__ = ("drops", "finish", "look", "loosen", "next", "run", "sources", "stores")
+    __slots__ = (
+        "computed", "drops", "finish", "look", "loosen", "next", "run", "sources", "stores",
+    )  # fmt: skip
 
     def __init__(self, run: Callable[[Sequence[Any]], Sequence[Any]], sources: list[Source]):
         self.run = run
         self.sources = sources
+        self.computed: Computed | None = None  # whose values its results are, where it is known
         self.stores: list[tuple[int, int]] = []  # results to be written to other memory
         self.drops: list[int] = []  # what no later fragment needs
         self.look: Callable[[Environment], Any] | None = None  # what is seen after it
@@ -236,6 +250,11 @@ class Path:
         """True while what is recorded has been run before."""
         return len(self.fragments) < len(self.trail)
 
+    @property
+    def next_computed(self) -> Computed | None:
+        """What the next piece of a replay has computed, if it is a flush."""
+        return self.trail[len(self.fragments)].computed if self.replaying else None
+
     def known_results(self, shapes: Sequence[Any]) -> list[Any]:
         """What a replay has computed where the recording is now; memory for what it has dropped.
 
@@ -255,6 +274,7 @@ class Path:
         results: Sequence[Any],
         storages: Sequence[Storage | None],
         complete: bool = False,
+        computed: Computed | None = None,
     ) -> None:
         """A piece has been run: its ``results`` are the values of ``storages``.
 
@@ -263,6 +283,8 @@ class Path:
         number = len(self.fragments)
         fragment = self.trail[number] if number < len(self.trail) else Fragment(run, sources)
         fresh = number >= len(self.trail)
+        if fresh:
+            fragment.computed = computed
         start = len(self.environment)
         for i, (result, storage) in enumerate(zip(results, storages, strict=True)):
             self.environment.append(result)

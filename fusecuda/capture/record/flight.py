@@ -66,12 +66,13 @@ def is_recording() -> bool:
 class Job:
     """A storage in a flight: the version that it waits for, and what has become of it."""
 
-    __slots__ = ("error", "in_place", "node", "promise", "result", "storage")
+    __slots__ = ("error", "in_place", "node", "place", "promise", "result", "storage")
 
     def __init__(self, storage: Any, node: Node) -> None:
         self.storage = storage
         self.node = node
         self.promise: Promise | None = None
+        self.place = -1  # of the storage among all that was recorded since the last flight
         self.in_place = False  # the version belongs in the storage's present memory
         self.result: Any = None  # the memory that it lies in
         self.error: BaseException | None = None
@@ -94,6 +95,7 @@ class Flight:
         self.jobs = jobs
         self.left = left  # storages that stay pending
         self.ran: list[Any] = []  # executables, in order
+        self.operations = 0  # that a call has recorded before it
         self.unlaunched = 0  # of their launches: their kernels were not there yet
         self.begun = False  # something may have been written
         self.thread = threading.get_ident()

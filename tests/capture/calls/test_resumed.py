@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import fusecuda as fc
+from fusecuda.capture.calls.fragments import Fragments
 from tests.capture_check import equal, twin
+from tests.side_by_side import Spaces
 
 
 def _check(function: Any, *calls: tuple[Any, ...]) -> Any:
@@ -89,5 +91,54 @@ def test_errors_that_are_handled_keep_no_arrays(fails: Any) -> None:
             fails(a, b)
         del b
         assert kept() is None
+    finally:
+        gc.enable()
+
+
+HELD_IN_CYCLES = """
+def helper(x, i):
+    made = {held}
+    def again(n): return {asked} if n == 0 else again(n - 1)
+    return again(2)
+@fused
+def f(x, i, l):
+    last = helper(x, i)
+    {effect}
+    a, b = x + 1, x + 2
+    if a[1] > 5: l.append(1)
+    c = a * 2 if float(b[1]) > 7 else b * 3
+    return a, b, c, last
+"""
+
+
+@pytest.mark.parametrize("held", ["x * 3", "x[i]", "np.zeros(3)"])
+@pytest.mark.parametrize("asked", ["made[n]", "n"])
+@pytest.mark.parametrize("effect", ["pass", "print(end='')", "l.append(float(x.sum()))"])
+@pytest.mark.parametrize("collected", [(True, False), (False, True)])
+def test_cycles_may_be_collected_at_any_time(
+    held: str,
+    asked: str,
+    effect: str,
+    collected: tuple[bool, bool],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was pending when a replay's beginning was recorded need not be when it goes on."""
+    program = HELD_IN_CYCLES.format(held=held, asked=asked, effect=effect)
+    flush, collects = Fragments.flush, [False]
+
+    def flushed(self: Fragments, *needed: Any) -> None:
+        if collects[0]:
+            gc.collect()
+        flush(self, *needed)
+
+    monkeypatch.setattr(Fragments, "flush", flushed)
+    spaces = Spaces(program)
+    gc.disable()
+    try:
+        for start, collects[0] in zip((0, 6, 3, 9), 2 * collected, strict=True):
+            spaces.step(f"r = f(np.arange(4.0) + {start}, np.array([1, 2]), [])")
+        collects[0] = False
+        for start in (0, 6, 3, 9):
+            spaces.step(f"r = f(np.arange(4.0) + {start}, np.array([1, 2]), [])")
     finally:
         gc.enable()
