@@ -391,8 +391,8 @@ ARRAYS = (
     Mutation(
         "indices-of-blanks",
         "capture/arrays/failures.py",
-        "    names_a_value = isinstance(found, IndexError) and _has_indices((args, kwargs))",
-        "    names_a_value = False",
+        "isinstance(found, e) and _has(k, (args, kwargs))",
+        "False",
         "an error of an index on an axis without elements names the index 0",
         ids("calls/behind_errors", "the_index_that_an_error_names[shape1-i]"),
     ),

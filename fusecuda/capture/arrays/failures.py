@@ -31,16 +31,20 @@ def error_of(error: Exception, target: Target, args: Any, kwargs: Any) -> Except
     if target is np.astype:  # which the method is told by, too, that takes more
         target = np.ndarray.astype
     found = _raised(target, args, kwargs, _blanks)
-    names_a_value = isinstance(found, IndexError) and _has_indices((args, kwargs))
+    names_a_value = any(isinstance(found, e) and _has(k, (args, kwargs)) for e, k in _NAMED)
     unknown = found is None and is_before_effects(error)
     if (unknown or names_a_value) and current_recorder().catches:
         found = _raised(target, args, kwargs, _copies) or found
     return found
 
 
-def _has_indices(value: Any) -> bool:
-    """True if integers of a lazy array may be indices, which NumPy's error names."""
-    return any(a.dtype.kind in "iu" for a in arrays_in(value))
+# Errors that name an index, or how many places a mask has, where there are arrays of such kinds.
+_NAMED = ((IndexError, "iu"), (ValueError, "b"))
+
+
+def _has(kinds: str, value: Any) -> bool:
+    """True if there is a lazy array of one of the ``kinds``."""
+    return any(a.dtype.kind in kinds for a in arrays_in(value))
 
 
 def _raised(target: Target, args: Any, kwargs: Any, made: Callable[[Any], Any]) -> Exception | None:

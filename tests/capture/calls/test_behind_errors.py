@@ -106,6 +106,19 @@ def f(x, i):
     run(program, [f"r = f(np.ones({shape}), np.array([{k}, 4]))" for k in (3, 3, 5, 3)])
 
 
+@pytest.mark.parametrize("key", ["x > 1", "(x > 1) & (x < 3)", "np.isin(x, [1, 3])"])
+def test_the_places_of_a_mask_that_an_error_counts(key: str) -> None:
+    """There are as many as the mask has, also where a replay goes on."""
+    program = f"""
+@fused
+def f(x, k):
+    if x.sum() > k: return 0
+    try: x[{key}] = np.arange(7)
+    except ValueError as error: return str(error)
+"""
+    run(program, [f"r = f(np.arange(4) % {n}, {k})" for n, k in ((4, 0), (4, 9), (3, 9), (2, 9))])
+
+
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2,)])
 def test_an_array_that_is_given_twice_is_one(shape: tuple[int, ...]) -> None:
     """Also where it has no elements."""
