@@ -255,6 +255,14 @@ WHOLES = (
         ids("calls/loops", "loops_that_a_function_could_tell_stay[read by a function]"),
     ),
     Mutation(
+        "loops-with-closures-of-earlier-calls",
+        "capture/calls/loops.py",
+        "past.twin if all(map(operator.is_, closure, past.closure)) else None",
+        "past.twin",
+        "a loop calls the inner functions of the call that it was first run in",
+        ids("calls/loops", "loops_call_the_functions_of_their_own_call"),
+    ),
+    Mutation(
         "loops-without-values",
         "capture/calls/loops.py",
         'set() if place == "<module>" else set(changed)',

@@ -9,6 +9,7 @@ record what is large they are left to themselves: fusing pays there.
 from __future__ import annotations
 
 import itertools
+import operator
 import types
 from time import thread_time
 from typing import Any
@@ -56,13 +57,14 @@ class _Variables(Border):
 class _Past:
     """What is known of a loop from when it was last gone through."""
 
-    __slots__ = ("is_large", "named", "sought", "twin", "written")
+    __slots__ = ("closure", "is_large", "named", "sought", "twin", "written")
 
     def __init__(self, written: types.CodeType, place: str) -> None:
         self.written = written
         self.named = written.replace(co_name=place, co_qualname=place)
         enter_copy(self.named, written)
         self.twin: FunctionTwin | None = None
+        self.closure: tuple[types.CellType, ...] = ()  # of the function that it is the twin of
         self.sought = 0  # times that a twin was looked for
         self.is_large = False  # turns record what is large, or leave what is not known
 
@@ -108,7 +110,8 @@ class _Loop:
         """Whether there is a twin now, which reads what the function reads."""
         kinds = dict.fromkeys(kinds_of((*self.values(), *self.turns.containers)))
         past = self.past
-        twin = past.twin
+        closure = self.function.__closure__ or ()
+        twin = past.twin if all(map(operator.is_, closure, past.closure)) else None
         if twin is None or not kinds.keys() <= twin.kinds.keys() or not twin.holds():
             past.twin, past.sought = None, past.sought + 1
             if past.sought > _TWINS_LIMIT:
@@ -118,7 +121,7 @@ class _Loop:
             )
             objects = [n for n in self.needed.difference(self.changed) if is_object(self.space[n])]
             made = twin_of(self.function, kinds, objects=objects)
-            past.twin = None if isinstance(made, str) else made
+            past.twin, past.closure = None if isinstance(made, str) else made, closure
         return past.twin is not None
 
     def as_it_is(self, count: int | None = None) -> bool:

@@ -712,6 +712,20 @@ def test_loops_of_functions(name: str, turns: list[bool]) -> None:
     assert any(turns) is way
 
 
+@pytest.mark.parametrize("inner", ["def g(j): p[j] = p[j - 1] + 1", "def g(j): p[j - 1:j] += 2"])
+def test_loops_call_the_functions_of_their_own_call(
+    inner: str, turns: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an earlier call there are closures that read arrays of the same names."""
+    monkeypatch.setattr(whole, "_LONG", 0.0)
+    same(
+        f"def f(n):\n    p = cp.arange(n)\n    {inner}\n"
+        "    for i in range(1, n):\n        p[i] += g(i - 1) or i\n    return p\n"
+        "r = [f(n) for n in (9, 9, 9, 8, 9)]\n"
+    )
+    assert any(turns)
+
+
 def test_defaults_and_code_that_change(
     turns: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
