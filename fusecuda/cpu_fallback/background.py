@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..codegen.compilations import before_counting
 from ..errors import CompilerError
@@ -53,6 +53,7 @@ class Job:
     def wait(self, seconds: float) -> None:
         """Return when it is over, but after so many seconds at the latest."""
         if not self.is_over:
+            _workers.hasten(self)
             self._over.wait(min(seconds, threading.TIMEOUT_MAX))
 
     def end(self) -> None:
@@ -90,15 +91,37 @@ class _Workers:
             self._changed.notify()
             if self._idle or len(self._threads) >= max(1, processors() - 1):
                 return
-            thread = threading.Thread(target=self._work, name="fusecuda compiles", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # the interpreter ends, or the system gives no more threads
-                if not self._threads:
-                    self._waiting.remove(job)
-                    job.end()
-            else:
-                self._threads.append(thread)
+            if not self._begin_thread(self._work) and not self._threads:
+                self._waiting.remove(job)
+                job.end()
+
+    def hasten(self, job: Job) -> None:
+        """Let ``job`` be the next, and at once: who waits for it leaves a processor idle."""
+        with self._changed:
+            if job not in self._waiting or self._idle or self.closing:
+                return
+            self._waiting.remove(job)
+            if len(self._threads) >= processors() or not self._begin_thread(self._help, job):
+                self._waiting.appendleft(job)
+
+    def _begin_thread(self, work: Callable[..., None], *args: Job) -> bool:
+        """False where the interpreter ends, or the system gives no more threads."""
+        thread = threading.Thread(target=work, args=args, name="fusecuda compiles", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            return False
+        self._threads.append(thread)
+        return True
+
+    def _help(self, job: Job) -> None:
+        """Do ``job`` and no more."""
+        try:
+            self._compile([job])
+        finally:
+            with self._changed:  # before who waits can want another one
+                self._threads.remove(threading.current_thread())
+            job.end()
 
     def _work(self) -> None:
         if sys.platform == "linux":  # where threads have priorities, which their children inherit
@@ -108,15 +131,17 @@ class _Workers:
                 os.setpriority(os.PRIO_PROCESS, thread, now + _NICE)
         while batch := self._next():
             try:
-                sources = {s.symbol: s for job in batch for s in job.sources}
-                load_driver()  # at once if the compiler has just been tried out
-                compile_kernels(list(sources.values()), most=1)
-                self.done += 1
-            except CompilerError:  # told to who asks for the kernels
-                pass
+                self._compile(batch)
             finally:
                 for job in batch:
                     job.end()
+
+    def _compile(self, batch: Sequence[Job]) -> None:
+        sources = {s.symbol: s for job in batch for s in job.sources}
+        with contextlib.suppress(CompilerError):  # told to who asks for the kernels
+            load_driver()  # at once if the compiler has just been tried out
+            compile_kernels(list(sources.values()), most=1)
+            self.done += 1
 
     def _next(self) -> list[Job]:
         """The jobs to be done together; none when the process ends."""
@@ -125,14 +150,18 @@ class _Workers:
             while not self._waiting and not self.closing:
                 self._changed.wait()
             self._idle -= 1
-            batch: list[Job] = []
-            size = 0
-            while self._waiting and not self.closing:
-                size += sum(len(s.text) for s in self._waiting[0].sources)
-                if batch and size > _BATCH:
-                    break
-                batch.append(self._waiting.popleft())
-            return batch
+            return self._batch()
+
+    def _batch(self) -> list[Job]:
+        """The jobs that come next, none if no job waits."""
+        batch: list[Job] = []
+        size = 0
+        while self._waiting and not self.closing:
+            size += sum(len(s.text) for s in self._waiting[0].sources)
+            if batch and size > _BATCH:
+                break
+            batch.append(self._waiting.popleft())
+        return batch
 
     def finish(self) -> None:
         """Return when all jobs are over."""

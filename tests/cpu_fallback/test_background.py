@@ -34,6 +34,36 @@ def job_of(*names: str, text: str = "x") -> Job:
     return Job([KernelSource(name, text) for name in names])
 
 
+def test_who_waits_for_a_job_has_it_next(
+    workers: background._Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside one that takes long, on the processor that waiting leaves idle; others come later."""
+    begun, gate, done = threading.Event(), threading.Event(), list[str]()
+
+    def compiled(sources: Sequence[KernelSource], most: int) -> None:
+        if sources[0].symbol == "long":
+            begun.set()
+            gate.wait(10.0)
+        done.extend(s.symbol for s in sources)
+
+    monkeypatch.setattr(background, "compile_kernels", compiled)
+    monkeypatch.setattr(background, "_workers", workers)
+    long, other, wanted = (job_of(name) for name in ("long", "other", "wanted"))
+    workers.add(long)
+    begun.wait(10.0)
+    workers.add(other)
+    workers.add(wanted)
+    wanted.wait(10.0)
+    assert done == ["wanted"] and wanted.is_over and not long.is_over
+    again = job_of("again")
+    workers.add(again)
+    again.wait(10.0)
+    assert done == ["wanted", "again"]  # the helping thread has taken no other
+    gate.set()
+    workers.finish()
+    assert sorted(done) == sorted(["wanted", "again", "long", "other"])
+
+
 def test_jobs_that_wait_are_done_together(
     workers: background._Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,14 @@ FIRST_RUNS = (
         ids("calls/first_runs", "a_forked_child_waits_for_no_job_of_its_parent"),
     ),
     Mutation(
+        "waiting-behind-others",
+        "cpu_fallback/background.py",
+        "            _workers.hasten(self)\n",
+        "",
+        "who waits for a small kernel waits for a large one, and a processor is idle",
+        ids("cpu_fallback/background", "who_waits_for_a_job_has_it_next"),
+    ),
+    Mutation(
         "compilers-left-behind",
         "cpu_fallback/background.py",
         "            invoke.stop()",
