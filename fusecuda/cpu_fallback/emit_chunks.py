@@ -16,7 +16,7 @@ from ..fusion.packed import is_packable
 from ..fusion.walked_forms import forms_of
 from ..graph.dtypes import BOOL, FLOAT32, FLOAT64
 from ..graph.tree import CHUNK
-from . import lanes, iterations
+from . import iterations, lanes
 from .emit_reduction import ReductionEmitter
 from .index_tests import Tests
 from .packed import parts_of

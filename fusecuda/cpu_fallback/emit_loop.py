@@ -15,7 +15,7 @@ from ..fusion.tallies import tallied
 from ..fusion.variants import ANY_STEP, Variant
 from ..fusion.verify import operands
 from ..fusion.walked_forms import forms_of
-from . import quotients, iterations, tallies
+from . import iterations, quotients, tallies
 from .emit import PLACEHOLDER
 from .emit_runs import RunEmitter
 from .place import Place
@@ -137,7 +137,8 @@ class LoopEmitter(RunEmitter):
                 index = self.unravel("at", axes)
             tests = self.tests(body)
             length = f"fc_min({last} - {index[last]}, {end} - at)"
-            if quotients.divides(body):
+            wide = self.widened_by(body)
+            if wide or quotients.divides(body):
                 length = f"fc_min(FC_ROOM, {length})"
             elif self.streamed_by(body):
                 length = f"fc_min(a->streams ? FC_ROOM : INT64_MAX, {length})"
@@ -158,7 +159,8 @@ class LoopEmitter(RunEmitter):
                     self._turn(forms, last, inside[0])
                 self.make(tests, last)
                 self._begin_run()
-                elements(body, Place(self, "k", last, "", tests))
+                with self.widening(wide):
+                    elements(body, Place(self, "k", last, "", tests))
             self.w.line("at += run;")
             if len(axes) > 1:
                 self._move_on(index)

@@ -30,6 +30,9 @@ class PackedEmitter(LoopEmitter):
             self.w.line(f"char *to{store.form}[FC_CHUNK];")
         self.w.line("int64_t length[FC_CHUNK], pieces = 0, packed = 0;")
 
+    def widened_by(self, body: Sequence[ir.Statement]) -> dict[int, bool]:
+        return {}
+
     def _run_length(self, length: str) -> str:
         return f"fc_min(FC_NEAR, {length})"
 

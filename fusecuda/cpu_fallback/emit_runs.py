@@ -11,7 +11,7 @@ from ..fusion import kernel_ir as ir
 from ..fusion.packed import is_packable
 from ..fusion.variants import ANY_STEP
 from ..graph.dtypes import DType
-from . import blocks, chosen, interiors, quotients, iterations
+from . import blocks, chosen, interiors, iterations, quotients, truths
 from .ahead import DISTANCE, Ahead, ahead_of, are_large
 from .emit import KernelEmitter
 from .index_tests import NO_TESTS, Tests, tests_of
@@ -27,14 +27,15 @@ class RunEmitter(KernelEmitter):
     ``streamed`` are the forms of stores that it may put on the stack; ``spread`` the pointers that
     step over elements, and where a block of these is; ``grouped`` the forms whose runs may be put
     together, and which one is at hand; ``near`` the forms whose elements have been put side by
-    side; ``divisors`` those that it needs no division for; ``ahead`` is what it asks memory for
-    before that is due.
+    side; ``wide`` those of truths that it knows as numbers, True for what is stored; ``divisors``
+    those that it needs no division for; ``ahead`` is what it asks memory for before that is due.
     """
 
     streamed: Sequence[int] = ()
     spread: Mapping[str, str] = {}
     grouped: Mapping[int, str] = {}
     near: Collection[int] = ()
+    wide: Mapping[int, bool] = {}
     divisors: Mapping[int, DType] = {}
     ahead: Ahead | None = None
     watched_sites: frozenset[int] = frozenset()  # of what fails in it: told behind it
@@ -272,7 +273,25 @@ class RunEmitter(KernelEmitter):
         if steps is None or self.traffic:
             return {}
         stores = (s for s in body if isinstance(s, ir.Store) and s.form not in self.late)
-        return {s.form: s.dtype for s in stores if steps[s.form] == 1}
+        return {s.form: s.dtype for s in stores if steps[s.form] == 1 and s.form not in self.wide}
+
+    def widened_by(self, body: Sequence[ir.Statement]) -> dict[int, bool]:
+        """The forms of ``body``'s truths that are made wide; True for what is stored."""
+        if self.traffic or self.late:
+            return {}
+        return truths.widened(self.variant.steps, body)
+
+    @contextmanager
+    def widening(self, wide: Mapping[int, bool]) -> Iterator[None]:
+        """What surrounds the loop over a run of FC_ROOM elements at most: its truths made wide."""
+        self.w.lines([f"int64_t wide{form}[FC_ROOM];" for form in wide])
+        for form in (f for f, is_stored in wide.items() if not is_stored):
+            self.w.line(f"fc_widen(wide{form}, {names.pointer(self.kernel, form)}, run);")
+        self.wide = wide
+        yield
+        self.wide = {}
+        for form in (f for f, is_stored in wide.items() if is_stored):
+            self.w.line(f"fc_narrow({names.pointer(self.kernel, form)}, wide{form}, run);")
 
     @contextmanager
     def nearing(self, body: Sequence[ir.Statement], axis: str) -> Iterator[None]:

@@ -61,6 +61,8 @@ class Place(Scope):
             return f"late{form}[{self.step}]"
         if form in self.emitter.streamed:
             return f"to{form}[{self.step}]"
+        if form in self.emitter.wide:
+            return f"wide{form}[{self.step}]"
         if form in self.emitter.near:
             return f"near{form}[{self.step}]"
         return self.emitter.counted(form, self.lvalue(form))

@@ -57,6 +57,14 @@ FC_INLINE void fc_stream(void *to, const void *from, size_t size) { memcpy(to, f
 FC_INLINE void fc_settle(void) {}
 #endif
 
+// Truths for a loop of wide numbers, and what it found for memory.
+FC_INLINE void fc_widen(int64_t *to, const uint8_t *from, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) to[k] = from[k];
+}
+FC_INLINE void fc_narrow(uint8_t *to, const int64_t *from, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) to[k] = (uint8_t)from[k];
+}
+
 // Where a block of `size` elements begins whose turn comes at `block`: the last one ends where the run
 // does, if elements may be computed again.
 FC_INLINE int64_t fc_block(int64_t block, int64_t run, int64_t size, int64_t again) {

@@ -135,13 +135,22 @@ def test_least_is_left() -> None:
     assert step.count("= b") == 4  # two truths, two numbers
 
 
+STEPS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    np.maximum,
+    lambda a, b: np.where(a > b, a, b - a),
+    lambda a, b: a * 3 - b,
+)
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_drawn_steps(seed: int) -> None:
     """Steps that are drawn: of what was left, what was given, and what they have made so far."""
     rng = np.random.default_rng(seed)
     given, carried, steps = 1 + seed % 3, 1 + seed % 4, int(rng.integers(6, 30))
     plan = [
-        (int(rng.integers(0, 5)), *map(int, rng.integers(0, given + carried + k, 2)))
+        (int(rng.integers(0, len(STEPS))), *map(int, rng.integers(0, given + carried + k, 2)))
         for k in range(int(rng.integers(carried, 14)))
     ]
     left = [given + carried + int(k) for k in rng.integers(0, len(plan), carried)]
@@ -152,9 +161,7 @@ def test_drawn_steps(seed: int) -> None:
         for _ in range(steps):
             known = [*own, *state]
             for op, i, j in plan:
-                a, b = known[i], known[j]
-                made = (a + b, a - b, np.maximum(a, b), np.where(a > b, a, b - a), a * 3 - b)
-                known.append(made[op])
+                known.append(STEPS[op](known[i], known[j]))
             state = [known[i] for i in left]
         return tuple(state)
 

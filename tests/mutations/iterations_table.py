@@ -1,4 +1,4 @@
-"""Planted bugs around iterations that are loops of the C back end."""
+"""Planted bugs around iterations that are loops of the C back end, and truths beside doubles."""
 
 from __future__ import annotations
 
@@ -55,5 +55,29 @@ ITERATIONS = (
         "if not late:",
         "a step leaves to the next one what that would compute of the rest",
         ids(_TESTS, "least_is_left"),
+    ),
+    Mutation(
+        "truths-at-any-steps",
+        "cpu_fallback/truths.py",
+        "if s.dtype == BOOL and steps[s.form] == 1 and",
+        "if s.dtype == BOOL and",
+        "truths that lie backwards are read forwards",
+        ids("cpu_fallback/truths", "results[by_steps]"),
+    ),
+    Mutation(
+        "truths-of-packed-runs",
+        "cpu_fallback/emit_packed.py",
+        "        return {}",
+        "        return super().widened_by(body)",
+        "runs that wait for others leave truths that nobody has computed",
+        ids("cpu_fallback/truths", "results[packed]"),
+    ),
+    Mutation(
+        "truths-of-long-runs",
+        "cpu_fallback/emit_loop.py",
+        "if wide or quotients.divides(body):",
+        "if quotients.divides(body):",
+        "more truths are made wide than there is room for",
+        ids("cpu_fallback/truths", "which_are_wide"),
     ),
 )
