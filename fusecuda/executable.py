@@ -21,11 +21,13 @@ from .cpu_fallback.array_object import are_apart
 from .cpu_fallback.kernels import are_at_hand, is_driver_at_hand
 from .cpu_fallback.program import ElementError
 from .errors import CompilerError, mark_before_effects
+from .fusion.cost import FUNCTION_COST
 from .graph.dtypes import DType
 from .graph.faults import element_error
 from .graph.index_map import Shape, contiguous_strides
 from .graph.node import Graph
-from .interpreted import Interpreted, Patience, warn_interpreted
+from .graph.ops import OPS
+from .interpreted import Interpreted, Patience, seconds_of_numpy, warn_interpreted
 from .options import Options
 from .watch import Lap, timed, told, watchers
 
@@ -64,8 +66,9 @@ class Kernel:
 
 
 # Measured with GCC 12 at -O3, kernels of one to twenty thousand characters.
-_SECONDS_A_COMPILATION = 0.12
-_SECONDS_A_CHARACTER = 3e-5
+_SECONDS_A_COMPILATION = 0.06
+_SECONDS_A_CHARACTER = 1.2e-5
+_SECONDS_A_FUNCTION = 0.05  # whose text stands above the kernels
 _SECONDS_OF_THE_FIRST = 0.12  # the compiler is found, and builds the driver
 
 
@@ -131,13 +134,14 @@ class Executable:
             return 0.0
         text = sum(len(source.text) for source in self.sources if source)
         first = 0.0 if is_driver_at_hand() else _SECONDS_OF_THE_FIRST
-        return first + _SECONDS_A_COMPILATION + _SECONDS_A_CHARACTER * text
+        known = _SECONDS_A_CHARACTER * text + _SECONDS_A_FUNCTION * self._functions
+        return first + _SECONDS_A_COMPILATION + known
 
     def has_kernels(self) -> bool:
         """True if the next run has its kernels, or is to wait for them whatever that takes.
 
         They are compiled meanwhile; who asks waits for them where `patience` has time until they
-        should be there.
+        should be there, or NumPy would take longer.
         """
         if self.is_ready or self.patience is None or watchers:
             return True
@@ -149,8 +153,18 @@ class Executable:
             self._job, self._since = begin(wanted), perf_counter()
         if not self._job.is_over:
             left = self.seconds_to_compile - (perf_counter() - self._since)
-            self.patience.wait_for(self._job, max(left, 0.0))
+            self.patience.wait_for(self._job, max(left, 0.0), self._seconds_without)
         return self._job.is_over
+
+    @cached_property
+    def _functions(self) -> int:
+        """How many functions it computes."""
+        ops = {node.op for node in self.recorded.nodes()}
+        return sum(op in OPS and OPS[op].cost >= FUNCTION_COST for op in ops)
+
+    @cached_property
+    def _seconds_without(self) -> float:
+        return seconds_of_numpy(self.recorded.nodes())
 
     def plan(self) -> Planned:
         """What was planned."""

@@ -13,6 +13,7 @@ from .errors import CompilerError, mark_before_effects
 from .graph.dtypes import kind_of
 from .graph.interpret import PLAIN, Meaning, interpret
 from .graph.node import Graph, Node
+from .graph.structure import operations
 from .graph.tree import CHUNK
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ Array = np.ndarray[Any, Any]
 # Measured, beyond what NumPy's own functions take.
 _SECONDS_AN_ELEMENT = {"f": 3e-7, "c": 1.5e-6}
 _SECONDS_A_PLACE = 3e-9  # of a sum, whose rows are filled up to chunks of the tree
+_SECONDS_A_BYTE = 1e-10  # read or written by an operation of NumPy's
 _SECONDS_OF_TRANSLATION = 0.06  # of the functions' C texts, once
 _MOST_SECONDS = 0.02  # that a run may spend on it
 
@@ -30,8 +32,11 @@ _MOST_SECONDS = 0.02  # that a run may spend on it
 class Patience(Protocol):
     """Tells for how long a program may be held up."""
 
-    def wait_for(self, job: Job, seconds: float) -> None:
-        """Return when ``job``, which takes about so many seconds, is over, or time is."""
+    def wait_for(self, job: Job, seconds: float, otherwise: float) -> None:
+        """Return when ``job``, which takes about so many seconds, is over, or time is.
+
+        ``otherwise`` is how long what waits for it takes without it.
+        """
 
     def affords(self, seconds: float) -> bool:
         """True, and they are spent, if there is plenty of time for what takes so many seconds."""
@@ -94,6 +99,15 @@ class Interpreted:
     def explain(self) -> str:
         """Text: that no kernel was made."""
         return "computed by the interpreter: planning and compiling would have taken too long\n"
+
+
+def seconds_of_numpy(nodes: Sequence[Node]) -> float:
+    """About how long NumPy takes for ``nodes``, one operation at a time; rather less than it does.
+
+    Functions are taken for copies.
+    """
+    moved = sum(n.nbytes + sum([o.nbytes for o in n.operands]) for n in operations(nodes))
+    return moved * _SECONDS_A_BYTE
 
 
 def _kernels() -> Meaning:

@@ -1,4 +1,4 @@
-"""Iterations: what a body computes several times in a row, each time from what it was the last time.
+"""Iterations: what a body computes again and again, each time from what it was the last time.
 
 Steps of an iteration that was recorded are alike, but for where they begin. Written out, they are
 long texts, which compile slowly, and chains, in which each step of a vector waits for the one
@@ -209,7 +209,7 @@ class _Search:
     def _delayed(
         self, late: Sequence[int], start: int, period: int, count: int
     ) -> Iteration | None:
-        """The same iteration with the ``late`` statements of a step at the beginning of the next."""
+        """The same one with the ``late`` statements of a step at the beginning of the next."""
         order = [s for i, s in enumerate(self.order[:start]) if i - start + period not in late]
         for begin in range(start, start + count * period, period):
             order += [self.order[begin - period + i] for i in late]

@@ -150,6 +150,22 @@ FIRST_RUNS = (
         ids("calls/first_runs", "a_forked_child_waits_for_no_job_of_its_parent"),
     ),
     Mutation(
+        "planned-by-the-clock-alone",
+        "capture/record/plans.py",
+        "return budget.allows(seconds) or seconds_of_numpy(nodes) > seconds + _SECONDS_A_KERNEL",
+        "return budget.allows(seconds)",
+        "large arrays are computed one operation at a time, which takes longer than compilers",
+        ids("calls/first_runs", "what_takes_long_is_planned_without_time"),
+    ),
+    Mutation(
+        "waiting-by-the-clock-alone",
+        "capture/record/budget.py",
+        "free = otherwise if otherwise > seconds > 0 else 0.0",
+        "free = 0.0",
+        "who would compute for longer than the compiler takes does not wait for it",
+        ids("calls/first_runs", "budgets_are_spent_by_who_waits"),
+    ),
+    Mutation(
         "waiting-behind-others",
         "cpu_fallback/background.py",
         "            _workers.hasten(self)\n",

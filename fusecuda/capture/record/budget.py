@@ -25,6 +25,7 @@ class Budget:
     PLENTY = 20  # times what something takes that can be done without
     FEW = 6  # recordings that take all that there is to begin with
     LOOK_S = 0.05  # seconds, after which it is looked whether there is time
+    LATE = 1.6  # times as long as it should take, after which a job is not waited for
     SHARE = 0.33  # of the time that has passed since the beginning
 
     __slots__ = ("_begun", "spent")
@@ -69,16 +70,21 @@ class Budget:
             self.spend(seconds)
         return afforded
 
-    def wait_for(self, job: Job, seconds: float) -> None:
-        """Return when ``job``, which takes about so many seconds, is over, or time is."""
-        left = self.left
-        if left < seconds:
+    def wait_for(self, job: Job, seconds: float, otherwise: float = 0.0) -> None:
+        """Return when ``job``, which takes about so many seconds, is over, or time is.
+
+        There are as many as whatever waits takes ``otherwise``, if it is to be over by then.
+        """
+        free = otherwise if otherwise > seconds > 0 else 0.0
+        time = max(self.left, free)
+        if time < seconds:
             return
         begin = perf_counter()
         try:
-            job.wait(left)
+            job.wait(max(time, self.LATE * seconds))
         finally:
-            self.spend(perf_counter() - begin)
+            waited = perf_counter() - begin
+            self.spend(max(waited - free, 0.0) if job.is_over else waited)
 
 
 PROGRAM = Budget()

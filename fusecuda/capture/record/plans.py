@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...fusion.cost import may_fail
 from ...graph.node import Graph, Node, Parameter, topological
-from ...interpreted import Interpreted
+from ...interpreted import Interpreted, seconds_of_numpy
 from ...options import Options, dump_folder, fusion_enabled
 from ...watch import timed
 from ...words import counted
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _PLANS_LIMIT = 512
 _SECONDS_A_NODE = 1e-4  # that planning takes, as measured
+_SECONDS_A_KERNEL = 0.25  # that compiling one takes
 _VARIANTS = 4  # of one plan, the newest first
 TAKES_NUMBERS = frozenset(("index", "pad"))  # beside the elementwise operations
 Home = tuple[object, ...] | None  # who has plans of its own: a block, a function, lines
@@ -82,7 +83,7 @@ def executable_for(
         if variant.fits(sought.bits):
             sought.make_arguments(variant.free)
             return sought.leaves, variant.executable
-    if budget is not None and not budget.allows(_SECONDS_A_NODE * len(sought.nodes)):
+    if budget is not None and not _is_due(sought.nodes, budget):
         return sought.leaves, Interpreted(sought.graph(), budget)
     free: frozenset[int] = frozenset()
     if known:
@@ -101,6 +102,12 @@ def executable_for(
     variant = _Variant(sought.bits, free, executable)
     _plans[sought.key] = (variant, *_plans.get(sought.key, ()))[:_VARIANTS]
     return sought.leaves, executable
+
+
+def _is_due(nodes: Sequence[Node], budget: Budget) -> bool:
+    """True if there is time to plan ``nodes``, or NumPy takes longer than that and a compiler."""
+    seconds = _SECONDS_A_NODE * len(nodes)
+    return budget.allows(seconds) or seconds_of_numpy(nodes) > seconds + _SECONDS_A_KERNEL
 
 
 def build(graph: Graph, strides: Mapping[int, Sequence[int]], options: Options) -> Executable:

@@ -53,7 +53,7 @@ def compilers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compilers]:
     monkeypatch.setitem(BACK_ENDS, "cpu", replace(BACK_ENDS["cpu"], begin_beside=found.begin))
     monkeypatch.setattr(executable, "are_at_hand", lambda sources: False)
     monkeypatch.setattr(Budget, "FIRST", 1e9)
-    monkeypatch.setattr(Budget, "wait_for", lambda self, job, seconds: None)
+    monkeypatch.setattr(Budget, "wait_for", lambda self, job, seconds, otherwise: None)
     plans.forget()
     yield found
     plans.forget()
@@ -222,6 +222,12 @@ def test_budgets_are_spent_by_who_waits(monkeypatch: pytest.MonkeyPatch) -> None
     threading.Timer(0.001, done.end).start()
     other.wait_for(done, 0.01)
     assert done.is_over and 0.0 < other.left < 0.02
+    for otherwise, is_over in (0.02, False), (5.0, True):  # NumPy is done earlier, or later
+        large = Job([])
+        threading.Timer(0.005, large.end).start()
+        left = budget.left
+        budget.wait_for(large, 0.05, otherwise)
+        assert large.is_over == is_over and budget.left == left  # which is no time that is spent
     assert Budget().patience is not None
     monkeypatch.setattr(Budget, "FIRST", float("inf"))
     assert Budget().patience is None  # runs compile what they need
@@ -257,6 +263,31 @@ def test_large_graphs_are_planned_where_there_is_time(
         assert isinstance(found, executable.Executable)
 
 
+def test_what_takes_long_is_planned_without_time(
+    compilers: Compilers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy would take longer than the plan and the compiler, which are waited for."""
+    monkeypatch.setattr(Budget, "FIRST", 0.0)
+    monkeypatch.setattr(Budget, "SHARE", 0.0)
+    waits: list[tuple[float, float]] = []
+    monkeypatch.setattr(Budget, "wait_for", lambda self, job, *given: waits.append(given))
+    budget = Budget()
+    budget.spend(0.1)
+    for count, kind in (1000, Interpreted), (2_000_000, executable.Executable):
+        with fc.fused():
+            y = fnp.asarray(np.ones(count))
+            for k in range(100):
+                y = y * 0.5 + k
+            _, found = plans.executable_for([y.storage.node], [None], fc.Options(), budget=budget)
+            assert isinstance(found, kind)
+            if isinstance(found, executable.Executable):
+                found.patience = budget
+                assert not found.has_kernels()
+            del y
+    ((seconds, otherwise),) = waits
+    assert 0.1 < seconds < otherwise
+
+
 def test_a_block_that_is_named_has_its_kernels(compilers: Compilers) -> None:
     """Its launches can be asked for; of one that is not, nobody sees them."""
     with fc.fused() as region:
@@ -275,7 +306,7 @@ def test_later_calls_wait_for_what_is_left(
     """The time that kernels have been compiled for need not be waited any more."""
     waits: list[float] = []
 
-    def wait_for(budget: Budget, job: Job, seconds: float) -> None:
+    def wait_for(budget: Budget, job: Job, seconds: float, otherwise: float) -> None:
         waits.append(seconds)
         if len(waits) == 2:
             job.end()
