@@ -23,6 +23,7 @@ from ..graph.dtypes import BOOL
 
 _FEWEST = 4  # steps
 _SAVED = 96  # statements that are not written out, from which on loops of their own pay
+_BUFFERS = 32  # of a chunk of elements, which are to stay near
 _WIDE = 4  # bytes
 _MOST = 1024  # statements that are compared
 _PLAIN = ir.Load | ir.Index | ir.Argument | ir.Compute | ir.Store
@@ -187,7 +188,7 @@ class _Search:
                     iteration = self._delayed(late, start, period, count) or iteration
                 found += [] if iteration is None else [iteration]
         waiting = [len(r.carried) + len(r.last) + len(r.kept) for r in found]
-        if not found or min(waiting) > period:
+        if not found or min(waiting) > min(period, _BUFFERS):
             return None
         return found[waiting.index(min(waiting))]
 

@@ -138,7 +138,7 @@ import os, sys, time, warnings
 import numpy as np
 import fusecuda as fc
 from fusecuda.capture.record.budget import Budget
-Budget.wait_for = lambda self, job, seconds: None  # there is no time
+Budget.wait_for = lambda *given: None  # there is no time
 warnings.simplefilter("always")
 
 @fc.fused
