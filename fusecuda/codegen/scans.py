@@ -7,7 +7,7 @@ that a loop which runs several ``times`` leaves for itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..fusion import kernel_ir as ir
@@ -27,6 +27,7 @@ class Piece:
     reduces: list[ir.Reduce] = field(default_factory=list)
     times: int = 1
     anew: dict[int, int] = field(default_factory=dict)  # the buffers of others that values go into
+    numbers: dict[int, tuple[str, Sequence[int]]] = field(default_factory=dict)  # each time others
 
 
 def scans_of(stage: ir.Stage) -> list[ir.Scan]:

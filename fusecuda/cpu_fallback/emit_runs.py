@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 
 from ..codegen import names, scans
 from ..codegen.scalar import memory_type
@@ -143,10 +143,18 @@ class RunEmitter(KernelEmitter):
             return None
         return iterations.iteration_of(body, used)
 
-    def by_turns(self, piece: scans.Piece) -> AbstractContextManager[None]:
-        """What surrounds a loop over a run that is run several times."""
-        head = f"for (int step = 0; step < {piece.times}; ++step)"
-        return self.w.block(head) if piece.times > 1 else nullcontext()
+    @contextmanager
+    def by_turns(self, piece: scans.Piece) -> Iterator[None]:
+        """What surrounds a loop over a run that is run several times, with numbers for each."""
+        if piece.times == 1:
+            yield
+            return
+        for value, (kind, each) in piece.numbers.items():
+            self.w.line(f"const {kind} each{value}[] = {{{', '.join(map(names.value, each))}}};")
+        with self.w.block(f"for (int step = 0; step < {piece.times}; ++step)"):
+            for value, (kind, _) in piece.numbers.items():
+                self.w.line(f"const {kind} {names.value(value)} = each{value}[step];")
+            yield
 
     @contextmanager
     def watched(self, loop: Iterable[ir.Statement]) -> Iterator[None]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..graph.dtypes import BOOL
 _FEWEST = 4  # steps
 _SAVED = 96  # statements that are not written out, from which on loops of their own pay
 _BUFFERS = 32  # of a chunk of elements, which are to stay near
+_SHALLOW = 8  # statements below another one
 _WIDE = 4  # bytes
 _MOST = 1024  # statements that are compared
 _PLAIN = ir.Load | ir.Index | ir.Argument | ir.Compute | ir.Store
@@ -36,7 +37,7 @@ class Iteration:
     A step begins with values that it leaves anew: ``carried`` has the former and the latter, as the
     first step names them. ``last`` are more of its values which are used when all is over. All
     these and the values ``kept`` of what comes before are what waits in buffers; what is read from
-    memory is read again.
+    memory is read again. ``numbers`` are those that are others in each step, by the first one's.
     """
 
     head: list[ir.Statement]
@@ -46,6 +47,7 @@ class Iteration:
     carried: Mapping[int, int]
     last: Sequence[int]
     kept: Sequence[int]
+    numbers: Mapping[int, Sequence[int]]
 
 
 def pieces_of(iteration: Iteration, reduces: Sequence[ir.Reduce] = ()) -> list[scans.Piece]:
@@ -62,6 +64,11 @@ def pieces_of(iteration: Iteration, reduces: Sequence[ir.Reduce] = ()) -> list[s
     step = scans.Piece(
         iteration.step, left=last, times=iteration.count, anew=dict(iteration.carried)
     )
+    for s in iteration.step:
+        if isinstance(s, ir.Compute):
+            for value, dtype in zip(s.operands, s.operand_dtypes, strict=True):
+                if value in iteration.numbers:
+                    step.numbers[value] = c_type(dtype), iteration.numbers[value]
     rest = scans.Piece(iteration.tail, reduces=list(reduces))
     for piece in step, rest:
         used = {v for s in piece.body for v in operands(s)}.union(r.value for r in piece.reduces)
@@ -104,7 +111,7 @@ def _as_ready(computed: Sequence[ir.Compute]) -> list[ir.Compute]:
     """The statements in an order in which those of one step come together, alike in each.
 
     Of those that could be next, it is the one from which the way to the end is shortest: what is
-    made of a step comes before the next step.
+    made of a step comes before the next step. But what is made of no step comes when it is needed.
     """
     made = {s.out: i for i, s in enumerate(computed)}
     needs = [{made[o] for o in s.operands if o in made} for s in computed]
@@ -115,27 +122,48 @@ def _as_ready(computed: Sequence[ir.Compute]) -> list[ir.Compute]:
     height = [0] * len(computed)
     for i in reversed(range(len(computed))):
         height[i] = 1 + max((height[j] for j in users[i]), default=0)
-    missing = [len(needed) for needed in needs]
+    late = _late(needs, users)
+    missing = [sum(j not in late for j in needed) for needed in needs]
     kinds: dict[tuple[object, ...], int] = {}
     place: dict[int, int] = {}
+    order: list[ir.Compute] = []
 
     def due(i: int) -> tuple[int, int, list[int], int]:
         """The lowest is next; of the same height those alike are in the order of operands."""
         kind = kinds.setdefault(_kind(computed[i]), len(kinds))
         return height[i], kind, [place.get(o, -1) for o in computed[i].operands], i
 
-    ready = [due(i) for i, count in enumerate(missing) if not count]
-    heapq.heapify(ready)
-    order: list[ir.Compute] = []
-    while ready:
-        *_, i = heapq.heappop(ready)
+    def put(i: int) -> None:
+        for o in computed[i].operands:
+            if o in made and o not in place:
+                put(made[o])
         place[computed[i].out] = len(order)
         order.append(computed[i])
+
+    ready = [due(i) for i, count in enumerate(missing) if not count and i not in late]
+    heapq.heapify(ready)
+    while ready:
+        *_, i = heapq.heappop(ready)
+        if computed[i].out not in place:  # what came late may have needed it
+            put(i)
         for j in users[i]:
             missing[j] -= 1
-            if not missing[j]:
+            if not missing[j] and j not in late:
                 heapq.heappush(ready, due(j))
     return order
+
+
+def _late(needs: Sequence[Collection[int]], users: Sequence[Sequence[int]]) -> set[int]:
+    """What is made of little, and needed by what is made of much, with what only that needs."""
+    depth: list[int] = []
+    for needed in needs:
+        depth.append(1 + max((depth[j] for j in needed), default=0))
+    late: set[int] = set()
+    for i in reversed(range(len(needs))):
+        least = min((depth[j] for j in users[i]), default=0)
+        if depth[i] <= _SHALLOW < least - depth[i] or (users[i] and late.issuperset(users[i])):
+            late.add(i)
+    return late
 
 
 class _Search:
@@ -151,6 +179,7 @@ class _Search:
         self.read, self.order, self.stores = list(read), list(order), list(stores)
         self.reduced = reduced
         self.place = {s.out: i for i, s in enumerate(order)}
+        self.inside = {s.out for s in (*read, *order)}
         numbers: dict[tuple[object, ...], int] = {}
         self.kinds = [numbers.setdefault(_kind(s), len(numbers)) for s in order]
 
@@ -172,8 +201,11 @@ class _Search:
 
     def _alike(self, i: int, period: int) -> bool:
         pairs = zip(self.order[i].operands, self.order[i - period].operands, strict=True)
-        place = self.place
-        return all(a == b or place.get(a, -1) - place.get(b, i) == period for a, b in pairs)
+        place, inside = self.place, self.inside
+        return all(
+            a == b or place.get(a, -1) - place.get(b, i) == period or not {a, b} & inside
+            for a, b in pairs
+        )
 
     def best(self, period: int, first: int, length: int) -> Iteration | None:
         """The iteration that leaves least to the next step, wherever it begins; None if none is."""
@@ -188,7 +220,7 @@ class _Search:
                     iteration = self._delayed(late, start, period, count) or iteration
                 found += [] if iteration is None else [iteration]
         waiting = [len(r.carried) + len(r.last) + len(r.kept) for r in found]
-        if not found or min(waiting) > min(period, _BUFFERS):
+        if not found or min(waiting) > min(period // 2, _BUFFERS):  # what waits is moved twice
             return None
         return found[waiting.index(min(waiting))]
 
@@ -224,9 +256,10 @@ class _Search:
 
     def _iteration(self, start: int, period: int, count: int) -> Iteration | None:
         """The iteration of ``count`` steps from ``start`` on, if it can be written as a loop."""
-        carried = self._carried(start, period, count)
-        if carried is None:
+        found = self._carried(start, period, count)
+        if found is None:
             return None
+        carried, numbers = found
         step = self.order[start : start + period]
         end = start + count * period
         head: list[ir.Statement] = [*self.read, *self.order[:start]]
@@ -259,31 +292,39 @@ class _Search:
             carried,
             sorted(set(last)),
             kept,
+            numbers,
         )
 
-    def _carried(self, start: int, period: int, count: int) -> dict[int, int] | None:
-        """What the first step begins with and what it leaves for it; None if steps differ."""
+    def _carried(
+        self, start: int, period: int, count: int
+    ) -> tuple[dict[int, int], dict[int, list[int]]] | None:
+        """What the first step begins with and what it leaves for it; numbers of each step.
+
+        None if steps differ otherwise.
+        """
         carried: dict[int, int] = {}
-        fixed: set[int] = set()
-        for i in range(start + period, start + count * period):
-            at = start + (i - start) % period
-            for value, first in zip(self.order[i].operands, self.order[at].operands, strict=True):
-                place = self.place.get(value, -1)
-                back = i - at + start - place  # from the beginning of this step
-                if place < start:
-                    if value != first:
+        others: dict[int, list[int]] = {}  # what each step has for what the first has from outside
+        for i in range(start, start + period):
+            for slot, first in enumerate(self.order[i].operands):
+                is_truth = self.order[i].operand_dtypes[slot] == BOOL  # with a mask of its own
+                each = [s.operands[slot] for s in self.order[i : start + period * count : period]]
+                back = start + period - self.place.get(each[1], -1)  # from the second step
+                if back > period:
+                    if others.setdefault(first, each) != each or (is_truth and {*each} != {first}):
                         return None
-                    fixed.add(first)
-                elif back <= 0:
-                    if self.place.get(first, -1) != start - back:
-                        return None
-                elif back > period or not 0 <= self.place.get(first, -1) < start:
+                elif any(
+                    self.place.get(value, -1) != start + period * k - back
+                    for k, value in enumerate(each)
+                ):
                     return None
-                else:
+                elif back > 0:
                     left = self.order[start + period - back].out
                     if carried.setdefault(first, left) != left:
                         return None
-        return None if fixed & carried.keys() else carried
+        changing = {first: each for first, each in others.items() if {*each} != {first}}
+        if others.keys() & carried.keys() or any(self.inside & {*e} for e in changing.values()):
+            return None
+        return carried, changing
 
 
 def _renamed(statement: ir.Statement, names: Mapping[int, int]) -> ir.Statement:
