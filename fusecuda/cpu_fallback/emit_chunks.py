@@ -270,7 +270,7 @@ class ChunkEmitter(ReductionEmitter):
             later = [*piece.left, *(r.value for r in piece.reduces)]
             later += [] if piece.scan is None else [piece.scan.value]
             later += piece.anew.values()
-            with self.by_turns(piece), self.streaming(piece.body):
+            with iterations.by_turns(piece, self.w), self.streaming(piece.body):
                 for body in self.mostly(piece.body, tests, later):
                     for _ in self.attempts(body, piece.taken):
                         for _ in self.asking(() if piece.taken else body):

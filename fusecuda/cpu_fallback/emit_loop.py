@@ -273,7 +273,7 @@ class LoopEmitter(RunEmitter):
         for piece in pieces:
             made = {s.out for s in piece.body if not isinstance(s, ir.Effect)}
             kept = [v for v in {**piece.left, **dict.fromkeys(waiting)} if v in made]
-            with self.by_turns(piece):
+            with iterations.by_turns(piece, self.w):
                 self._loop(piece, element, found, kept)
             if piece.search is not None:
                 self.search_run(element, piece.search)

@@ -144,19 +144,6 @@ class RunEmitter(KernelEmitter):
         return iterations.iteration_of(body, used)
 
     @contextmanager
-    def by_turns(self, piece: scans.Piece) -> Iterator[None]:
-        """What surrounds a loop over a run that is run several times, with numbers for each."""
-        if piece.times == 1:
-            yield
-            return
-        for value, (kind, each) in piece.numbers.items():
-            self.w.line(f"const {kind} each{value}[] = {{{', '.join(map(names.value, each))}}};")
-        with self.w.block(f"for (int step = 0; step < {piece.times}; ++step)"):
-            for value, (kind, _) in piece.numbers.items():
-                self.w.line(f"const {kind} {names.value(value)} = each{value}[step];")
-            yield
-
-    @contextmanager
     def watched(self, loop: Iterable[ir.Statement]) -> Iterator[None]:
         """What surrounds the loop over statements ``loop``, of which some may fail.
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..codegen import scans
+from ..codegen import names, scans
 from ..codegen.scalar import c_type
+from ..codegen.writer import Writer
 from ..fusion import kernel_ir as ir
 from ..fusion.verify import operands
 from ..graph.dtypes import BOOL
@@ -75,6 +77,20 @@ def pieces_of(iteration: Iteration, reduces: Sequence[ir.Reduce] = ()) -> list[s
         own = () if piece is step else iteration.last
         piece.taken = {v: c_type(dtypes[v]) for v in (*begun, *own) if v in used}
     return [first, step, rest]
+
+
+@contextmanager
+def by_turns(piece: scans.Piece, writer: Writer) -> Iterator[None]:
+    """What surrounds a loop over a run that is run several times, with numbers for each."""
+    if piece.times == 1:
+        yield
+        return
+    for value, (kind, each) in piece.numbers.items():
+        writer.line(f"const {kind} each{value}[] = {{{', '.join(map(names.value, each))}}};")
+    with writer.block(f"for (int step = 0; step < {piece.times}; ++step)"):
+        for value, (kind, _) in piece.numbers.items():
+            writer.line(f"const {kind} {names.value(value)} = each{value}[step];")
+        yield
 
 
 def iteration_of(body: Sequence[ir.Statement], used: Iterable[int] = ()) -> Iteration | None:
@@ -230,12 +246,13 @@ class _Search:
         It needs nothing for that but what is left to it anyway.
         """
         left, begun = set(iteration.carried.values()), set(iteration.carried)
-        own = {s.out for s in self.order[start : start + period]}
+        step = self.order[start : start + period]
+        own, used = {s.out for s in step}, {o for s in step for o in s.operands}
         late: list[int] = []
-        for i, s in enumerate(self.order[start : start + period]):
-            used = any(s.out in other.operands for other in self.order[start : start + period])
-            known = all(o in left or o not in own | begun for o in s.operands)
-            if s.out in left and not used and known and i + turned >= period:
+        for i, s in enumerate(step):
+            if i + turned < period or s.out in used or s.out not in left:
+                continue
+            if all(o in left or o not in own | begun for o in s.operands):
                 late.append(i)
         return late
 

@@ -58,7 +58,7 @@ ITERATIONS = (
     ),
     Mutation(
         "iteration-of-the-first-numbers",
-        "cpu_fallback/emit_runs.py",
+        _ITERATIONS,
         "= each{value}[step];",
         "= each{value}[0];",
         "each step has the first one's numbers",
