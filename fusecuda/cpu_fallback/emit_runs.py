@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
-from ..codegen import names, scans
+from ..codegen import names
 from ..codegen.scalar import memory_type
 from ..fusion import kernel_ir as ir
 from ..fusion.packed import is_packable
