@@ -34,6 +34,22 @@ def test_a_part_of_the_parameters_runs(
     assert (1 in run) == asked
 
 
+def test_turns_part_what_is_left_out(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has one turn, whatever other tests there are; turns are about as long."""
+    monkeypatch.delenv("FUSECUDA_TEST_MORE", raising=False)
+    turns: list[set[str]] = []
+    for turn in range(4):
+        monkeypatch.setenv("FUSECUDA_TURN", f"{turn}/4")
+        items = marked(request)
+        others = {item.nodeid for item in sample(items, [])}
+        turns.append({i.nodeid for i in items if i.get_closest_marker("slow")} - others)
+        fewer = {item.nodeid for item in sample(marked(request)[:50], [])}
+        assert fewer == {i.nodeid for i in items[:50]} & others
+    assert len(set.union(*turns)) == sum(map(len, turns)) and min(map(len, turns)) >= 10
+
+
 def test_more_can_be_asked_for(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

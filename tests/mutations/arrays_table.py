@@ -391,7 +391,7 @@ ARRAYS = (
     Mutation(
         "indices-of-blanks",
         "capture/arrays/failures.py",
-        "isinstance(found, e) and _has(k, (args, kwargs))",
+        "isinstance(found, e) and text in str(found) and _has(kinds, (args, kwargs))",
         "False",
         "an error of an index on an axis without elements names the index 0",
         ids("calls/behind_errors", "the_index_that_an_error_names[shape1-i]"),

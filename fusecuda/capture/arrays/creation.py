@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 import sys
@@ -252,7 +251,10 @@ def full_like(
     shape: Any = None, *, device: Any = None,
 ) -> Any:  # fmt: skip
     """One value in the shape (and dtype) of another array."""
-    make = functools.partial(np.full_like, fill_value=plain(fill_value))
+
+    def make(laid_out: Any, **how: Any) -> Any:
+        return np.full_like(laid_out, plain(fill_value), **how)
+
     return _like(make, fill_value, a, dtype, order, shape, device)
 
 

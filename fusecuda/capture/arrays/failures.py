@@ -31,7 +31,10 @@ def error_of(error: Exception, target: Target, args: Any, kwargs: Any) -> Except
     if target is np.astype:  # which the method is told by, too, that takes more
         target = np.ndarray.astype
     found = _raised(target, args, kwargs, _blanks)
-    names_a_value = any(isinstance(found, e) and _has(k, (args, kwargs)) for e, k in _NAMED)
+    names_a_value = any(
+        isinstance(found, e) and text in str(found) and _has(kinds, (args, kwargs))
+        for e, text, kinds in _NAMED
+    )
     unknown = found is None and is_before_effects(error)
     if (unknown or names_a_value) and current_recorder().catches:
         found = _raised(target, args, kwargs, _copies) or found
@@ -39,7 +42,7 @@ def error_of(error: Exception, target: Target, args: Any, kwargs: Any) -> Except
 
 
 # Errors that name an index, or how many places a mask has, where there are arrays of such kinds.
-_NAMED = ((IndexError, "iu"), (ValueError, "b"))
+_NAMED = ((IndexError, "", "iu"), (ValueError, "where the mask is true", "b"))
 
 
 def _has(kinds: str, value: Any) -> bool:
