@@ -389,6 +389,22 @@ ARRAYS = (
         ids("calls/fused_results", "flat_iterators_are_numpys"),
     ),
     Mutation(
+        "filled-with-what-is-looked-at",
+        "capture/arrays/creation.py",
+        "    return _like(make, fill_value, a, dtype",
+        "    plain(fill_value)\n    return _like(make, fill_value, a, dtype",
+        "a value to fill with is computed before anybody asks for it",
+        ids("calls/views_of_memory", "as_numpy[filled_by_what_is_computed]"),
+    ),
+    Mutation(
+        "errors-that-name-no-places",
+        "capture/arrays/failures.py",
+        '(ValueError, "where the mask is true", "b")',
+        '(ValueError, "", "b")',
+        "an error beside truths looks at values",
+        ids("arrays/aliases", "a_write_reaches_what_numpys_does[recorded-a diagonal-bools]"),
+    ),
+    Mutation(
         "indices-of-blanks",
         "capture/arrays/failures.py",
         "isinstance(found, e) and text in str(found) and _has(kinds, (args, kwargs))",
